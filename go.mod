@@ -1,0 +1,3 @@
+module github.com/cloudapi-sdk/cloudapi
+
+go 1.26.0

@@ -1,0 +1,213 @@
+package cloudapi
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+var idVectors = []struct {
+	id   string
+	uuid string
+}{
+	{"vm00000000021g000000000001", "00000000-0000-8374-8000-000000000000"},
+	{"vmzzzzzzzzzy7qzzzzzzzzzzzz", "ffffffff-ffff-8f74-bfff-ffffffffffff"},
+	{"pj06d2pf2dbt2g4hmasw9nf6yz", "019a2b3c-4d5e-86d2-8123-456789abcdef"},
+	{"1b28t5cy4tqj4kzpwqac7cn1j2", "12345678-9abc-882b-9fed-cba987654321"},
+	{"pg1w7gy3rf1y1g000000000002", "0f0f0f0f-0f0f-82d0-8000-000000000001"},
+	{"1nnf6yy0938p7nanananananam", "abcdef01-2345-8c35-aaaa-aaaaaaaaaaaa"},
+	{"mdfzzzzzzzzy3p000000000001", "7fffffff-ffff-868d-b000-000000000000"},
+	{"et00000000065g000008000000", "00000000-0001-89da-8000-000100000000"},
+	{"sk06ctnk9r020g00000000002m", "0199aacd-3800-8333-8000-00000000002a"},
+	{"kcg0000000023m000000000000", "80000000-0000-866c-a000-000000000000"},
+	{"10saktg1sprp3mxefj1m3kppq2", "caa7a807-36c5-8420-a75c-f906839dad71"},
+	{"103wgmgmrbrj0q48dzyw6fvt4z", "1f214853-0bc4-8020-b910-dffb867ef44f"},
+	{"10w235104t7p1n09fb0bwfbz7z", "e0865080-9a3d-8020-a812-f5817c7afe7f"},
+	{"102crmxx0tx24mkkz80554fg1s", "13314ef4-1ae8-8820-a4e7-f400a523e01c"},
+	{"ttzzzzzzzz021gzzz0pj0v1ew0", "ffffffff-ff00-835a-87ff-f05a40d85dc0"},
+	{"vm064pbm96ba3grq6vbsvjb3ax", "018965d1-265a-8774-862e-6daf3b92c6ae"},
+	{"emam788072kd1mwb48sjn8g000", "550e8400-e29b-41d4-a716-446655440000"},
+	{"pj000000000000000000000000", "00000000-0000-02d2-0000-000000000000"},
+}
+
+func TestIDVectors(t *testing.T) {
+	t.Parallel()
+	for _, v := range idVectors {
+		id, err := ParseID(v.id)
+		if err != nil {
+			t.Errorf("ParseID(%q): %v", v.id, err)
+			continue
+		}
+		if id.String() != v.id {
+			t.Errorf("ParseID(%q) = %q", v.id, id)
+		}
+		if got := id.UUID(); got != v.uuid {
+			t.Errorf("ID(%q).UUID() = %q, want %q", v.id, got, v.uuid)
+		}
+		if got := id.Kind().Prefix(); got != v.id[:2] {
+			t.Errorf("ID(%q).Kind().Prefix() = %q", v.id, got)
+		}
+		back, err := IDFromUUID(v.uuid, Kind(v.id[:2]))
+		if err != nil || back != id {
+			t.Errorf("IDFromUUID(%q) = %q, %v, want %q", v.uuid, back, err, id)
+		}
+		upper, err := ParseID(strings.ToUpper(v.id))
+		if err != nil || upper != id {
+			t.Errorf("ParseID of the upper-case %q = %q, %v", v.id, upper, err)
+		}
+	}
+}
+
+func TestParseIDRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, in string }{
+		{"parity of the first half", "vm164pbm96ba3grq6vbsvjb3ax"},
+		{"parity of the second half", "vm064pbm96ba3grq6vbsvjb3az"},
+		{"illegal character", "vm164pbm96-a3grq6vbsvjb3ax"},
+		{"letter u", "vm064pbm96ba3grq6vbsvjb3au"},
+		{"too short", "123456"},
+		{"empty", ""},
+		{"too long", "vm064pbm96ba3grq6vbsvjb3axx"},
+		{"not ASCII", "vm064pbm96ba3grq6vbsvjb3é"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			id, err := ParseID(tt.in)
+			if id != "" {
+				t.Errorf("ParseID(%q) = %q, want no ID", tt.in, id)
+			}
+			var argErr *ArgumentError
+			if !errors.As(err, &argErr) || argErr.Value != tt.in || !errors.Is(err, ErrInvalidArgument) {
+				t.Errorf("ParseID(%q) error = %#v, want an *ArgumentError with the value", tt.in, err)
+			}
+			if got := ID(tt.in).UUID(); got != "" {
+				t.Errorf("ID(%q).UUID() = %q, want none", tt.in, got)
+			}
+		})
+	}
+}
+
+func TestParseIDReadsLookAlikes(t *testing.T) {
+	t.Parallel()
+	id, err := ParseID("lBo9fd2wvdjtih8h6h32k8re7m")
+	if err != nil || id != "1b09fd2wvdjt1h8h6h32k8re7m" {
+		t.Errorf("ParseID = %q, %v", id, err)
+	}
+}
+
+func TestIsID(t *testing.T) {
+	t.Parallel()
+	const (
+		vm          = "vm064pbm96ba3grq6vbsvjb3ax"
+		wrongParity = "vm164pbm96ba3grq6vbsvjb3az"
+	)
+	for _, tt := range []struct {
+		in    string
+		kinds []Kind
+		want  bool
+	}{
+		{vm, nil, true},
+		{vm, []Kind{KindVM}, true},
+		{vm, []Kind{KindPostgres}, false},
+		{vm, []Kind{KindPostgres, KindVM}, true},
+		{wrongParity, []Kind{KindVM}, true},
+		{strings.ToUpper(vm), []Kind{KindVM}, false},
+		{"vm064pbm96ba3grq6vbsvjb3al", []Kind{KindVM}, false},
+		{"vm064pbm96ba3grq6vbsvjb3ai", []Kind{KindVM}, false},
+		{"vm064pbm96ba3grq6vbsvjb3ao", []Kind{KindVM}, false},
+		{"vm064pbm96ba3grq6vbsvjb3au", []Kind{KindVM}, false},
+		{"vm064pbm96ba3grq6vbsvjb3a{", []Kind{KindVM}, false},
+		{"vm064pbm96ba3grq6vbsvjb3a\xff", []Kind{KindVM}, false},
+		{vm[:25], []Kind{KindVM}, false},
+		{vm + "x", []Kind{KindVM}, false},
+		{"", []Kind{KindVM}, false},
+		{"", nil, false},
+		{"zz064pbm96ba3grq6vbsvjb3ax", nil, false},
+		{"et00000000065g000008000000", []Kind{KindPostgresMetricDestination}, true},
+		{"md00000000065g000008000000", []Kind{KindPostgresMetricDestination}, true},
+		{"md00000000065g000008000000", []Kind{KindOther}, false},
+	} {
+		if got := IsID(tt.in, tt.kinds...); got != tt.want {
+			t.Errorf("IsID(%q, %q) = %v, want %v", tt.in, tt.kinds, got, tt.want)
+		}
+	}
+}
+
+func TestNewID(t *testing.T) {
+	t.Parallel()
+	seen := map[ID]bool{}
+	for _, n := range kindNames {
+		for range 50 {
+			id := NewID(n.kind)
+			if seen[id] {
+				t.Fatalf("NewID(%q) gave %q twice", n.kind, id)
+			}
+			seen[id] = true
+			if id.Kind() != n.kind || !IsID(id.String(), n.kind) {
+				t.Fatalf("NewID(%q) = %q, which is no ID of the kind", n.kind, id)
+			}
+			parsed, err := ParseID(id.String())
+			if err != nil || parsed != id {
+				t.Fatalf("ParseID(%q) = %q, %v", id, parsed, err)
+			}
+			uuid := id.UUID()
+			if uuid[14] != '8' || !strings.Contains("89ab", uuid[19:20]) {
+				t.Fatalf("UUID of %q is %q, want version 8 and variant 2", id, uuid)
+			}
+			back, err := IDFromUUID(uuid, n.kind)
+			if err != nil || back != id {
+				t.Fatalf("IDFromUUID(%q) = %q, %v, want %q", uuid, back, err, id)
+			}
+		}
+	}
+}
+
+func TestNewIDPanicsOnBadKind(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("NewID accepted a kind that cannot be a prefix")
+		}
+	}()
+	NewID("vu")
+}
+
+func TestIDOrderIsUUIDOrder(t *testing.T) {
+	t.Parallel()
+	a := ubid{hi: 0x0f0f0f0f0f0f82d0}
+	for range 1000 {
+		b := ubid{hi: a.hi&^(0x3ff) | rand.Uint64()<<10, lo: rand.Uint64()}
+		b.hi = b.hi&^0x3ff | a.hi&0x3ff
+		if byText, byValue := a.id() < b.id(), a.hi < b.hi || a.hi == b.hi && a.lo < b.lo; byText != byValue {
+			t.Fatalf("%v < %v is %v by text and %v by value", a.id(), b.id(), byText, byValue)
+		}
+		a = b
+	}
+}
+
+func TestIDFromUUIDRefuses(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{"", "00000000-0000-8374-8000-00000000000", "00000000-0000-8374-8000-00000000000g",
+		"00000000000083748000000000000000", "00000000-0000-8374-8000+000000000000"} {
+		if id, err := IDFromUUID(in, ""); id != "" || !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("IDFromUUID(%q) = %q, %v", in, id, err)
+		}
+	}
+	if id, err := IDFromUUID("00000000-0000-8374-8000-000000000000", KindPostgres); id != "" || !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("IDFromUUID of a VM's UUID as a database = %q, %v", id, err)
+	}
+	if id, err := IDFromUUID("00000000-0000-8374-8000-000000000000", ""); id != "vm00000000021g000000000001" || err != nil {
+		t.Errorf("IDFromUUID with any kind = %q, %v", id, err)
+	}
+}
+
+func TestKindString(t *testing.T) {
+	t.Parallel()
+	if got := KindLoadBalancer.String(); got != "load balancer" {
+		t.Errorf("KindLoadBalancer.String() = %q", got)
+	}
+	if got := Kind("zz").String(); got != "zz" || Kind("zz").Known() {
+		t.Errorf("an unknown kind is %q, known %v", got, Kind("zz").Known())
+	}
+}
