@@ -1,10 +1,469 @@
 package cloudapi
 
-import "errors"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
 
-var ErrInvalidArgument = errors.New("cloudapi: invalid argument")
+// Errors of the server, by status. Test for them with [errors.Is]; the details
+// are in the [*Error] that [errors.As] finds.
+var (
+	// ErrInvalidRequest is a 400 or 422: the server refused the request as it
+	// stands. [Error.FieldErrors] says which fields it did not like.
+	ErrInvalidRequest = errors.New("cloudapi: invalid request")
 
-type ArgumentError struct{ Name, Value, Reason string }
+	// ErrUnauthorized is a 401: there was no token, or it is not valid.
+	ErrUnauthorized = errors.New("cloudapi: unauthorized")
 
-func (e *ArgumentError) Error() string   { return e.Name + e.Reason }
-func (e *ArgumentError) Is(t error) bool { return t == ErrInvalidArgument }
+	// ErrForbidden is a 403: the token does not permit this.
+	ErrForbidden = errors.New("cloudapi: forbidden")
+
+	// ErrNotFound is a 404: the resource, or something that its path leads
+	// through (the location, the project), does not exist or is not visible.
+	// A delete does not end in it for a resource that is gone already.
+	ErrNotFound = errors.New("cloudapi: not found")
+
+	// ErrConflict is a 409: other resources depend on the one to be deleted.
+	ErrConflict = errors.New("cloudapi: conflict")
+
+	// ErrAlreadyExists says that a name, or another value that must be unique,
+	// is taken. The server answers this with a 400, so ErrInvalidRequest
+	// matches too. It does not prove that the resource the caller wanted
+	// exists: creating a VM may also stumble over a default subnet or firewall
+	// that a concurrent call was just making. Look the name up to be sure.
+	ErrAlreadyExists = errors.New("cloudapi: already exists")
+
+	// ErrRateLimited is a 429. [Error.RetryAfter] may say for how long.
+	ErrRateLimited = errors.New("cloudapi: rate limited")
+
+	// ErrServer is any 5xx.
+	ErrServer = errors.New("cloudapi: server error")
+)
+
+// Errors of the SDK itself.
+var (
+	// ErrInvalidArgument: an argument or option cannot be right. Nothing was
+	// sent. The error is an [*ArgumentError].
+	ErrInvalidArgument = errors.New("cloudapi: invalid argument")
+
+	// ErrNoProject: the operation needs a project and the client is bound to
+	// none. See [WithProject] and [Client.InProject].
+	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject")
+
+	// ErrInvalidResponse: the server reported success but its reply is not
+	// what the contract promises. The error is a [*DecodeError].
+	ErrInvalidResponse = errors.New("cloudapi: invalid response")
+
+	// ErrResponseTooLarge: the reply is larger than [WithResponseLimit].
+	ErrResponseTooLarge = errors.New("reply exceeds the response limit")
+
+	// ErrPaginationStalled: a list cannot be completed because the server
+	// does not move past a page. Items until there have been yielded.
+	ErrPaginationStalled = errors.New("pagination stalled")
+
+	// ErrOutcomeUnknown: a request that is not safe to repeat was sent, and
+	// whether the server carried it out is not known: the reply was lost or
+	// unusable, or a failure of the server left it open. What was to be
+	// created may exist. Look before trying again.
+	ErrOutcomeUnknown = errors.New("cloudapi: outcome unknown")
+)
+
+// Error is an answer of the server with a status of 300 or above, whether or
+// not its body has the form that the contract promises.
+type Error struct {
+	StatusCode int    // the HTTP status
+	Code       int    // the envelope's code; the status if there is none
+	Type       string // the server's name for the kind of error, such as "InvalidRequest"; may be ""
+	Message    string // the server's text, for people
+
+	// Details is the envelope's details as sent: an object keyed by field,
+	// null, or nil if absent. FieldErrors reads it.
+	Details json.RawMessage
+
+	Operation string // the operation's name, such as "VMs.Create"
+	Method    string // the HTTP method
+	Path      string // the path that was asked for
+	Attempts  int    // how often the request was sent
+
+	// RetryAfter is what the server asked for in its Retry-After header, or 0.
+	RetryAfter time.Duration
+
+	// Body is the beginning of a body that is not the contract's envelope.
+	Body string
+
+	// outcomeUnknown is set if the operation is not safe to repeat and the
+	// status does not exclude that it was carried out.
+	outcomeUnknown bool
+
+	// stopped is why no further attempt was made although one was due: the
+	// context's error, or nil.
+	stopped error
+}
+
+// Error describes the failure in one line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	writeCall(&b, e.Operation, e.Method, e.Path)
+	fmt.Fprintf(&b, "%d", e.StatusCode)
+	switch {
+	case e.Type != "":
+		b.WriteString(" " + e.Type)
+	case e.Message == "":
+		b.WriteString(" " + http.StatusText(e.StatusCode))
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	} else if e.Body != "" {
+		fmt.Fprintf(&b, ": %q", e.Body)
+	}
+	if fields := e.fieldText(); fields != "" {
+		b.WriteString(" (" + fields + ")")
+	}
+	writeEnd(&b, e.Attempts, e.stopped, e.outcomeUnknown)
+	return b.String()
+}
+
+// fieldText lists the field errors that the message does not tell already, in
+// the order of the details.
+func (e *Error) fieldText() string {
+	var parts []string
+	for _, f := range detailFields(e.Details) {
+		for _, text := range f.texts {
+			parts = append(parts, f.name+": "+text)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// FieldErrors returns the details by field. Names are those of the request's
+// JSON, possibly dotted ("pg_config.max_connections"), or stand for something
+// outside it ("body", "location", "billing_info"). It is nil if the details
+// are not an object of strings and arrays of strings; entries of another shape
+// are left out.
+func (e *Error) FieldErrors() map[string][]string {
+	fields := detailFields(e.Details)
+	if len(fields) == 0 {
+		return nil
+	}
+	m := make(map[string][]string, len(fields))
+	for _, f := range fields {
+		m[f.name] = append(m[f.name], f.texts...)
+	}
+	return m
+}
+
+// Is makes the sentinel errors of this package match by status.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case ErrInvalidRequest:
+		return e.StatusCode == http.StatusBadRequest || e.StatusCode == http.StatusUnprocessableEntity
+	case ErrUnauthorized:
+		return e.StatusCode == http.StatusUnauthorized
+	case ErrForbidden:
+		return e.StatusCode == http.StatusForbidden
+	case ErrNotFound:
+		return e.StatusCode == http.StatusNotFound
+	case ErrConflict:
+		return e.StatusCode == http.StatusConflict
+	case ErrAlreadyExists:
+		return e.alreadyExists()
+	case ErrRateLimited:
+		return e.StatusCode == http.StatusTooManyRequests
+	case ErrServer:
+		return e.StatusCode >= 500
+	case ErrOutcomeUnknown:
+		return e.outcomeUnknown
+	}
+	return false
+}
+
+func (e *Error) alreadyExists() bool {
+	switch e.StatusCode {
+	case http.StatusBadRequest:
+		// The one text of the server that tells this 400 from others.
+		return strings.HasSuffix(e.Message, "is already taken")
+	case http.StatusConflict:
+		return strings.Contains(e.Type, "AlreadyExists") ||
+			strings.Contains(e.Message, "already taken") || strings.Contains(e.Message, "already exists")
+	}
+	return false
+}
+
+// Unwrap returns the context's error if it kept a further attempt from being
+// made.
+func (e *Error) Unwrap() error { return e.stopped }
+
+// TransportError says that a request got no complete reply: the connection
+// could not be made or broke, an attempt took longer than [WithTimeout], or
+// the context ended. The cause is wrapped; [ErrOutcomeUnknown] matches if the
+// operation may have been carried out nevertheless.
+type TransportError struct {
+	Operation string // the operation's name, such as "VMs.Create"
+	Method    string // the HTTP method
+	Path      string // the path that was asked for
+	Attempts  int    // how often the request was tried
+	Err       error  // the cause
+
+	outcomeUnknown bool
+	stopped        error
+}
+
+// Error describes the failure in one line.
+func (e *TransportError) Error() string {
+	var b strings.Builder
+	writeCall(&b, e.Operation, e.Method, e.Path)
+	b.WriteString(e.Err.Error())
+	writeEnd(&b, e.Attempts, e.stopped, e.outcomeUnknown)
+	return b.String()
+}
+
+// Is matches [ErrOutcomeUnknown].
+func (e *TransportError) Is(target error) bool {
+	return target == ErrOutcomeUnknown && e.outcomeUnknown
+}
+
+// Unwrap returns the cause and, if it kept a further attempt from being made,
+// the context's error.
+func (e *TransportError) Unwrap() []error { return causes(e.Err, e.stopped) }
+
+// DecodeError says that the server reported success but its reply is not what
+// the contract promises: not JSON, cut off, empty, of another type, without
+// its ID. [ErrInvalidResponse] matches it.
+//
+// Values of strings are masked in the excerpt, since a reply may hold secrets.
+type DecodeError struct {
+	Operation   string // the operation's name, such as "VMs.Get"
+	Method      string // the HTTP method
+	Path        string // the path that was asked for
+	Attempts    int    // how often the request was sent
+	StatusCode  int    // the HTTP status
+	ContentType string // the reply's Content-Type
+	Body        string // the beginning of the reply, without values
+	Err         error  // what is wrong with it
+
+	// truncated is set if the reply looks cut off on its way.
+	truncated bool
+
+	outcomeUnknown bool
+	stopped        error
+}
+
+// Error describes the failure in one line.
+func (e *DecodeError) Error() string {
+	var b strings.Builder
+	writeCall(&b, e.Operation, e.Method, e.Path)
+	fmt.Fprintf(&b, "status %d with an unusable reply: %v", e.StatusCode, e.Err)
+	if e.ContentType != "" {
+		fmt.Fprintf(&b, " (%s)", e.ContentType)
+	}
+	if e.Body != "" {
+		fmt.Fprintf(&b, ": %q", e.Body)
+	}
+	writeEnd(&b, e.Attempts, e.stopped, e.outcomeUnknown)
+	return b.String()
+}
+
+// Is matches [ErrInvalidResponse] and [ErrOutcomeUnknown].
+func (e *DecodeError) Is(target error) bool {
+	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.outcomeUnknown
+}
+
+// Unwrap returns what is wrong with the reply.
+func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.stopped) }
+
+// ArgumentError says that an argument or an option cannot be right. Nothing
+// was sent. [ErrInvalidArgument] matches it.
+type ArgumentError struct {
+	Operation string // the operation's name, or "" for an option or a helper
+	Name      string // which argument: the contract's name of a path parameter, or the option's
+	Value     string // what was passed; never a secret
+	Reason    string // what is wrong with it
+}
+
+// Error describes the mistake in one line.
+func (e *ArgumentError) Error() string {
+	var b strings.Builder
+	b.WriteString("cloudapi: ")
+	if e.Operation != "" {
+		b.WriteString(e.Operation + ": ")
+	}
+	b.WriteString(e.Name)
+	if e.Value != "" {
+		value, cut := excerpt(e.Value, 80)
+		if cut {
+			value += "…"
+		}
+		fmt.Fprintf(&b, " %q", value)
+	}
+	b.WriteString(" " + e.Reason)
+	return b.String()
+}
+
+// Is matches [ErrInvalidArgument].
+func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
+
+func writeCall(b *strings.Builder, operation, method, path string) {
+	fmt.Fprintf(b, "cloudapi: %s: %s %s: ", operation, method, path)
+}
+
+// writeEnd adds what became of the call as a whole.
+func writeEnd(b *strings.Builder, attempts int, stopped error, unknown bool) {
+	if attempts > 1 {
+		fmt.Fprintf(b, " (after %d attempts)", attempts)
+	}
+	if stopped != nil {
+		fmt.Fprintf(b, "; not tried again: %v", stopped)
+	}
+	if unknown {
+		b.WriteString("; it is unknown whether the operation was carried out")
+	}
+}
+
+func causes(errs ...error) []error {
+	var out []error
+	for _, err := range errs {
+		if err != nil {
+			out = append(out, err)
+		}
+	}
+	return out
+}
+
+// decodeEnvelope fills code, type, message and details from an error body. It
+// reports whether the body is an envelope, and takes what it can from an odd
+// one.
+func (e *Error) decodeEnvelope(body []byte) bool {
+	var strict struct {
+		Error *struct {
+			Code    int             `json:"code"`
+			Type    string          `json:"type"`
+			Message string          `json:"message"`
+			Details json.RawMessage `json:"details"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(body, &strict); err == nil && strict.Error != nil {
+		e.Code, e.Type, e.Message, e.Details = strict.Error.Code, strict.Error.Type, strict.Error.Message, strict.Error.Details
+		return true
+	}
+	var loose struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &loose) != nil || len(loose.Error) == 0 {
+		return false
+	}
+	var fields struct{ Code, Type, Message, Details json.RawMessage }
+	if json.Unmarshal(loose.Error, &fields) != nil {
+		e.Message = jsonText(loose.Error)
+		return e.Message != ""
+	}
+	e.Code, _ = strconv.Atoi(jsonText(fields.Code))
+	e.Type, e.Message, e.Details = jsonText(fields.Type), jsonText(fields.Message), fields.Details
+	return true
+}
+
+// jsonText returns a JSON string's content, and of any other value its text.
+func jsonText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+type detailField struct {
+	name  string
+	texts []string
+}
+
+// detailFields reads an object of strings and arrays of strings, in its order.
+func detailFields(details json.RawMessage) []detailField {
+	dec := json.NewDecoder(strings.NewReader(string(details)))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	var fields []detailField
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return fields
+		}
+		var value any
+		if dec.Decode(&value) != nil {
+			return fields
+		}
+		field := detailField{name: name.(string)}
+		switch v := value.(type) {
+		case string:
+			field.texts = []string{v}
+		case []any:
+			for _, item := range v {
+				if s, ok := item.(string); ok {
+					field.texts = append(field.texts, s)
+				}
+			}
+		}
+		if len(field.texts) > 0 {
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+// excerpt returns at most max bytes of s, cut at a character, with control
+// characters replaced.
+func excerpt(s string, max int) (text string, cut bool) {
+	if len(s) > max {
+		s, cut = s[:max], true
+		for len(s) > 0 && !utf8.RuneStart(s[len(s)-1]) {
+			s = s[:len(s)-1]
+		}
+		if len(s) > 0 && s[len(s)-1] >= utf8.RuneSelf {
+			s = s[:len(s)-1]
+		}
+	}
+	clean := func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}
+	return strings.TrimSpace(strings.Map(clean, strings.ToValidUTF8(s, "\uFFFD"))), cut
+}
+
+// maskStrings returns JSON, or its beginning, with the values of strings
+// replaced, so that what is left shows the shape and no content.
+func maskStrings(s string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(s, `"`)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		end := 0
+		for end < len(rest) && rest[end] != '"' {
+			if rest[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end >= len(rest) {
+			b.WriteString(`"…`)
+			return b.String()
+		}
+		after := rest[end+1:]
+		if strings.HasPrefix(strings.TrimLeft(after, " \t\r\n"), ":") {
+			b.WriteString(`"` + rest[:end] + `"`)
+		} else {
+			b.WriteString(`"…"`)
+		}
+		s = after
+	}
+}

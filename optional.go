@@ -1,0 +1,59 @@
+package cloudapi
+
+import "encoding/json"
+
+// Opt is an optional value for the few request fields in which null has a
+// meaning of its own, so that three cases must be told apart: absent (the zero
+// value, or [Opt.IsZero]), null ([Null]), and a value ([Value]).
+//
+// Such a field has the JSON option omitzero, which drops an absent one.
+type Opt[T any] struct {
+	value T
+	state optState
+}
+
+type optState uint8
+
+const (
+	optAbsent optState = iota
+	optNull
+	optValue
+)
+
+// Value returns an Opt that holds v.
+func Value[T any](v T) Opt[T] { return Opt[T]{value: v, state: optValue} }
+
+// Null returns an Opt that is null.
+func Null[T any]() Opt[T] { return Opt[T]{state: optNull} }
+
+// Get returns the value and true, or the zero value and false if o is absent
+// or null.
+func (o Opt[T]) Get() (T, bool) { return o.value, o.state == optValue }
+
+// IsNull reports whether o is null.
+func (o Opt[T]) IsNull() bool { return o.state == optNull }
+
+// IsZero reports whether o is absent.
+func (o Opt[T]) IsZero() bool { return o.state == optAbsent }
+
+// MarshalJSON returns the value's JSON, or null.
+func (o Opt[T]) MarshalJSON() ([]byte, error) {
+	if o.state != optValue {
+		return []byte("null"), nil
+	}
+	return json.Marshal(o.value)
+}
+
+// UnmarshalJSON sets o to null or to the decoded value.
+func (o *Opt[T]) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*o = Null[T]()
+		return nil
+	}
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	*o = Value(v)
+	return nil
+}
