@@ -1,0 +1,207 @@
+package cloudapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Version is the version of this SDK.
+const Version = "0.1.0"
+
+// Client speaks to one API address with one set of credentials. It cannot be
+// changed after [NewClient] and is safe for concurrent use; make one and share
+// it, so that its connections are shared.
+type Client struct {
+	config    config
+	next      http.RoundTripper // the transport inside the middlewares
+	userAgent string
+
+	Projects       *ProjectsService
+	Firewalls      *FirewallsService
+	PrivateSubnets *PrivateSubnetsService
+	SSHPublicKeys  *SSHPublicKeysService
+	VMs            *VMsService
+}
+
+// service is what every service is: the operations of one resource family on
+// a client.
+type service struct{ client *Client }
+
+// NewClient returns a client with the options. [WithBaseURL] is required, and
+// for nearly everything a token ([WithToken], [WithTokenSource]) and a project
+// ([WithProject]) are as well; [FromEnv] gives all three.
+//
+// All options are checked here; an [*ArgumentError] says which is wrong.
+// Nothing is sent.
+func NewClient(opts ...Option) (*Client, error) {
+	return newClient(defaultConfig(), opts)
+}
+
+// With returns a copy of the client with changed settings, which uses the same
+// connections. It is how a few calls get another timeout or retry policy:
+//
+//	patient, err := client.With(cloudapi.WithTimeout(5 * time.Minute))
+func (c *Client) With(opts ...Option) (*Client, error) {
+	return newClient(c.config, opts)
+}
+
+// InProject returns a copy of the client that is bound to the project with the
+// given ID and uses the same connections. What is not a project's ID is
+// reported by the operations, as an [*ArgumentError].
+func (c *Client) InProject(id string) *Client {
+	clone := *c
+	clone.config.project = id
+	clone.bindServices()
+	return &clone
+}
+
+// Project returns the ID of the project that the client is bound to, or "".
+func (c *Client) Project() string { return c.config.project }
+
+// BaseURL returns the address of the API.
+func (c *Client) BaseURL() string { return c.config.baseURL.String() }
+
+// CloseIdleConnections closes connections that are not in use. A client needs
+// no closing; this is for programs that make many.
+func (c *Client) CloseIdleConnections() {
+	if t, ok := c.config.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+func newClient(cfg config, opts []Option) (*Client, error) {
+	for _, opt := range opts {
+		if opt == nil {
+			continue
+		}
+		if err := opt(&cfg); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.baseURL == nil {
+		return nil, optionError("base URL", "", "is required: use WithBaseURL, or FromEnv and "+EnvBaseURL)
+	}
+	if cfg.baseURL.Scheme == "http" && cfg.hasCredentials() && !cfg.insecureHTTP && !isLoopback(cfg.baseURL.Hostname()) {
+		return nil, optionError("base URL", cfg.baseURL.String(),
+			"would send the credentials unencrypted: use https, or WithInsecureHTTP if the network is trusted")
+	}
+	if cfg.transport == nil {
+		cfg.transport = newTransport()
+	}
+	c := &Client{config: cfg, next: cfg.transport, userAgent: userAgent(cfg.application)}
+	for _, wrap := range slices.Backward(cfg.middleware) {
+		c.next = wrap(c.next)
+	}
+	c.bindServices()
+	return c, nil
+}
+
+func (c *Client) bindServices() {
+	s := &service{c}
+	c.Projects = (*ProjectsService)(s)
+	c.Firewalls = (*FirewallsService)(s)
+	c.PrivateSubnets = (*PrivateSubnetsService)(s)
+	c.SSHPublicKeys = (*SSHPublicKeysService)(s)
+	c.VMs = (*VMsService)(s)
+}
+
+func (cfg *config) hasCredentials() bool {
+	return !cfg.token.IsZero() || cfg.tokenSource != nil || len(cfg.headers) > 0
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+func userAgent(application string) string {
+	ua := fmt.Sprintf("cloudapi/%s (%s; %s/%s)", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	if application != "" {
+		ua += " " + application
+	}
+	return ua
+}
+
+// newTransport returns a transport for one host: as many idle connections are
+// kept as callers are likely to be at once, where net/http keeps two.
+func newTransport() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns = 256
+	t.MaxIdleConnsPerHost = 128
+	t.TLSHandshakeTimeout = 15 * time.Second
+	return t
+}
+
+// Do sends a request to any path of the API, for endpoints that have no method
+// yet, with the authentication, retries, limits and errors of all others.
+//
+// The segments are the path below the base URL and are escaped one by one; an
+// empty one, "." and ".." are an [*ArgumentError]. in is encoded as the JSON
+// body unless it is nil. out is what the JSON reply is decoded into; with a
+// *[]byte the reply is stored as it is, and with nil it is dropped.
+//
+// A POST is taken for something that must not be repeated, any other method
+// for something that may be.
+func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
+	op := &Operation{Name: "Do", Method: method, retry: safe}
+	if method == http.MethodPost {
+		op.retry = create
+	}
+	if !validHeaderName(method) {
+		return &ArgumentError{Operation: op.Name, Name: "method", Value: method, Reason: "is not an HTTP method"}
+	}
+	if len(segments) == 0 {
+		return &ArgumentError{Operation: op.Name, Name: "segments", Reason: "must not be empty"}
+	}
+	var path, escaped strings.Builder
+	for _, segment := range segments {
+		if segment == "" || segment == "." || segment == ".." {
+			return &ArgumentError{Operation: op.Name, Name: "segments", Value: segment, Reason: "must not be empty or a relative path"}
+		}
+		path.WriteString("/" + segment)
+		escaped.WriteString("/" + url.PathEscape(segment))
+	}
+	cl := &call{client: c, op: op, path: path.String(), escapedPath: escaped.String(), query: query.Encode()}
+	if in != nil || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
+		if err := cl.encodeBody(in); err != nil {
+			return err
+		}
+	}
+	return cl.do(ctx, func(r *reply) error {
+		switch out := out.(type) {
+		case nil:
+			return nil
+		case *[]byte:
+			*out = slices.Clone(r.body)
+			return nil
+		default:
+			return r.json(out)
+		}
+	})
+}
+
+// String describes the client without its credentials.
+func (c *Client) String() string {
+	return fmt.Sprintf("cloudapi.Client(%s, project %q)", c.BaseURL(), c.config.project)
+}
+
+// Format prints the same for every verb.
+func (c *Client) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
+
+// LogValue returns what [Client.String] does.
+func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalJSON encodes what [Client.String] returns.
+func (c *Client) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }

@@ -1,0 +1,191 @@
+package cloudapi
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Operation is one row of the contract: what a method of a service sends. Get
+// it in a middleware or a log handler with [OperationFromContext]: its fields
+// have few values, which makes them good labels for metrics and traces.
+type Operation struct {
+	// Name is the service and the method, such as "VMs.Get". The list of a
+	// location has a name of its own, such as "VMs.ListInLocation".
+	Name string
+
+	// Method is the HTTP method.
+	Method string
+
+	// Route is the path with the contract's names in place of values, such as
+	// "/project/{project_id}/location/{location}/vm/{vm_reference}".
+	Route string
+
+	retry retryClass
+}
+
+// retryClass tells what may be sent again after a failure that leaves open
+// whether the server acted.
+type retryClass uint8
+
+const (
+	// safe: sending it twice does what sending it once does.
+	safe retryClass = iota
+
+	// create: a repetition would make a second object, act twice, or fail on
+	// the trace of the first. It is sent again only if the server did nothing.
+	create
+)
+
+// Beginnings of the routes.
+const (
+	projectRoute  = "/project/{project_id}"
+	locationRoute = projectRoute + "/location/{location}"
+)
+
+type operationKey struct{}
+
+// OperationFromContext returns the operation that a request belongs to, given
+// the request's context. It is false for a context that is not the SDK's.
+func OperationFromContext(ctx context.Context) (Operation, bool) {
+	op, ok := ctx.Value(operationKey{}).(*Operation)
+	if !ok {
+		return Operation{}, false
+	}
+	return *op, true
+}
+
+// A pathParam is a placeholder of the route templates.
+type pathParam struct {
+	// kinds are the prefixes of the IDs that may stand in it.
+	kinds []Kind
+
+	// idOnly is set where nothing but such an ID may stand, and not for a
+	// reference, which may as well be a name.
+	idOnly bool
+}
+
+// param returns the rule for a placeholder of the route.
+func (op *Operation) param(name string) pathParam {
+	switch name {
+	case "project_id":
+		return pathParam{[]Kind{KindProject}, true}
+	case "object_id":
+		return pathParam{[]Kind{KindFirewall, KindKubernetesCluster, KindLoadBalancer, KindPostgres, KindPrivateSubnet, KindVM}, true}
+	case "firewall_rule_id":
+		// The contract has one name for two kinds.
+		if strings.Contains(op.Route, "/postgres/") {
+			return pathParam{[]Kind{KindPostgresFirewallRule}, true}
+		}
+		return pathParam{[]Kind{KindFirewallRule}, true}
+	case "inference_api_key_id":
+		return pathParam{[]Kind{KindInferenceAPIKey}, true}
+	case "metric_destination_id":
+		return pathParam{[]Kind{KindPostgresMetricDestination}, true}
+	case "private_subnet_id":
+		return pathParam{[]Kind{KindPrivateSubnet}, true}
+
+	case "firewall_reference":
+		return pathParam{[]Kind{KindFirewall}, false}
+	case "kubernetes_cluster_reference":
+		return pathParam{[]Kind{KindKubernetesCluster}, false}
+	case "kubernetes_nodepool_reference":
+		return pathParam{[]Kind{KindKubernetesNodePool}, false}
+	case "load_balancer_reference":
+		return pathParam{[]Kind{KindLoadBalancer}, false}
+	case "postgres_database_reference":
+		return pathParam{[]Kind{KindPostgres}, false}
+	case "private_subnet_reference":
+		return pathParam{[]Kind{KindPrivateSubnet}, false}
+	case "ssh_public_key_reference":
+		return pathParam{[]Kind{KindSSHPublicKey}, false}
+	case "vm_init_script_reference":
+		return pathParam{[]Kind{KindVMInitScript}, false}
+	case "vm_reference":
+		return pathParam{[]Kind{KindVM}, false}
+
+	default: // location, private_location_name: always a name
+		return pathParam{}
+	}
+}
+
+// check returns why the value cannot stand in the path, or "".
+func (p pathParam) check(value string) string {
+	if !p.idOnly {
+		return checkSegment(value)
+	}
+	if IsID(value, p.kinds...) {
+		return ""
+	}
+	prefixes := make([]string, len(p.kinds))
+	for i, k := range p.kinds {
+		prefixes[i] = string(k)
+	}
+	return fmt.Sprintf("must be an ID: %s and %d characters of %s",
+		strings.Join(prefixes, ", "), idLength-idUpperStart, idAlphabet)
+}
+
+const maxSegment = 255
+
+// checkSegment returns why s cannot be a path segment, or "". What it lets
+// through needs no percent-encoding, which the server would not decode, and
+// cannot reach another resource than the one that the route means.
+func checkSegment(s string) string {
+	switch {
+	case s == "":
+		return "must not be empty"
+	case s == "." || s == "..":
+		return "must not be a relative path"
+	case len(s) > maxSegment:
+		return fmt.Sprintf("has %d characters, at most %d are possible", len(s), maxSegment)
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', 'A' <= c && c <= 'Z',
+			c == '-', c == '.', c == '_', c == '~':
+		default:
+			return "may only contain letters, digits, and the characters - . _ ~"
+		}
+	}
+	return ""
+}
+
+// path fills the route's placeholders with args, in order. A route with one
+// more placeholder than there are args takes the bound project for the first.
+//
+// byID reports whether the last placeholder was filled with an ID, which goes
+// on naming the same resource whatever happens to its name.
+func (op *Operation) path(project string, args []string) (path string, byID bool, err error) {
+	bound := strings.Count(op.Route, "{") == len(args)+1
+	if bound && project == "" {
+		return "", false, fmt.Errorf("cloudapi: %s: %w", op.Name, ErrNoProject)
+	}
+	var b strings.Builder
+	size := len(op.Route) + len(project)
+	for _, arg := range args {
+		size += len(arg)
+	}
+	b.Grow(size)
+	for rest := op.Route; ; {
+		literal, placeholder, found := strings.Cut(rest, "{")
+		b.WriteString(literal)
+		if !found {
+			break
+		}
+		var name, value string
+		name, rest, _ = strings.Cut(placeholder, "}")
+		if bound {
+			value, bound = project, false
+		} else {
+			value, args = args[0], args[1:]
+		}
+		param := op.param(name)
+		if reason := param.check(value); reason != "" {
+			return "", false, &ArgumentError{Operation: op.Name, Name: name, Value: value, Reason: reason}
+		}
+		byID = len(param.kinds) > 0 && IsID(value, param.kinds...)
+		b.WriteString(value)
+	}
+	return b.String(), byID, nil
+}

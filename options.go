@@ -1,0 +1,350 @@
+package cloudapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Option is a setting for [NewClient] and [Client.With]. Of two that set the
+// same thing the later one holds.
+type Option func(*config) error
+
+// config is what the options say. A client's config is never changed; With
+// works on a copy, so its slices must be cloned before they grow.
+type config struct {
+	baseURL      *url.URL
+	token        Secret
+	tokenSource  func(context.Context) (string, error)
+	project      string
+	transport    http.RoundTripper
+	jar          http.CookieJar
+	middleware   []func(http.RoundTripper) http.RoundTripper
+	headers      []header
+	application  string
+	timeout      time.Duration
+	retry        RetryPolicy
+	limiter      Limiter
+	logger       *slog.Logger
+	maxResponse  int64
+	prefetch     int
+	insecureHTTP bool
+}
+
+type header struct {
+	name  string
+	value Secret
+}
+
+func (c *config) hasHeader(name string) bool {
+	return slices.ContainsFunc(c.headers, func(h header) bool { return h.name == name })
+}
+
+// Environment variables that [FromEnv] reads.
+const (
+	EnvBaseURL = "CLOUDAPI_BASE_URL"
+	EnvToken   = "CLOUDAPI_TOKEN"
+	EnvProject = "CLOUDAPI_PROJECT"
+)
+
+const (
+	defaultTimeout       = 60 * time.Second
+	defaultResponseLimit = 64 << 20
+)
+
+func defaultConfig() config {
+	return config{timeout: defaultTimeout, maxResponse: defaultResponseLimit}
+}
+
+// FromEnv takes the base URL, the token and the project from the environment
+// variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT. A variable
+// that is unset or empty changes nothing.
+func FromEnv() Option {
+	return func(c *config) error {
+		for _, setting := range []struct {
+			variable string
+			option   func(string) Option
+		}{
+			{EnvBaseURL, WithBaseURL},
+			{EnvToken, WithToken},
+			{EnvProject, WithProject},
+		} {
+			value := os.Getenv(setting.variable)
+			if value == "" {
+				continue
+			}
+			if err := setting.option(value)(c); err != nil {
+				return fmt.Errorf("environment variable %s: %w", setting.variable, err)
+			}
+		}
+		return nil
+	}
+}
+
+// WithBaseURL sets the address of the API, such as "https://api.example.com".
+// It is required. A path is kept as a prefix; user information, a query or a
+// fragment is an error.
+func WithBaseURL(address string) Option {
+	return func(c *config) error {
+		u, err := url.Parse(address)
+		if err != nil {
+			// The parser's error would repeat the address, which may hold a
+			// password.
+			return optionError("base URL", "", "cannot be parsed")
+		}
+		address = u.Scheme + "://" + u.Host + u.Path // what is safe to repeat
+		switch {
+		case u.User != nil:
+			return optionError("base URL", "", "must not have user information")
+		case u.Scheme != "http" && u.Scheme != "https":
+			return optionError("base URL", address, "must begin with https:// or http://")
+		case u.Hostname() == "":
+			return optionError("base URL", address, "has no host")
+		case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+			return optionError("base URL", address, "must not have a query or a fragment")
+		}
+		prefix := strings.Trim(u.EscapedPath(), "/")
+		if prefix != "" {
+			for segment := range strings.SplitSeq(prefix, "/") {
+				if reason := checkSegment(segment); reason != "" {
+					return optionError("base URL", address, "has a path whose segment "+reason)
+				}
+			}
+			prefix = "/" + prefix
+		}
+		c.baseURL = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: prefix}
+		return nil
+	}
+}
+
+// WithToken sets the personal access token, which is sent as a bearer token.
+func WithToken(token string) Option {
+	return func(c *config) error {
+		if err := checkToken(token); err != nil {
+			return err
+		}
+		c.token, c.tokenSource = NewSecret(token), nil
+		return nil
+	}
+}
+
+// WithTokenSource sets a function that is asked for the token before each
+// attempt, for tokens that change while the program runs. It must be safe for
+// concurrent use and should keep the token itself. An error of it ends the
+// call before anything is sent and is wrapped in the call's error.
+func WithTokenSource(source func(context.Context) (string, error)) Option {
+	return func(c *config) error {
+		if source == nil {
+			return optionError("token source", "", "must not be nil")
+		}
+		c.token, c.tokenSource = Secret{}, source
+		return nil
+	}
+}
+
+// checkToken never repeats the token in its error.
+func checkToken(token string) error {
+	if token == "" {
+		return optionError("token", "", "must not be empty")
+	}
+	for i := range len(token) {
+		if c := token[i]; c <= ' ' || c >= 0x7f {
+			return optionError("token", "", fmt.Sprintf("has a character at position %d of %d that cannot be sent: "+
+				"a space, a line break, or one outside ASCII", i+1, len(token)))
+		}
+	}
+	return nil
+}
+
+// WithProject binds the client to the project with this ID, in which all
+// operations but those of [ProjectsService] take place. See also
+// [Client.InProject].
+func WithProject(id string) Option {
+	return func(c *config) error {
+		if !IsID(id, KindProject) {
+			return optionError("project", id, "must be a project's ID")
+		}
+		c.project = id
+		return nil
+	}
+}
+
+// WithHTTPClient makes requests go through the transport of the given client,
+// with its cookie jar, and with its Timeout, if it has one, as the limit of
+// one attempt. The client itself is not used or changed; its redirect policy
+// does not apply, since redirects are never followed.
+func WithHTTPClient(client *http.Client) Option {
+	return func(c *config) error {
+		if client == nil {
+			return optionError("HTTP client", "", "must not be nil")
+		}
+		c.transport, c.jar = client.Transport, client.Jar
+		if c.transport == nil {
+			c.transport = http.DefaultTransport
+		}
+		if client.Timeout > 0 {
+			c.timeout = client.Timeout
+		}
+		return nil
+	}
+}
+
+// WithMiddleware wraps the transport. A middleware sees every attempt after
+// the SDK's own work on it and before the network; [OperationFromContext]
+// tells it what the request is for. The first one given is the outermost.
+//
+// A middleware must not send a request more than once.
+func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
+	return func(c *config) error {
+		if slices.ContainsFunc(middleware, func(m func(http.RoundTripper) http.RoundTripper) bool { return m == nil }) {
+			return optionError("middleware", "", "must not be nil")
+		}
+		c.middleware = slices.Concat(c.middleware, middleware)
+		return nil
+	}
+}
+
+// WithHeader adds a header to every request, for gateways that ask for one.
+// The value is treated as a secret. An Authorization header takes the place of
+// the token. Headers that the SDK or net/http sets itself are an error.
+func WithHeader(name, value string) Option {
+	return func(c *config) error {
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		switch name {
+		case "Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Host", "Te", "Trailer",
+			"Transfer-Encoding", "Upgrade", "User-Agent":
+			return optionError("header", name, "is set by the SDK")
+		}
+		if !validHeaderName(name) {
+			return optionError("header", name, "is not a header name")
+		}
+		for i := range len(value) {
+			if v := value[i]; v < ' ' && v != '\t' || v == 0x7f {
+				return optionError("header", name, "has a value with a control character")
+			}
+		}
+		c.headers = slices.DeleteFunc(slices.Clone(c.headers), func(h header) bool { return h.name == name })
+		c.headers = append(c.headers, header{name, NewSecret(value)})
+		return nil
+	}
+}
+
+func validHeaderName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letterOrDigit := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letterOrDigit && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// WithUserAgent adds the application's name and version, such as
+// "backup-job/1.4", to the User-Agent header.
+func WithUserAgent(application string) Option {
+	return func(c *config) error {
+		for i := range len(application) {
+			if a := application[i]; a < ' ' || a >= 0x7f {
+				return optionError("user agent", application, "must be printable ASCII")
+			}
+		}
+		c.application = application
+		return nil
+	}
+}
+
+// WithTimeout bounds one attempt: connecting, sending, and reading the reply.
+// The default is 60 seconds; 0 is no limit. The context bounds the call as a
+// whole, with its retries.
+func WithTimeout(d time.Duration) Option {
+	return func(c *config) error {
+		if d < 0 {
+			return optionError("timeout", d.String(), "must not be negative")
+		}
+		c.timeout = d
+		return nil
+	}
+}
+
+// WithRetry sets how often and after what delays failed attempts are repeated.
+func WithRetry(policy RetryPolicy) Option {
+	return func(c *config) error {
+		if policy.MaxAttempts < 0 || policy.MinDelay < 0 || policy.MaxDelay < 0 || policy.MaxRetryAfter < 0 {
+			return optionError("retry policy", fmt.Sprintf("%+v", policy), "must not have negative values")
+		}
+		c.retry = policy
+		return nil
+	}
+}
+
+// Limiter delays requests to a rate. A *rate.Limiter of golang.org/x/time/rate
+// is one.
+type Limiter interface {
+	Wait(context.Context) error
+}
+
+// WithLimiter sets a limiter that is asked before each attempt. An error of it
+// ends the call before anything is sent and is wrapped in the call's error.
+func WithLimiter(limiter Limiter) Option {
+	return func(c *config) error {
+		c.limiter = limiter
+		return nil
+	}
+}
+
+// WithLogger sets a logger that gets one line for each attempt: at level
+// Debug if it succeeded, at level Warn if it did not. Attributes are
+// operation, method, route, status, attempt and duration, for a failure error,
+// and retry_in if another attempt follows. Bodies and headers are not logged.
+func WithLogger(logger *slog.Logger) Option {
+	return func(c *config) error {
+		c.logger = logger
+		return nil
+	}
+}
+
+// WithResponseLimit sets the size in bytes, after decompression, beyond which
+// a reply is refused with [ErrResponseTooLarge]. The default is 64 MiB.
+func WithResponseLimit(bytes int64) Option {
+	return func(c *config) error {
+		if bytes <= 0 {
+			return optionError("response limit", fmt.Sprint(bytes), "must be positive")
+		}
+		c.maxResponse = bytes
+		return nil
+	}
+}
+
+// WithPrefetch makes the All methods fetch up to that many pages ahead while
+// the caller works on the items. The default is 0: a page is asked for when
+// its first item is.
+func WithPrefetch(pages int) Option {
+	return func(c *config) error {
+		if pages < 0 {
+			return optionError("prefetch", fmt.Sprint(pages), "must not be negative")
+		}
+		c.prefetch = pages
+		return nil
+	}
+}
+
+// WithInsecureHTTP permits to send credentials over plain http to hosts other
+// than the loopback ones. Everybody on the way can read them.
+func WithInsecureHTTP() Option {
+	return func(c *config) error {
+		c.insecureHTTP = true
+		return nil
+	}
+}
+
+func optionError(name, value, reason string) error {
+	return &ArgumentError{Name: name, Value: value, Reason: reason}
+}

@@ -1,0 +1,313 @@
+package cloudapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+)
+
+// ListOptions selects and orders what a list holds. A nil *ListOptions is the
+// list of the whole project.
+type ListOptions struct {
+	// Location restricts the list to a location. Families that have no
+	// locations refuse it with an [*ArgumentError].
+	Location string `url:"-"`
+
+	// StartAfter is the cursor: the list begins behind the item with this ID,
+	// or, with OrderColumn "name", behind this name. The item need not exist.
+	StartAfter string `url:"start_after,omitempty"`
+
+	// PageSize is the number of items in a page. 0 leaves it to the server in
+	// List (10 in the contract; the real server takes 1000) and is 1000 in
+	// All. The real server gives at most 1000, whatever is asked for.
+	PageSize int `url:"page_size,omitempty"`
+
+	// OrderColumn is "id", the default, or for some lists "name". IDs are
+	// random, so the order by ID says nothing about age. Names may repeat
+	// across locations; walking a whole project in their order can then lose
+	// items at page borders, which All reports as ErrPaginationStalled.
+	OrderColumn string `url:"order_column,omitempty"`
+}
+
+// Values of [ListOptions.OrderColumn].
+const (
+	OrderByID   = "id"
+	OrderByName = "name"
+)
+
+// Page is one page of a list. Items are in the short form of their record,
+// without the fields that only a single record carries.
+type Page[T any] struct {
+	Items []*T
+
+	// Count is the size of the whole list, of which this is a page; nil if
+	// the server does not tell. SSH keys, init scripts and inference keys come
+	// without it.
+	Count *int
+
+	// NextStartAfter is the cursor for the page behind this one: the last
+	// item's ID or name. It is "" for an empty page, which is how a list ends.
+	NextStartAfter string
+}
+
+// listItem is a record of which there are lists.
+type listItem[T any] interface {
+	record[T]
+
+	// cursor returns the start_after for the page behind the record: its ID,
+	// or what a list in the order of the given column continues from.
+	cursor(orderColumn string) string
+}
+
+// defaultPageSize is what All asks for: the largest page of the real server.
+const defaultPageSize = 1000
+
+// listRoutes are the operations that list one family.
+type listRoutes struct {
+	project  *Operation
+	location *Operation // nil: the family has no locations
+
+	// whole: the server sends everything at once and ignores a cursor, so a
+	// reply that does not count its items is the complete list.
+	whole bool
+}
+
+// list fetches one page. args are what the routes need besides the location.
+func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, opts *ListOptions, args ...string) (*Page[T], error) {
+	op := routes.project
+	var o ListOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.PageSize < 0 {
+		return nil, &ArgumentError{Operation: op.Name, Name: "PageSize", Value: fmt.Sprint(o.PageSize), Reason: "must not be negative"}
+	}
+	if o.Location != "" {
+		if op = routes.location; op == nil {
+			return nil, &ArgumentError{Operation: routes.project.Name, Name: "Location", Value: o.Location, Reason: "does not apply to this list"}
+		}
+		args = []string{o.Location}
+	}
+	cl, err := c.newCall(op, nil, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := cl.setQuery(o); err != nil {
+		return nil, err
+	}
+	var page *Page[T]
+	err = cl.do(ctx, func(r *reply) (err error) {
+		page, err = decodePage[T, P](r, o.OrderColumn)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+// decodePage reads a list in any of the forms that the contract leaves open:
+// an object with items, with or without a count, or a bare array.
+func decodePage[T any, P listItem[T]](r *reply, orderColumn string) (*Page[T], error) {
+	var body struct {
+		Items []*T `json:"items"`
+		Count *int `json:"count"`
+	}
+	var err error
+	if bytes.HasPrefix(bytes.TrimLeft(r.body, " \t\r\n"), []byte("[")) {
+		err = r.json(&body.Items)
+	} else {
+		err = r.json(&body)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if body.Items == nil {
+		return nil, errors.New("it has no items")
+	}
+	page := &Page[T]{Items: body.Items, Count: body.Count}
+	for i, item := range page.Items {
+		if item == nil {
+			return nil, fmt.Errorf("item %d is null", i)
+		}
+		if field := P(item).missing(); field != "" {
+			return nil, fmt.Errorf("item %d has no %s", i, field)
+		}
+		page.NextStartAfter = P(item).cursor(orderColumn)
+	}
+	return page, nil
+}
+
+// all yields every item of a list. It holds one page at a time, and asks for
+// the next when the consumer gets there, or earlier with prefetch.
+func all[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, opts *ListOptions, args ...string) iter.Seq2[*T, error] {
+	var o ListOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.PageSize == 0 {
+		o.PageSize = defaultPageSize
+	}
+	return func(yield func(*T, error) bool) {
+		pages := walk(routes, o, func(ctx context.Context, o *ListOptions) (*Page[T], error) {
+			return list[T, P](ctx, c, routes, o, args...)
+		})
+		if c.config.prefetch > 0 {
+			pages = ahead(pages, c.config.prefetch)
+		}
+		for page, err := range pages(ctx) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i, item := range page.Items {
+				page.Items[i] = nil // so that a kept record keeps only itself
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pageSeq yields pages until an error, which is its last element.
+type pageSeq[T any] func(context.Context) iter.Seq2[*Page[T], error]
+
+// walk fetches page after page until the list is complete.
+func walk[T any](routes *listRoutes, o ListOptions, fetch func(context.Context, *ListOptions) (*Page[T], error)) pageSeq[T] {
+	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
+		return func(yield func(*Page[T], error) bool) {
+			w := walker{
+				routes:    routes,
+				options:   o,
+				fromStart: o.StartAfter == "",
+				steady:    true,
+				cursors:   map[string]bool{o.StartAfter: true},
+			}
+			for !w.done {
+				page, err := fetch(ctx, &w.options)
+				if err == nil {
+					err = w.advance(len(page.Items), page.Count, page.NextStartAfter)
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if len(page.Items) > 0 && !yield(page, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// walker decides where a list goes on and when it ends.
+type walker struct {
+	routes    *listRoutes
+	options   ListOptions // of the next page
+	fromStart bool        // whether the walk began at the list's beginning
+	done      bool
+
+	pages   int
+	seen    int
+	count   *int // what the first page counted
+	steady  bool // whether all pages counted the same
+	cursors map[string]bool
+}
+
+// advance takes note of a page. A list ends with an empty page; or when as
+// many items as it counts were seen, if that number stayed the same; or, if it
+// does not count, with a page that is not full. A page that is not full is not
+// the end of a list that counts more, since a server may send less than it is
+// asked for.
+func (w *walker) advance(items int, count *int, next string) error {
+	if w.pages == 0 {
+		w.count = count
+	}
+	w.pages++
+	w.seen += items
+	w.steady = w.steady && (count == nil) == (w.count == nil) && (count == nil || *count == *w.count)
+	switch {
+	case items == 0:
+		w.done = true
+		return w.checkComplete()
+	case count == nil:
+		w.done = w.routes.whole || items < w.options.PageSize
+	default:
+		w.done = w.steady && w.seen >= *count
+	}
+	if w.done {
+		return nil
+	}
+	if w.cursors[next] {
+		return fmt.Errorf("cloudapi: %s: %w: the page after %q ends where an earlier one did",
+			w.routes.project.Name, ErrPaginationStalled, w.options.StartAfter)
+	}
+	w.cursors[next] = true
+	w.options.StartAfter = next
+	return nil
+}
+
+// checkComplete finds out whether a list in an order that is not unique lost
+// items between its pages.
+func (w *walker) checkComplete() error {
+	lost := w.steady && w.count != nil && w.seen < *w.count
+	if !lost || !w.fromStart || w.options.OrderColumn != OrderByName {
+		return nil
+	}
+	return fmt.Errorf("cloudapi: %s: %w: %d of %d items were reached, since several have the same name; order by ID",
+		w.routes.project.Name, ErrPaginationStalled, w.seen, *w.count)
+}
+
+// ahead fetches up to n pages before they are asked for. When the consumer
+// stops, the request under way is cancelled and waited for.
+func ahead[T any](pages pageSeq[T], n int) pageSeq[T] {
+	type result struct {
+		page *Page[T]
+		err  error
+	}
+	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
+		return func(yield func(*Page[T], error) bool) {
+			ctx, cancel := context.WithCancel(ctx)
+			results := make(chan result, n-1)
+			stopped := make(chan struct{})
+			var fetcher sync.WaitGroup
+			fetcher.Go(func() {
+				defer close(results)
+				for page, err := range pages(ctx) {
+					select {
+					case results <- result{page, err}:
+					case <-stopped:
+						return
+					}
+				}
+			})
+			defer fetcher.Wait()
+			defer close(stopped)
+			defer cancel()
+			for r := range results {
+				if !yield(r.page, r.err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Collect returns all items of a sequence as a slice, which is not nil, or the
+// error that ended it.
+//
+//	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
+func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
+	items := []*T{}
+	for item, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}

@@ -1,0 +1,118 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+)
+
+// ProjectsService works with projects, in which everything else lives. Its
+// methods take the project's ID; the client need not be bound to one.
+type ProjectsService service
+
+// Project is a container of resources, with its own billing and permissions.
+type Project struct {
+	ID       string  `json:"id"`       // prefix pj
+	Name     string  `json:"name"`     // not unique; may hold upper case
+	Credit   float64 `json:"credit"`   // what is left of it, in US dollars
+	Discount int     `json:"discount"` // percent, 0 to 100
+}
+
+func (p *Project) missing() string      { return missingID(p.ID) }
+func (p *Project) cursor(string) string { return p.ID }
+
+// ProjectCreateRequest is the body of [ProjectsService.Create].
+type ProjectCreateRequest struct {
+	// Name is 1 to 63 ASCII letters, digits and hyphens, with no hyphen at
+	// either end. Required.
+	Name string `json:"name"`
+}
+
+// ObjectInfo tells what an ID stands for.
+type ObjectInfo struct {
+	Type     string `json:"type"` // one of the ObjectType constants, or another
+	Location string `json:"location"`
+	Name     string `json:"name"`
+}
+
+func (o *ObjectInfo) missing() string {
+	switch {
+	case o.Type == "":
+		return "type"
+	case o.Name == "":
+		return "name"
+	}
+	return ""
+}
+
+// Known values of [ObjectInfo.Type].
+const (
+	ObjectTypeFirewall          = "firewall"
+	ObjectTypeKubernetesCluster = "kubernetes cluster"
+	ObjectTypeLoadBalancer      = "load balancer"
+	ObjectTypePostgres          = "postgres resource"
+	ObjectTypePrivateSubnet     = "private subnet"
+	ObjectTypeVM                = "vm"
+)
+
+var (
+	opProjectsList       = Operation{"Projects.List", "GET", "/project", safe}
+	opProjectsCreate     = Operation{"Projects.Create", "POST", "/project", create}
+	opProjectsGet        = Operation{"Projects.Get", "GET", projectRoute, safe}
+	opProjectsDelete     = Operation{"Projects.Delete", "DELETE", projectRoute, safe}
+	opProjectsObjectInfo = Operation{"Projects.ObjectInfo", "GET", projectRoute + "/object-info/{object_id}", safe}
+
+	listProjects = listRoutes{project: &opProjectsList}
+)
+
+// List returns one page of the account's projects. It shows all of them, also
+// those in which the token has no rights. The order is by ID only.
+//
+//cloudapi:operation GET /project
+func (s *ProjectsService) List(ctx context.Context, opts *ListOptions) (*Page[Project], error) {
+	return list[Project](ctx, s.client, &listProjects, opts)
+}
+
+// All returns the account's projects, page by page.
+//
+//cloudapi:operation GET /project
+func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Project, error] {
+	return all[Project](ctx, s.client, &listProjects, opts)
+}
+
+// Create makes a project. Names need not be unique: each call makes another
+// project, and a lost reply ends in [ErrOutcomeUnknown]. An account can have
+// 10; one more is [ErrInvalidRequest].
+//
+// On the real server the token gets no rights in the project it creates:
+// further calls with it are [ErrForbidden] until an administrator grants them.
+//
+//cloudapi:operation POST /project
+func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequest) (*Project, error) {
+	return send[Project](ctx, s.client, &opProjectsCreate, request)
+}
+
+// Get returns a project.
+//
+//cloudapi:operation GET /project/{project_id}
+func (s *ProjectsService) Get(ctx context.Context, projectID string) (*Project, error) {
+	return fetch[Project](ctx, s.client, &opProjectsGet, projectID)
+}
+
+// Delete deletes an empty project, at once. One that still has resources is
+// [ErrConflict]; note that VMs leave a default subnet and its firewall behind.
+// A project that does not exist is not an error.
+//
+//cloudapi:operation DELETE /project/{project_id}
+func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
+	return remove(ctx, s.client, &opProjectsDelete, projectID)
+}
+
+// ObjectInfo returns the type, location and name of the object with the given
+// ID: a firewall, Kubernetes cluster, load balancer, database, subnet or VM.
+// An object that does not exist, is in another project or is not visible to
+// the token is [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/object-info/{object_id}
+func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {
+	return fetch[ObjectInfo](ctx, s.client, &opProjectsObjectInfo, projectID, objectID)
+}

@@ -1,0 +1,400 @@
+package cloudapi
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
+)
+
+const (
+	testToken   = "pat-aktesttesttesttesttesttest-0123456789abcdefghijklmnopqrstuv"
+	testProject = "pjahbwgme82j3qbwnsn4b3w1e9"
+	testVMID    = "vmy9n10s8q164j473ra7pj9nqz"
+	testVM      = `{"id":"` + testVMID + `","name":"web-1","state":"running","location":"eu-central-h1"}`
+)
+
+// peer is the other end of connections in memory: what it does with each
+// request is scripted.
+type peer struct {
+	listener *memnet.Listener
+	arrived  atomic.Int32
+}
+
+// exchange is what a peer does with one connection, after it has read the
+// request if it wants to.
+type exchange func(p *peer, conn net.Conn)
+
+// startPeer serves the exchanges, one connection each, the last one forever.
+// Call it inside a bubble.
+func startPeer(t *testing.T, exchanges ...exchange) *peer {
+	t.Helper()
+	p := &peer{listener: memnet.Listen()}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			conn, err := p.listener.Accept()
+			if err != nil {
+				return
+			}
+			exchanges[min(i, len(exchanges)-1)](p, conn)
+			conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		p.listener.Close()
+		<-done
+	})
+	return p
+}
+
+// requests returns how many requests arrived whole.
+func (p *peer) requests() int { return int(p.arrived.Load()) }
+
+func (p *peer) read(conn net.Conn) {
+	req, err := http.ReadRequest(bufio.NewReader(conn))
+	if err != nil {
+		return
+	}
+	io.Copy(io.Discard, req.Body)
+	p.arrived.Add(1)
+}
+
+// answers reads the request and writes a reply.
+func answers(status int, header, body string) exchange {
+	return func(p *peer, conn net.Conn) {
+		p.read(conn)
+		fmt.Fprintf(conn, "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s",
+			status, header, len(body), body)
+	}
+}
+
+func envelope(status int) string {
+	return fmt.Sprintf(`{"error":{"code":%d,"type":"T","message":"m","details":null}}`, status)
+}
+
+// losesReply reads the request and closes the connection.
+func losesReply(p *peer, conn net.Conn) { p.read(conn) }
+
+// resetsAtOnce closes the connection before it has read anything.
+func resetsAtOnce(*peer, net.Conn) {}
+
+// cutsReply ends in the middle of the body.
+func cutsReply(p *peer, conn net.Conn) {
+	p.read(conn)
+	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(testVM), testVM[:20])
+}
+
+// cutsJSON ends the body early but in good form.
+func cutsJSON(p *peer, conn net.Conn) {
+	p.read(conn)
+	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n%s", testVM[:20])
+}
+
+// hangs reads the request and answers never.
+func hangs(p *peer, conn net.Conn) {
+	p.read(conn)
+	io.Copy(io.Discard, conn)
+}
+
+func (p *peer) client(t *testing.T, opts ...Option) *Client {
+	t.Helper()
+	transport := p.listener.Transport()
+	t.Cleanup(transport.CloseIdleConnections)
+	opts = append([]Option{
+		WithBaseURL("http://api.localhost"), WithToken(testToken), WithProject(testProject),
+		WithHTTPClient(&http.Client{Transport: transport}), WithTimeout(time.Minute),
+	}, opts...)
+	client, err := NewClient(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func TestRetryClasses(t *testing.T) {
+	t.Parallel()
+	safeCall := func(ctx context.Context, c *Client) error {
+		_, err := c.VMs.Get(ctx, "eu-central-h1", "web-1")
+		return err
+	}
+	createCall := func(ctx context.Context, c *Client) error {
+		_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
+		return err
+	}
+	const most = 4 // attempts by default
+	type row struct {
+		name         string
+		exchange     exchange
+		safe, create int // attempts
+		unknown      bool
+		is           error
+	}
+	rows := []row{
+		{"lost reply", losesReply, most, 1, true, io.EOF},
+		{"reset before the request is read", resetsAtOnce, most, 1, true, nil},
+		{"reply cut off", cutsReply, most, 1, true, ErrInvalidResponse},
+		{"JSON cut off", cutsJSON, most, 1, true, ErrInvalidResponse},
+		{"no reply in time", hangs, most, 1, true, context.DeadlineExceeded},
+		{"200 without a body", answers(200, "", ""), 1, 1, true, ErrInvalidResponse},
+		{"200 with null", answers(200, "", "null"), 1, 1, true, ErrInvalidResponse},
+	}
+	for status := 300; status < 600; status++ {
+		if status >= 430 && status < 500 || status >= 310 && status < 400 || status >= 512 {
+			continue
+		}
+		r := row{name: fmt.Sprint(status), exchange: answers(status, "", envelope(status)), safe: 1, create: 1}
+		switch status {
+		case 429, 503:
+			r.safe, r.create = most, most
+		case 408, 500, 502, 504:
+			r.safe = most
+		}
+		r.unknown = status == 408 || status >= 500 && status != 501 && status != 503
+		rows = append(rows, r)
+	}
+	for _, r := range rows {
+		for _, class := range []struct {
+			name     string
+			call     func(context.Context, *Client) error
+			attempts int
+			unknown  bool
+		}{{"safe", safeCall, r.safe, false}, {"create", createCall, r.create, r.unknown}} {
+			t.Run(r.name+"/"+class.name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p := startPeer(t, r.exchange)
+					attempts := 0
+					client := p.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+						return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+							attempts++
+							return next.RoundTrip(req)
+						})
+					}))
+					start := time.Now()
+					err := class.call(t.Context(), client)
+					if err == nil {
+						t.Fatal("the call succeeded")
+					}
+					if attempts != class.attempts {
+						t.Errorf("%d attempts, want %d: %v", attempts, class.attempts, err)
+					}
+					if r.name != "reset before the request is read" && p.requests() != class.attempts {
+						t.Errorf("%d requests arrived, want %d", p.requests(), class.attempts)
+					}
+					if got := errors.Is(err, ErrOutcomeUnknown); got != class.unknown {
+						t.Errorf("outcome unknown: %v, want %v: %v", got, class.unknown, err)
+					}
+					if r.is != nil && !errors.Is(err, r.is) {
+						t.Errorf("error %v is not %v", err, r.is)
+					}
+					if class.attempts == 1 && r.name != "no reply in time" && time.Since(start) != 0 {
+						t.Errorf("a single attempt took %v", time.Since(start))
+					}
+					if e, ok := errors.AsType[*Error](err); ok && e.Attempts != class.attempts {
+						t.Errorf("Error.Attempts = %d", e.Attempts)
+					}
+				})
+			})
+		}
+	}
+}
+
+type roundTripperFunc func(*http.Request) (*http.Response, error)
+
+func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestCreateIsRetriedBeforeAConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := startPeer(t, answers(200, "", testVM))
+		dials := 0
+		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			if dials++; dials < 3 {
+				return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+			}
+			return p.listener.Dial(ctx)
+		}}
+		t.Cleanup(transport.CloseIdleConnections)
+		client := p.client(t, WithHTTPClient(&http.Client{Transport: transport}))
+		vm, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
+		if err != nil || vm.ID != testVMID {
+			t.Fatalf("Create = %v, %v", vm, err)
+		}
+		if dials != 3 || p.requests() != 1 {
+			t.Errorf("%d dials and %d requests, want 3 and 1", dials, p.requests())
+		}
+	})
+}
+
+func TestRenameIsRepeatableByIDOnly(t *testing.T) {
+	t.Parallel()
+	for ref, want := range map[string]int{testVMID: 4, "web-1": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			p := startPeer(t, losesReply)
+			_, err := p.client(t).VMs.Rename(t.Context(), "eu-central-h1", ref, "web-2")
+			if p.requests() != want || errors.Is(err, ErrOutcomeUnknown) != (want == 1) {
+				t.Errorf("Rename of %s: %d requests, %v", ref, p.requests(), err)
+			}
+		})
+	}
+	for _, tt := range []struct {
+		ref     string
+		request SSHPublicKeyUpdateRequest
+		want    int
+	}{
+		{"laptop", SSHPublicKeyUpdateRequest{Name: "desktop"}, 1},
+		{"laptop", SSHPublicKeyUpdateRequest{PublicKey: "ssh-ed25519 A"}, 4},
+		{"sk7dxatrt82p2ge102vk6b9tak", SSHPublicKeyUpdateRequest{Name: "desktop"}, 4},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := startPeer(t, losesReply)
+			_, err := p.client(t).SSHPublicKeys.Update(t.Context(), tt.ref, &tt.request)
+			if p.requests() != tt.want || err == nil {
+				t.Errorf("Update of %s with %+v: %d requests, %v", tt.ref, tt.request, p.requests(), err)
+			}
+		})
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		header func() string
+		min    time.Duration
+		max    time.Duration
+	}{
+		{"seconds", func() string { return "7" }, 7 * time.Second, 7 * time.Second},
+		{"date", func() string { return time.Now().Add(9 * time.Second).UTC().Format(http.TimeFormat) }, 9 * time.Second, 9 * time.Second},
+		{"beyond the cap", func() string { return "86400" }, time.Minute, time.Minute},
+		{"absurdly large", func() string { return strings.Repeat("9", 40) }, time.Minute, time.Minute},
+		{"in the past", func() string { return "Fri, 31 Dec 1999 23:59:59 GMT" }, 0, 500 * time.Millisecond},
+		{"zero", func() string { return "0" }, 0, 500 * time.Millisecond},
+		{"negative", func() string { return "-5" }, 0, 500 * time.Millisecond},
+		{"malformed", func() string { return "soon" }, 0, 500 * time.Millisecond},
+		{"absent", func() string { return "" }, 0, 500 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := startPeer(t, answers(503, "Retry-After: "+tt.header()+"\r\n", envelope(503)), answers(200, "", testVM))
+				start := time.Now()
+				if _, err := p.client(t).VMs.Create(t.Context(), "eu-central-h1", "web-1", nil); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(start); took < tt.min || took > tt.max {
+					t.Errorf("took %v, want %v to %v", took, tt.min, tt.max)
+				}
+			})
+		})
+	}
+}
+
+func TestBackoffStaysBelowItsCeilings(t *testing.T) {
+	t.Parallel()
+	policy := RetryPolicy{MinDelay: 100 * time.Millisecond, MaxDelay: time.Second}.withDefaults()
+	for attempts, ceiling := range []time.Duration{0, 100, 200, 400, 800, 1000, 1000} {
+		if attempts == 0 {
+			continue
+		}
+		var longest time.Duration
+		for range 2000 {
+			longest = max(longest, policy.delay(attempts, 0))
+		}
+		ceiling *= time.Millisecond
+		if longest > ceiling || longest < ceiling*9/10 {
+			t.Errorf("after %d attempts the longest of 2000 delays is %v, want just below %v", attempts, longest, ceiling)
+		}
+	}
+	for _, attempts := range []int{62, 63, 64, 1000} {
+		if d := policy.delay(attempts, 0); d < 0 || d > time.Second {
+			t.Errorf("after %d attempts the delay is %v", attempts, d)
+		}
+	}
+}
+
+func TestNoRetryBeyondTheDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := startPeer(t, answers(503, "Retry-After: 30\r\n", envelope(503)))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := p.client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
+		if took := time.Since(start); took != 0 {
+			t.Errorf("took %v, want the error at once", took)
+		}
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.StatusCode != 503 || e.RetryAfter != 30*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v does not show both the status and the deadline", err)
+		}
+		if p.requests() != 1 {
+			t.Errorf("%d requests", p.requests())
+		}
+	})
+}
+
+func TestCancelDuringThePause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := startPeer(t, answers(503, "Retry-After: 30\r\n", envelope(503)))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(3*time.Second, cancel)
+		start := time.Now()
+		_, err := p.client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
+		if took := time.Since(start); took != 3*time.Second {
+			t.Errorf("took %v, want 3s", took)
+		}
+		if !errors.Is(err, ErrServer) || !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v does not show both the status and the cancellation", err)
+		}
+	})
+}
+
+func TestCancelDuringAnAttempt(t *testing.T) {
+	t.Parallel()
+	reason := errors.New("the operator lost patience")
+	synctest.Test(t, func(t *testing.T) {
+		p := startPeer(t, hangs)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(3*time.Second, func() { cancel(reason) })
+		start := time.Now()
+		_, err := p.client(t).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
+		if took := time.Since(start); took != 3*time.Second {
+			t.Errorf("took %v, want 3s", took)
+		}
+		for _, want := range []error{context.Canceled, reason, ErrOutcomeUnknown} {
+			if !errors.Is(err, want) {
+				t.Errorf("error %v is not %v", err, want)
+			}
+		}
+		if p.requests() != 1 {
+			t.Errorf("%d requests", p.requests())
+		}
+	})
+}
+
+func TestCancelledBeforeTheCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := startPeer(t, answers(200, "", testVM))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := p.client(t).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
+		if !errors.Is(err, context.Canceled) || errors.Is(err, ErrOutcomeUnknown) || p.requests() != 0 {
+			t.Errorf("error %v after %d requests", err, p.requests())
+		}
+	})
+}

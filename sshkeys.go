@@ -1,0 +1,108 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+)
+
+// SSHPublicKeysService works with the SSH public keys that are registered in a
+// project, so that VMs can be created with the name of one.
+//
+// A reference is the ID (prefix sk) or the name.
+type SSHPublicKeysService service
+
+// SSHPublicKey is a registered SSH public key.
+type SSHPublicKey struct {
+	ID   string `json:"id"`   // prefix sk
+	Name string `json:"name"` // unique in its project
+
+	// PublicKey is one or more lines as in an authorized_keys file. List and
+	// All do not return it.
+	PublicKey string `json:"public_key"`
+}
+
+func (k *SSHPublicKey) missing() string             { return missingID(k.ID) }
+func (k *SSHPublicKey) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
+
+// SSHPublicKeyCreateRequest is the body of [SSHPublicKeysService.Create].
+type SSHPublicKeyCreateRequest struct {
+	// Name is 1 to 63 lower-case letters, digits and hyphens, with no hyphen at
+	// either end. Required.
+	Name string `json:"name"`
+
+	// PublicKey is one or more lines as in an authorized_keys file. Required.
+	PublicKey string `json:"public_key"`
+}
+
+// SSHPublicKeyUpdateRequest is the body of [SSHPublicKeysService.Update]. An
+// empty field is left as it is; at least one must be set.
+type SSHPublicKeyUpdateRequest struct {
+	Name      string `json:"name,omitzero"`
+	PublicKey string `json:"public_key,omitzero"`
+}
+
+func (r *SSHPublicKeyUpdateRequest) renames() bool { return r != nil && r.Name != "" }
+
+const sshPublicKeyRoute = projectRoute + "/ssh-public-key/{ssh_public_key_reference}"
+
+var (
+	opSSHPublicKeysList   = Operation{"SSHPublicKeys.List", "GET", projectRoute + "/ssh-public-key", safe}
+	opSSHPublicKeysCreate = Operation{"SSHPublicKeys.Create", "POST", projectRoute + "/ssh-public-key", create}
+	opSSHPublicKeysGet    = Operation{"SSHPublicKeys.Get", "GET", sshPublicKeyRoute, safe}
+	opSSHPublicKeysUpdate = Operation{"SSHPublicKeys.Update", "POST", sshPublicKeyRoute, safe}
+	opSSHPublicKeysDelete = Operation{"SSHPublicKeys.Delete", "DELETE", sshPublicKeyRoute, safe}
+
+	listSSHPublicKeys = listRoutes{project: &opSSHPublicKeysList, whole: true}
+)
+
+// List returns the project's SSH public keys, without the keys themselves. The
+// real server sends all of them at once, in the order of their names, and no
+// count.
+//
+//cloudapi:operation GET /project/{project_id}/ssh-public-key
+func (s *SSHPublicKeysService) List(ctx context.Context, opts *ListOptions) (*Page[SSHPublicKey], error) {
+	return list[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
+}
+
+// All returns the project's SSH public keys, without the keys themselves.
+//
+//cloudapi:operation GET /project/{project_id}/ssh-public-key
+func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*SSHPublicKey, error] {
+	return all[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
+}
+
+// Create registers an SSH public key, at once. A name that is taken is
+// [ErrAlreadyExists].
+//
+//cloudapi:operation POST /project/{project_id}/ssh-public-key
+func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
+	return send[SSHPublicKey](ctx, s.client, &opSSHPublicKeysCreate, request)
+}
+
+// Get returns an SSH public key.
+//
+//cloudapi:operation GET /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
+func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicKey, error) {
+	return fetch[SSHPublicKey](ctx, s.client, &opSSHPublicKeysGet, key)
+}
+
+// Update changes the name or the key or both, at once; VMs that were created
+// with it keep what they have. A name that is taken is [ErrAlreadyExists]. A
+// request that sets nothing is an [*ArgumentError]. To change the name, address
+// the key by ID: only then is it safe to repeat.
+//
+//cloudapi:operation POST /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
+func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *SSHPublicKeyUpdateRequest) (*SSHPublicKey, error) {
+	if request == nil || *request == (SSHPublicKeyUpdateRequest{}) {
+		return nil, &ArgumentError{Operation: opSSHPublicKeysUpdate.Name, Name: "request", Reason: "must set the name or the public key"}
+	}
+	return send[SSHPublicKey](ctx, s.client, &opSSHPublicKeysUpdate, request, key)
+}
+
+// Delete deletes an SSH public key, at once; VMs that were created with it
+// keep it. One that does not exist is not an error.
+//
+//cloudapi:operation DELETE /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
+func (s *SSHPublicKeysService) Delete(ctx context.Context, key string) error {
+	return remove(ctx, s.client, &opSSHPublicKeysDelete, key)
+}

@@ -1,0 +1,152 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+)
+
+// PrivateSubnetsService works with private subnets, the networks that VMs, load
+// balancers and databases are in.
+//
+// A reference is the ID (prefix ps) or the name.
+type PrivateSubnetsService service
+
+// PrivateSubnet is a private network in a location. The record has the same
+// fields wherever it occurs.
+type PrivateSubnet struct {
+	ID        string     `json:"id"`        // prefix ps
+	Name      string     `json:"name"`      // unique in its project and location
+	State     string     `json:"state"`     // one of the PrivateSubnetState constants, or another; usable in each
+	Location  string     `json:"location"`  // such as "eu-central-h1"
+	Net4      string     `json:"net4"`      // IPv4 range in CIDR notation, chosen by the server
+	Net6      string     `json:"net6"`      // unique local IPv6 range in CIDR notation
+	Firewalls []Firewall `json:"firewalls"` // those attached to it, without their PrivateSubnets
+	NICs      []NIC      `json:"nics"`
+}
+
+func (s *PrivateSubnet) missing() string             { return missingID(s.ID) }
+func (s *PrivateSubnet) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
+func (s *PrivateSubnet) stateText() string           { return s.State }
+
+// Known values of [PrivateSubnet.State].
+const (
+	PrivateSubnetStateAvailable      = "available"
+	PrivateSubnetStateAddingNIC      = "adding_new_nic"
+	PrivateSubnetStateRefreshingKeys = "refreshing_keys"
+)
+
+// NIC is a network interface in a private subnet.
+type NIC struct {
+	ID          string `json:"id"` // prefix nc
+	Name        string `json:"name"`
+	PrivateIPv4 string `json:"private_ipv4"`
+	PrivateIPv6 string `json:"private_ipv6"`
+	VMName      string `json:"vm_name"` // the VM that has it; "" if none has
+}
+
+// PrivateSubnetCreateRequest is the body of [PrivateSubnetsService.Create].
+type PrivateSubnetCreateRequest struct {
+	// FirewallID is the ID of a firewall in the same location. Without it the
+	// server makes one that lets everything in.
+	FirewallID string `json:"firewall_id,omitzero"`
+}
+
+// connectRequest is the body of connecting subnets. The hyphens are the
+// contract's.
+type connectRequest struct {
+	ConnectedSubnetID string `json:"connected-subnet-id"`
+}
+
+const subnetRoute = locationRoute + "/private-subnet/{private_subnet_reference}"
+
+var (
+	opPrivateSubnetsList           = Operation{"PrivateSubnets.List", "GET", projectRoute + "/private-subnet", safe}
+	opPrivateSubnetsListInLocation = Operation{"PrivateSubnets.ListInLocation", "GET", locationRoute + "/private-subnet", safe}
+	opPrivateSubnetsGet            = Operation{"PrivateSubnets.Get", "GET", subnetRoute, safe}
+	opPrivateSubnetsCreate         = Operation{"PrivateSubnets.Create", "POST", subnetRoute, create}
+	opPrivateSubnetsDelete         = Operation{"PrivateSubnets.Delete", "DELETE", subnetRoute, safe}
+	opPrivateSubnetsConnect        = Operation{"PrivateSubnets.Connect", "POST", subnetRoute + "/connect", create}
+	opPrivateSubnetsDisconnect     = Operation{"PrivateSubnets.Disconnect", "POST", subnetRoute + "/disconnect/{private_subnet_id}", safe}
+	opPrivateSubnetsRename         = Operation{"PrivateSubnets.Rename", "POST", subnetRoute + "/rename", safe}
+
+	listPrivateSubnets = listRoutes{project: &opPrivateSubnetsList, location: &opPrivateSubnetsListInLocation}
+)
+
+// List returns one page of the project's private subnets, or of those in
+// [ListOptions.Location].
+//
+//cloudapi:operation GET /project/{project_id}/private-subnet
+//cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet
+func (s *PrivateSubnetsService) List(ctx context.Context, opts *ListOptions) (*Page[PrivateSubnet], error) {
+	return list[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
+}
+
+// All returns the project's private subnets, or those in
+// [ListOptions.Location], page by page.
+//
+//cloudapi:operation GET /project/{project_id}/private-subnet
+//cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet
+func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*PrivateSubnet, error] {
+	return all[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
+}
+
+// Get returns a private subnet.
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
+func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string) (*PrivateSubnet, error) {
+	return fetch[PrivateSubnet](ctx, s.client, &opPrivateSubnetsGet, location, subnet)
+}
+
+// Create makes a private subnet with the given name, which can be used at
+// once. The request may be nil: the server then makes a firewall for it, whose
+// name begins with the subnet's, and which lets everything in. A name that is
+// taken is [ErrAlreadyExists].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
+func (s *PrivateSubnetsService) Create(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest) (*PrivateSubnet, error) {
+	return send[PrivateSubnet](ctx, s.client, &opPrivateSubnetsCreate, request, location, name)
+}
+
+// Delete starts to delete a private subnet, with the load balancers in it. Its
+// record does not show that; [PrivateSubnetsService.WaitDeleted] waits for the
+// end. One that has VMs is [ErrConflict], unless all of them are being deleted.
+// One that does not exist is not an error. The firewall that was made with the
+// subnet stays.
+//
+//cloudapi:operation DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
+func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet string) error {
+	return remove(ctx, s.client, &opPrivateSubnetsDelete, location, subnet)
+}
+
+// Connect lets two private subnets reach each other, moments later. The other
+// subnet is given by its ID; a name is [ErrInvalidRequest]. Subnets that are
+// connected already, in either direction, are [ErrAlreadyExists]. No record
+// shows connections.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect
+func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
+	return send[PrivateSubnet](ctx, s.client, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
+}
+
+// Disconnect undoes Connect, from either side. Subnets that are not connected
+// are not an error.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}
+func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
+	return fetch[PrivateSubnet](ctx, s.client, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
+}
+
+// Rename gives a private subnet another name. A name that is taken is
+// [ErrAlreadyExists]. Address it by ID: only then is it safe to repeat.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/rename
+func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, newName string) (*PrivateSubnet, error) {
+	return send[PrivateSubnet](ctx, s.client, &opPrivateSubnetsRename, renameRequest{newName}, location, subnet)
+}
+
+// WaitDeleted waits until a private subnet that was deleted is gone. Nothing
+// in its record tells that it was, so without a Delete before it waits until
+// the context ends. The error is a [*WaitError].
+func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts ...WaitOption) error {
+	return waitDeleted(ctx, "PrivateSubnets.WaitDeleted", location, subnet, waitQuick, s.Get, opts)
+}

@@ -1,0 +1,670 @@
+package cloudapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+// RetryPolicy says how often and after what delays failed attempts of a call
+// are repeated. Zero fields stand for the defaults.
+//
+// What is repeated at all depends on the operation. One that may be sent twice
+// is, after the statuses 408, 429, 500, 502, 503 and 504, failures of the
+// connection, timeouts of an attempt, and replies that were cut off. One that
+// creates something is only after 429 and 503, which say that the server did
+// nothing, and if no connection came about. Other failures of it are final,
+// and match [ErrOutcomeUnknown] where it may have been carried out.
+type RetryPolicy struct {
+	// MaxAttempts is the number of times that a request is sent at most, the
+	// first included. The default is 4; 1 is no retry.
+	MaxAttempts int
+
+	// The delay before the n-th retry is random, between 0 and MinDelay
+	// doubled n-1 times, but at most MaxDelay. The defaults are 500 ms and
+	// 30 s.
+	MinDelay, MaxDelay time.Duration
+
+	// MaxRetryAfter bounds the delay that a server may ask for in a
+	// Retry-After header. The default is 60 s.
+	MaxRetryAfter time.Duration
+}
+
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	if p.MaxAttempts == 0 {
+		p.MaxAttempts = 4
+	}
+	if p.MinDelay == 0 {
+		p.MinDelay = 500 * time.Millisecond
+	}
+	if p.MaxDelay == 0 {
+		p.MaxDelay = 30 * time.Second
+	}
+	if p.MaxRetryAfter == 0 {
+		p.MaxRetryAfter = 60 * time.Second
+	}
+	return p
+}
+
+// delay returns the pause after the given number of attempts.
+func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration {
+	if retryAfter > 0 {
+		return min(retryAfter, p.MaxRetryAfter)
+	}
+	ceiling := p.MaxDelay
+	if shift := attempts - 1; shift < 62 && p.MinDelay <= ceiling>>shift {
+		ceiling = p.MinDelay << shift
+	}
+	if ceiling <= 0 {
+		return 0
+	}
+	return rand.N(ceiling + 1)
+}
+
+// call is one operation under way, from its arguments to its result.
+//
+// It is the transport of an http.Client of its own, which retryablehttp
+// drives: one attempt is one RoundTrip, and takes in all that belongs to an
+// attempt, reading and decoding the reply included. So a reply that is cut off
+// is a failed attempt like a connection that breaks, and nothing outside of
+// RoundTrip touches a body.
+type call struct {
+	client *Client
+	op     *Operation
+
+	path        string
+	escapedPath string // differs from path in calls of Do only
+	query       string
+	body        []byte // nil: the request has none
+	secrets     []string
+	repeatable  bool
+	accept      func(*reply) error
+
+	attempts int
+	stopped  error // why there is no further attempt although one is due
+
+	// Of the last attempt:
+	err      error
+	sent     bool // whether it may have reached the server
+	status   int  // 0: no answer
+	duration time.Duration
+}
+
+// reply is a complete answer with a status below 300.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte // not to be kept: the buffer is used again
+}
+
+// newCall prepares an operation: the path from its arguments and the body from
+// the request, which is nil for operations without one.
+func (c *Client) newCall(op *Operation, request any, args []string) (*call, error) {
+	path, byID, err := op.path(c.config.project, args)
+	if err != nil {
+		return nil, err
+	}
+	cl := &call{client: c, op: op, path: path, repeatable: op.retry == safe}
+	if r, ok := request.(renamer); ok && r.renames() && !byID {
+		// The old name is gone after the first time.
+		cl.repeatable = false
+	}
+	if request != nil {
+		if err := cl.encodeBody(request); err != nil {
+			return nil, err
+		}
+	}
+	return cl, nil
+}
+
+// renamer is a request that changes the name by which its resource may be
+// addressed.
+type renamer interface{ renames() bool }
+
+// wirer is a request whose JSON is not the one that a program may print: it
+// holds secrets.
+type wirer interface {
+	wire() any
+	secretValues() []Secret
+}
+
+// encodeBody sets the body. A nil request is an empty one.
+func (cl *call) encodeBody(request any) error {
+	if v := reflect.ValueOf(request); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		request = struct{}{}
+		if v.IsValid() {
+			request = reflect.New(v.Type().Elem()).Interface()
+		}
+	}
+	if w, ok := request.(wirer); ok {
+		for _, secret := range w.secretValues() {
+			cl.secrets = append(cl.secrets, secret.Reveal())
+		}
+		request = w.wire()
+	}
+	body, err := json.Marshal(request)
+	if err != nil {
+		return &ArgumentError{Operation: cl.op.Name, Name: "request", Reason: "cannot be encoded: " + err.Error()}
+	}
+	cl.body = body
+	return nil
+}
+
+// do sends the request until an attempt succeeds or none is left, and hands
+// the reply to accept. The error is nil only if accept's is.
+func (cl *call) do(ctx context.Context, accept func(*reply) error) error {
+	cl.accept = accept
+	ctx = context.WithValue(ctx, operationKey{}, cl.op)
+	req := &retryablehttp.Request{Request: cl.newRequest(ctx)}
+	if cl.body != nil {
+		if err := req.SetBody(cl.body); err != nil {
+			return cl.failed(err)
+		}
+	}
+	policy := cl.client.config.retry.withDefaults()
+	var pause time.Duration
+	driver := retryablehttp.Client{
+		HTTPClient: &http.Client{
+			Transport:     cl,
+			Jar:           cl.client.config.jar,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		RetryMax: policy.MaxAttempts - 1,
+		CheckRetry: func(ctx context.Context, _ *http.Response, err error) (bool, error) {
+			var again bool
+			pause, again = cl.next(ctx, err, policy)
+			cl.log(ctx, pause, again)
+			return again, nil
+		},
+		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return pause },
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+	_, err := driver.Do(req)
+	if err == nil && cl.err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && cl.stopped == nil && cl.err != nil && !errors.Is(cl.err, ctx.Err()) {
+		cl.stopped = ctx.Err() // it ended during the pause between attempts
+	}
+	return cl.failed(err)
+}
+
+func (cl *call) newRequest(ctx context.Context) *http.Request {
+	cfg := &cl.client.config
+	u := &url.URL{Scheme: cfg.baseURL.Scheme, Host: cfg.baseURL.Host, Path: cfg.baseURL.Path + cl.path, RawQuery: cl.query}
+	if cl.escapedPath != "" {
+		u.RawPath = cfg.baseURL.Path + cl.escapedPath
+	}
+	h := make(http.Header, 5+len(cfg.headers))
+	h["Accept"] = []string{"application/json"}
+	h["User-Agent"] = []string{cl.client.userAgent}
+	if cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch {
+		h["Content-Type"] = []string{"application/json"}
+	}
+	if !cfg.token.IsZero() {
+		h["Authorization"] = []string{"Bearer " + cfg.token.Reveal()}
+	}
+	for _, header := range cfg.headers {
+		h[header.name] = []string{header.value.Reveal()}
+	}
+	req := &http.Request{
+		Method:     cl.op.Method,
+		URL:        u,
+		Host:       u.Host,
+		Header:     h,
+		Proto:      "HTTP/1.1",
+		ProtoMajor: 1,
+		ProtoMinor: 1,
+	}
+	return req.WithContext(ctx)
+}
+
+// errNotSent marks failures of what comes before the network.
+var errNotSent = errors.New("nothing was sent")
+
+// RoundTrip makes one attempt. The response that it returns is for
+// retryablehttp's eyes only; the outcome is in the call.
+func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
+	cl.attempts++
+	cl.sent, cl.status = false, 0
+	start := time.Now()
+	resp, err := cl.attempt(req)
+	cl.duration = time.Since(start)
+	cl.err = err
+	if resp == nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (cl *call) attempt(req *http.Request) (*http.Response, error) {
+	parent := req.Context()
+	if parent.Err() != nil {
+		return nil, cl.transportError(contextError(parent))
+	}
+	if err := cl.prepare(req); err != nil {
+		return nil, cl.transportError(fmt.Errorf("%w, %w", err, errNotSent))
+	}
+	ctx, limit := parent, cl.client.config.timeout
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(parent, limit)
+		defer cancel()
+	}
+	ctx, reached := cl.trackConnection(ctx)
+
+	resp, err := cl.client.next.RoundTrip(req.WithContext(ctx))
+	cl.sent = reached()
+	if err == nil && resp == nil {
+		err = errors.New("the transport returned neither a response nor an error")
+	}
+	if err == nil {
+		cl.status = resp.StatusCode
+		err = cl.receive(resp)
+		resp = &http.Response{StatusCode: resp.StatusCode, Body: http.NoBody}
+	} else {
+		resp = nil
+	}
+	switch {
+	case err == nil:
+		return resp, nil
+	case parent.Err() != nil:
+		err = contextError(parent)
+	case ctx.Err() != nil:
+		err = &timeoutError{limit}
+	case isCallError(err):
+		return resp, err
+	}
+	return resp, cl.transportError(err)
+}
+
+// prepare does what precedes each attempt.
+func (cl *call) prepare(req *http.Request) error {
+	cfg := &cl.client.config
+	if cfg.limiter != nil {
+		if err := cfg.limiter.Wait(req.Context()); err != nil {
+			return fmt.Errorf("rate limiter: %w", err)
+		}
+	}
+	if cfg.tokenSource == nil || cfg.hasHeader("Authorization") {
+		return nil
+	}
+	token, err := cfg.tokenSource(req.Context())
+	if err == nil {
+		err = checkToken(token)
+	}
+	if err != nil {
+		return fmt.Errorf("token source: %w", err)
+	}
+	// A clone, since a transport may still be busy with the last attempt.
+	req.Header = req.Header.Clone()
+	req.Header.Set("Authorization", "Bearer "+token)
+	cl.secrets = append(cl.secrets, token)
+	return nil
+}
+
+// trackConnection adds a trace to the context. The function that it returns
+// reports whether the request may have reached the server, which is taken for
+// true unless it is known that no connection was there to send it on.
+func (cl *call) trackConnection(ctx context.Context) (context.Context, func() bool) {
+	if cl.repeatable {
+		return ctx, func() bool { return true }
+	}
+	// net/http calls both hooks before its RoundTrip returns, but another
+	// transport may not.
+	var wanted, got atomic.Bool
+	trace := &httptrace.ClientTrace{
+		GetConn: func(string) { wanted.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { got.Store(true) },
+	}
+	return httptrace.WithClientTrace(ctx, trace), func() bool { return got.Load() || !wanted.Load() }
+}
+
+// receive reads the response and closes it.
+func (cl *call) receive(resp *http.Response) error {
+	if resp.Body == nil {
+		resp.Body = http.NoBody
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 {
+		return fmt.Errorf("unexpected status %d", resp.StatusCode)
+	}
+	buf := buffers.Get().(*bytes.Buffer)
+	defer releaseBuffer(buf)
+	if resp.StatusCode >= 300 {
+		// What could be read of an error is better than nothing.
+		_ = readBody(buf, resp, maxErrorBody)
+		return cl.serverError(resp, buf.Bytes())
+	}
+	err := readBody(buf, resp, cl.client.config.maxResponse)
+	switch {
+	case err == nil:
+		err = cl.accept(&reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes()})
+	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
+		return err // the connection, not the reply
+	}
+	if err == nil {
+		return nil
+	}
+	return &DecodeError{
+		Operation:   cl.op.Name,
+		Method:      cl.op.Method,
+		Path:        cl.path,
+		StatusCode:  resp.StatusCode,
+		ContentType: resp.Header.Get("Content-Type"),
+		Body:        cl.replyExcerpt(resp.Header, buf.Bytes()),
+		Err:         err,
+		truncated:   errors.Is(err, io.ErrUnexpectedEOF),
+	}
+}
+
+const (
+	// maxErrorBody is more than any envelope needs.
+	maxErrorBody = 1 << 20
+
+	// A buffer of this size is made at once for a reply that announces it; a
+	// larger one grows as its bytes arrive, so that an announcement alone does
+	// not cost memory.
+	maxTrustedLength = 1 << 20
+
+	// Larger buffers are not kept.
+	maxPooledBuffer = 4 << 20
+
+	maxExcerpt = 200
+)
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func releaseBuffer(buf *bytes.Buffer) {
+	if buf.Cap() <= maxPooledBuffer {
+		buf.Reset()
+		buffers.Put(buf)
+	}
+}
+
+// readBody reads a body of at most limit bytes into the buffer.
+func readBody(buf *bytes.Buffer, resp *http.Response, limit int64) error {
+	tooLarge := func() error { return fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, limit) }
+	if resp.ContentLength > limit {
+		return tooLarge()
+	}
+	if n := min(resp.ContentLength, maxTrustedLength); n > 0 {
+		buf.Grow(int(n) + bytes.MinRead)
+	}
+	bound := limit
+	if bound < math.MaxInt64 {
+		bound++
+	}
+	n, err := buf.ReadFrom(io.LimitReader(resp.Body, bound))
+	if n > limit {
+		return tooLarge()
+	}
+	return err
+}
+
+// serverError makes the error of a status of 300 or above.
+func (cl *call) serverError(resp *http.Response, body []byte) *Error {
+	e := &Error{
+		StatusCode: resp.StatusCode,
+		Operation:  cl.op.Name,
+		Method:     cl.op.Method,
+		Path:       cl.path,
+		RetryAfter: parseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
+	}
+	if !e.decodeEnvelope(body) {
+		e.Body, _ = excerpt(string(body), maxExcerpt)
+	}
+	if e.Code == 0 {
+		e.Code = e.StatusCode
+	}
+	if e.StatusCode < 400 && e.Message == "" {
+		e.Message = "redirects are not followed, check the base URL"
+		if u, err := url.Parse(resp.Header.Get("Location")); err == nil && u.Host != "" {
+			e.Message = "a redirect to " + u.Scheme + "://" + u.Host + " is not followed, check the base URL"
+		}
+	}
+	cl.redact(&e.Type)
+	cl.redact(&e.Message)
+	cl.redact(&e.Body)
+	if details := string(e.Details); len(details) > 0 {
+		cl.redact(&details)
+		e.Details = json.RawMessage(details)
+	}
+	return e
+}
+
+// redact masks what the request holds of secrets in a text of the server,
+// since some errors repeat the request.
+func (cl *call) redact(text *string) {
+	if *text == "" {
+		return
+	}
+	mask := func(secret string) {
+		if secret != "" {
+			*text = strings.ReplaceAll(*text, secret, redacted)
+			if quoted, err := json.Marshal(secret); err == nil {
+				*text = strings.ReplaceAll(*text, string(quoted[1:len(quoted)-1]), redacted)
+			}
+		}
+	}
+	mask(cl.client.config.token.Reveal())
+	for _, header := range cl.client.config.headers {
+		mask(header.value.Reveal())
+	}
+	for _, secret := range cl.secrets {
+		mask(secret)
+	}
+}
+
+// replyExcerpt returns the beginning of a reply that could not be used. What
+// may be a record is shown without its values.
+func (cl *call) replyExcerpt(h http.Header, body []byte) string {
+	text := string(body[:min(len(body), 4*maxExcerpt)])
+	switch trimmed := strings.TrimSpace(text); {
+	case strings.HasPrefix(trimmed, "{"), strings.HasPrefix(trimmed, "["), strings.HasPrefix(trimmed, `"`):
+		text = maskStrings(trimmed)
+	case !strings.HasPrefix(trimmed, "<"):
+		return "" // it may be a file with keys in it
+	}
+	cl.redact(&text)
+	text, _ = excerpt(text, maxExcerpt)
+	return text
+}
+
+// json decodes the reply into v.
+func (r *reply) json(v any) error {
+	if r.status == http.StatusNoContent || len(bytes.TrimSpace(r.body)) == 0 {
+		return errors.New("it is empty")
+	}
+	if contentType := r.header.Get("Content-Type"); contentType != "" && contentType != "application/json" {
+		mediaType, _, err := mime.ParseMediaType(contentType)
+		if err != nil || mediaType != "application/json" && !strings.HasSuffix(mediaType, "+json") {
+			return errors.New("it is not declared as JSON")
+		}
+	}
+	err := json.Unmarshal(r.body, v)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) && syntax.Offset >= int64(len(r.body)) {
+		return fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
+	}
+	return err
+}
+
+// next decides whether there is a further attempt, and after what pause.
+func (cl *call) next(ctx context.Context, err error, policy RetryPolicy) (pause time.Duration, again bool) {
+	if cl.err == nil && err != nil {
+		cl.err = cl.transportError(err) // of the http.Client itself
+	}
+	if cl.err == nil || ctx.Err() != nil || cl.attempts >= policy.MaxAttempts || !cl.mayRetry() {
+		return 0, false
+	}
+	var retryAfter time.Duration
+	if e, ok := cl.err.(*Error); ok {
+		retryAfter = e.RetryAfter
+	}
+	pause = policy.delay(cl.attempts, retryAfter)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
+		cl.stopped = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
+			pause.Round(time.Millisecond), context.DeadlineExceeded)
+		return 0, false
+	}
+	return pause, true
+}
+
+// mayRetry tells whether repeating the last attempt can help and do no harm.
+func (cl *call) mayRetry() bool {
+	switch e := cl.err.(type) {
+	case *Error:
+		switch e.StatusCode {
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+			return true
+		case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
+			return cl.repeatable
+		}
+		return false
+	case *DecodeError:
+		return e.truncated && cl.repeatable
+	case *TransportError:
+		if errors.Is(e, errNotSent) || isMisconfigured(e) {
+			return false
+		}
+		return cl.repeatable || !cl.sent
+	}
+	return false
+}
+
+// isMisconfigured reports failures that will be the same in a second.
+func isMisconfigured(err error) bool {
+	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	return badCertificate || notTLS
+}
+
+// failed returns the error of the call: that of the last attempt, with what
+// the call as a whole adds to it. other is what retryablehttp reports, if
+// there was no attempt at all.
+func (cl *call) failed(other error) error {
+	if cl.err == nil {
+		cl.err = cl.transportError(other)
+	}
+	switch e := cl.err.(type) {
+	case *Error:
+		e.Attempts, e.stopped = cl.attempts, cl.stopped
+		e.outcomeUnknown = !cl.repeatable && leavesOpen(e.StatusCode)
+	case *DecodeError:
+		e.Attempts, e.stopped = cl.attempts, cl.stopped
+		e.outcomeUnknown = !cl.repeatable
+	case *TransportError:
+		e.Attempts, e.stopped = cl.attempts, cl.stopped
+		e.outcomeUnknown = !cl.repeatable && cl.sent
+	}
+	return cl.err
+}
+
+// leavesOpen reports whether a status does not tell if the operation was
+// carried out.
+func leavesOpen(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout:
+		return true
+	case http.StatusNotImplemented, http.StatusServiceUnavailable:
+		return false
+	}
+	return status >= 500
+}
+
+func (cl *call) transportError(err error) *TransportError {
+	return &TransportError{Operation: cl.op.Name, Method: cl.op.Method, Path: cl.path, Err: err}
+}
+
+func isCallError(err error) bool {
+	switch err.(type) {
+	case *Error, *DecodeError, *TransportError:
+		return true
+	}
+	return false
+}
+
+// contextError returns why a context ended, so that both its error and a cause
+// of the caller's can be found.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// timeoutError says that one attempt took too long.
+type timeoutError struct{ limit time.Duration }
+
+func (e *timeoutError) Error() string        { return fmt.Sprintf("no complete reply within %v", e.limit) }
+func (e *timeoutError) Timeout() bool        { return true }
+func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// parseRetryAfter reads both forms of the header: seconds and a date. What
+// cannot be read, or lies in the past, is 0.
+func parseRetryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
+		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second
+	} else if errors.Is(err, strconv.ErrRange) {
+		return math.MaxInt64
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(date.Sub(now), 0)
+	}
+	return 0
+}
+
+// log writes the attempt's line.
+func (cl *call) log(ctx context.Context, pause time.Duration, again bool) {
+	logger := cl.client.config.logger
+	if logger == nil {
+		return
+	}
+	level, message := slog.LevelDebug, "cloudapi: request"
+	if cl.err != nil {
+		level, message = slog.LevelWarn, "cloudapi: request failed"
+	}
+	if !logger.Enabled(ctx, level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 8)
+	attrs = append(attrs,
+		slog.String("operation", cl.op.Name),
+		slog.String("method", cl.op.Method),
+		slog.String("route", cl.op.Route),
+		slog.Int("attempt", cl.attempts),
+		slog.Duration("duration", cl.duration),
+	)
+	if cl.status != 0 {
+		attrs = append(attrs, slog.Int("status", cl.status))
+	}
+	if cl.err != nil {
+		attrs = append(attrs, slog.String("error", cl.err.Error()))
+	}
+	if again {
+		attrs = append(attrs, slog.Duration("retry_in", pause))
+	}
+	logger.LogAttrs(ctx, level, message, attrs...)
+}

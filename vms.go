@@ -1,0 +1,196 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+)
+
+// VMsService works with virtual machines.
+//
+// A reference is the ID (prefix vm) or the name.
+type VMsService service
+
+// VM is a virtual machine.
+type VM struct {
+	ID       string `json:"id"`        // prefix vm
+	Name     string `json:"name"`      // unique in its project and location
+	State    string `json:"state"`     // one of the VMState constants, or another
+	Location string `json:"location"`  // such as "eu-central-h1"
+	Size     string `json:"size"`      // such as "standard-2": the family and the number of vCPUs
+	UnixUser string `json:"unix_user"` // the user that the public key is for
+
+	StorageSizeGiB int    `json:"storage_size_gib"` // of all volumes; 0 until the VM is placed on a host
+	IP6            string `json:"ip6"`              // public address; "" until the VM is placed on a host
+	IP4Enabled     bool   `json:"ip4_enabled"`      // whether it has a public IPv4 address
+	IP4            string `json:"ip4"`              // public address; "" if it has none, or none yet
+
+	// What follows is in the replies of Get, Create and Restart only.
+
+	Firewalls   []Firewall `json:"firewalls"`    // of its subnet, each with its Path
+	PrivateIPv4 string     `json:"private_ipv4"` // known from the beginning
+	PrivateIPv6 string     `json:"private_ipv6"` // known from the beginning
+	Subnet      string     `json:"subnet"`       // the name of its private subnet
+	GPU         string     `json:"gpu"`          // such as "1x NVIDIA A100 80GB PCIe"; "" if it has none
+}
+
+func (v *VM) missing() string             { return missingID(v.ID) }
+func (v *VM) cursor(column string) string { return idOrName(column, v.ID, v.Name) }
+func (v *VM) stateText() string           { return v.State }
+
+// Known values of [VM.State]. There is none for failure: a VM that cannot be
+// set up stays "creating".
+const (
+	VMStateCreating = "creating"
+
+	// No host has room; the server goes on trying. It says
+	// VMStateNoCapacityAvailable after a quarter of an hour, and still tries.
+	VMStateWaitingForCapacity  = "waiting for capacity"
+	VMStateNoCapacityAvailable = "no capacity available"
+
+	VMStateRunning    = "running"
+	VMStateRestarting = "restarting"
+	VMStateRebooting  = "rebooting" // with its host
+	VMStateStarting   = "starting"  // after its host was rebooted
+	VMStateStopped    = "stopped"
+	VMStateDeleting   = "deleting" // and then it is gone
+)
+
+// VMCreateRequest is the body of [VMsService.Create].
+type VMCreateRequest struct {
+	// PublicKey is who may log in: one or more lines as in an authorized_keys
+	// file, or the name of a registered SSH public key. It is copied. Required.
+	// The real server takes any text that is not empty.
+	PublicKey string `json:"public_key"`
+
+	// BootImage is the operating system, such as "ubuntu-noble", "ubuntu-jammy",
+	// "debian-12" or "almalinux-9". The default is the server's.
+	BootImage string `json:"boot_image,omitzero"`
+
+	// Size is "standard-" and 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-" and
+	// 1 or 2. The server's default is "standard-2".
+	Size string `json:"size,omitzero"`
+
+	// StorageSize is in GiB. Each size allows two values: 20 and 40 per vCPU,
+	// or 10 and 20 if it is burstable. The smaller one is the default.
+	StorageSize int `json:"storage_size,omitzero"`
+
+	// PrivateSubnetID is the ID of a subnet in the same location. Without it
+	// the VM goes into the subnet "default-<location>", which is made if need
+	// be, with a firewall that lets everything in. Both stay when the VM goes.
+	PrivateSubnetID string `json:"private_subnet_id,omitzero"`
+
+	// EnableIP4 gives the VM a public IPv4 address. The real server's default
+	// is not to.
+	EnableIP4 *bool `json:"enable_ip4,omitzero"`
+
+	// UnixUser is the user that the public key is for, up to 32 lower-case
+	// letters, digits, hyphens and underscores. The server's default is "ubi".
+	UnixUser string `json:"unix_user,omitzero"`
+
+	// GPU is "count:type", such as "1:20b5".
+	GPU string `json:"gpu,omitzero"`
+
+	// InitScript is the name or ID of a registered init script, which runs at
+	// the first start with InitScriptArgs as its arguments, split as a shell
+	// does. The real server of October 2025 does not know either field.
+	InitScript     string `json:"init_script,omitzero"`
+	InitScriptArgs string `json:"init_script_args,omitzero"`
+}
+
+const vmRoute = locationRoute + "/vm/{vm_reference}"
+
+var (
+	opVMsList           = Operation{"VMs.List", "GET", projectRoute + "/vm", safe}
+	opVMsListInLocation = Operation{"VMs.ListInLocation", "GET", locationRoute + "/vm", safe}
+	opVMsGet            = Operation{"VMs.Get", "GET", vmRoute, safe}
+	opVMsCreate         = Operation{"VMs.Create", "POST", vmRoute, create}
+	opVMsDelete         = Operation{"VMs.Delete", "DELETE", vmRoute, safe}
+	opVMsRename         = Operation{"VMs.Rename", "POST", vmRoute + "/rename", safe}
+	opVMsRestart        = Operation{"VMs.Restart", "POST", vmRoute + "/restart", create}
+
+	listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}
+)
+
+// List returns one page of the project's VMs, or of those in
+// [ListOptions.Location]. Items have the short form.
+//
+//cloudapi:operation GET /project/{project_id}/vm
+//cloudapi:operation GET /project/{project_id}/location/{location}/vm
+func (s *VMsService) List(ctx context.Context, opts *ListOptions) (*Page[VM], error) {
+	return list[VM](ctx, s.client, &listVMs, opts)
+}
+
+// All returns the project's VMs, or those in [ListOptions.Location], page by
+// page. Items have the short form.
+//
+//cloudapi:operation GET /project/{project_id}/vm
+//cloudapi:operation GET /project/{project_id}/location/{location}/vm
+func (s *VMsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VM, error] {
+	return all[VM](ctx, s.client, &listVMs, opts)
+}
+
+// Get returns a VM with all its fields.
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/vm/{vm_reference}
+func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) {
+	return fetch[VM](ctx, s.client, &opVMsGet, location, vm)
+}
+
+// Create starts to make a VM with the given name: 1 to 63 lower-case letters,
+// digits and hyphens, no hyphen at either end. The record that it returns is in
+// state "creating" and lacks what is known only later;
+// [VMsService.WaitRunning] waits for the rest.
+//
+// A name that is taken is [ErrAlreadyExists]; it stays taken while its last
+// owner is being deleted. Values that are not possible, the vCPU quota and
+// missing billing information are [ErrInvalidRequest] with the field in
+// [Error.FieldErrors]. If the reply is lost the error is [ErrOutcomeUnknown]:
+// look the name up with Get.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}
+func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
+	return send[VM](ctx, s.client, &opVMsCreate, request, location, name)
+}
+
+// Delete starts to delete a VM; [VMsService.WaitDeleted] waits for the end. Its
+// subnet stays. A VM that does not exist is not an error, so a mistyped name
+// or location looks like success.
+//
+//cloudapi:operation DELETE /project/{project_id}/location/{location}/vm/{vm_reference}
+func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
+	return remove(ctx, s.client, &opVMsDelete, location, vm)
+}
+
+// Rename gives a VM another name; the guest does not notice. It returns the
+// short form of the record. A name that is taken is [ErrAlreadyExists].
+// Address it by ID: only then is it safe to repeat.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename
+func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (*VM, error) {
+	return send[VM](ctx, s.client, &opVMsRename, renameRequest{newName}, location, vm)
+}
+
+// Restart starts to restart a VM and returns it in state "restarting";
+// [VMsService.WaitRunning] waits for the end. Repeated while it is pending it
+// has no further effect; after that it restarts the VM again, so a lost reply
+// is [ErrOutcomeUnknown].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart
+func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
+	return fetch[VM](ctx, s.client, &opVMsRestart, location, vm)
+}
+
+// WaitRunning waits until a VM that was created or restarted is running, and
+// returns it with its addresses. It goes on while no host has room for the VM;
+// [WaitProgress] shows that, and the context bounds it. A VM that is being
+// deleted or is gone ends it. The error is a [*WaitError].
+func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
+	return waitState(ctx, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
+}
+
+// WaitDeleted waits until a VM that was deleted is gone, after which its name
+// is free. If another VM has taken the name over meanwhile, that is the end as
+// well. The error is a [*WaitError].
+func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts ...WaitOption) error {
+	return waitDeleted(ctx, "VMs.WaitDeleted", location, vm, waitQuick, s.Get, opts)
+}

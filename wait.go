@@ -1,0 +1,267 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Progress is what a wait reports after each poll.
+type Progress struct {
+	Operation string        // what is waited for, such as "VMs.WaitRunning"
+	Resource  string        // the location and reference that is waited for
+	Polls     int           // how often it was looked at
+	Elapsed   time.Duration // since the wait began
+	State     string        // the record's state; "" if it has none
+	Record    any           // the record, such as a *VM; nil if Err is set
+	Err       error         // a failure that the wait goes on after, or nil
+}
+
+// WaitOption is a setting of the Wait methods.
+type WaitOption func(*waitConfig)
+
+type waitConfig struct {
+	first, max time.Duration
+	tolerance  int
+	progress   func(Progress)
+}
+
+// WaitInterval sets the pause between polls: first at the beginning, growing
+// by half each time up to max, both with a random deviation of a fifth. The
+// defaults suit the resource: 1 to 5 seconds for VMs and networks, 5 to 15 for
+// databases and clusters.
+func WaitInterval(first, max time.Duration) WaitOption {
+	return func(c *waitConfig) { c.first, c.max = first, max }
+}
+
+// WaitTolerance sets how many polls in a row may fail in a way that another
+// poll can mend, such as a server error, before the wait ends with the last
+// failure. The default is 5. Each poll has the client's retries of its own.
+func WaitTolerance(polls int) WaitOption {
+	return func(c *waitConfig) { c.tolerance = polls }
+}
+
+// WaitProgress sets a function that is called after each poll, on the
+// goroutine of the wait.
+func WaitProgress(report func(Progress)) WaitOption {
+	return func(c *waitConfig) { c.progress = report }
+}
+
+var (
+	waitQuick = waitConfig{first: time.Second, max: 5 * time.Second, tolerance: 5}
+	waitSlow  = waitConfig{first: 5 * time.Second, max: 15 * time.Second, tolerance: 5}
+)
+
+// WaitError says that a wait ended without what was waited for. The reason is
+// wrapped: the context's error, the failure of a poll, or [ErrWaitFailed].
+type WaitError struct {
+	Operation string        // what was waited for, such as "VMs.WaitRunning"
+	Resource  string        // the location and reference that was waited for
+	Polls     int           // how often it was looked at
+	Elapsed   time.Duration // since the wait began
+	State     string        // the last record's state; "" if there is none
+	Record    any           // the last record, such as a *VM, or nil
+	Err       error         // why the wait ended
+}
+
+// Error describes the end of the wait in one line.
+func (e *WaitError) Error() string {
+	state := ""
+	if e.State != "" {
+		state = fmt.Sprintf(", last state %q", e.State)
+	}
+	return fmt.Sprintf("cloudapi: %s of %s ended after %v and %d polls%s: %v",
+		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, state, e.Err)
+}
+
+// Unwrap returns why the wait ended.
+func (e *WaitError) Unwrap() error { return e.Err }
+
+// ErrWaitFailed: the resource is in a state from which it cannot get to the
+// one that is waited for, such as being deleted.
+var ErrWaitFailed = errors.New("the state cannot be reached any more")
+
+// stater is a record with a state.
+type stater interface{ stateText() string }
+
+// Wait polls with fetch until done reports true, and returns the record with
+// which it did. It is what all Wait methods are made of, for conditions of the
+// caller's own:
+//
+//	vm, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.VM, error) {
+//		return client.VMs.Get(ctx, location, id)
+//	}, func(vm *cloudapi.VM) (bool, error) {
+//		return vm.IP4 != "", nil
+//	})
+//
+// The first poll is at once. The context bounds the wait; without a deadline it
+// goes on until the condition holds. Failures of fetch that another poll can
+// mend are tolerated ([WaitTolerance]); others, and an error of done, end it.
+// The error is a [*WaitError], which holds the last record.
+func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts ...WaitOption) (*T, error) {
+	w := waiter[T]{operation: "Wait", resource: "the resource", config: waitQuick, fetch: fetch, done: done}
+	return w.run(ctx, opts)
+}
+
+// waiter is the one poller.
+type waiter[T any] struct {
+	operation string
+	resource  string
+	config    waitConfig
+	fetch     func(context.Context) (*T, error)
+	done      func(*T) (bool, error)
+
+	// gone: the wait is for the end of the resource, so not finding it is
+	// success, and being forbidden to see it may precede that for a moment.
+	gone bool
+}
+
+func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
+	for _, opt := range opts {
+		opt(&w.config)
+	}
+	start := time.Now()
+	pause := w.config.first
+	var last *T
+	failures := 0
+	for polls := 1; ; polls++ {
+		record, err := w.fetch(ctx)
+		progress := Progress{Operation: w.operation, Resource: w.resource, Polls: polls, Elapsed: time.Since(start), Err: err}
+		if err == nil {
+			last, failures = record, 0
+			progress.Record, progress.State = record, stateOf(record)
+		}
+		if w.config.progress != nil {
+			w.config.progress(progress)
+		}
+		finished := false
+		switch {
+		case err == nil:
+			finished, err = w.done(record)
+		case w.gone && isGone(err):
+			return nil, nil
+		case ctx.Err() == nil && w.tolerates(err) && failures < w.config.tolerance:
+			failures++
+			err = nil
+		}
+		if err == nil && finished {
+			return record, nil
+		}
+		if err == nil {
+			err = sleep(ctx, rand.N(pause*2/5+1)+pause*4/5)
+		}
+		if err != nil {
+			return nil, &WaitError{
+				Operation: w.operation,
+				Resource:  w.resource,
+				Polls:     polls,
+				Elapsed:   time.Since(start),
+				State:     stateOf(last),
+				Record:    recordOf(last),
+				Err:       err,
+			}
+		}
+		pause = min(pause*3/2, w.config.max)
+	}
+}
+
+// tolerates reports whether another poll may succeed where one failed.
+func (w *waiter[T]) tolerates(err error) bool {
+	switch e := err.(type) {
+	case *Error:
+		return e.StatusCode >= 500 || e.Is(ErrRateLimited) || w.gone && e.Is(ErrForbidden)
+	case *TransportError:
+		return !errors.Is(e, errNotSent)
+	case *DecodeError:
+		return e.truncated
+	}
+	return false
+}
+
+// isGone reports whether a poll says that the resource does not exist. A
+// location that does not exist says nothing about it.
+func isGone(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Is(ErrNotFound) && e.Type != "InvalidLocation"
+}
+
+// sleep pauses for d or until the context ends, which is its error.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return contextError(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+func stateOf[T any](record *T) string {
+	if s, ok := any(record).(stater); ok && record != nil {
+		return s.stateText()
+	}
+	return ""
+}
+
+// recordOf keeps a nil pointer from becoming an interface that is not nil.
+func recordOf[T any](record *T) any {
+	if record == nil {
+		return nil
+	}
+	return record
+}
+
+// waitDeleted waits until the resource that a reference names is gone. If it
+// is a name, and another resource takes it over, the first one is gone too.
+func waitDeleted[T any, P listItem[T]](ctx context.Context, operation, location, ref string, config waitConfig,
+	get func(context.Context, string, string) (*T, error), opts []WaitOption) error {
+	var id string
+	w := waiter[T]{
+		operation: operation,
+		resource:  location + "/" + ref,
+		config:    config,
+		gone:      true,
+		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
+		done: func(record *T) (bool, error) {
+			current := P(record).cursor(OrderByID)
+			if id == "" {
+				id = current
+			}
+			return current != id, nil
+		},
+	}
+	_, err := w.run(ctx, opts)
+	return err
+}
+
+// waitState waits until a resource has one state, and fails if it gets into
+// another from which it will not.
+func waitState[T any](ctx context.Context, operation, location, ref string, config waitConfig,
+	get func(context.Context, string, string) (*T, error), done func(*T) (bool, error), opts []WaitOption) (*T, error) {
+	w := waiter[T]{
+		operation: operation,
+		resource:  location + "/" + ref,
+		config:    config,
+		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
+		done:      done,
+	}
+	return w.run(ctx, opts)
+}
+
+// reaches returns the condition of having a state, which a resource that is
+// being deleted will not have any more.
+func reaches[P stater](want string) func(P) (bool, error) {
+	return func(record P) (bool, error) {
+		switch record.stateText() {
+		case want:
+			return true, nil
+		case "deleting":
+			return false, fmt.Errorf("%w: it is being deleted", ErrWaitFailed)
+		default:
+			return false, nil
+		}
+	}
+}
