@@ -25,6 +25,8 @@ type Client struct {
 	next      http.RoundTripper // the transport inside the middlewares
 	userAgent string
 
+	authorization Secret // the header's value for the token
+
 	Projects       *ProjectsService
 	Firewalls      *FirewallsService
 	PrivateSubnets *PrivateSubnetsService
@@ -98,6 +100,9 @@ func newClient(cfg config, opts []Option) (*Client, error) {
 		cfg.transport = newTransport()
 	}
 	c := &Client{config: cfg, next: cfg.transport, userAgent: userAgent(cfg.application)}
+	if !cfg.token.IsZero() {
+		c.authorization = NewSecret("Bearer " + cfg.token.Reveal())
+	}
 	for _, wrap := range slices.Backward(cfg.middleware) {
 		c.next = wrap(c.next)
 	}
@@ -179,7 +184,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 			return err
 		}
 	}
-	return cl.do(ctx, func(r *reply) error {
+	return cl.do(ctx, func(r reply) error {
 		switch out := out.(type) {
 		case nil:
 			return nil

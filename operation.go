@@ -43,8 +43,6 @@ const (
 	locationRoute = projectRoute + "/location/{location}"
 )
 
-type operationKey struct{}
-
 // OperationFromContext returns the operation that a request belongs to, given
 // the request's context. It is false for a context that is not the SDK's.
 func OperationFromContext(ctx context.Context) (Operation, bool) {
@@ -53,6 +51,21 @@ func OperationFromContext(ctx context.Context) (Operation, bool) {
 		return Operation{}, false
 	}
 	return *op, true
+}
+
+type operationKey struct{}
+
+// operationContext is a context with an operation.
+type operationContext struct {
+	context.Context
+	op *Operation
+}
+
+func (c *operationContext) Value(key any) any {
+	if key == (operationKey{}) {
+		return c.op
+	}
+	return c.Context.Value(key)
 }
 
 // A pathParam is a placeholder of the route templates.

@@ -99,7 +99,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRout
 		return nil, err
 	}
 	var page *Page[T]
-	err = cl.do(ctx, func(r *reply) (err error) {
+	err = cl.do(ctx, func(r reply) (err error) {
 		page, err = decodePage[T, P](r, o.OrderColumn)
 		return err
 	})
@@ -111,7 +111,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRout
 
 // decodePage reads a list in any of the forms that the contract leaves open:
 // an object with items, with or without a count, or a bare array.
-func decodePage[T any, P listItem[T]](r *reply, orderColumn string) (*Page[T], error) {
+func decodePage[T any, P listItem[T]](r reply, orderColumn string) (*Page[T], error) {
 	var body struct {
 		Items []*T `json:"items"`
 		Count *int `json:"count"`

@@ -35,22 +35,21 @@ func send[T any, P record[T]](ctx context.Context, c *Client, op *Operation, req
 
 // receive performs a call that answers with a record.
 func receive[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
-	var result *T
-	err := cl.do(ctx, func(r *reply) error {
-		value := new(T)
+	value := new(T)
+	err := cl.do(ctx, func(r reply) error {
+		*value = *new(T) // an earlier attempt may have filled a part of it
 		if err := r.json(value); err != nil {
 			return err
 		}
 		if field := P(value).missing(); field != "" {
 			return fmt.Errorf("it has no %s", field)
 		}
-		result = value
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return result, nil
+	return value, nil
 }
 
 // remove performs an operation that answers with 204 and nothing else.
@@ -59,7 +58,7 @@ func remove(ctx context.Context, c *Client, op *Operation, args ...string) error
 	if err != nil {
 		return err
 	}
-	return cl.do(ctx, func(r *reply) error {
+	return cl.do(ctx, func(r reply) error {
 		if r.status != http.StatusNoContent {
 			return fmt.Errorf("the status should be %d", http.StatusNoContent)
 		}

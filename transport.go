@@ -97,10 +97,19 @@ type call struct {
 	body        []byte // nil: the request has none
 	secrets     []string
 	repeatable  bool
-	accept      func(*reply) error
+	accept      func(reply) error
+	policy      RetryPolicy
+
+	// What net/http and retryablehttp need, kept here to be allocated once.
+	ctx       operationContext
+	url       url.URL
+	request   retryablehttp.Request
+	attempter http.Client
+	driver    retryablehttp.Client
 
 	attempts int
-	stopped  error // why there is no further attempt although one is due
+	pause    time.Duration // before the next attempt
+	stopped  error         // why there is no further attempt although one is due
 
 	// Of the last attempt:
 	err      error
@@ -171,71 +180,70 @@ func (cl *call) encodeBody(request any) error {
 
 // do sends the request until an attempt succeeds or none is left, and hands
 // the reply to accept. The error is nil only if accept's is.
-func (cl *call) do(ctx context.Context, accept func(*reply) error) error {
+func (cl *call) do(ctx context.Context, accept func(reply) error) error {
+	cfg := &cl.client.config
 	cl.accept = accept
-	ctx = context.WithValue(ctx, operationKey{}, cl.op)
-	req := &retryablehttp.Request{Request: cl.newRequest(ctx)}
+	cl.policy = cfg.retry.withDefaults()
+	cl.ctx = operationContext{ctx, cl.op}
+	cl.request.Request = cl.newRequest()
 	if cl.body != nil {
-		if err := req.SetBody(cl.body); err != nil {
+		if err := cl.request.SetBody(cl.body); err != nil {
 			return cl.failed(err)
 		}
 	}
-	policy := cl.client.config.retry.withDefaults()
-	var pause time.Duration
-	driver := retryablehttp.Client{
-		HTTPClient: &http.Client{
-			Transport:     cl,
-			Jar:           cl.client.config.jar,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		RetryMax: policy.MaxAttempts - 1,
-		CheckRetry: func(ctx context.Context, _ *http.Response, err error) (bool, error) {
-			var again bool
-			pause, again = cl.next(ctx, err, policy)
-			cl.log(ctx, pause, again)
-			return again, nil
-		},
-		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return pause },
+	cl.attempter = http.Client{Transport: cl, Jar: cfg.jar, CheckRedirect: followNone}
+	cl.driver = retryablehttp.Client{
+		HTTPClient:   &cl.attempter,
+		RetryMax:     cl.policy.MaxAttempts - 1,
+		CheckRetry:   cl.checkRetry,
+		Backoff:      cl.backoff,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	_, err := driver.Do(req)
+	_, err := cl.driver.Do(&cl.request)
 	if err == nil && cl.err == nil {
 		return nil
 	}
 	if ctx.Err() != nil && cl.stopped == nil && cl.err != nil && !errors.Is(cl.err, ctx.Err()) {
-		cl.stopped = ctx.Err() // it ended during the pause between attempts
+		cl.stopped = contextError(ctx) // it ended during the pause between attempts
 	}
 	return cl.failed(err)
 }
 
-func (cl *call) newRequest(ctx context.Context) *http.Request {
+func followNone(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+func (cl *call) newRequest() *http.Request {
 	cfg := &cl.client.config
-	u := &url.URL{Scheme: cfg.baseURL.Scheme, Host: cfg.baseURL.Host, Path: cfg.baseURL.Path + cl.path, RawQuery: cl.query}
+	cl.url = url.URL{Scheme: cfg.baseURL.Scheme, Host: cfg.baseURL.Host, Path: cfg.baseURL.Path + cl.path, RawQuery: cl.query}
 	if cl.escapedPath != "" {
-		u.RawPath = cfg.baseURL.Path + cl.escapedPath
+		cl.url.RawPath = cfg.baseURL.Path + cl.escapedPath
 	}
-	h := make(http.Header, 5+len(cfg.headers))
-	h["Accept"] = []string{"application/json"}
-	h["User-Agent"] = []string{cl.client.userAgent}
+	h := make(http.Header, 4+len(cfg.headers))
+	values := make([]string, 0, 4+len(cfg.headers))
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	set("Accept", "application/json")
+	set("User-Agent", cl.client.userAgent)
 	if cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch {
-		h["Content-Type"] = []string{"application/json"}
+		set("Content-Type", "application/json")
 	}
 	if !cfg.token.IsZero() {
-		h["Authorization"] = []string{"Bearer " + cfg.token.Reveal()}
+		set("Authorization", cl.client.authorization.Reveal())
 	}
 	for _, header := range cfg.headers {
-		h[header.name] = []string{header.value.Reveal()}
+		set(header.name, header.value.Reveal())
 	}
 	req := &http.Request{
 		Method:     cl.op.Method,
-		URL:        u,
-		Host:       u.Host,
+		URL:        &cl.url,
+		Host:       cl.url.Host,
 		Header:     h,
 		Proto:      "HTTP/1.1",
 		ProtoMajor: 1,
 		ProtoMinor: 1,
 	}
-	return req.WithContext(ctx)
+	return req.WithContext(&cl.ctx)
 }
 
 // errNotSent marks failures of what comes before the network.
@@ -280,7 +288,10 @@ func (cl *call) attempt(req *http.Request) (*http.Response, error) {
 	if err == nil {
 		cl.status = resp.StatusCode
 		err = cl.receive(resp)
-		resp = &http.Response{StatusCode: resp.StatusCode, Body: http.NoBody}
+		resp.Body = http.NoBody
+		if resp.StatusCode >= 300 {
+			resp.Header = nil // without a Location there is nothing to follow
+		}
 	} else {
 		resp = nil
 	}
@@ -358,7 +369,7 @@ func (cl *call) receive(resp *http.Response) error {
 	err := readBody(buf, resp, cl.client.config.maxResponse)
 	switch {
 	case err == nil:
-		err = cl.accept(&reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes()})
+		err = cl.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes()})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
 		return err // the connection, not the reply
 	}
@@ -491,7 +502,7 @@ func (cl *call) replyExcerpt(h http.Header, body []byte) string {
 }
 
 // json decodes the reply into v.
-func (r *reply) json(v any) error {
+func (r reply) json(v any) error {
 	if r.status == http.StatusNoContent || len(bytes.TrimSpace(r.body)) == 0 {
 		return errors.New("it is empty")
 	}
@@ -509,25 +520,35 @@ func (r *reply) json(v any) error {
 	return err
 }
 
-// next decides whether there is a further attempt, and after what pause.
-func (cl *call) next(ctx context.Context, err error, policy RetryPolicy) (pause time.Duration, again bool) {
+// checkRetry tells retryablehttp whether there is a further attempt.
+func (cl *call) checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
 	if cl.err == nil && err != nil {
 		cl.err = cl.transportError(err) // of the http.Client itself
 	}
-	if cl.err == nil || ctx.Err() != nil || cl.attempts >= policy.MaxAttempts || !cl.mayRetry() {
-		return 0, false
+	again := cl.next(ctx)
+	cl.log(ctx, again)
+	return again, nil
+}
+
+// backoff tells retryablehttp how long to wait for it.
+func (cl *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return cl.pause }
+
+// next decides whether there is a further attempt, and after what pause.
+func (cl *call) next(ctx context.Context) bool {
+	if cl.err == nil || ctx.Err() != nil || cl.attempts >= cl.policy.MaxAttempts || !cl.mayRetry() {
+		return false
 	}
 	var retryAfter time.Duration
 	if e, ok := cl.err.(*Error); ok {
 		retryAfter = e.RetryAfter
 	}
-	pause = policy.delay(cl.attempts, retryAfter)
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
+	cl.pause = cl.policy.delay(cl.attempts, retryAfter)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= cl.pause {
 		cl.stopped = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
-			pause.Round(time.Millisecond), context.DeadlineExceeded)
-		return 0, false
+			cl.pause.Round(time.Millisecond), context.DeadlineExceeded)
+		return false
 	}
-	return pause, true
+	return true
 }
 
 // mayRetry tells whether repeating the last attempt can help and do no harm.
@@ -637,7 +658,7 @@ func parseRetryAfter(value string, now time.Time) time.Duration {
 }
 
 // log writes the attempt's line.
-func (cl *call) log(ctx context.Context, pause time.Duration, again bool) {
+func (cl *call) log(ctx context.Context, again bool) {
 	logger := cl.client.config.logger
 	if logger == nil {
 		return
@@ -664,7 +685,7 @@ func (cl *call) log(ctx context.Context, pause time.Duration, again bool) {
 		attrs = append(attrs, slog.String("error", cl.err.Error()))
 	}
 	if again {
-		attrs = append(attrs, slog.Duration("retry_in", pause))
+		attrs = append(attrs, slog.Duration("retry_in", cl.pause))
 	}
 	logger.LogAttrs(ctx, level, message, attrs...)
 }

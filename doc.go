@@ -1,0 +1,105 @@
+// Package cloudapi is a client for the Cloud Resource Management API, which
+// manages cloud infrastructure inside projects: virtual machines, Postgres
+// databases, Kubernetes clusters, load balancers, firewalls, private subnets,
+// private locations, SSH keys, init scripts and inference keys. Ubicloud's
+// public API speaks it.
+//
+// # A client
+//
+// A [Client] is an address, a token and a project. It is safe for concurrent
+// use and cannot be changed; [Client.With] and [Client.InProject] return
+// changed copies over the same connections.
+//
+//	client, err := cloudapi.NewClient(
+//		cloudapi.WithBaseURL("https://api.example.com"),
+//		cloudapi.WithToken(token),
+//		cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
+//	)
+//
+// [FromEnv] takes all three from the environment. There is one service for
+// each family of resources, and one method for each operation of the API:
+//
+//	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
+//		PublicKey: "laptop",
+//		EnableIP4: new(true),
+//	})
+//
+// Arguments come in the order context, location, reference, request. A
+// reference is the ID or the name of a resource. Whatever could not be a path
+// segment is refused with an [*ArgumentError] before anything is sent: a
+// mistyped reference cannot reach another resource. Of a value and an error
+// exactly one is nil.
+//
+// Optional fields of requests are left out when they are zero. Where zero means
+// something, the field is a pointer: new(0), new(false). Where null does, it is
+// an [Opt].
+//
+// # Lists
+//
+// List returns one [Page], All every item:
+//
+//	for vm, err := range client.VMs.All(ctx, nil) {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(vm.Name, vm.State)
+//	}
+//
+// All fetches pages as the loop gets to them, or ahead of it ([WithPrefetch]),
+// and can be ranged over again. It never ends early without an error. Items
+// have the short form of their record; Get returns all fields. [Collect] makes
+// a slice of a sequence.
+//
+// # Errors
+//
+// An answer of the server with a status of 300 or above is an [*Error], with
+// what the server says. Ask for the kind with errors.Is:
+//
+//	switch {
+//	case errors.Is(err, cloudapi.ErrNotFound):
+//	case errors.Is(err, cloudapi.ErrAlreadyExists): // the name is taken
+//	case errors.Is(err, cloudapi.ErrInvalidRequest): // see Error.FieldErrors
+//	}
+//
+// No complete answer is a [*TransportError], one that reports success but is
+// not what the API promises a [*DecodeError]. Errors of the context can be
+// found in all of them.
+//
+// A delete of something that does not exist succeeds.
+//
+// # Retries
+//
+// What may be sent twice is sent again after failures that pass: up to 4 times,
+// after random delays that grow, or after the one that the server asks for.
+// [RetryPolicy] changes that. What creates something is sent again only if the
+// server certainly did nothing. If that is not certain, since the reply was
+// lost for example, the error is [ErrOutcomeUnknown]: look, then decide.
+//
+// [WithTimeout] bounds one attempt, the context the whole call. An attempt that
+// could only begin after the context's deadline is not waited for.
+//
+// # Waiting
+//
+// Many effects come after the reply. Methods that begin with Wait poll until
+// they are there, as long as the context allows:
+//
+//	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+//	defer cancel()
+//	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
+//
+// [Wait] does the same for any condition. A wait that fails returns a
+// [*WaitError] with the last record.
+//
+// # Secrets, logs and metrics
+//
+// Tokens, passwords and keys are [Secret] values, which print and encode as
+// "[redacted]" everywhere but in requests. [WithLogger] writes a line for each
+// attempt, without bodies and headers. [WithMiddleware] wraps the transport,
+// and [OperationFromContext] tells it which operation a request belongs to, as
+// a label for traces and metrics.
+//
+// # Tests
+//
+// Package cloudapitest is a server of this API in memory, for tests of
+// programs that use this package.
+package cloudapi
