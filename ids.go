@@ -40,58 +40,96 @@ const (
 	KindOther Kind = "et"
 )
 
-// kindNames is in the order of the contract's table of prefixes.
-var kindNames = []struct {
-	kind Kind
-	name string
-}{
-	{KindProject, "project"},
-	{KindFirewall, "firewall"},
-	{KindFirewallRule, "firewall rule"},
-	{KindInferenceAPIKey, "inference API key"},
-	{KindKubernetesCluster, "Kubernetes cluster"},
-	{KindKubernetesNodePool, "Kubernetes node pool"},
-	{KindLoadBalancer, "load balancer"},
-	{KindNIC, "NIC"},
-	{KindPostgres, "Postgres database"},
-	{KindPostgresFirewallRule, "Postgres firewall rule"},
-	{KindPostgresMetricDestination, "Postgres metric destination"},
-	{KindOther, "other"},
-	{KindPrivateLocation, "private location"},
-	{KindPrivateSubnet, "private subnet"},
-	{KindSSHPublicKey, "SSH public key"},
-	{KindVMInitScript, "VM init script"},
-	{KindVM, "VM"},
-}
-
 // Prefix returns the 2 characters with which IDs of the kind begin.
 func (k Kind) Prefix() string { return string(k) }
 
 // String returns the kind's name in words, such as "load balancer", or the
 // prefix itself if the kind is not a known one.
 func (k Kind) String() string {
-	for _, n := range kindNames {
-		if n.kind == k {
-			return n.name
-		}
+	switch k {
+	case KindProject:
+		return "project"
+	case KindFirewall:
+		return "firewall"
+	case KindFirewallRule:
+		return "firewall rule"
+	case KindInferenceAPIKey:
+		return "inference API key"
+	case KindKubernetesCluster:
+		return "Kubernetes cluster"
+	case KindKubernetesNodePool:
+		return "Kubernetes node pool"
+	case KindLoadBalancer:
+		return "load balancer"
+	case KindNIC:
+		return "NIC"
+	case KindPostgres:
+		return "Postgres database"
+	case KindPostgresFirewallRule:
+		return "Postgres firewall rule"
+	case KindPostgresMetricDestination:
+		return "Postgres metric destination"
+	case KindOther:
+		return "other"
+	case KindPrivateLocation:
+		return "private location"
+	case KindPrivateSubnet:
+		return "private subnet"
+	case KindSSHPublicKey:
+		return "SSH public key"
+	case KindVMInitScript:
+		return "VM init script"
+	case KindVM:
+		return "VM"
 	}
 	return string(k)
 }
 
 // Known reports whether k is one of the Kind constants.
-func (k Kind) Known() bool {
-	return slices.ContainsFunc(kindNames, func(n struct {
-		kind Kind
-		name string
-	}) bool {
-		return n.kind == k
-	})
+func (k Kind) Known() bool { return allKinds.has(string(k)) }
+
+// A kindSet is some kinds, one behind the other.
+type kindSet string
+
+// allKinds is the set of the known kinds.
+const allKinds = kindSet(KindProject + KindFirewall + KindFirewallRule + KindInferenceAPIKey +
+	KindKubernetesCluster + KindKubernetesNodePool + KindLoadBalancer + KindNIC + KindPostgres +
+	KindPostgresFirewallRule + KindPostgresMetricDestination + KindOther + KindPrivateLocation +
+	KindPrivateSubnet + KindSSHPublicKey + KindVMInitScript + KindVM)
+
+func (set kindSet) has(prefix string) bool {
+	for ; set != ""; set = set[idUpperStart:] {
+		kind := Kind(set[:idUpperStart])
+		if prefix == string(kind) || kind == KindPostgresMetricDestination && prefix == string(KindOther) {
+			return true
+		}
+	}
+	return false
 }
 
-// accepts reports whether an ID that starts with prefix may stand where an ID
-// of kind k is asked for.
-func (k Kind) accepts(prefix string) bool {
-	return prefix == string(k) || k == KindPostgresMetricDestination && prefix == string(KindOther)
+// hasID reports whether s has the form of an ID of one of the kinds.
+func (set kindSet) hasID(s string) bool {
+	if len(s) != idLength || !set.has(s[:idUpperStart]) {
+		return false
+	}
+	for i := idUpperStart; i < idLength; i++ {
+		if c := s[i]; c > 'z' || !idChars[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// String lists the prefixes.
+func (set kindSet) String() string {
+	var b strings.Builder
+	for ; set != ""; set = set[idUpperStart:] {
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(set[:idUpperStart]))
+	}
+	return b.String()
 }
 
 // ID is the identifier of a resource: 26 characters, of which the first two
@@ -121,23 +159,12 @@ const (
 //
 // A reference that is not an ID is taken for a name by the server.
 func IsID(s string, kinds ...Kind) bool {
-	if len(s) != idLength {
-		return false
-	}
-	prefix := s[:idUpperStart]
 	if len(kinds) == 0 {
-		if !Kind(prefix).Known() {
-			return false
-		}
-	} else if !slices.ContainsFunc(kinds, func(k Kind) bool { return k.accepts(prefix) }) {
-		return false
+		return allKinds.hasID(s)
 	}
-	for i := idUpperStart; i < idLength; i++ {
-		if c := s[i]; c > 'z' || !idChars[c] {
-			return false
-		}
-	}
-	return true
+	return slices.ContainsFunc(kinds, func(k Kind) bool {
+		return len(k) == idUpperStart && kindSet(k).hasID(s)
+	})
 }
 
 // idChars tells which bytes up to 'z' stand in [idAlphabet].
@@ -187,7 +214,7 @@ func IDFromUUID(uuid string, kind Kind) (ID, error) {
 		return "", &ArgumentError{Name: "uuid", Value: uuid, Reason: "is not a UUID"}
 	}
 	id := u.id()
-	if kind != "" && !kind.accepts(id.prefix()) {
+	if kind != "" && (len(kind) != idUpperStart || !kindSet(kind).has(id.prefix())) {
 		return "", &ArgumentError{Name: "uuid", Value: uuid,
 			Reason: fmt.Sprintf("is the ID %s, which is not of kind %q", id, string(kind))}
 	}

@@ -68,10 +68,10 @@ func (c *operationContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// A pathParam is a placeholder of the route templates.
+// A pathParam is the rule for a placeholder of the route templates.
 type pathParam struct {
-	// kinds are the prefixes of the IDs that may stand in it.
-	kinds []Kind
+	// kinds are those whose IDs may stand in it.
+	kinds kindSet
 
 	// idOnly is set where nothing but such an ID may stand, and not for a
 	// reference, which may as well be a name.
@@ -82,40 +82,40 @@ type pathParam struct {
 func (op *Operation) param(name string) pathParam {
 	switch name {
 	case "project_id":
-		return pathParam{[]Kind{KindProject}, true}
+		return pathParam{kinds: kindSet(KindProject), idOnly: true}
 	case "object_id":
-		return pathParam{[]Kind{KindFirewall, KindKubernetesCluster, KindLoadBalancer, KindPostgres, KindPrivateSubnet, KindVM}, true}
+		return pathParam{kinds: kindSet(KindFirewall + KindKubernetesCluster + KindLoadBalancer + KindPostgres + KindPrivateSubnet + KindVM), idOnly: true}
 	case "firewall_rule_id":
 		// The contract has one name for two kinds.
 		if strings.Contains(op.Route, "/postgres/") {
-			return pathParam{[]Kind{KindPostgresFirewallRule}, true}
+			return pathParam{kinds: kindSet(KindPostgresFirewallRule), idOnly: true}
 		}
-		return pathParam{[]Kind{KindFirewallRule}, true}
+		return pathParam{kinds: kindSet(KindFirewallRule), idOnly: true}
 	case "inference_api_key_id":
-		return pathParam{[]Kind{KindInferenceAPIKey}, true}
+		return pathParam{kinds: kindSet(KindInferenceAPIKey), idOnly: true}
 	case "metric_destination_id":
-		return pathParam{[]Kind{KindPostgresMetricDestination}, true}
+		return pathParam{kinds: kindSet(KindPostgresMetricDestination), idOnly: true}
 	case "private_subnet_id":
-		return pathParam{[]Kind{KindPrivateSubnet}, true}
+		return pathParam{kinds: kindSet(KindPrivateSubnet), idOnly: true}
 
 	case "firewall_reference":
-		return pathParam{[]Kind{KindFirewall}, false}
+		return pathParam{kinds: kindSet(KindFirewall)}
 	case "kubernetes_cluster_reference":
-		return pathParam{[]Kind{KindKubernetesCluster}, false}
+		return pathParam{kinds: kindSet(KindKubernetesCluster)}
 	case "kubernetes_nodepool_reference":
-		return pathParam{[]Kind{KindKubernetesNodePool}, false}
+		return pathParam{kinds: kindSet(KindKubernetesNodePool)}
 	case "load_balancer_reference":
-		return pathParam{[]Kind{KindLoadBalancer}, false}
+		return pathParam{kinds: kindSet(KindLoadBalancer)}
 	case "postgres_database_reference":
-		return pathParam{[]Kind{KindPostgres}, false}
+		return pathParam{kinds: kindSet(KindPostgres)}
 	case "private_subnet_reference":
-		return pathParam{[]Kind{KindPrivateSubnet}, false}
+		return pathParam{kinds: kindSet(KindPrivateSubnet)}
 	case "ssh_public_key_reference":
-		return pathParam{[]Kind{KindSSHPublicKey}, false}
+		return pathParam{kinds: kindSet(KindSSHPublicKey)}
 	case "vm_init_script_reference":
-		return pathParam{[]Kind{KindVMInitScript}, false}
+		return pathParam{kinds: kindSet(KindVMInitScript)}
 	case "vm_reference":
-		return pathParam{[]Kind{KindVM}, false}
+		return pathParam{kinds: kindSet(KindVM)}
 
 	default: // location, private_location_name: always a name
 		return pathParam{}
@@ -127,15 +127,10 @@ func (p pathParam) check(value string) string {
 	if !p.idOnly {
 		return checkSegment(value)
 	}
-	if IsID(value, p.kinds...) {
+	if p.kinds.hasID(value) {
 		return ""
 	}
-	prefixes := make([]string, len(p.kinds))
-	for i, k := range p.kinds {
-		prefixes[i] = string(k)
-	}
-	return fmt.Sprintf("must be an ID: %s and %d characters of %s",
-		strings.Join(prefixes, ", "), idLength-idUpperStart, idAlphabet)
+	return fmt.Sprintf("must be an ID: %s and %d characters of %s", p.kinds, idLength-idUpperStart, idAlphabet)
 }
 
 const maxSegment = 255
@@ -197,7 +192,7 @@ func (op *Operation) path(project string, args []string) (path string, byID bool
 		if reason := param.check(value); reason != "" {
 			return "", false, &ArgumentError{Operation: op.Name, Name: name, Value: value, Reason: reason}
 		}
-		byID = len(param.kinds) > 0 && IsID(value, param.kinds...)
+		byID = param.kinds.hasID(value)
 		b.WriteString(value)
 	}
 	return b.String(), byID, nil
