@@ -25,7 +25,6 @@ type config struct {
 	tokenSource  func(context.Context) (string, error)
 	project      string
 	transport    http.RoundTripper
-	jar          http.CookieJar
 	middleware   []func(http.RoundTripper) http.RoundTripper
 	headers      []header
 	application  string
@@ -177,15 +176,15 @@ func WithProject(id string) Option {
 }
 
 // WithHTTPClient makes requests go through the transport of the given client,
-// with its cookie jar, and with its Timeout, if it has one, as the limit of
-// one attempt. The client itself is not used or changed; its redirect policy
-// does not apply, since redirects are never followed.
+// with its Timeout, if it has one, as the limit of one attempt. The client
+// itself is not used or changed. Its redirect policy and its cookies do not
+// apply: redirects are never followed, and the API has no cookies.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
 			return optionError("HTTP client", "", "must not be nil")
 		}
-		c.transport, c.jar = client.Transport, client.Jar
+		c.transport = client.Transport
 		if c.transport == nil {
 			c.transport = http.DefaultTransport
 		}

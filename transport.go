@@ -181,9 +181,8 @@ func (cl *call) encodeBody(request any) error {
 // do sends the request until an attempt succeeds or none is left, and hands
 // the reply to accept. The error is nil only if accept's is.
 func (cl *call) do(ctx context.Context, accept func(reply) error) error {
-	cfg := &cl.client.config
 	cl.accept = accept
-	cl.policy = cfg.retry.withDefaults()
+	cl.policy = cl.client.config.retry.withDefaults()
 	cl.ctx = operationContext{ctx, cl.op}
 	cl.request.Request = cl.newRequest()
 	if cl.body != nil {
@@ -191,7 +190,7 @@ func (cl *call) do(ctx context.Context, accept func(reply) error) error {
 			return cl.failed(err)
 		}
 	}
-	cl.attempter = http.Client{Transport: cl, Jar: cfg.jar, CheckRedirect: followNone}
+	cl.attempter = http.Client{Transport: cl, CheckRedirect: followNone}
 	cl.driver = retryablehttp.Client{
 		HTTPClient:   &cl.attempter,
 		RetryMax:     cl.policy.MaxAttempts - 1,
@@ -211,34 +210,20 @@ func (cl *call) do(ctx context.Context, accept func(reply) error) error {
 
 func followNone(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
+// newRequest makes the request that the http.Client sees. It has no headers:
+// each attempt gets its own, so that nothing but the transport ever holds the
+// credentials, and none is shared with an attempt that may still be under way.
 func (cl *call) newRequest() *http.Request {
-	cfg := &cl.client.config
-	cl.url = url.URL{Scheme: cfg.baseURL.Scheme, Host: cfg.baseURL.Host, Path: cfg.baseURL.Path + cl.path, RawQuery: cl.query}
+	base := cl.client.config.baseURL
+	cl.url = url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path + cl.path, RawQuery: cl.query}
 	if cl.escapedPath != "" {
-		cl.url.RawPath = cfg.baseURL.Path + cl.escapedPath
-	}
-	h := make(http.Header, 4+len(cfg.headers))
-	values := make([]string, 0, 4+len(cfg.headers))
-	set := func(name, value string) {
-		values = append(values, value)
-		h[name] = values[len(values)-1 : len(values) : len(values)]
-	}
-	set("Accept", "application/json")
-	set("User-Agent", cl.client.userAgent)
-	if cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch {
-		set("Content-Type", "application/json")
-	}
-	if !cfg.token.IsZero() {
-		set("Authorization", cl.client.authorization.Reveal())
-	}
-	for _, header := range cfg.headers {
-		set(header.name, header.value.Reveal())
+		cl.url.RawPath = base.Path + cl.escapedPath
 	}
 	req := &http.Request{
 		Method:     cl.op.Method,
 		URL:        &cl.url,
 		Host:       cl.url.Host,
-		Header:     h,
+		Header:     http.Header{},
 		Proto:      "HTTP/1.1",
 		ProtoMajor: 1,
 		ProtoMinor: 1,
@@ -269,7 +254,8 @@ func (cl *call) attempt(req *http.Request) (*http.Response, error) {
 	if parent.Err() != nil {
 		return nil, cl.transportError(contextError(parent))
 	}
-	if err := cl.prepare(req); err != nil {
+	header, err := cl.prepare(parent)
+	if err != nil {
 		return nil, cl.transportError(fmt.Errorf("%w, %w", err, errNotSent))
 	}
 	ctx, limit := parent, cl.client.config.timeout
@@ -280,7 +266,9 @@ func (cl *call) attempt(req *http.Request) (*http.Response, error) {
 	}
 	ctx, reached := cl.trackConnection(ctx)
 
-	resp, err := cl.client.next.RoundTrip(req.WithContext(ctx))
+	req = req.WithContext(ctx)
+	req.Header = header
+	resp, err := cl.client.next.RoundTrip(req)
 	cl.sent = reached()
 	if err == nil && resp == nil {
 		err = errors.New("the transport returned neither a response nor an error")
@@ -308,29 +296,44 @@ func (cl *call) attempt(req *http.Request) (*http.Response, error) {
 	return resp, cl.transportError(err)
 }
 
-// prepare does what precedes each attempt.
-func (cl *call) prepare(req *http.Request) error {
+// prepare does what precedes each attempt, and returns its headers.
+func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 	cfg := &cl.client.config
 	if cfg.limiter != nil {
-		if err := cfg.limiter.Wait(req.Context()); err != nil {
-			return fmt.Errorf("rate limiter: %w", err)
+		if err := cfg.limiter.Wait(ctx); err != nil {
+			return nil, fmt.Errorf("rate limiter: %w", err)
 		}
 	}
-	if cfg.tokenSource == nil || cfg.hasHeader("Authorization") {
-		return nil
+	h := make(http.Header, 4+len(cfg.headers))
+	values := make([]string, 0, 4+len(cfg.headers))
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
 	}
-	token, err := cfg.tokenSource(req.Context())
-	if err == nil {
-		err = checkToken(token)
+	set("Accept", "application/json")
+	set("User-Agent", cl.client.userAgent)
+	if cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch {
+		set("Content-Type", "application/json")
 	}
-	if err != nil {
-		return fmt.Errorf("token source: %w", err)
+	switch {
+	case cfg.hasHeader("Authorization"):
+	case cfg.tokenSource != nil:
+		token, err := cfg.tokenSource(ctx)
+		if err == nil {
+			err = checkToken(token)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("token source: %w", err)
+		}
+		cl.secrets = append(cl.secrets, token)
+		set("Authorization", "Bearer "+token)
+	case !cfg.token.IsZero():
+		set("Authorization", cl.client.authorization.Reveal())
 	}
-	// A clone, since a transport may still be busy with the last attempt.
-	req.Header = req.Header.Clone()
-	req.Header.Set("Authorization", "Bearer "+token)
-	cl.secrets = append(cl.secrets, token)
-	return nil
+	for _, header := range cfg.headers {
+		set(header.name, header.value.Reveal())
+	}
+	return h, nil
 }
 
 // trackConnection adds a trace to the context. The function that it returns
@@ -425,7 +428,7 @@ func readBody(buf *bytes.Buffer, resp *http.Response, limit int64) error {
 	if bound < math.MaxInt64 {
 		bound++
 	}
-	n, err := buf.ReadFrom(io.LimitReader(resp.Body, bound))
+	n, err := buf.ReadFrom(&io.LimitedReader{R: resp.Body, N: bound})
 	if n > limit {
 		return tooLarge()
 	}
