@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-
-	"github.com/cloudapi-sdk/cloudapi"
 )
 
 // reply is an answer before it is written. A handler that needs a header of its
@@ -207,9 +205,4 @@ func deletedOr(err error) (any, error) {
 		return noContent{}, nil
 	}
 	return nil, err
-}
-
-// idLikeName is the refusal of a name that could be taken for an ID.
-func idLikeName(kind cloudapi.Kind) string {
-	return fmt.Sprintf("name cannot be exactly 26 numbers/lowercase characters starting with %s to avoid overlap with id format", kind.Prefix())
 }
