@@ -1,0 +1,26 @@
+// Package cloudapitest is a server of the API in memory, for tests of programs
+// that use package cloudapi.
+//
+//	func TestDeploy(t *testing.T) {
+//		srv := cloudapitest.New(t)
+//		http := srv.HTTPClient() // speaks to the server over in-memory connections
+//		…
+//	}
+//
+// The server keeps state as the real service does: objects have IDs and names,
+// are created, renamed and deleted, refuse what the service refuses, with the
+// same status, error type, message and details, and pass through their states
+// as time goes by. How long that takes is up to [WithDelays].
+//
+// It is strict: a request that a correct client never sends (an unknown path or
+// method, an unknown body field or query parameter) is answered as the service
+// would answer it and fails the test as well. [Lenient] turns that off.
+//
+// Failures that the service does not show on demand are scripted with
+// [Server.Fail]; [Server.SetState] shows an object in a state of your choice;
+// [Server.Requests] is the log of what arrived.
+//
+// All time is that of package time and all in-memory connections are
+// channels, so that inside a bubble of testing/synctest the server takes part in
+// the bubble's time: a wait of minutes is over at once.
+package cloudapitest

@@ -1,0 +1,133 @@
+package cloudapitest
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Match says which requests a script of faults is for. The zero value matches
+// every request; of several conditions all must hold.
+type Match struct {
+	// Operation is the method and the route template of an operation, such as
+	// "GET /project/{project_id}".
+	Operation string
+	// Method is an HTTP method, Route a route template.
+	Method, Route string
+	// Path is the escaped path as it was sent.
+	Path string
+	// Nth is the number of the first request to be hit among those that match,
+	// counted from 1 and from the call of [Server.Fail]. 0 is the first one too.
+	Nth int
+	// Func, if not nil, is asked last. It must not call methods of the server.
+	Func func(Request) bool
+}
+
+func (m Match) fits(r Request) bool {
+	return (m.Operation == "" || m.Operation == r.Operation) &&
+		(m.Method == "" || m.Method == r.Method) &&
+		(m.Route == "" || m.Route == r.Route) &&
+		(m.Path == "" || m.Path == r.Path) &&
+		(m.Func == nil || m.Func(r))
+}
+
+// Fault is what happens to one request. It comes from [Reply], [DropBefore],
+// [DropAfter], [Truncate], [Delay] or [Handle].
+type Fault struct {
+	kind      faultKind
+	delay     time.Duration
+	reply     reply            // of replyInstead
+	limit     int              // of truncate
+	handler   http.HandlerFunc // of custom
+	repeating bool
+}
+
+type faultKind int
+
+const (
+	noFault faultKind = iota
+	replyInstead
+	dropBefore
+	dropAfter
+	truncate
+	custom
+)
+
+// Reply answers with the status, header and body and does not execute the
+// request. The header may be nil.
+func Reply(status int, header http.Header, body string) Fault {
+	return Fault{kind: replyInstead, reply: reply{status, header.Clone(), []byte(body)}}
+}
+
+// DropBefore closes the connection without executing the request.
+func DropBefore() Fault { return Fault{kind: dropBefore} }
+
+// DropAfter executes the request and closes the connection without an answer.
+func DropAfter() Fault { return Fault{kind: dropAfter} }
+
+// Truncate executes the request and closes the connection after the first n
+// bytes of the answer's body.
+func Truncate(n int) Fault { return Fault{kind: truncate, limit: n} }
+
+// Delay executes the request after a while.
+func Delay(d time.Duration) Fault { return Fault{delay: d} }
+
+// Handle answers by a function of the caller and does not execute the request.
+func Handle(f func(http.ResponseWriter, *http.Request)) Fault {
+	return Fault{kind: custom, handler: f}
+}
+
+// After returns a fault that first waits.
+func (f Fault) After(d time.Duration) Fault {
+	f.delay = d
+	return f
+}
+
+// Repeating returns a fault that hits every matching request from its turn on.
+func (f Fault) Repeating() Fault {
+	f.repeating = true
+	return f
+}
+
+// Fail scripts faults for the requests that match: the first fault for the
+// first of them, the second for the next, and so on. Afterwards requests are
+// executed as usual. Several scripts may wait at once; a request goes to the
+// oldest one that it matches and that has faults left.
+func (s *Server) Fail(match Match, faults ...Fault) { s.faults.add(match, faults) }
+
+type faultScripts struct {
+	mu      sync.Mutex
+	scripts []*faultScript
+}
+
+type faultScript struct {
+	match  Match
+	seen   int
+	faults []Fault
+}
+
+func (f *faultScripts) add(match Match, faults []Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.scripts = append(f.scripts, &faultScript{match: match, faults: append([]Fault(nil), faults...)})
+}
+
+// next returns the fault for a request, or the zero value.
+func (f *faultScripts) next(r Request) Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, script := range f.scripts {
+		if len(script.faults) == 0 || !script.match.fits(r) {
+			continue
+		}
+		if script.seen++; script.seen < script.match.Nth {
+			continue
+		}
+		fault := script.faults[0]
+		if !fault.repeating {
+			script.faults = script.faults[1:]
+		}
+		return fault
+	}
+	return Fault{}
+}

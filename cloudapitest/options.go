@@ -1,0 +1,197 @@
+package cloudapitest
+
+import (
+	"crypto/rand"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// Option changes how a server is set up.
+type Option func(*config) error
+
+type config struct {
+	token          string
+	projectID      string
+	otherProjectID string
+	tokens         []tokenConfig
+	pageCap        int
+	delays         Delays
+	quota          Quota
+	locations      []string
+	lenient        bool
+}
+
+type tokenConfig struct {
+	value  string
+	access Access
+}
+
+func newConfig(opts []Option) (config, error) {
+	cfg := config{
+		token:          newToken(),
+		projectID:      cloudapi.NewID(cloudapi.KindProject).String(),
+		otherProjectID: cloudapi.NewID(cloudapi.KindProject).String(),
+		pageCap:        1000,
+		delays:         DefaultDelays(),
+		quota:          DefaultQuota(),
+		locations:      []string{"eu-central-h1", "eu-north-h1", "us-east-a2"},
+	}
+	for _, opt := range opts {
+		if err := opt(&cfg); err != nil {
+			return config{}, fmt.Errorf("cloudapitest: %w", err)
+		}
+	}
+	return cfg, nil
+}
+
+// Lenient stops the server from reporting to the test what a correct client
+// would not send.
+func Lenient() Option {
+	return func(c *config) error {
+		c.lenient = true
+		return nil
+	}
+}
+
+// WithToken sets the token that has every permission in the project. The
+// default is a random one. Tokens start with "pat-".
+func WithToken(token string) Option {
+	return func(c *config) error {
+		c.token = token
+		return checkToken(token)
+	}
+}
+
+// Access is what a token may do.
+type Access int
+
+const (
+	// AccessFull is every permission in the project, as the token of
+	// [WithToken] has it.
+	AccessFull Access = iota
+	// AccessNone is no permission in any project: lists are empty, and what
+	// exists is forbidden.
+	AccessNone
+	// AccessForeign is every permission in [Server.OtherProjectID], which
+	// belongs to another account.
+	AccessForeign
+	// AccessRevoked is that of a deleted token: it does not authenticate.
+	AccessRevoked
+)
+
+// WithTokenAccess adds a token beside the one of [WithToken].
+func WithTokenAccess(token string, access Access) Option {
+	return func(c *config) error {
+		c.tokens = append(c.tokens, tokenConfig{token, access})
+		return checkToken(token)
+	}
+}
+
+// WithProjectID sets the ID of the project. The default is a random one.
+func WithProjectID(id string) Option {
+	return func(c *config) error {
+		parsed, err := cloudapi.ParseID(id)
+		if err != nil || parsed.Kind() != cloudapi.KindProject {
+			return fmt.Errorf("WithProjectID: %q is not the ID of a project", id)
+		}
+		c.projectID = parsed.String()
+		return nil
+	}
+}
+
+// WithPageCap sets the largest page of a list, which is also the page that a
+// request without page_size gets. The default, as with the real server, is 1000.
+func WithPageCap(n int) Option {
+	return func(c *config) error {
+		if n < 1 {
+			return fmt.Errorf("WithPageCap: %d is not a page size", n)
+		}
+		c.pageCap = n
+		return nil
+	}
+}
+
+// Delays are the durations of what the service does after it has answered. Zero
+// is immediate: the next request sees the result.
+type Delays struct {
+	// Create is how long a VM, database or cluster shows "creating".
+	Create time.Duration
+	// Backup is the time from a database's start to its first backup, before
+	// which it can be neither restored nor replicated.
+	Backup time.Duration
+	// Restart is how long a VM shows "restarting".
+	Restart time.Duration
+	// Resize is how long a database or node pool keeps its former size.
+	Resize time.Duration
+	// Promote is how long a promoted database remains a read replica.
+	Promote time.Duration
+	// Detach is how long a detached VM is still among those of the load balancer.
+	Detach time.Duration
+	// Delete is how long a VM, database, cluster, subnet or load balancer can
+	// still be read after its deletion was accepted.
+	Delete time.Duration
+}
+
+// DefaultDelays returns the delays of a server without [WithDelays]: 3 seconds
+// each.
+func DefaultDelays() Delays {
+	const d = 3 * time.Second
+	return Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
+}
+
+// WithDelays replaces all delays.
+func WithDelays(d Delays) Option {
+	return func(c *config) error {
+		c.delays = d
+		return nil
+	}
+}
+
+// Quota is the number of vCPUs that a project may use, and of projects that an
+// account may have.
+type Quota struct {
+	VM, Postgres, Kubernetes int
+	Projects                 int
+}
+
+// DefaultQuota returns the quota of a new project on the real server.
+func DefaultQuota() Quota {
+	return Quota{VM: 32, Postgres: 128, Kubernetes: 32, Projects: 10}
+}
+
+// WithQuota replaces all quotas.
+func WithQuota(q Quota) Option {
+	return func(c *config) error {
+		c.quota = q
+		return nil
+	}
+}
+
+// WithLocations replaces the public locations, which are eu-central-h1,
+// eu-north-h1 and us-east-a2.
+func WithLocations(names ...string) Option {
+	return func(c *config) error {
+		if len(names) == 0 {
+			return fmt.Errorf("WithLocations: no name")
+		}
+		c.locations = names
+		return nil
+	}
+}
+
+var tokenForm = regexp.MustCompile(`^pat-[!-~]+$`)
+
+func checkToken(token string) error {
+	if !tokenForm.MatchString(token) {
+		return fmt.Errorf("a token is \"pat-\" and visible ASCII characters")
+	}
+	return nil
+}
+
+// newToken returns a token of the real form: an ID and a secret.
+func newToken() string {
+	return fmt.Sprintf("pat-%s-%.16s%.16s", cloudapi.NewID(cloudapi.KindInferenceAPIKey), rand.Text(), rand.Text())
+}

@@ -1,0 +1,115 @@
+package cloudapitest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Request is a request that arrived, as [Server.Requests] reports it.
+type Request struct {
+	// Operation is the method and the route template of the operation, such as
+	// "GET /project/{project_id}", and Route the template alone. Both are ""
+	// for a request that is no operation of the API.
+	Operation, Route string
+	Method           string
+	Path             string // escaped, as it was sent
+	RawQuery         string
+	// Header holds what was sent, with the credentials replaced by "***".
+	Header http.Header
+	Body   []byte
+	// Status is that of the answer; 0 if there was none, or none yet.
+	Status int
+	Time   time.Time
+}
+
+// Requests returns what has arrived so far, the oldest first.
+func (s *Server) Requests() []Request {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	requests := make([]Request, len(s.log.entries))
+	for i, e := range s.log.entries {
+		requests[i] = e.request
+		requests[i].Header = e.request.Header.Clone()
+		requests[i].Body = slices.Clone(e.request.Body)
+	}
+	return requests
+}
+
+type requestLog struct {
+	mu      sync.Mutex
+	entries []*logEntry
+}
+
+// logEntry is a request whose status may still be to come.
+type logEntry struct {
+	log     *requestLog
+	request Request
+}
+
+func (l *requestLog) add(r *http.Request, op *operation, body []byte) *logEntry {
+	e := &logEntry{log: l, request: Request{
+		Method:   r.Method,
+		Path:     r.URL.EscapedPath(),
+		RawQuery: r.URL.RawQuery,
+		Header:   maskCredentials(r.Header),
+		Body:     body,
+		Time:     time.Now(),
+	}}
+	if op != nil {
+		e.request.Operation, e.request.Route = op.name(), op.route
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, e)
+	return e
+}
+
+func (e *logEntry) answered(status int) {
+	e.log.mu.Lock()
+	defer e.log.mu.Unlock()
+	e.request.Status = status
+}
+
+// maskCredentials keeps the scheme of the Authorization header.
+func maskCredentials(h http.Header) http.Header {
+	h = h.Clone()
+	for i, value := range h["Authorization"] {
+		scheme, _, ok := strings.Cut(value, " ")
+		if ok {
+			h["Authorization"][i] = scheme + " ***"
+		} else {
+			h["Authorization"][i] = "***"
+		}
+	}
+	return h
+}
+
+// statusRecorder notes the status that a custom fault answers with.
+type statusRecorder struct {
+	http.ResponseWriter
+	entry *logEntry
+}
+
+func (w *statusRecorder) WriteHeader(status int) {
+	w.entry.answered(status)
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusRecorder) Write(b []byte) (int, error) {
+	w.entry.answeredByDefault()
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap gives http.ResponseController the writer below.
+func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (e *logEntry) answeredByDefault() {
+	e.log.mu.Lock()
+	defer e.log.mu.Unlock()
+	if e.request.Status == 0 {
+		e.request.Status = http.StatusOK
+	}
+}

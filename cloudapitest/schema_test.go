@@ -1,0 +1,104 @@
+package cloudapitest
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+)
+
+func TestSchemaChecksAndConverts(t *testing.T) {
+	t.Parallel()
+	tag := closed(required("key", text), required("value", text))
+	body := closed(
+		required("name", text),
+		optional("size", integer),
+		optional("flag", boolean),
+		optional("region", oneOf("here", "there")),
+		optional("tags", arrayOf(tag)),
+		optional("note", text.orNull()),
+		optional("config", freeForm),
+	)
+	choice := anyOf(closed(required("a", text)), closed(required("b", text))).named("Choice")
+
+	tests := []struct {
+		name   string
+		schema schema
+		raw    string
+		want   string // the value, or the error
+	}{
+		{"numbers and booleans as they are", body, `{"name":"n","size":7,"flag":true}`, "map[flag:true name:n size:7]"},
+		{"numbers and booleans in strings", body, `{"name":"n","size":"+07","flag":"0"}`, "map[flag:false name:n size:7]"},
+		{"fractions are cut off", body, `{"name":"n","size":-7.9}`, "map[name:n size:-7]"},
+		{"large numbers", body, `{"name":"n","size":1e30}`, fmt.Sprintf("map[name:n size:%d]", math.MaxInt)},
+		{"large numbers in strings", body, `{"name":"n","size":"-99999999999999999999"}`, fmt.Sprintf("map[name:n size:%d]", math.MinInt)},
+		{"null where it may be", body, `{"name":"n","note":null}`, "map[name:n note:<nil>]"},
+		{"null where it may not be", body, `{"name":null}`, "400 BadRequest: #/properties/name does not allow null values"},
+		{"integer for string", body, `{"name":5}`, "400 BadRequest: #/properties/name expected string, but received Integer: 5"},
+		{"float for boolean", body, `{"flag":1e20}`, "400 BadRequest: #/properties/flag expected boolean, but received Float: 1.0e+20"},
+		{"object for integer", body, `{"size":{"b":[false,null],"a":"x"}}`,
+			`400 BadRequest: #/properties/size expected integer, but received Hash: {"b" => [false, nil], "a" => "x"}`},
+		{"not of the enum", body, `{"region":"away"}`, `400 BadRequest: "away" isn't part of the enum in #/properties/region`},
+		{"an element", body, `{"tags":[{"key":"k","value":false}]}`,
+			"400 BadRequest: #/properties/tags/items/properties/value expected string, but received FalseClass: false"},
+		{"unknown fields before missing ones", body, `{"z":1,"y":2}`, "Request body contains unrecognized parameters: z, y"},
+		{"unknown fields of an element", body, `{"name":"n","tags":[{"key":"k","value":"v","x":1}]}`,
+			"Request body contains unrecognized parameters: x"},
+		{"missing fields of an element", body, `{"name":"n","tags":[{}]}`, "Request body must include required parameters: key, value"},
+		{"free form", body, `{"name":"n","config":{"a":1}}`, "map[config:map[a:[49]] name:n]"},
+		{"an alternative", choice, `{"b":"x"}`, "map[b:x]"},
+		{"no alternative", choice, `{"a":"x","c":1.50}`, `400 BadRequest: {"a" => "x", "c" => 1.5} isn't any of in #/components/schemas/Choice`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			value, err := tt.schema.check("#", []byte(tt.raw))
+			got := fmt.Sprint(value)
+			if e, ok := err.(*apiError); ok {
+				if got = e.Error(); e.Message == "Validation failed for following fields: body" {
+					got = string(e.Details)
+					tt.want = fmt.Sprintf(`{"body":%q}`, tt.want)
+				}
+			}
+			if got != tt.want {
+				t.Errorf("%s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestUnknownFieldsAreFoundAtAnyDepth(t *testing.T) {
+	t.Parallel()
+	s := closed(
+		optional("tags", arrayOf(closed(required("key", text)))),
+		optional("config", freeForm),
+	)
+	got := s.unknownFields([]byte(`{"config":{"any":1},"tags":[{"key":"k"},{"kye":"k"}],"more":1}`))
+	if want := []string{"body field kye", "body field more"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestFieldsSayWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	f := fields{"blank": " ", "name": "n", "zero": 0, "one": 1}
+	if s, err := f.nonEmpty("name"); s != "n" || err != nil {
+		t.Errorf("%q, %v", s, err)
+	}
+	if n, err := f.positive("one"); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	_, blank := f.nonEmpty("blank")
+	_, zero := f.positive("zero")
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{blank, "400 InvalidRequest: empty string provided for parameter blank"},
+		{zero, "400 InvalidRequest: Value must be an integer greater than 0 for parameter zero"},
+	} {
+		if tt.err == nil || tt.err.Error() != tt.want {
+			t.Errorf("%v, want %s", tt.err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package cloudapitest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// TB is what [New] needs of a *testing.T, *testing.B or *testing.F.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Cleanup(func())
+}
+
+// Server is a server of the API whose state lives in memory. Its methods may be
+// called from several goroutines. Make one with [New] or [NewServer].
+type Server struct {
+	config config
+	router *router
+	log    requestLog
+	faults faultScripts
+
+	// complain reports what is the test's mistake, misuse what is the client's.
+	complain func(format string, args ...any)
+	misuse   func(format string, args ...any)
+
+	mu    sync.Mutex // guards state
+	state *state
+
+	http        *http.Server
+	memory      *pipeListener
+	transport   *http.Transport
+	closing     chan struct{}
+	lifecycle   sync.Mutex // guards closed, and serving and connections while it is false
+	closed      bool
+	serving     sync.WaitGroup
+	connections sync.WaitGroup
+}
+
+// New starts a server that is closed when the test ends and that reports to the
+// test requests that a correct client would not send.
+func New(t TB, opts ...Option) *Server {
+	t.Helper()
+	cfg, err := newConfig(opts)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	s := newServer(cfg)
+	s.complain = t.Errorf
+	if !cfg.lenient {
+		s.misuse = t.Errorf
+	}
+	t.Cleanup(s.Close)
+	s.serveMemory()
+	return s
+}
+
+// NewServer starts a server for a program. It is always lenient, and the caller
+// closes it. It panics if an option has an unusable value.
+func NewServer(opts ...Option) *Server {
+	cfg, err := newConfig(opts)
+	if err != nil {
+		panic(err)
+	}
+	s := newServer(cfg)
+	s.serveMemory()
+	return s
+}
+
+func newServer(cfg config) *Server {
+	s := &Server{
+		config:   cfg,
+		router:   newRouter(operations()),
+		state:    newState(cfg, time.Now()),
+		memory:   newPipeListener(),
+		closing:  make(chan struct{}),
+		complain: func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) },
+		misuse:   func(string, ...any) {},
+	}
+	// Each in-memory request has a connection of its own, as with the real
+	// server: on a connection that was used before, net/http would repeat a
+	// request by itself when a fault drops the connection.
+	s.transport = &http.Transport{DialContext: s.memory.dial, DisableKeepAlives: true}
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.countConnection}
+	return s
+}
+
+// URL returns the base URL under which [Server.RoundTripper] reaches the
+// server. Any other http URL works with it too.
+func (s *Server) URL() string { return "http://api.localhost" }
+
+// RoundTripper returns a transport whose connections all lead to the server,
+// in memory.
+func (s *Server) RoundTripper() http.RoundTripper { return s.transport }
+
+// HTTPClient returns a new client over [Server.RoundTripper].
+func (s *Server) HTTPClient() *http.Client { return &http.Client{Transport: s.transport} }
+
+// Token returns the token that has every permission in the project
+// [Server.ProjectID].
+func (s *Server) Token() string { return s.config.token }
+
+// ProjectID returns the ID of the project that exists from the start.
+func (s *Server) ProjectID() string { return s.config.projectID }
+
+// OtherProjectID returns the ID of a project of another account, which the
+// server treats as missing for all tokens but those of [AccessForeign].
+func (s *Server) OtherProjectID() string { return s.config.otherProjectID }
+
+// Start serves the API on a free port of the loopback interface, beside the
+// in-memory connections, and returns the base URL.
+func (s *Server) Start() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.complain("cloudapitest: no loopback listener: %v", err)
+		return ""
+	}
+	s.serveInBackground(l)
+	return "http://" + l.Addr().String()
+}
+
+// Serve serves the API on l until the server is closed, and always returns an
+// error, which is then [http.ErrServerClosed]. It closes l.
+func (s *Server) Serve(l net.Listener) error {
+	if !s.enter() {
+		return errors.Join(http.ErrServerClosed, l.Close())
+	}
+	defer s.serving.Done()
+	return s.http.Serve(l)
+}
+
+// Close drops all connections and returns when no goroutine of the server is
+// left. It may be called more than once.
+func (s *Server) Close() {
+	s.lifecycle.Lock()
+	first := !s.closed
+	s.closed = true
+	s.lifecycle.Unlock()
+	if first {
+		close(s.closing)
+		s.http.Close()
+		s.memory.Close()
+		s.transport.CloseIdleConnections()
+	}
+	s.serving.Wait()
+	s.connections.Wait()
+}
+
+// SetState makes the object with the ID show the state, a VM for example
+// "stopped" or "no capacity available", whatever happens to it, until another
+// state is set. With "" it shows its own again. An ID that no object has is an
+// error of the test.
+func (s *Server) SetState(id, state string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.sweep(time.Now())
+	o, ok := s.state.byID[id]
+	if !ok {
+		s.complain("cloudapitest: SetState: there is no object %s", id)
+		return
+	}
+	o.core().forced = state
+}
+
+func (s *Server) serveMemory() { s.serveInBackground(s.memory) }
+
+func (s *Server) serveInBackground(l net.Listener) {
+	if !s.enter() {
+		l.Close()
+		return
+	}
+	go func() {
+		defer s.serving.Done()
+		s.http.Serve(l) // returns when Close is called; there is nothing else to tell
+	}()
+}
+
+// enter counts one more listener in, unless the server is closed.
+func (s *Server) enter() bool {
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
+	if !s.closed {
+		s.serving.Add(1)
+	}
+	return !s.closed
+}
+
+func (s *Server) countConnection(c net.Conn, now http.ConnState) {
+	switch now {
+	case http.StateNew:
+		s.connections.Add(1)
+		s.lifecycle.Lock()
+		defer s.lifecycle.Unlock()
+		if s.closed { // accepted while http.Server was closing the others
+			c.Close()
+		}
+	case http.StateClosed, http.StateHijacked:
+		s.connections.Done()
+	}
+}
+
+// serve takes one request through log, faults and state.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	op, params := s.router.match(r.Method, r.URL.EscapedPath())
+	entry := s.log.add(r, op, body)
+	if op == nil {
+		s.misuse("cloudapitest: %s %s is no operation of the API", r.Method, r.URL.EscapedPath())
+	}
+
+	fault := s.faults.next(entry.request)
+	if !s.pause(r, fault.delay) || fault.kind == dropBefore {
+		panic(http.ErrAbortHandler)
+	}
+	if fault.kind == custom {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		recorder := &statusRecorder{ResponseWriter: w, entry: entry}
+		fault.handler(recorder, r)
+		return
+	}
+	out := fault.reply
+	if fault.kind != replyInstead {
+		out = s.answer(r, op, params, body)
+	}
+	if fault.kind == dropAfter {
+		panic(http.ErrAbortHandler)
+	}
+	entry.answered(out.status)
+	if fault.kind == truncate {
+		out.writeTruncated(w, fault.limit)
+		panic(http.ErrAbortHandler)
+	}
+	out.write(w)
+}
+
+// pause reports whether the delay went by without the client going away or the
+// server being closed.
+func (s *Server) pause(r *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+	case <-s.closing:
+	}
+	return false
+}
+
+// answer executes a request and reports what no correct client sends.
+func (s *Server) answer(r *http.Request, op *operation, params map[string]string, body []byte) reply {
+	c := &call{
+		config:  &s.config,
+		state:   s.state,
+		request: r,
+		raw:     body,
+		params:  params,
+		now:     time.Now(),
+	}
+	out := s.execute(c, op)
+	for _, name := range c.unknown {
+		s.misuse("cloudapitest: %s has no %s", op.name(), name)
+	}
+	return out
+}
+
+// execute renders the reply while the state is still locked, since records may
+// share slices with it.
+func (s *Server) execute(c *call, op *operation) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.state.sweep(c.now)
+	result, err := c.execute(op)
+	if err != nil {
+		return errorReply(err)
+	}
+	return resultReply(result)
+}

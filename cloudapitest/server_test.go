@@ -1,0 +1,434 @@
+package cloudapitest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// recorder is a TB that keeps what is reported to it.
+type recorder struct {
+	testing.TB
+	reports []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.reports = append(r.reports, fmt.Sprintf(format, args...))
+}
+
+// do sends a request with the server's token and returns status and body.
+func do(t *testing.T, srv *Server, method, path, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, srv.URL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+srv.Token())
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := srv.HTTPClient().Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return resp.StatusCode, err.Error()
+	}
+	return resp.StatusCode, string(b)
+}
+
+func TestStrictServerReportsWhatNoClientSends(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, method, path, body string
+		status                   int
+		report                   string // "" if there is none
+	}{
+		{"a correct request", "POST", "/project", `{"name":"a"}`, 200, ""},
+		{"page parameters of a list", "GET", "/project?page_size=5", "", 200, ""},
+		{"page parameters of a list without pages", "GET", "{P}/ssh-public-key?page_size=5", "", 200, ""},
+		{"a path", "GET", "/projects", "", 404, "GET /projects is no operation of the API"},
+		{"a method", "PUT", "/project", "", 404, "PUT /project is no operation of the API"},
+		{"a doubled slash", "GET", "/project//vm", "", 404, "GET /project//vm is no operation of the API"},
+		{"a query parameter", "GET", "/project?limit=5", "", 200, "GET /project has no query parameter limit"},
+		{"a body field", "POST", "/project", `{"name":"a","size":1}`, 400, "POST /project has no body field size"},
+		{"a body field beside alternatives", "POST", "{P}/ssh-public-key/k", `{"nam":"a"}`, 400,
+			"POST /project/{project_id}/ssh-public-key/{ssh_public_key_reference} has no body field nam"},
+		{"a wrong value", "POST", "/project", `{"name":"-"}`, 400, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tb := &recorder{TB: t}
+			srv := New(tb)
+			path := strings.Replace(tt.path, "{P}", "/project/"+srv.ProjectID(), 1)
+			if status, body := do(t, srv, tt.method, path, tt.body); status != tt.status {
+				t.Errorf("status %d, want %d: %s", status, tt.status, body)
+			}
+			srv.Close() // the handler has returned, and reported, when this does
+			var want []string
+			if tt.report != "" {
+				want = []string{"cloudapitest: " + tt.report}
+			}
+			if !reflect.DeepEqual(tb.reports, want) {
+				t.Errorf("reported %q, want %q", tb.reports, want)
+			}
+		})
+	}
+}
+
+func TestLenientServerReportsNothing(t *testing.T) {
+	t.Parallel()
+	tb := &recorder{TB: t}
+	srv := New(tb, Lenient())
+	if status, _ := do(t, srv, "GET", "/nowhere?a=1", ""); status != 404 {
+		t.Errorf("status %d, want 404", status)
+	}
+	srv.Close()
+	if tb.reports != nil {
+		t.Errorf("reported %q", tb.reports)
+	}
+}
+
+// decodeIDs returns the IDs on a page and the count.
+func decodeIDs(t *testing.T, body string) (ids []string, count int) {
+	t.Helper()
+	var list struct {
+		Items []struct{ ID string }
+		Count int
+	}
+	if err := json.Unmarshal([]byte(body), &list); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	for _, item := range list.Items {
+		ids = append(ids, item.ID)
+	}
+	return ids, list.Count
+}
+
+func TestPagesAreCappedAndWalkedByID(t *testing.T) {
+	t.Parallel()
+	srv := New(t, WithPageCap(2))
+	for range 4 {
+		do(t, srv, "POST", "/project", `{"name":"same"}`)
+	}
+	var walked []string
+	path := "/project?page_size=1000"
+	for range 4 {
+		_, body := do(t, srv, "GET", path, "")
+		ids, count := decodeIDs(t, body)
+		if count != 5 || len(ids) > 2 {
+			t.Fatalf("a page of %d of %d, want at most 2 of 5", len(ids), count)
+		}
+		if len(ids) == 0 {
+			break
+		}
+		walked = append(walked, ids...)
+		path = "/project?page_size=1000&start_after=" + ids[len(ids)-1]
+	}
+	seen := map[string]bool{}
+	for i, id := range walked {
+		if i > 0 && walked[i-1] >= id {
+			t.Errorf("%s comes before %s", walked[i-1], id)
+		}
+		seen[id] = true
+	}
+	if len(seen) != 5 {
+		t.Errorf("walked over %q, want 5 projects", walked)
+	}
+}
+
+func TestProjectLimitIsAQuota(t *testing.T) {
+	t.Parallel()
+	srv := New(t, WithQuota(Quota{Projects: 2}))
+	for i, want := range []int{200, 400} {
+		if status, body := do(t, srv, "POST", "/project", `{"name":"more"}`); status != want {
+			t.Errorf("create %d: status %d, want %d: %s", i, status, want, body)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	const list = "GET /project"
+	header := http.Header{"Retry-After": {"7"}}
+	tests := []struct {
+		name   string
+		match  Match
+		faults []Fault
+		want   []string // of successive creates and lists, status or error
+	}{
+		{"reply", Match{Operation: list}, []Fault{Reply(503, header, "busy")}, []string{"200", "503 busy", "200", "200"}},
+		{"reply to the second", Match{Method: "GET", Nth: 2}, []Fault{Reply(503, nil, "busy")}, []string{"200", "200", "200", "503 busy"}},
+		{"one after the other", Match{Path: "/project"}, []Fault{Reply(500, nil, "a"), Reply(502, nil, "b")},
+			[]string{"500 a", "502 b", "200", "200"}},
+		{"repeating", Match{Route: "/project"}, []Fault{Reply(500, nil, "a").Repeating()}, []string{"500 a", "500 a", "500 a", "500 a"}},
+		{"drop before", Match{Operation: "POST /project"}, []Fault{DropBefore()}, []string{"EOF", "200", "200", "200"}},
+		{"drop after", Match{Operation: "POST /project"}, []Fault{DropAfter()}, []string{"EOF", "200", "200", "200"}},
+		{"truncate", Match{Operation: list}, []Fault{Truncate(5)}, []string{"200", "unexpected EOF", "200", "200"}},
+		{"handle", Match{Func: func(r Request) bool { return string(r.Body) == `{"name":"a"}` }},
+			[]Fault{Handle(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }).Repeating()},
+			[]string{`200 {"name":"a"}`, "200", `200 {"name":"a"}`, "200"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			srv := New(t)
+			srv.Fail(tt.match, tt.faults...)
+			for i, want := range tt.want {
+				method, sent := "POST", `{"name":"a"}`
+				if i%2 == 1 {
+					method, sent = "GET", ""
+				}
+				status, body := do(t, srv, method, "/project", sent)
+				if got := fmt.Sprint(status, " ", body); !strings.HasPrefix(got, want) && !strings.HasSuffix(got, want) {
+					t.Errorf("%s number %d: %s, want %s", method, i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestDropsDifferInWhatIsDone looks at the number of projects after a create
+// whose answer was lost.
+func TestDropsDifferInWhatIsDone(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fault Fault
+		count int
+	}{
+		"before": {DropBefore(), 1},
+		"after":  {DropAfter(), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := New(t)
+			srv.Fail(Match{}, tt.fault)
+			do(t, srv, "POST", "/project", `{"name":"a"}`)
+			_, body := do(t, srv, "GET", "/project", "")
+			if _, count := decodeIDs(t, body); count != tt.count {
+				t.Errorf("%d projects, want %d", count, tt.count)
+			}
+			if got := srv.Requests()[0].Status; got != 0 {
+				t.Errorf("the log says %d about a request without an answer", got)
+			}
+		})
+	}
+}
+
+func TestDelaysAreThoseOfTheBubble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := New(t)
+		srv.Fail(Match{}, Delay(time.Hour), Reply(503, nil, "").After(time.Minute), Delay(time.Hour))
+		for _, want := range []struct {
+			status int
+			after  time.Duration
+		}{{200, time.Hour}, {503, time.Minute}} {
+			start := time.Now()
+			status, body := do(t, srv, "GET", "/project", "")
+			if passed := time.Since(start); status != want.status || passed != want.after {
+				t.Errorf("%d after %v, want %d after %v: %s", status, passed, want.status, want.after, body)
+			}
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		req, _ := http.NewRequestWithContext(ctx, "GET", srv.URL()+"/project", nil)
+		if _, err := srv.HTTPClient().Do(req); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want the deadline's error", err)
+		}
+	})
+}
+
+// TestCloseLeavesNoGoroutine relies on the bubble, which fails the test if one
+// is left.
+func TestCloseLeavesNoGoroutine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := New(t)
+		srv.Fail(Match{}, Delay(time.Hour))
+		failed := make(chan error)
+		go func() {
+			_, err := srv.HTTPClient().Get(srv.URL() + "/project")
+			failed <- err
+		}()
+		synctest.Wait() // the request is in its delay
+		srv.Close()
+		if err := <-failed; err == nil {
+			t.Error("a request survived Close")
+		}
+		if _, err := srv.HTTPClient().Get(srv.URL()); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("%v after Close, want net.ErrClosed", err)
+		}
+		srv.Close()
+	})
+}
+
+func TestRequestsAreLogged(t *testing.T) {
+	t.Parallel()
+	srv := New(t, Lenient())
+	do(t, srv, "POST", "/project?a=1", `{"name":"a"}`)
+	do(t, srv, "GET", "/nowhere", "")
+	log := srv.Requests()
+	if len(log) != 2 {
+		t.Fatalf("%d requests, want 2", len(log))
+	}
+	r := log[0]
+	if r.Operation != "POST /project" || r.Route != "/project" || r.Method != "POST" || r.Path != "/project" ||
+		r.RawQuery != "a=1" || string(r.Body) != `{"name":"a"}` || r.Status != 200 {
+		t.Errorf("logged as %+v", r)
+	}
+	if got := r.Header.Get("Authorization"); got != "Bearer ***" {
+		t.Errorf("the log shows the credentials %q", got)
+	}
+	if r := log[1]; r.Operation != "" || r.Status != 404 {
+		t.Errorf("logged as %+v", r)
+	}
+	r.Header.Set("Authorization", "changed")
+	r.Body[0] = 'x'
+	if again := srv.Requests()[0]; again.Header.Get("Authorization") != "Bearer ***" || again.Body[0] != '{' {
+		t.Error("the log can be changed from outside")
+	}
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	const none, foreign, revoked = "pat-none", "pat-foreign", "pat-revoked"
+	srv := New(t, WithTokenAccess(none, AccessNone), WithTokenAccess(foreign, AccessForeign), WithTokenAccess(revoked, AccessRevoked))
+	own, other := "/project/"+srv.ProjectID(), "/project/"+srv.OtherProjectID()
+	tests := []struct {
+		header, method, path string
+		status               int
+		errorType            string
+	}{
+		{"", "GET", own, 401, "MissingCredentials"},
+		{"Basic " + srv.Token(), "GET", own, 401, "MissingCredentials"},
+		{"Bearer " + srv.Token(), "GET", own, 200, ""},
+		{"Bearer: " + srv.Token(), "GET", own, 200, ""},
+		{"Bearer  " + srv.Token() + " ", "GET", own, 200, ""},
+		{"bearer " + srv.Token(), "GET", own, 401, "InvalidCredentials"},
+		{"Bearer pat-" + strings.ToUpper(srv.Token()[4:30]) + srv.Token()[30:], "GET", own, 200, ""},
+		{"Bearer " + srv.Token()[:30] + strings.ToUpper(srv.Token()[30:]) + "x", "GET", own, 401, "InvalidCredentials"},
+		{"Bearer " + revoked, "GET", own, 401, "InvalidCredentials"},
+		{"Bearer " + none, "GET", own, 403, "Forbidden"},
+		{"Bearer " + none, "GET", "/project", 200, ""},
+		{"Bearer " + foreign, "GET", own, 404, "ResourceNotFound"},
+		{"Bearer " + foreign, "GET", other, 200, ""},
+		{"Bearer " + srv.Token(), "GET", other, 404, "ResourceNotFound"},
+		{"Bearer " + srv.Token(), "DELETE", other, 204, ""},
+		{"Bearer " + foreign, "GET", other, 200, ""}, // it is still there
+	}
+	for _, tt := range tests {
+		req, _ := http.NewRequestWithContext(t.Context(), tt.method, srv.URL()+tt.path, nil)
+		if tt.header != "" {
+			req.Header.Set("Authorization", tt.header)
+		}
+		resp, err := srv.HTTPClient().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e struct{ Error struct{ Type string } }
+		_ = json.NewDecoder(resp.Body).Decode(&e) // a 204 has none
+		resp.Body.Close()
+		if resp.StatusCode != tt.status || e.Error.Type != tt.errorType {
+			t.Errorf("%q %s %s: %d %q, want %d %q", tt.header, tt.method, tt.path, resp.StatusCode, e.Error.Type, tt.status, tt.errorType)
+		}
+	}
+}
+
+func TestOptionsRefuseUnusableValues(t *testing.T) {
+	t.Parallel()
+	for name, opt := range map[string]Option{
+		"token":     WithToken("secret"),
+		"more":      WithTokenAccess("pat-a b", AccessFull),
+		"project":   WithProjectID("pj1"),
+		"kind":      WithProjectID(cloudapi.NewID(cloudapi.KindVM).String()),
+		"page":      WithPageCap(0),
+		"locations": WithLocations(),
+	} {
+		if _, err := newConfig([]Option{opt}); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestStartAndServeSpeakTCP(t *testing.T) {
+	t.Parallel()
+	srv := NewServer(WithToken("pat-mine"))
+	defer srv.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }()
+	client := &http.Client{Transport: &http.Transport{}}
+	for _, base := range []string{srv.Start(), "http://" + l.Addr().String()} {
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", base+"/project/"+srv.ProjectID(), nil)
+		req.Header.Set("Authorization", "Bearer pat-mine")
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != 200 {
+			t.Errorf("%s: status %d, want 200", base, resp.StatusCode)
+		}
+	}
+	client.CloseIdleConnections()
+	srv.Close()
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("Serve returned %v, want ErrServerClosed", err)
+	}
+	late, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.Serve(late); !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("Serve after Close returned %v, want ErrServerClosed", err)
+	}
+}
+
+func TestSetStateWantsAnObject(t *testing.T) {
+	t.Parallel()
+	tb := &recorder{TB: t}
+	srv := New(tb)
+	srv.SetState(srv.ProjectID(), "odd")
+	if got := srv.state.byID[srv.ProjectID()].core().shown("active"); got != "odd" {
+		t.Errorf("shows %q, want the state that was set", got)
+	}
+	srv.SetState(srv.ProjectID(), "")
+	if got := srv.state.byID[srv.ProjectID()].core().shown("active"); got != "active" {
+		t.Errorf("shows %q, want its own state", got)
+	}
+	if tb.reports != nil {
+		t.Errorf("reported %q", tb.reports)
+	}
+	srv.SetState("vm", "running")
+	if want := []string{"cloudapitest: SetState: there is no object vm"}; !reflect.DeepEqual(tb.reports, want) {
+		t.Errorf("reported %q, want %q", tb.reports, want)
+	}
+}
+
+func TestOperationsAreUniqueAndAnswered(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, op := range operations() {
+		if seen[op.name()] || op.handle == nil || !strings.HasPrefix(op.route, "/project") {
+			t.Errorf("%s: a second row, or one without a handler or a proper route", op.name())
+		}
+		seen[op.name()] = true
+	}
+}

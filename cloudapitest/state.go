@@ -1,0 +1,154 @@
+package cloudapitest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// state is everything the server knows. Nothing in it changes by itself: an
+// object's state of the moment is computed from times that it holds.
+type state struct {
+	tokens    map[string]*token
+	locations []*location
+	byID      map[string]stored
+	byKind    map[cloudapi.Kind][]stored // in the order of their creation
+	leaving   []stored                   // deletion accepted, still there
+}
+
+// stored is an object of any kind.
+type stored interface{ core() *object }
+
+// object is what objects of all kinds have in common. Kinds embed it.
+type object struct {
+	id       string
+	name     string
+	project  *project
+	location *location // nil for kinds without
+	created  time.Time
+
+	gone      time.Time // when an accepted deletion is complete
+	afterGone func()    // what else happens then, or nil
+	forced    string    // the state that the test wants to see
+}
+
+func (o *object) core() *object { return o }
+
+func (o *object) kind() cloudapi.Kind { return cloudapi.ID(o.id).Kind() }
+
+// deleting reports whether a deletion was accepted.
+func (o *object) deleting() bool { return !o.gone.IsZero() }
+
+// shown returns the state that a record shows of an object: the one that the test
+// set, or "deleting", or else its own.
+func (o *object) shown(own string) string {
+	switch {
+	case o.forced != "":
+		return o.forced
+	case o.deleting():
+		return "deleting"
+	}
+	return own
+}
+
+// location is a place for resources.
+type location struct {
+	name   string
+	hidden bool     // readable, but nothing can be created there
+	owner  *project // of a private location
+}
+
+// usableBy reports whether paths under the project may name the location.
+func (l *location) usableBy(p *project) bool { return l.owner == nil || l.owner == p }
+
+func newState(cfg config, now time.Time) *state {
+	s := &state{
+		tokens: map[string]*token{},
+		byID:   map[string]stored{},
+		byKind: map[cloudapi.Kind][]stored{},
+	}
+	for _, name := range cfg.locations {
+		s.locations = append(s.locations, &location{name: name})
+	}
+	s.locations = append(s.locations, &location{name: "github-runners", hidden: true})
+
+	own, foreign := &account{"own"}, &account{"foreign"}
+	main := newProject(cfg.projectID, "main", own, now)
+	other := newProject(cfg.otherProjectID, "other", foreign, now)
+	s.add(main)
+	s.add(other)
+	for _, t := range append(slices.Clip(cfg.tokens), tokenConfig{cfg.token, AccessFull}) {
+		key := canonicalToken(t.value)
+		switch t.access {
+		case AccessFull:
+			s.tokens[key] = &token{own}
+			main.members[s.tokens[key]] = true
+		case AccessNone:
+			s.tokens[key] = &token{own}
+		case AccessForeign:
+			s.tokens[key] = &token{foreign}
+			other.members[s.tokens[key]] = true
+		case AccessRevoked:
+			delete(s.tokens, key)
+		}
+	}
+	return s
+}
+
+func (s *state) add(o stored) {
+	core := o.core()
+	s.byID[core.id] = o
+	s.byKind[core.kind()] = append(s.byKind[core.kind()], o)
+}
+
+// remove deletes the object after the delay, and then does what else there is
+// to do, which may be nothing. Removing it again changes nothing.
+func (c *call) remove(o stored, after time.Duration, then func()) {
+	core := o.core()
+	if core.deleting() {
+		return
+	}
+	core.gone, core.afterGone = c.now.Add(after), then
+	c.state.leaving = append(c.state.leaving, o)
+	c.state.sweep(c.now)
+}
+
+// sweep completes the deletions whose time has come, the oldest first.
+func (s *state) sweep(now time.Time) {
+	slices.SortStableFunc(s.leaving, func(a, b stored) int { return a.core().gone.Compare(b.core().gone) })
+	for len(s.leaving) > 0 && !s.leaving[0].core().gone.After(now) {
+		core := s.leaving[0].core()
+		s.leaving = s.leaving[1:]
+		delete(s.byID, core.id)
+		s.byKind[core.kind()] = slices.DeleteFunc(s.byKind[core.kind()], func(o stored) bool { return o.core() == core })
+		if core.afterGone != nil {
+			core.afterGone()
+		}
+	}
+}
+
+// inProject returns the project's objects of the kind in the order of creation.
+func inProject[T stored](s *state, kind cloudapi.Kind, p *project) []T {
+	var found []T
+	for _, o := range s.byKind[kind] {
+		if t, ok := o.(T); ok && o.core().project == p {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+// listed returns what a list of the kind has to show: the project's objects, of
+// the location only if the route names one, if the token may see them.
+func listed[T stored](c *call, kind cloudapi.Kind) []T {
+	if !c.permitted() {
+		return nil
+	}
+	return slices.DeleteFunc(inProject[T](c.state, kind, c.project), func(o T) bool {
+		return c.location != nil && o.core().location != c.location
+	})
+}
+
+func byName[T stored](a, b T) int { return cmp.Compare(a.core().name, b.core().name) }
