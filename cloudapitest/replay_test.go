@@ -343,7 +343,7 @@ func (r *replayer) send(x exchange) (status int, contentType, body string) {
 	content := r.translate(deref(x.Request.Body))
 	fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(content), content)
 
-	conn, err := r.srv.memory.dial(r.t.Context(), "", "")
+	conn, err := r.srv.memory.Dial(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
