@@ -107,14 +107,16 @@ type call struct {
 	attempter http.Client
 	driver    retryablehttp.Client
 
-	attempts int
-	pause    time.Duration // before the next attempt
-	stopped  error         // why there is no further attempt although one is due
+	attempts int           // requests that were handed to the transport
+	again    bool          // whether there is to be a further attempt
+	pause    time.Duration // before it
+	stopped  error         // why there is none although one is due
 
 	// Of the last attempt:
 	err      error
-	sent     bool // whether it may have reached the server
-	status   int  // 0: no answer
+	unsent   error // why it came to nothing before the transport; err is then that of the attempt before
+	sent     bool  // whether it may have reached the server
+	status   int   // 0: no answer
 	duration time.Duration
 }
 
@@ -202,7 +204,7 @@ func (cl *call) do(ctx context.Context, accept func(reply) error) error {
 	if err == nil && cl.err == nil {
 		return nil
 	}
-	if ctx.Err() != nil && cl.stopped == nil && cl.err != nil && !errors.Is(cl.err, ctx.Err()) {
+	if cl.again && cl.stopped == nil {
 		cl.stopped = contextError(ctx) // it ended during the pause between attempts
 	}
 	return cl.failed(err)
@@ -237,10 +239,18 @@ var errNotSent = errors.New("nothing was sent")
 // RoundTrip makes one attempt. The response that it returns is for
 // retryablehttp's eyes only; the outcome is in the call.
 func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
+	header, err := cl.prepare(req.Context())
+	if err != nil {
+		cl.unsent, cl.stopped = err, err
+		if cl.attempts == 0 {
+			cl.err, cl.stopped = cl.transportError(fmt.Errorf("%w, %w", err, errNotSent)), nil
+		}
+		return nil, err
+	}
 	cl.attempts++
 	cl.sent, cl.status = false, 0
 	start := time.Now()
-	resp, err := cl.attempt(req)
+	resp, err := cl.attempt(req, header)
 	cl.duration = time.Since(start)
 	cl.err = err
 	if resp == nil {
@@ -249,15 +259,8 @@ func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (cl *call) attempt(req *http.Request) (*http.Response, error) {
+func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, error) {
 	parent := req.Context()
-	if parent.Err() != nil {
-		return nil, cl.transportError(contextError(parent))
-	}
-	header, err := cl.prepare(parent)
-	if err != nil {
-		return nil, cl.transportError(fmt.Errorf("%w, %w", err, errNotSent))
-	}
 	ctx, limit := parent, cl.client.config.timeout
 	if limit > 0 {
 		var cancel context.CancelFunc
@@ -275,29 +278,29 @@ func (cl *call) attempt(req *http.Request) (*http.Response, error) {
 	}
 	if err == nil {
 		cl.status = resp.StatusCode
-		err = cl.receive(resp)
-		resp.Body = http.NoBody
-		if resp.StatusCode >= 300 {
-			resp.Header = nil // without a Location there is nothing to follow
+		var answer error
+		if answer, err = cl.receive(resp); err == nil {
+			resp.Body = http.NoBody
+			if resp.StatusCode >= 300 {
+				resp.Header = nil // without a Location there is nothing to follow
+			}
+			return resp, answer
 		}
-	} else {
-		resp = nil
 	}
 	switch {
-	case err == nil:
-		return resp, nil
 	case parent.Err() != nil:
 		err = contextError(parent)
 	case ctx.Err() != nil:
 		err = &timeoutError{limit}
-	case isCallError(err):
-		return resp, err
 	}
-	return resp, cl.transportError(err)
+	return nil, cl.transportError(err)
 }
 
 // prepare does what precedes each attempt, and returns its headers.
 func (cl *call) prepare(ctx context.Context) (http.Header, error) {
+	if ctx.Err() != nil {
+		return nil, contextError(ctx)
+	}
 	cfg := &cl.client.config
 	if cfg.limiter != nil {
 		if err := cfg.limiter.Wait(ctx); err != nil {
@@ -353,31 +356,32 @@ func (cl *call) trackConnection(ctx context.Context) (context.Context, func() bo
 	return httptrace.WithClientTrace(ctx, trace), func() bool { return got.Load() || !wanted.Load() }
 }
 
-// receive reads the response and closes it.
-func (cl *call) receive(resp *http.Response) error {
+// receive reads the response and closes it. answer is what it says: nil, an
+// [*Error] or a [*DecodeError]. err is set if there is no complete one.
+func (cl *call) receive(resp *http.Response) (answer, err error) {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 {
-		return fmt.Errorf("unexpected status %d", resp.StatusCode)
+		return nil, fmt.Errorf("unexpected status %d", resp.StatusCode)
 	}
 	buf := buffers.Get().(*bytes.Buffer)
 	defer releaseBuffer(buf)
 	if resp.StatusCode >= 300 {
 		// What could be read of an error is better than nothing.
 		_ = readBody(buf, resp, maxErrorBody)
-		return cl.serverError(resp, buf.Bytes())
+		return cl.serverError(resp, buf.Bytes()), nil
 	}
-	err := readBody(buf, resp, cl.client.config.maxResponse)
+	err = readBody(buf, resp, cl.client.config.maxResponse)
 	switch {
 	case err == nil:
 		err = cl.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes()})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
-		return err // the connection, not the reply
+		return nil, err // the connection, not the reply
 	}
 	if err == nil {
-		return nil
+		return nil, nil
 	}
 	return &DecodeError{
 		Operation:   cl.op.Name,
@@ -388,7 +392,7 @@ func (cl *call) receive(resp *http.Response) error {
 		Body:        cl.replyExcerpt(resp.Header, buf.Bytes()),
 		Err:         err,
 		truncated:   errors.Is(err, io.ErrUnexpectedEOF),
-	}
+	}, nil
 }
 
 const (
@@ -528,9 +532,9 @@ func (cl *call) checkRetry(ctx context.Context, _ *http.Response, err error) (bo
 	if cl.err == nil && err != nil {
 		cl.err = cl.transportError(err) // of the http.Client itself
 	}
-	again := cl.next(ctx)
-	cl.log(ctx, again)
-	return again, nil
+	cl.again = cl.next(ctx)
+	cl.log(ctx)
+	return cl.again, nil
 }
 
 // backoff tells retryablehttp how long to wait for it.
@@ -538,7 +542,13 @@ func (cl *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Durati
 
 // next decides whether there is a further attempt, and after what pause.
 func (cl *call) next(ctx context.Context) bool {
-	if cl.err == nil || ctx.Err() != nil || cl.attempts >= cl.policy.MaxAttempts || !cl.mayRetry() {
+	if cl.err == nil || cl.unsent != nil || cl.attempts >= cl.policy.MaxAttempts || !cl.mayRetry() {
+		return false
+	}
+	if ctx.Err() != nil {
+		if !errors.Is(cl.err, ctx.Err()) {
+			cl.stopped = contextError(ctx)
+		}
 		return false
 	}
 	var retryAfter time.Duration
@@ -568,10 +578,7 @@ func (cl *call) mayRetry() bool {
 	case *DecodeError:
 		return e.truncated && cl.repeatable
 	case *TransportError:
-		if errors.Is(e, errNotSent) || isMisconfigured(e) {
-			return false
-		}
-		return cl.repeatable || !cl.sent
+		return (cl.repeatable || !cl.sent) && !isMisconfigured(e)
 	}
 	return false
 }
@@ -620,14 +627,6 @@ func (cl *call) transportError(err error) *TransportError {
 	return &TransportError{Operation: cl.op.Name, Method: cl.op.Method, Path: cl.path, Err: err}
 }
 
-func isCallError(err error) bool {
-	switch err.(type) {
-	case *Error, *DecodeError, *TransportError:
-		return true
-	}
-	return false
-}
-
 // contextError returns why a context ended, so that both its error and a cause
 // of the caller's can be found.
 func contextError(ctx context.Context) error {
@@ -661,13 +660,16 @@ func parseRetryAfter(value string, now time.Time) time.Duration {
 }
 
 // log writes the attempt's line.
-func (cl *call) log(ctx context.Context, again bool) {
+func (cl *call) log(ctx context.Context) {
 	logger := cl.client.config.logger
 	if logger == nil {
 		return
 	}
-	level, message := slog.LevelDebug, "cloudapi: request"
-	if cl.err != nil {
+	level, message, status, err := slog.LevelDebug, "cloudapi: request", cl.status, cl.err
+	if cl.unsent != nil {
+		status, err = 0, cl.unsent
+	}
+	if err != nil {
 		level, message = slog.LevelWarn, "cloudapi: request failed"
 	}
 	if !logger.Enabled(ctx, level) {
@@ -681,13 +683,13 @@ func (cl *call) log(ctx context.Context, again bool) {
 		slog.Int("attempt", cl.attempts),
 		slog.Duration("duration", cl.duration),
 	)
-	if cl.status != 0 {
-		attrs = append(attrs, slog.Int("status", cl.status))
+	if status != 0 {
+		attrs = append(attrs, slog.Int("status", status))
 	}
-	if cl.err != nil {
-		attrs = append(attrs, slog.String("error", cl.err.Error()))
+	if err != nil {
+		attrs = append(attrs, slog.String("error", err.Error()))
 	}
-	if again {
+	if cl.again {
 		attrs = append(attrs, slog.Duration("retry_in", cl.pause))
 	}
 	logger.LogAttrs(ctx, level, message, attrs...)
