@@ -16,6 +16,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -389,7 +390,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 		Path:        cl.path,
 		StatusCode:  resp.StatusCode,
 		ContentType: resp.Header.Get("Content-Type"),
-		Body:        cl.replyExcerpt(resp.Header, buf.Bytes()),
+		Body:        cl.replyExcerpt(buf.Bytes()),
 		Err:         err,
 		truncated:   errors.Is(err, io.ErrUnexpectedEOF),
 	}, nil
@@ -408,6 +409,14 @@ const (
 	maxPooledBuffer = 4 << 20
 
 	maxExcerpt = 200
+
+	// Secrets are looked for in more than the excerpt, so that none is cut at
+	// its end and then not recognized.
+	maxSearched = 16 << 10
+
+	// Shorter values are not masked in texts of the server: they protect
+	// nothing, and occur in any text.
+	minSecret = 6
 )
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -448,8 +457,9 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 		Path:       cl.path,
 		RetryAfter: parseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}
+	hide := cl.redactor().Replace
 	if !e.decodeEnvelope(body) {
-		e.Body, _ = excerpt(string(body), maxExcerpt)
+		e.Body, _ = excerpt(hide(string(body[:min(len(body), maxSearched)])), maxExcerpt)
 	}
 	if e.Code == 0 {
 		e.Code = e.StatusCode
@@ -460,51 +470,57 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 			e.Message = "a redirect to " + u.Scheme + "://" + u.Host + " is not followed, check the base URL"
 		}
 	}
-	cl.redact(&e.Type)
-	cl.redact(&e.Message)
-	cl.redact(&e.Body)
-	if details := string(e.Details); len(details) > 0 {
-		cl.redact(&details)
-		e.Details = json.RawMessage(details)
+	e.Type, e.Message = hide(e.Type), hide(e.Message)
+	if len(e.Details) > 0 {
+		if e.Details = json.RawMessage(hide(string(e.Details))); !json.Valid(e.Details) {
+			e.Details = nil // what was masked was no text
+		}
 	}
 	return e
 }
 
-// redact masks what the request holds of secrets in a text of the server,
-// since some errors repeat the request.
-func (cl *call) redact(text *string) {
-	if *text == "" {
-		return
-	}
-	mask := func(secret string) {
-		if secret != "" {
-			*text = strings.ReplaceAll(*text, secret, redacted)
-			if quoted, err := json.Marshal(secret); err == nil {
-				*text = strings.ReplaceAll(*text, string(quoted[1:len(quoted)-1]), redacted)
-			}
+// redactor masks what the request holds of secrets in texts of the server,
+// since some errors repeat the request. It knows them as they are and as JSON
+// spells them.
+func (cl *call) redactor() *strings.Replacer {
+	secrets := append([]string{cl.client.config.token.Reveal()}, cl.secrets...)
+	for _, header := range cl.client.config.headers {
+		value := header.value.Reveal()
+		secrets = append(secrets, value)
+		if _, credentials, found := strings.Cut(value, " "); found && header.name == "Authorization" {
+			secrets = append(secrets, credentials)
 		}
 	}
-	mask(cl.client.config.token.Reveal())
-	for _, header := range cl.client.config.headers {
-		mask(header.value.Reveal())
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < minSecret })
+	// The longest first, since one may be a part of another.
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, secret := range secrets {
+		pairs = append(pairs, secret, redacted)
+		if quoted := jsonString(secret); quoted != secret {
+			pairs = append(pairs, quoted, redacted)
+		}
 	}
-	for _, secret := range cl.secrets {
-		mask(secret)
-	}
+	return strings.NewReplacer(pairs...)
+}
+
+// jsonString returns a text as it stands between the quotes of a JSON string.
+func jsonString(s string) string {
+	quoted, _ := json.Marshal(s)
+	return string(quoted[1 : len(quoted)-1])
 }
 
 // replyExcerpt returns the beginning of a reply that could not be used. What
 // may be a record is shown without its values.
-func (cl *call) replyExcerpt(h http.Header, body []byte) string {
-	text := string(body[:min(len(body), 4*maxExcerpt)])
-	switch trimmed := strings.TrimSpace(text); {
-	case strings.HasPrefix(trimmed, "{"), strings.HasPrefix(trimmed, "["), strings.HasPrefix(trimmed, `"`):
-		text = maskStrings(trimmed)
-	case !strings.HasPrefix(trimmed, "<"):
+func (cl *call) replyExcerpt(body []byte) string {
+	text := strings.TrimSpace(string(body[:min(len(body), maxSearched)]))
+	switch {
+	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["), strings.HasPrefix(text, `"`):
+		text = maskStrings(text)
+	case !strings.HasPrefix(text, "<"):
 		return "" // it may be a file with keys in it
 	}
-	cl.redact(&text)
-	text, _ = excerpt(text, maxExcerpt)
+	text, _ = excerpt(cl.redactor().Replace(text), maxExcerpt)
 	return text
 }
 
