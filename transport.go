@@ -370,8 +370,8 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer releaseBuffer(buf)
 	if resp.StatusCode >= 300 {
-		// What could be read of an error is better than nothing.
-		_ = readBody(buf, resp, maxErrorBody)
+		// What can be read of an error is better than nothing.
+		_, _ = buf.ReadFrom(io.LimitReader(resp.Body, maxErrorBody))
 		return cl.serverError(resp, buf.Bytes()), nil
 	}
 	err = readBody(buf, resp, cl.client.config.maxResponse)
@@ -466,7 +466,8 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 	}
 	if e.StatusCode < 400 && e.Message == "" {
 		e.Message = "redirects are not followed, check the base URL"
-		if u, err := url.Parse(resp.Header.Get("Location")); err == nil && u.Host != "" {
+		base := cl.client.config.baseURL
+		if u, err := base.Parse(resp.Header.Get("Location")); err == nil && u.Host != "" && (u.Scheme != base.Scheme || u.Host != base.Host) {
 			e.Message = "a redirect to " + u.Scheme + "://" + u.Host + " is not followed, check the base URL"
 		}
 	}
@@ -536,9 +537,11 @@ func (r reply) json(v any) error {
 		}
 	}
 	err := json.Unmarshal(r.body, v)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) && syntax.Offset >= int64(len(r.body)) {
-		return fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		var value json.RawMessage
+		if cut := json.NewDecoder(bytes.NewReader(r.body)).Decode(&value); errors.Is(cut, io.ErrUnexpectedEOF) {
+			return cut
+		}
 	}
 	return err
 }
