@@ -92,14 +92,14 @@ type call struct {
 	client *Client
 	op     *Operation
 
-	path        string
-	escapedPath string // differs from path in calls of Do only
-	query       string
-	body        []byte // nil: the request has none
-	secrets     []string
-	repeatable  bool
-	accept      func(reply) error
-	policy      RetryPolicy
+	path       string // as it is sent
+	unescaped  string // the same path if its escaping matters, as in calls of Do; or ""
+	query      string
+	body       []byte // nil: the request has none
+	secrets    []string
+	repeatable bool
+	accept     func(reply) error
+	policy     RetryPolicy
 
 	// What net/http and retryablehttp need, kept here to be allocated once.
 	ctx       operationContext
@@ -219,8 +219,8 @@ func followNone(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 func (cl *call) newRequest() *http.Request {
 	base := cl.client.config.baseURL
 	cl.url = url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path + cl.path, RawQuery: cl.query}
-	if cl.escapedPath != "" {
-		cl.url.RawPath = base.Path + cl.escapedPath
+	if cl.unescaped != "" {
+		cl.url.Path, cl.url.RawPath = base.Path+cl.unescaped, cl.url.Path
 	}
 	req := &http.Request{
 		Method:     cl.op.Method,
@@ -384,12 +384,13 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	if err == nil {
 		return nil, nil
 	}
+	contentType, _ := excerpt(resp.Header.Get("Content-Type"), maxExcerpt)
 	return &DecodeError{
 		Operation:   cl.op.Name,
 		Method:      cl.op.Method,
 		Path:        cl.path,
 		StatusCode:  resp.StatusCode,
-		ContentType: resp.Header.Get("Content-Type"),
+		ContentType: contentType,
 		Body:        cl.replyExcerpt(buf.Bytes()),
 		Err:         err,
 		truncated:   errors.Is(err, io.ErrUnexpectedEOF),
