@@ -304,6 +304,15 @@ func (e *ArgumentError) Error() string {
 // Is matches [ErrInvalidArgument].
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
 
+// withoutToken returns the value of an argument, or nothing if it has a
+// personal access token in it, which is then in the wrong place.
+func withoutToken(value string) string {
+	if strings.Contains(value, "pat-") {
+		return ""
+	}
+	return value
+}
+
 func writeCall(b *strings.Builder, operation, method, path string) {
 	fmt.Fprintf(b, "cloudapi: %s: %s %s: ", operation, method, path)
 }
