@@ -159,13 +159,10 @@ type wirer interface {
 	secretValues() []Secret
 }
 
-// encodeBody sets the body. A nil request is an empty one.
+// encodeBody sets the body, which is {} for a nil request.
 func (cl *call) encodeBody(request any) error {
 	if v := reflect.ValueOf(request); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		request = struct{}{}
-		if v.IsValid() {
-			request = reflect.New(v.Type().Elem()).Interface()
-		}
 	}
 	if w, ok := request.(wirer); ok {
 		for _, secret := range w.secretValues() {
@@ -177,9 +174,16 @@ func (cl *call) encodeBody(request any) error {
 	if err != nil {
 		return &ArgumentError{Operation: cl.op.Name, Name: "request", Reason: "cannot be encoded: " + err.Error()}
 	}
+	if bytes.Contains(body, maskedJSON) {
+		return &ArgumentError{Operation: cl.op.Name, Name: "request",
+			Reason: "holds a Secret, which would be sent masked: use what Reveal returns"}
+	}
 	cl.body = body
 	return nil
 }
+
+// maskedJSON is what a Secret is in JSON.
+var maskedJSON = []byte(`"` + redacted + `"`)
 
 // do sends the request until an attempt succeeds or none is left, and hands
 // the reply to accept. The error is nil only if accept's is.
