@@ -104,7 +104,9 @@ func newClient(cfg config, opts []Option) (*Client, error) {
 		c.authorization = NewSecret("Bearer " + cfg.token.Reveal())
 	}
 	for _, wrap := range slices.Backward(cfg.middleware) {
-		c.next = wrap(c.next)
+		if c.next = wrap(c.next); c.next == nil {
+			return nil, optionError("middleware", "", "must not return nil")
+		}
 	}
 	c.bindServices()
 	return c, nil
@@ -124,6 +126,7 @@ func (cfg *config) hasCredentials() bool {
 }
 
 func isLoopback(host string) bool {
+	host = strings.ToLower(host)
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
@@ -140,13 +143,19 @@ func userAgent(application string) string {
 }
 
 // newTransport returns a transport for one host: as many idle connections are
-// kept as callers are likely to be at once, where net/http keeps two.
+// kept as callers are likely to be at once, where net/http keeps two. It is no
+// copy of http.DefaultTransport, which a program may have replaced.
 func newTransport() http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConns = 256
-	t.MaxIdleConnsPerHost = 128
-	t.TLSHandshakeTimeout = 15 * time.Second
-	return t
+	dialer := net.Dialer{Timeout: 30 * time.Second}
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
+		TLSHandshakeTimeout: 15 * time.Second,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        256,
+		MaxIdleConnsPerHost: 128,
+		IdleConnTimeout:     90 * time.Second,
+	}
 }
 
 // Do sends a request to any path of the API, for endpoints that have no method
@@ -154,12 +163,14 @@ func newTransport() http.RoundTripper {
 //
 // The segments are the path below the base URL and are escaped one by one; an
 // empty one, "." and ".." are an [*ArgumentError]. in is encoded as the JSON
-// body unless it is nil. out is what the JSON reply is decoded into; with a
-// *[]byte the reply is stored as it is, and with nil it is dropped.
+// body; if it is nil there is none, or {} in a POST, PUT or PATCH. out is what
+// the JSON reply is decoded into; with a *[]byte the reply is stored as it is,
+// and with nil it is dropped.
 //
 // A POST is taken for something that must not be repeated, any other method
 // for something that may be.
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
+	method = strings.ToUpper(method)
 	op := &Operation{Name: "Do", Method: method, retry: safe}
 	if method == http.MethodPost {
 		op.retry = create
@@ -178,7 +189,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		path.WriteString("/" + segment)
 		escaped.WriteString("/" + url.PathEscape(segment))
 	}
-	cl := &call{client: c, op: op, path: path.String(), escapedPath: escaped.String(), query: query.Encode()}
+	cl := &call{client: c, op: op, path: escaped.String(), unescaped: path.String(), query: query.Encode()}
 	if in != nil || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
 		if err := cl.encodeBody(in); err != nil {
 			return err

@@ -89,7 +89,7 @@ type Error struct {
 
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
-	Path      string // the path that was asked for
+	Path      string // the path as it is sent
 	Attempts  int    // how often the request was sent
 
 	// RetryAfter is what the server asked for in its Retry-After header, or 0.
@@ -111,27 +111,24 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
-	fmt.Fprintf(&b, "%d", e.StatusCode)
-	switch {
-	case e.Type != "":
-		b.WriteString(" " + e.Type)
-	case e.Message == "":
-		b.WriteString(" " + http.StatusText(e.StatusCode))
+	kind := e.Type
+	if kind == "" && e.Message == "" {
+		kind = http.StatusText(e.StatusCode)
 	}
+	b.WriteString(strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, oneLine(kind))))
 	if e.Message != "" {
-		b.WriteString(": " + e.Message)
+		b.WriteString(": " + oneLine(e.Message))
 	} else if e.Body != "" {
 		fmt.Fprintf(&b, ": %q", e.Body)
 	}
 	if fields := e.fieldText(); fields != "" {
-		b.WriteString(" (" + fields + ")")
+		b.WriteString(" (" + oneLine(fields) + ")")
 	}
 	writeEnd(&b, e.Attempts, e.stopped, e.outcomeUnknown)
 	return b.String()
 }
 
-// fieldText lists the field errors that the message does not tell already, in
-// the order of the details.
+// fieldText lists the field errors in the order of the details.
 func (e *Error) fieldText() string {
 	var parts []string
 	for _, f := range detailFields(e.Details) {
@@ -207,8 +204,8 @@ func (e *Error) Unwrap() error { return e.stopped }
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
-	Path      string // the path that was asked for
-	Attempts  int    // how often the request was tried
+	Path      string // the path as it is sent
+	Attempts  int    // how often it was tried to send the request
 	Err       error  // the cause
 
 	outcomeUnknown bool
@@ -241,7 +238,7 @@ func (e *TransportError) Unwrap() []error { return causes(e.Err, e.stopped) }
 type DecodeError struct {
 	Operation   string // the operation's name, such as "VMs.Get"
 	Method      string // the HTTP method
-	Path        string // the path that was asked for
+	Path        string // the path as it is sent
 	Attempts    int    // how often the request was sent
 	StatusCode  int    // the HTTP status
 	ContentType string // the reply's Content-Type
@@ -295,11 +292,9 @@ func (e *ArgumentError) Error() string {
 		b.WriteString(e.Operation + ": ")
 	}
 	b.WriteString(e.Name)
-	if e.Value != "" {
-		value, cut := excerpt(e.Value, 80)
-		if cut {
-			value += "…"
-		}
+	if value, cut := truncate(e.Value, 80); cut {
+		fmt.Fprintf(&b, " %q…", value)
+	} else if value != "" {
 		fmt.Fprintf(&b, " %q", value)
 	}
 	b.WriteString(" " + e.Reason)
@@ -308,6 +303,15 @@ func (e *ArgumentError) Error() string {
 
 // Is matches [ErrInvalidArgument].
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
+
+// withoutToken returns the value of an argument, or nothing if it has a
+// personal access token in it, which is then in the wrong place.
+func withoutToken(value string) string {
+	if strings.Contains(value, "pat-") {
+		return ""
+	}
+	return value
+}
 
 func writeCall(b *strings.Builder, operation, method, path string) {
 	fmt.Fprintf(b, "cloudapi: %s: %s %s: ", operation, method, path)
@@ -358,10 +362,13 @@ func (e *Error) decodeEnvelope(body []byte) bool {
 	if json.Unmarshal(body, &loose) != nil || len(loose.Error) == 0 {
 		return false
 	}
-	var fields struct{ Code, Type, Message, Details json.RawMessage }
+	var fields *struct{ Code, Type, Message, Details json.RawMessage }
 	if json.Unmarshal(loose.Error, &fields) != nil {
 		e.Message = jsonText(loose.Error)
 		return e.Message != ""
+	}
+	if fields == nil {
+		return false
 	}
 	e.Code, _ = strconv.Atoi(jsonText(fields.Code))
 	e.Type, e.Message, e.Details = jsonText(fields.Type), jsonText(fields.Message), fields.Details
@@ -416,18 +423,20 @@ func detailFields(details json.RawMessage) []detailField {
 	return fields
 }
 
+// oneLine makes a text of the server fit into an error's line.
+func oneLine(s string) string {
+	const max = 500
+	text, cut := excerpt(s, max)
+	if cut {
+		text += "…"
+	}
+	return text
+}
+
 // excerpt returns at most max bytes of s, cut at a character, with control
 // characters replaced.
 func excerpt(s string, max int) (text string, cut bool) {
-	if len(s) > max {
-		s, cut = s[:max], true
-		for len(s) > 0 && !utf8.RuneStart(s[len(s)-1]) {
-			s = s[:len(s)-1]
-		}
-		if len(s) > 0 && s[len(s)-1] >= utf8.RuneSelf {
-			s = s[:len(s)-1]
-		}
-	}
+	s, cut = truncate(s, max)
 	clean := func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
@@ -435,6 +444,17 @@ func excerpt(s string, max int) (text string, cut bool) {
 		return r
 	}
 	return strings.TrimSpace(strings.Map(clean, strings.ToValidUTF8(s, "\uFFFD"))), cut
+}
+
+// truncate returns at most max bytes of s, cut at a character.
+func truncate(s string, max int) (text string, cut bool) {
+	if len(s) <= max {
+		return s, false
+	}
+	for max > 0 && !utf8.RuneStart(s[max]) {
+		max--
+	}
+	return s[:max], true
 }
 
 // maskStrings returns JSON, or its beginning, with the values of strings

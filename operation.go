@@ -190,7 +190,7 @@ func (op *Operation) path(project string, args []string) (path string, byID bool
 		}
 		param := op.param(name)
 		if reason := param.check(value); reason != "" {
-			return "", false, &ArgumentError{Operation: op.Name, Name: name, Value: value, Reason: reason}
+			return "", false, &ArgumentError{Operation: op.Name, Name: name, Value: withoutToken(value), Reason: reason}
 		}
 		byID = param.kinds.hasID(value)
 		b.WriteString(value)

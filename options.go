@@ -2,6 +2,7 @@ package cloudapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -79,8 +80,12 @@ func FromEnv() Option {
 			if value == "" {
 				continue
 			}
-			if err := setting.option(value)(c); err != nil {
-				return fmt.Errorf("environment variable %s: %w", setting.variable, err)
+			err := setting.option(value)(c)
+			if e, ok := errors.AsType[*ArgumentError](err); ok {
+				e.Name = setting.variable
+			}
+			if err != nil {
+				return err
 			}
 		}
 		return nil
@@ -98,10 +103,16 @@ func WithBaseURL(address string) Option {
 			// password.
 			return optionError("base URL", "", "cannot be parsed")
 		}
-		address = u.Scheme + "://" + u.Host + u.Path // what is safe to repeat
+		// What is safe to repeat: a slip may have put a password elsewhere.
+		if end := strings.IndexAny(address, "?#"); end >= 0 {
+			address = address[:end]
+		}
+		if strings.Contains(address, "@") {
+			address = ""
+		}
 		switch {
 		case u.User != nil:
-			return optionError("base URL", "", "must not have user information")
+			return optionError("base URL", address, "must not have user information")
 		case u.Scheme != "http" && u.Scheme != "https":
 			return optionError("base URL", address, "must begin with https:// or http://")
 		case u.Hostname() == "":
@@ -345,5 +356,5 @@ func WithInsecureHTTP() Option {
 }
 
 func optionError(name, value, reason string) error {
-	return &ArgumentError{Name: name, Value: value, Reason: reason}
+	return &ArgumentError{Name: name, Value: withoutToken(value), Reason: reason}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 )
 
@@ -70,8 +71,9 @@ type listRoutes struct {
 	project  *Operation
 	location *Operation // nil: the family has no locations
 
-	// whole: the server sends everything at once and ignores a cursor, so a
-	// reply that does not count its items is the complete list.
+	// whole: the real server sends everything at once and ignores page size
+	// and cursor. A page of another size than the one asked for is the list,
+	// and so is the first one if it comes again.
 	whole bool
 }
 
@@ -152,7 +154,7 @@ func all[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoute
 		o.PageSize = defaultPageSize
 	}
 	return func(yield func(*T, error) bool) {
-		pages := walk(routes, o, func(ctx context.Context, o *ListOptions) (*Page[T], error) {
+		pages := walk[T, P](routes, o, func(ctx context.Context, o *ListOptions) (*Page[T], error) {
 			return list[T, P](ctx, c, routes, o, args...)
 		})
 		if c.config.prefetch > 0 {
@@ -177,7 +179,7 @@ func all[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoute
 type pageSeq[T any] func(context.Context) iter.Seq2[*Page[T], error]
 
 // walk fetches page after page until the list is complete.
-func walk[T any](routes *listRoutes, o ListOptions, fetch func(context.Context, *ListOptions) (*Page[T], error)) pageSeq[T] {
+func walk[T any, P listItem[T]](routes *listRoutes, o ListOptions, fetch func(context.Context, *ListOptions) (*Page[T], error)) pageSeq[T] {
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
 			w := walker{
@@ -189,14 +191,18 @@ func walk[T any](routes *listRoutes, o ListOptions, fetch func(context.Context, 
 			}
 			for !w.done {
 				page, err := fetch(ctx, &w.options)
+				fresh := false
 				if err == nil {
-					err = w.advance(len(page.Items), page.Count, page.NextStartAfter)
+					repeats := slices.ContainsFunc(page.Items, func(item *T) bool {
+						return P(item).cursor(o.OrderColumn) == w.options.StartAfter
+					})
+					fresh, err = w.advance(len(page.Items), page.Count, page.NextStartAfter, repeats)
 				}
 				if err != nil {
 					yield(nil, err)
 					return
 				}
-				if len(page.Items) > 0 && !yield(page, nil) {
+				if fresh && !yield(page, nil) {
 					return
 				}
 			}
@@ -218,48 +224,59 @@ type walker struct {
 	cursors map[string]bool
 }
 
-// advance takes note of a page. A list ends with an empty page; or when as
-// many items as it counts were seen, if that number stayed the same; or, if it
-// does not count, with a page that is not full. A page that is not full is not
-// the end of a list that counts more, since a server may send less than it is
-// asked for.
-func (w *walker) advance(items int, count *int, next string) error {
-	if w.pages == 0 {
+// advance takes note of a page: its number of items, what it counts, the
+// cursor behind it, and whether it repeats the item that it should follow. It
+// returns whether the page has items that are new.
+//
+// A list ends with an empty page; or when as many items as it counts were
+// seen, if that number stayed the same; or, if it does not count, with a page
+// that is not full. A page that is not full is not the end of a list that
+// counts more, since a server may send less than it is asked for.
+func (w *walker) advance(items int, count *int, next string, repeats bool) (fresh bool, err error) {
+	first := w.pages == 0
+	if first {
 		w.count = count
 	}
 	w.pages++
 	w.seen += items
 	w.steady = w.steady && (count == nil) == (w.count == nil) && (count == nil || *count == *w.count)
+	stuck := repeats && !first || w.cursors[next]
 	switch {
 	case items == 0:
 		w.done = true
-		return w.checkComplete()
+		return false, w.checkComplete()
+	case w.routes.whole && (stuck || first && items > w.options.PageSize):
+		w.done = true
+		return first, nil
+	case stuck:
+		return false, fmt.Errorf("cloudapi: %s: %w: the page after %q does not lead on",
+			w.routes.project.Name, ErrPaginationStalled, w.options.StartAfter)
 	case count == nil:
-		w.done = w.routes.whole || items < w.options.PageSize
+		w.done = items < w.options.PageSize
 	default:
 		w.done = w.steady && w.seen >= *count
 	}
-	if w.done {
-		return nil
-	}
-	if w.cursors[next] {
-		return fmt.Errorf("cloudapi: %s: %w: the page after %q ends where an earlier one did",
-			w.routes.project.Name, ErrPaginationStalled, w.options.StartAfter)
-	}
 	w.cursors[next] = true
 	w.options.StartAfter = next
-	return nil
+	return true, nil
 }
 
-// checkComplete finds out whether a list in an order that is not unique lost
-// items between its pages.
+// checkComplete finds out at an empty page whether the list lost items: those
+// that a first page counts and does not have, or, in an order that is not
+// unique, those between two pages.
 func (w *walker) checkComplete() error {
-	lost := w.steady && w.count != nil && w.seen < *w.count
-	if !lost || !w.fromStart || w.options.OrderColumn != OrderByName {
+	if !w.fromStart || !w.steady || w.count == nil || w.seen >= *w.count {
 		return nil
 	}
-	return fmt.Errorf("cloudapi: %s: %w: %d of %d items were reached, since several have the same name; order by ID",
-		w.routes.project.Name, ErrPaginationStalled, w.seen, *w.count)
+	switch {
+	case w.pages == 1:
+		return fmt.Errorf("cloudapi: %s: %w: the first page has none of %d items",
+			w.routes.project.Name, ErrPaginationStalled, *w.count)
+	case w.options.OrderColumn == OrderByName:
+		return fmt.Errorf("cloudapi: %s: %w: %d of %d items were reached, since several have the same name; order by ID",
+			w.routes.project.Name, ErrPaginationStalled, w.seen, *w.count)
+	}
+	return nil
 }
 
 // ahead fetches up to n pages before they are asked for. When the consumer

@@ -16,6 +16,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,14 +92,14 @@ type call struct {
 	client *Client
 	op     *Operation
 
-	path        string
-	escapedPath string // differs from path in calls of Do only
-	query       string
-	body        []byte // nil: the request has none
-	secrets     []string
-	repeatable  bool
-	accept      func(reply) error
-	policy      RetryPolicy
+	path       string // as it is sent
+	unescaped  string // the same path if its escaping matters, as in calls of Do; or ""
+	query      string
+	body       []byte // nil: the request has none
+	secrets    []string
+	repeatable bool
+	accept     func(reply) error
+	policy     RetryPolicy
 
 	// What net/http and retryablehttp need, kept here to be allocated once.
 	ctx       operationContext
@@ -107,14 +108,16 @@ type call struct {
 	attempter http.Client
 	driver    retryablehttp.Client
 
-	attempts int
-	pause    time.Duration // before the next attempt
-	stopped  error         // why there is no further attempt although one is due
+	attempts int           // requests that were handed to the transport
+	again    bool          // whether there is to be a further attempt
+	pause    time.Duration // before it
+	stopped  error         // why there is none although one is due
 
 	// Of the last attempt:
 	err      error
-	sent     bool // whether it may have reached the server
-	status   int  // 0: no answer
+	unsent   error // why it came to nothing before the transport; err is then that of the attempt before
+	sent     bool  // whether it may have reached the server
+	status   int   // 0: no answer
 	duration time.Duration
 }
 
@@ -156,13 +159,10 @@ type wirer interface {
 	secretValues() []Secret
 }
 
-// encodeBody sets the body. A nil request is an empty one.
+// encodeBody sets the body, which is {} for a nil request.
 func (cl *call) encodeBody(request any) error {
 	if v := reflect.ValueOf(request); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		request = struct{}{}
-		if v.IsValid() {
-			request = reflect.New(v.Type().Elem()).Interface()
-		}
 	}
 	if w, ok := request.(wirer); ok {
 		for _, secret := range w.secretValues() {
@@ -174,9 +174,16 @@ func (cl *call) encodeBody(request any) error {
 	if err != nil {
 		return &ArgumentError{Operation: cl.op.Name, Name: "request", Reason: "cannot be encoded: " + err.Error()}
 	}
+	if bytes.Contains(body, maskedJSON) {
+		return &ArgumentError{Operation: cl.op.Name, Name: "request",
+			Reason: "holds a Secret, which would be sent masked: use what Reveal returns"}
+	}
 	cl.body = body
 	return nil
 }
+
+// maskedJSON is what a Secret is in JSON.
+var maskedJSON = []byte(`"` + redacted + `"`)
 
 // do sends the request until an attempt succeeds or none is left, and hands
 // the reply to accept. The error is nil only if accept's is.
@@ -202,7 +209,7 @@ func (cl *call) do(ctx context.Context, accept func(reply) error) error {
 	if err == nil && cl.err == nil {
 		return nil
 	}
-	if ctx.Err() != nil && cl.stopped == nil && cl.err != nil && !errors.Is(cl.err, ctx.Err()) {
+	if cl.again && cl.stopped == nil {
 		cl.stopped = contextError(ctx) // it ended during the pause between attempts
 	}
 	return cl.failed(err)
@@ -216,8 +223,8 @@ func followNone(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 func (cl *call) newRequest() *http.Request {
 	base := cl.client.config.baseURL
 	cl.url = url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path + cl.path, RawQuery: cl.query}
-	if cl.escapedPath != "" {
-		cl.url.RawPath = base.Path + cl.escapedPath
+	if cl.unescaped != "" {
+		cl.url.Path, cl.url.RawPath = base.Path+cl.unescaped, cl.url.Path
 	}
 	req := &http.Request{
 		Method:     cl.op.Method,
@@ -237,10 +244,18 @@ var errNotSent = errors.New("nothing was sent")
 // RoundTrip makes one attempt. The response that it returns is for
 // retryablehttp's eyes only; the outcome is in the call.
 func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
+	header, err := cl.prepare(req.Context())
+	if err != nil {
+		cl.unsent, cl.stopped = err, err
+		if cl.attempts == 0 {
+			cl.err, cl.stopped = cl.transportError(fmt.Errorf("%w, %w", err, errNotSent)), nil
+		}
+		return nil, err
+	}
 	cl.attempts++
 	cl.sent, cl.status = false, 0
 	start := time.Now()
-	resp, err := cl.attempt(req)
+	resp, err := cl.attempt(req, header)
 	cl.duration = time.Since(start)
 	cl.err = err
 	if resp == nil {
@@ -249,15 +264,8 @@ func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (cl *call) attempt(req *http.Request) (*http.Response, error) {
+func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, error) {
 	parent := req.Context()
-	if parent.Err() != nil {
-		return nil, cl.transportError(contextError(parent))
-	}
-	header, err := cl.prepare(parent)
-	if err != nil {
-		return nil, cl.transportError(fmt.Errorf("%w, %w", err, errNotSent))
-	}
 	ctx, limit := parent, cl.client.config.timeout
 	if limit > 0 {
 		var cancel context.CancelFunc
@@ -275,29 +283,29 @@ func (cl *call) attempt(req *http.Request) (*http.Response, error) {
 	}
 	if err == nil {
 		cl.status = resp.StatusCode
-		err = cl.receive(resp)
-		resp.Body = http.NoBody
-		if resp.StatusCode >= 300 {
-			resp.Header = nil // without a Location there is nothing to follow
+		var answer error
+		if answer, err = cl.receive(resp); err == nil {
+			resp.Body = http.NoBody
+			if resp.StatusCode >= 300 {
+				resp.Header = nil // without a Location there is nothing to follow
+			}
+			return resp, answer
 		}
-	} else {
-		resp = nil
 	}
 	switch {
-	case err == nil:
-		return resp, nil
 	case parent.Err() != nil:
 		err = contextError(parent)
 	case ctx.Err() != nil:
 		err = &timeoutError{limit}
-	case isCallError(err):
-		return resp, err
 	}
-	return resp, cl.transportError(err)
+	return nil, cl.transportError(err)
 }
 
 // prepare does what precedes each attempt, and returns its headers.
 func (cl *call) prepare(ctx context.Context) (http.Header, error) {
+	if ctx.Err() != nil {
+		return nil, contextError(ctx)
+	}
 	cfg := &cl.client.config
 	if cfg.limiter != nil {
 		if err := cfg.limiter.Wait(ctx); err != nil {
@@ -353,42 +361,44 @@ func (cl *call) trackConnection(ctx context.Context) (context.Context, func() bo
 	return httptrace.WithClientTrace(ctx, trace), func() bool { return got.Load() || !wanted.Load() }
 }
 
-// receive reads the response and closes it.
-func (cl *call) receive(resp *http.Response) error {
+// receive reads the response and closes it. answer is what it says: nil, an
+// [*Error] or a [*DecodeError]. err is set if there is no complete one.
+func (cl *call) receive(resp *http.Response) (answer, err error) {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 {
-		return fmt.Errorf("unexpected status %d", resp.StatusCode)
+		return nil, fmt.Errorf("unexpected status %d", resp.StatusCode)
 	}
 	buf := buffers.Get().(*bytes.Buffer)
 	defer releaseBuffer(buf)
 	if resp.StatusCode >= 300 {
-		// What could be read of an error is better than nothing.
-		_ = readBody(buf, resp, maxErrorBody)
-		return cl.serverError(resp, buf.Bytes())
+		// What can be read of an error is better than nothing.
+		_, _ = buf.ReadFrom(io.LimitReader(resp.Body, maxErrorBody))
+		return cl.serverError(resp, buf.Bytes()), nil
 	}
-	err := readBody(buf, resp, cl.client.config.maxResponse)
+	err = readBody(buf, resp, cl.client.config.maxResponse)
 	switch {
 	case err == nil:
 		err = cl.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes()})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
-		return err // the connection, not the reply
+		return nil, err // the connection, not the reply
 	}
 	if err == nil {
-		return nil
+		return nil, nil
 	}
+	contentType, _ := excerpt(resp.Header.Get("Content-Type"), maxExcerpt)
 	return &DecodeError{
 		Operation:   cl.op.Name,
 		Method:      cl.op.Method,
 		Path:        cl.path,
 		StatusCode:  resp.StatusCode,
-		ContentType: resp.Header.Get("Content-Type"),
-		Body:        cl.replyExcerpt(resp.Header, buf.Bytes()),
+		ContentType: contentType,
+		Body:        cl.replyExcerpt(buf.Bytes()),
 		Err:         err,
 		truncated:   errors.Is(err, io.ErrUnexpectedEOF),
-	}
+	}, nil
 }
 
 const (
@@ -404,6 +414,14 @@ const (
 	maxPooledBuffer = 4 << 20
 
 	maxExcerpt = 200
+
+	// Secrets are looked for in more than the excerpt, so that none is cut at
+	// its end and then not recognized.
+	maxSearched = 16 << 10
+
+	// Shorter values are not masked in texts of the server: they protect
+	// nothing, and occur in any text.
+	minSecret = 6
 )
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -444,63 +462,71 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 		Path:       cl.path,
 		RetryAfter: parseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}
+	hide := cl.redactor().Replace
 	if !e.decodeEnvelope(body) {
-		e.Body, _ = excerpt(string(body), maxExcerpt)
+		e.Body, _ = excerpt(hide(string(body[:min(len(body), maxSearched)])), maxExcerpt)
 	}
 	if e.Code == 0 {
 		e.Code = e.StatusCode
 	}
 	if e.StatusCode < 400 && e.Message == "" {
 		e.Message = "redirects are not followed, check the base URL"
-		if u, err := url.Parse(resp.Header.Get("Location")); err == nil && u.Host != "" {
+		base := cl.client.config.baseURL
+		if u, err := base.Parse(resp.Header.Get("Location")); err == nil && u.Host != "" && (u.Scheme != base.Scheme || u.Host != base.Host) {
 			e.Message = "a redirect to " + u.Scheme + "://" + u.Host + " is not followed, check the base URL"
 		}
 	}
-	cl.redact(&e.Type)
-	cl.redact(&e.Message)
-	cl.redact(&e.Body)
-	if details := string(e.Details); len(details) > 0 {
-		cl.redact(&details)
-		e.Details = json.RawMessage(details)
+	e.Type, e.Message = hide(e.Type), hide(e.Message)
+	if len(e.Details) > 0 {
+		if e.Details = json.RawMessage(hide(string(e.Details))); !json.Valid(e.Details) {
+			e.Details = nil // what was masked was no text
+		}
 	}
 	return e
 }
 
-// redact masks what the request holds of secrets in a text of the server,
-// since some errors repeat the request.
-func (cl *call) redact(text *string) {
-	if *text == "" {
-		return
-	}
-	mask := func(secret string) {
-		if secret != "" {
-			*text = strings.ReplaceAll(*text, secret, redacted)
-			if quoted, err := json.Marshal(secret); err == nil {
-				*text = strings.ReplaceAll(*text, string(quoted[1:len(quoted)-1]), redacted)
-			}
+// redactor masks what the request holds of secrets in texts of the server,
+// since some errors repeat the request. It knows them as they are and as JSON
+// spells them.
+func (cl *call) redactor() *strings.Replacer {
+	secrets := append([]string{cl.client.config.token.Reveal()}, cl.secrets...)
+	for _, header := range cl.client.config.headers {
+		value := header.value.Reveal()
+		secrets = append(secrets, value)
+		if _, credentials, found := strings.Cut(value, " "); found && header.name == "Authorization" {
+			secrets = append(secrets, credentials)
 		}
 	}
-	mask(cl.client.config.token.Reveal())
-	for _, header := range cl.client.config.headers {
-		mask(header.value.Reveal())
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < minSecret })
+	// The longest first, since one may be a part of another.
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, secret := range secrets {
+		pairs = append(pairs, secret, redacted)
+		if quoted := jsonString(secret); quoted != secret {
+			pairs = append(pairs, quoted, redacted)
+		}
 	}
-	for _, secret := range cl.secrets {
-		mask(secret)
-	}
+	return strings.NewReplacer(pairs...)
+}
+
+// jsonString returns a text as it stands between the quotes of a JSON string.
+func jsonString(s string) string {
+	quoted, _ := json.Marshal(s)
+	return string(quoted[1 : len(quoted)-1])
 }
 
 // replyExcerpt returns the beginning of a reply that could not be used. What
 // may be a record is shown without its values.
-func (cl *call) replyExcerpt(h http.Header, body []byte) string {
-	text := string(body[:min(len(body), 4*maxExcerpt)])
-	switch trimmed := strings.TrimSpace(text); {
-	case strings.HasPrefix(trimmed, "{"), strings.HasPrefix(trimmed, "["), strings.HasPrefix(trimmed, `"`):
-		text = maskStrings(trimmed)
-	case !strings.HasPrefix(trimmed, "<"):
+func (cl *call) replyExcerpt(body []byte) string {
+	text := strings.TrimSpace(string(body[:min(len(body), maxSearched)]))
+	switch {
+	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["), strings.HasPrefix(text, `"`):
+		text = maskStrings(text)
+	case !strings.HasPrefix(text, "<"):
 		return "" // it may be a file with keys in it
 	}
-	cl.redact(&text)
-	text, _ = excerpt(text, maxExcerpt)
+	text, _ = excerpt(cl.redactor().Replace(text), maxExcerpt)
 	return text
 }
 
@@ -516,9 +542,11 @@ func (r reply) json(v any) error {
 		}
 	}
 	err := json.Unmarshal(r.body, v)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) && syntax.Offset >= int64(len(r.body)) {
-		return fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		var value json.RawMessage
+		if cut := json.NewDecoder(bytes.NewReader(r.body)).Decode(&value); errors.Is(cut, io.ErrUnexpectedEOF) {
+			return cut
+		}
 	}
 	return err
 }
@@ -528,9 +556,9 @@ func (cl *call) checkRetry(ctx context.Context, _ *http.Response, err error) (bo
 	if cl.err == nil && err != nil {
 		cl.err = cl.transportError(err) // of the http.Client itself
 	}
-	again := cl.next(ctx)
-	cl.log(ctx, again)
-	return again, nil
+	cl.again = cl.next(ctx)
+	cl.log(ctx)
+	return cl.again, nil
 }
 
 // backoff tells retryablehttp how long to wait for it.
@@ -538,7 +566,13 @@ func (cl *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Durati
 
 // next decides whether there is a further attempt, and after what pause.
 func (cl *call) next(ctx context.Context) bool {
-	if cl.err == nil || ctx.Err() != nil || cl.attempts >= cl.policy.MaxAttempts || !cl.mayRetry() {
+	if cl.err == nil || cl.unsent != nil || cl.attempts >= cl.policy.MaxAttempts || !cl.mayRetry() {
+		return false
+	}
+	if ctx.Err() != nil {
+		if !errors.Is(cl.err, ctx.Err()) {
+			cl.stopped = contextError(ctx)
+		}
 		return false
 	}
 	var retryAfter time.Duration
@@ -568,10 +602,7 @@ func (cl *call) mayRetry() bool {
 	case *DecodeError:
 		return e.truncated && cl.repeatable
 	case *TransportError:
-		if errors.Is(e, errNotSent) || isMisconfigured(e) {
-			return false
-		}
-		return cl.repeatable || !cl.sent
+		return (cl.repeatable || !cl.sent) && !isMisconfigured(e)
 	}
 	return false
 }
@@ -620,14 +651,6 @@ func (cl *call) transportError(err error) *TransportError {
 	return &TransportError{Operation: cl.op.Name, Method: cl.op.Method, Path: cl.path, Err: err}
 }
 
-func isCallError(err error) bool {
-	switch err.(type) {
-	case *Error, *DecodeError, *TransportError:
-		return true
-	}
-	return false
-}
-
 // contextError returns why a context ended, so that both its error and a cause
 // of the caller's can be found.
 func contextError(ctx context.Context) error {
@@ -661,13 +684,16 @@ func parseRetryAfter(value string, now time.Time) time.Duration {
 }
 
 // log writes the attempt's line.
-func (cl *call) log(ctx context.Context, again bool) {
+func (cl *call) log(ctx context.Context) {
 	logger := cl.client.config.logger
 	if logger == nil {
 		return
 	}
-	level, message := slog.LevelDebug, "cloudapi: request"
-	if cl.err != nil {
+	level, message, status, err := slog.LevelDebug, "cloudapi: request", cl.status, cl.err
+	if cl.unsent != nil {
+		status, err = 0, cl.unsent
+	}
+	if err != nil {
 		level, message = slog.LevelWarn, "cloudapi: request failed"
 	}
 	if !logger.Enabled(ctx, level) {
@@ -681,13 +707,13 @@ func (cl *call) log(ctx context.Context, again bool) {
 		slog.Int("attempt", cl.attempts),
 		slog.Duration("duration", cl.duration),
 	)
-	if cl.status != 0 {
-		attrs = append(attrs, slog.Int("status", cl.status))
+	if status != 0 {
+		attrs = append(attrs, slog.Int("status", status))
 	}
-	if cl.err != nil {
-		attrs = append(attrs, slog.String("error", cl.err.Error()))
+	if err != nil {
+		attrs = append(attrs, slog.String("error", err.Error()))
 	}
-	if again {
+	if cl.again {
 		attrs = append(attrs, slog.Duration("retry_in", cl.pause))
 	}
 	logger.LogAttrs(ctx, level, message, attrs...)

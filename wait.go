@@ -16,7 +16,7 @@ type Progress struct {
 	Elapsed   time.Duration // since the wait began
 	State     string        // the record's state; "" if it has none
 	Record    any           // the record, such as a *VM; nil if Err is set
-	Err       error         // a failure that the wait goes on after, or nil
+	Err       error         // why the poll failed, or nil
 }
 
 // WaitOption is a setting of the Wait methods.
@@ -31,9 +31,16 @@ type waitConfig struct {
 // WaitInterval sets the pause between polls: first at the beginning, growing
 // by half each time up to max, both with a random deviation of a fifth. The
 // defaults suit the resource: 1 to 5 seconds for VMs and networks, 5 to 15 for
-// databases and clusters.
+// databases and clusters. They hold for what is not positive.
 func WaitInterval(first, max time.Duration) WaitOption {
-	return func(c *waitConfig) { c.first, c.max = first, max }
+	return func(c *waitConfig) {
+		if first > 0 {
+			c.first = first
+		}
+		if max > 0 {
+			c.max = max
+		}
+	}
 }
 
 // WaitTolerance sets how many polls in a row may fail in a way that another
@@ -120,7 +127,9 @@ type waiter[T any] struct {
 
 func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	for _, opt := range opts {
-		opt(&w.config)
+		if opt != nil {
+			opt(&w.config)
+		}
 	}
 	start := time.Now()
 	pause := w.config.first
@@ -163,21 +172,20 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 				Err:       err,
 			}
 		}
-		pause = min(pause*3/2, w.config.max)
+		pause = max(pause, min(pause*3/2, w.config.max))
 	}
 }
 
 // tolerates reports whether another poll may succeed where one failed.
 func (w *waiter[T]) tolerates(err error) bool {
-	switch e := err.(type) {
-	case *Error:
-		return e.StatusCode >= 500 || e.Is(ErrRateLimited) || w.gone && e.Is(ErrForbidden)
-	case *TransportError:
-		return !errors.Is(e, errNotSent)
-	case *DecodeError:
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Is(ErrServer) || e.Is(ErrRateLimited) || w.gone && e.Is(ErrForbidden)
+	}
+	if e, ok := errors.AsType[*DecodeError](err); ok {
 		return e.truncated
 	}
-	return false
+	e, ok := errors.AsType[*TransportError](err)
+	return ok && !errors.Is(e, errNotSent)
 }
 
 // isGone reports whether a poll says that the resource does not exist. A
