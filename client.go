@@ -29,6 +29,7 @@ type Client struct {
 	Firewalls      *FirewallsService
 	PrivateSubnets *PrivateSubnetsService
 	SSHPublicKeys  *SSHPublicKeysService
+	VMInitScripts  *VMInitScriptsService
 	VMs            *VMsService
 }
 
@@ -111,6 +112,7 @@ func (c *Client) bindServices() {
 	c.Firewalls = (*FirewallsService)(s)
 	c.PrivateSubnets = (*PrivateSubnetsService)(s)
 	c.SSHPublicKeys = (*SSHPublicKeysService)(s)
+	c.VMInitScripts = (*VMInitScriptsService)(s)
 	c.VMs = (*VMsService)(s)
 }
 
