@@ -25,12 +25,13 @@ type Client struct {
 	next      http.RoundTripper // the transport inside the middlewares
 	userAgent string
 
-	Projects       *ProjectsService
-	Firewalls      *FirewallsService
-	PrivateSubnets *PrivateSubnetsService
-	SSHPublicKeys  *SSHPublicKeysService
-	VMInitScripts  *VMInitScriptsService
-	VMs            *VMsService
+	Projects         *ProjectsService
+	Firewalls        *FirewallsService
+	InferenceAPIKeys *InferenceAPIKeysService
+	PrivateSubnets   *PrivateSubnetsService
+	SSHPublicKeys    *SSHPublicKeysService
+	VMInitScripts    *VMInitScriptsService
+	VMs              *VMsService
 }
 
 // service is what every service is: the operations of one resource family on
@@ -110,6 +111,7 @@ func (c *Client) bindServices() {
 	s := &service{c}
 	c.Projects = (*ProjectsService)(s)
 	c.Firewalls = (*FirewallsService)(s)
+	c.InferenceAPIKeys = (*InferenceAPIKeysService)(s)
 	c.PrivateSubnets = (*PrivateSubnetsService)(s)
 	c.SSHPublicKeys = (*SSHPublicKeysService)(s)
 	c.VMInitScripts = (*VMInitScriptsService)(s)
