@@ -28,6 +28,7 @@ type Client struct {
 	Projects         *ProjectsService
 	Firewalls        *FirewallsService
 	InferenceAPIKeys *InferenceAPIKeysService
+	PrivateLocations *PrivateLocationsService
 	PrivateSubnets   *PrivateSubnetsService
 	SSHPublicKeys    *SSHPublicKeysService
 	VMInitScripts    *VMInitScriptsService
@@ -112,6 +113,7 @@ func (c *Client) bindServices() {
 	c.Projects = (*ProjectsService)(s)
 	c.Firewalls = (*FirewallsService)(s)
 	c.InferenceAPIKeys = (*InferenceAPIKeysService)(s)
+	c.PrivateLocations = (*PrivateLocationsService)(s)
 	c.PrivateSubnets = (*PrivateSubnetsService)(s)
 	c.SSHPublicKeys = (*SSHPublicKeysService)(s)
 	c.VMInitScripts = (*VMInitScriptsService)(s)
