@@ -28,6 +28,7 @@ type Client struct {
 	Projects         *ProjectsService
 	Firewalls        *FirewallsService
 	InferenceAPIKeys *InferenceAPIKeysService
+	LoadBalancers    *LoadBalancersService
 	PrivateLocations *PrivateLocationsService
 	PrivateSubnets   *PrivateSubnetsService
 	SSHPublicKeys    *SSHPublicKeysService
@@ -113,6 +114,7 @@ func (c *Client) bindServices() {
 	c.Projects = (*ProjectsService)(s)
 	c.Firewalls = (*FirewallsService)(s)
 	c.InferenceAPIKeys = (*InferenceAPIKeysService)(s)
+	c.LoadBalancers = (*LoadBalancersService)(s)
 	c.PrivateLocations = (*PrivateLocationsService)(s)
 	c.PrivateSubnets = (*PrivateSubnetsService)(s)
 	c.SSHPublicKeys = (*SSHPublicKeysService)(s)
