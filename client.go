@@ -28,6 +28,7 @@ type Client struct {
 	Projects         *ProjectsService
 	Firewalls        *FirewallsService
 	InferenceAPIKeys *InferenceAPIKeysService
+	Kubernetes       *KubernetesService
 	LoadBalancers    *LoadBalancersService
 	PrivateLocations *PrivateLocationsService
 	PrivateSubnets   *PrivateSubnetsService
@@ -114,6 +115,7 @@ func (c *Client) bindServices() {
 	c.Projects = (*ProjectsService)(s)
 	c.Firewalls = (*FirewallsService)(s)
 	c.InferenceAPIKeys = (*InferenceAPIKeysService)(s)
+	c.Kubernetes = (*KubernetesService)(s)
 	c.LoadBalancers = (*LoadBalancersService)(s)
 	c.PrivateLocations = (*PrivateLocationsService)(s)
 	c.PrivateSubnets = (*PrivateSubnetsService)(s)
