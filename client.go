@@ -30,6 +30,7 @@ type Client struct {
 	InferenceAPIKeys *InferenceAPIKeysService
 	Kubernetes       *KubernetesService
 	LoadBalancers    *LoadBalancersService
+	Postgres         *PostgresService
 	PrivateLocations *PrivateLocationsService
 	PrivateSubnets   *PrivateSubnetsService
 	SSHPublicKeys    *SSHPublicKeysService
@@ -117,6 +118,7 @@ func (c *Client) bindServices() {
 	c.InferenceAPIKeys = (*InferenceAPIKeysService)(s)
 	c.Kubernetes = (*KubernetesService)(s)
 	c.LoadBalancers = (*LoadBalancersService)(s)
+	c.Postgres = (*PostgresService)(s)
 	c.PrivateLocations = (*PrivateLocationsService)(s)
 	c.PrivateSubnets = (*PrivateSubnetsService)(s)
 	c.SSHPublicKeys = (*SSHPublicKeysService)(s)

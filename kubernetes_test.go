@@ -207,6 +207,10 @@ func TestKubernetesWaits(t *testing.T) {
 			polls: []string{clusterJSON("creating", nodePoolJSON(2, one, two))},
 		},
 		{
+			name: "node pool of a cluster that is gone", wait: waitNodePool("apps-np"), slow: true, err: ErrNotFound,
+			polls: []string{pool(2, one), envelope(404)},
+		},
+		{
 			name: "no such node pool", wait: waitNodePool("apps-np-2"), slow: true, err: ErrWaitFailed,
 			polls: []string{pool(2, one, two)},
 		},
