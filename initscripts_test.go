@@ -48,6 +48,13 @@ func TestVMInitScriptsWire(t *testing.T) {
 			want: record,
 		},
 		{
+			name: "update the name by the name", byName: true, method: "POST", target: base + "/startup", body: `{"name":"bootstrap"}`, reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.VMInitScripts.Update(ctx, "startup", &VMInitScriptUpdateRequest{Name: "bootstrap"})
+			},
+			want: record,
+		},
+		{
 			name: "update the script", method: "POST", target: base + "/bootstrap", body: `{"script":"true"}`, reply: full,
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.VMInitScripts.Update(ctx, "bootstrap", &VMInitScriptUpdateRequest{Script: "true"})

@@ -149,7 +149,7 @@ func TestKubernetesWire(t *testing.T) {
 			want: testNodePool(1),
 		},
 		{
-			name: "rename", method: "POST", target: item + "/rename", body: `{"name":"apps-2"}`, reply: clusterJSON("running"),
+			name: "rename", byName: true, method: "POST", target: item + "/rename", body: `{"name":"apps-2"}`, reply: clusterJSON("running"),
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Kubernetes.Rename(ctx, location, "apps", "apps-2")
 			},

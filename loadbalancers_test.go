@@ -148,9 +148,16 @@ func TestLoadBalancersWire(t *testing.T) {
 			want: &full,
 		},
 		{
-			name: "rename", method: "POST", target: item + "/rename", body: `{"name":"api-lb"}`, reply: `{` + testLBShort + `}`,
+			name: "rename", byName: true, method: "POST", target: item + "/rename", body: `{"name":"api-lb"}`, reply: `{` + testLBShort + `}`,
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.LoadBalancers.Rename(ctx, location, "web-lb", "api-lb")
+			},
+			want: short,
+		},
+		{
+			name: "rename by ID", method: "POST", target: base + "/" + testLBID + "/rename", body: `{"name":"api-lb"}`, reply: `{` + testLBShort + `}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.Rename(ctx, location, testLBID, "api-lb")
 			},
 			want: short,
 		},

@@ -199,7 +199,7 @@ func TestPostgresWire(t *testing.T) {
 			}),
 		},
 		{
-			name: "rename", method: "POST", target: item + "/rename", reply: `{` + testPgShort + `}`, want: short,
+			name: "rename", byName: true, method: "POST", target: item + "/rename", reply: `{` + testPgShort + `}`, want: short,
 			body: `{"name":"orders"}`,
 			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
 				return s.Rename(ctx, location, "orders-db", "orders")

@@ -54,7 +54,7 @@ func TestPrivateLocationsWire(t *testing.T) {
 			want: record,
 		},
 		{
-			name: "rename", method: "POST", target: base + "/acme-aws", body: `{"name":"acme-aws-east"}`, reply: full,
+			name: "rename", byName: true, method: "POST", target: base + "/acme-aws", body: `{"name":"acme-aws-east"}`, reply: full,
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.PrivateLocations.Rename(ctx, "acme-aws", "acme-aws-east")
 			},

@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/jarcoal/httpmock"
 )
@@ -33,6 +35,10 @@ type wireCase struct {
 	reply  string // "" for a 204
 	header http.Header
 	want   any
+
+	// byName: it changes the name by which it addresses its resource, so that
+	// it must not be repeated even where the operation may be.
+	byName bool
 }
 
 // runWireCases runs the cases of a service, which must be one at least for
@@ -41,7 +47,9 @@ func runWireCases(t *testing.T, service string, cases []wireCase) {
 	t.Helper()
 	covered := map[string]bool{}
 	for _, c := range cases {
-		covered[c.run(t)] = true
+		op := c.run(t)
+		covered[op.Method+" "+op.Route] = true
+		c.runWithoutReply(t, op)
 	}
 	rows := 0
 	for _, row := range readContract(t) {
@@ -58,15 +66,21 @@ func runWireCases(t *testing.T, service string, cases []wireCase) {
 	}
 }
 
-// run returns the method and the route of the operation that was called.
-func (c *wireCase) run(t *testing.T) (operation string) {
-	t.Helper()
+// title names the case among those of its service.
+func (c *wireCase) title() string { return cmp.Or(c.name, c.method+" "+c.path()) }
+
+func (c *wireCase) path() string {
 	path, _, _ := strings.Cut(c.target, "?")
-	t.Run(cmp.Or(c.name, c.method+" "+strings.TrimPrefix(path, projectPath)), func(t *testing.T) {
+	return path
+}
+
+// run returns the operation that was called.
+func (c *wireCase) run(t *testing.T) (op Operation) {
+	t.Helper()
+	t.Run(c.title(), func(t *testing.T) {
 		mock := httpmock.NewMockTransport()
-		mock.RegisterResponder(c.method, "https://api.example.com"+path, func(req *http.Request) (*http.Response, error) {
-			op, _ := OperationFromContext(req.Context())
-			operation = op.Method + " " + op.Route
+		mock.RegisterResponder(c.method, "https://api.example.com"+c.path(), func(req *http.Request) (*http.Response, error) {
+			op, _ = OperationFromContext(req.Context())
 			c.check(t, req)
 			resp := httpmock.NewStringResponse(http.StatusOK, c.reply)
 			resp.Header = http.Header{"Content-Type": {"application/json"}}
@@ -89,7 +103,34 @@ func (c *wireCase) run(t *testing.T) (operation string) {
 			t.Errorf("the result differs:\n got %s\nwant %s", toJSON(t, got), toJSON(t, c.want))
 		}
 	})
-	return operation
+	return op
+}
+
+// runWithoutReply loses every reply: the request is sent again, the same each
+// time, if the retry class of the operation permits it, and else once.
+func (c *wireCase) runWithoutReply(t *testing.T, op Operation) {
+	t.Helper()
+	attempts := 4
+	if c.byName || c.method == http.MethodPost && !slices.Contains(safePosts, op.Name) {
+		attempts = 1
+	}
+	t.Run(c.title()+" without a reply", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			requests := 0
+			client := mockClient(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+				requests++
+				c.check(t, req)
+				return nil, io.EOF
+			}))
+			_, err := c.call(t.Context(), client)
+			if requests != attempts {
+				t.Errorf("%d requests were sent, want %d", requests, attempts)
+			}
+			if unknown := errors.Is(err, ErrOutcomeUnknown); !errors.Is(err, io.EOF) || unknown != (attempts == 1) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	})
 }
 
 // check compares a request with what should be sent.
