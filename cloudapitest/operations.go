@@ -23,6 +23,9 @@ func (o *operation) name() string { return o.method + " " + o.route }
 func operations() []operation {
 	return slices.Concat(
 		projectOperations(),
+		firewallOperations(),
+		privateSubnetOperations(),
+		vmOperations(),
 		sshPublicKeyOperations(),
 	)
 }
