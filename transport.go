@@ -286,9 +286,6 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 		var answer error
 		if answer, err = cl.receive(resp); err == nil {
 			resp.Body = http.NoBody
-			if resp.StatusCode >= 300 {
-				resp.Header = nil // without a Location there is nothing to follow
-			}
 			return resp, answer
 		}
 	}
