@@ -75,10 +75,7 @@ func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration
 	if shift := attempts - 1; shift < 62 && p.MinDelay <= ceiling>>shift {
 		ceiling = p.MinDelay << shift
 	}
-	if ceiling <= 0 {
-		return 0
-	}
-	return rand.N(ceiling + 1)
+	return rand.N(ceiling)
 }
 
 // call is one operation under way, from its arguments to its result.
