@@ -75,10 +75,7 @@ func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration
 	if shift := attempts - 1; shift < 62 && p.MinDelay <= ceiling>>shift {
 		ceiling = p.MinDelay << shift
 	}
-	if ceiling <= 0 {
-		return 0
-	}
-	return rand.N(ceiling + 1)
+	return rand.N(ceiling)
 }
 
 // call is one operation under way, from its arguments to its result.
@@ -286,9 +283,6 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 		var answer error
 		if answer, err = cl.receive(resp); err == nil {
 			resp.Body = http.NoBody
-			if resp.StatusCode >= 300 {
-				resp.Header = nil // without a Location there is nothing to follow
-			}
 			return resp, answer
 		}
 	}
