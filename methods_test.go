@@ -21,6 +21,10 @@ type serviceMethod struct {
 	listOpts  int         // which argument is *ListOptions, or -1
 	operation Operation   // that it performs with these arguments
 	target    string      // that it asks for with these arguments
+
+	// inLocation is the operation that it performs with ListOptions.Location;
+	// it has no name if the method refuses a location.
+	inLocation Operation
 }
 
 // stringArg is an argument of type string.
@@ -54,6 +58,11 @@ func (m *serviceMethod) with(index int, value any) []reflect.Value {
 	args := append([]reflect.Value(nil), m.args...)
 	args[index] = reflect.ValueOf(value)
 	return args
+}
+
+// withLocation returns the arguments of a list for a location.
+func (m *serviceMethod) withLocation(location string) []reflect.Value {
+	return m.with(m.listOpts, &ListOptions{Location: location})
 }
 
 // isWait reports whether the method polls another one's operation.
@@ -147,6 +156,15 @@ func (m *serviceMethod) prepare(t *testing.T, fn reflect.Type) {
 		}
 		if !refused {
 			t.Fatalf("%s refuses arguments that are filled: %v", m.name, err)
+		}
+	}
+
+	if m.listOpts >= 0 {
+		_, err := m.call(t.Context(), client, m.withLocation("location-1"))
+		if sent := network.take(); len(sent) > 0 {
+			m.inLocation = sent[0].operation
+		} else if argErr, ok := errors.AsType[*ArgumentError](err); !ok || argErr.Name != "Location" {
+			t.Fatalf("%s refuses a location with %v", m.name, err)
 		}
 	}
 

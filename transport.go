@@ -687,12 +687,12 @@ func (cl *call) log(ctx context.Context) {
 	if logger == nil {
 		return
 	}
-	level, message, status, err := slog.LevelDebug, "cloudapi: request", cl.status, cl.err
-	if cl.unsent != nil {
-		status, err = 0, cl.unsent
-	}
+	level, message, attempt, err := slog.LevelDebug, "cloudapi: request", cl.attempts, cl.err
 	if err != nil {
 		level, message = slog.LevelWarn, "cloudapi: request failed"
+	}
+	if cl.unsent != nil {
+		level, message, attempt, err = slog.LevelWarn, "cloudapi: request not sent", attempt+1, cl.unsent
 	}
 	if !logger.Enabled(ctx, level) {
 		return
@@ -702,13 +702,25 @@ func (cl *call) log(ctx context.Context) {
 		slog.String("operation", cl.op.Name),
 		slog.String("method", cl.op.Method),
 		slog.String("route", cl.op.Route),
-		slog.Int("attempt", cl.attempts),
-		slog.Duration("duration", cl.duration),
+		slog.Int("attempt", attempt),
 	)
-	if status != 0 {
-		attrs = append(attrs, slog.Int("status", status))
+	if cl.unsent == nil {
+		attrs = append(attrs, slog.Duration("duration", cl.duration))
+		if cl.status != 0 {
+			attrs = append(attrs, slog.Int("status", cl.status))
+		}
 	}
-	if err != nil {
+	switch e := err.(type) {
+	case nil:
+	case *Error:
+		bodiless := *e
+		bodiless.Body = ""
+		attrs = append(attrs, slog.String("error", bodiless.Error()))
+	case *DecodeError:
+		bodiless := *e
+		bodiless.Body = ""
+		attrs = append(attrs, slog.String("error", bodiless.Error()))
+	default:
 		attrs = append(attrs, slog.String("error", err.Error()))
 	}
 	if cl.again {

@@ -1,0 +1,183 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestErrorTexts pins the one line that each error is for people.
+func TestErrorTexts(t *testing.T) {
+	t.Parallel()
+	const op, path = "VMs.Get", "/project/pj/vm/web-1"
+	e := func(change func(*Error)) *Error {
+		err := &Error{StatusCode: 400, Code: 400, Type: "InvalidRequest", Message: "no", Operation: op, Method: "GET", Path: path, Attempts: 1}
+		change(err)
+		return err
+	}
+	gone := errors.New("context canceled")
+	for _, tt := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"server", e(func(*Error) {}), "cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no"},
+		{"no type", e(func(e *Error) { e.Type = "" }), "cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400: no"},
+		{"no message", e(func(e *Error) { e.Message = "" }), "cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest"},
+		{"no envelope", e(func(e *Error) { e.Type, e.Message, e.Body = "", "", "<h1>No" }), `cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 Bad Request: "<h1>No"`},
+		{"no body", e(func(e *Error) { e.StatusCode, e.Type, e.Message = 502, "", "" }), "cloudapi: VMs.Get: GET /project/pj/vm/web-1: 502 Bad Gateway"},
+		{"unknown status", e(func(e *Error) { e.StatusCode, e.Type, e.Message, e.Body = 599, "", "", "x" }), `cloudapi: VMs.Get: GET /project/pj/vm/web-1: 599: "x"`},
+		{"details", e(func(e *Error) { e.Details = []byte(`{"size":"too big","b.c":["x","y"],"d":1}`) }),
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no (size: too big; b.c: x; b.c: y)"},
+		{"details that are cut off", e(func(e *Error) { e.Details = []byte(`{"size":"too big","b`) }),
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no (size: too big)"},
+		{"details with a cut value", e(func(e *Error) { e.Details = []byte(`{"size":"too big","b":`) }),
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no (size: too big)"},
+		{"attempts", e(func(e *Error) { e.Attempts = 4 }), "cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no (after 4 attempts)"},
+		{"stopped", e(func(e *Error) { e.stopped = gone }), "cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no; not tried again: context canceled"},
+		{"outcome unknown", e(func(e *Error) { e.outcomeUnknown = true }),
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no; it is unknown whether the operation was carried out"},
+		{"lines", e(func(e *Error) { e.Type, e.Message, e.Details = "A\nB", "c\r\nd\x1b[31m", []byte(`{"e\nf":"g\nh"}`) }),
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 A B: c  d [31m (e f: g h)"},
+		{"length", e(func(e *Error) { e.Message = strings.Repeat("é", 5000) }),
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: " + strings.Repeat("é", 250) + "…"},
+
+		{"transport", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 2, Err: io.EOF, outcomeUnknown: true, stopped: gone},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: EOF (after 2 attempts); not tried again: context canceled; it is unknown whether the operation was carried out"},
+		{"timeout", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 1, Err: &timeoutError{time.Minute}},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: no complete reply within 1m0s"},
+
+		{"decode", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 1, StatusCode: 200, ContentType: "text/html", Body: "<h1>", Err: io.ErrUnexpectedEOF},
+			`cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 200 with an unusable reply: unexpected EOF (text/html): "<h1>"`},
+		{"decode nothing", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 3, StatusCode: 204, Err: errors.New("it is empty"), stopped: gone},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 204 with an unusable reply: it is empty (after 3 attempts); not tried again: context canceled"},
+
+		{"argument", &ArgumentError{Operation: op, Name: "location", Value: "a b", Reason: "is wrong"}, `cloudapi: VMs.Get: location "a b" is wrong`},
+		{"empty argument", &ArgumentError{Operation: op, Name: "location", Reason: "must not be empty"}, "cloudapi: VMs.Get: location must not be empty"},
+		{"option", &ArgumentError{Name: "timeout", Value: "-1s", Reason: "is wrong"}, `cloudapi: timeout "-1s" is wrong`},
+		{"argument with a line break", &ArgumentError{Name: "project", Value: "pj\n\x00", Reason: "is wrong"}, `cloudapi: project "pj\n\x00" is wrong`},
+		{"long argument", &ArgumentError{Name: "project", Value: "x" + strings.Repeat("é", 100), Reason: "is wrong"},
+			`cloudapi: project "x` + strings.Repeat("é", 39) + `"… is wrong`},
+	} {
+		if got := tt.err.Error(); got != tt.want {
+			t.Errorf("%s: the text is\n%s, want\n%s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestErrorsUnwrap(t *testing.T) {
+	t.Parallel()
+	cause, stopped := errors.New("cause"), errors.New("stopped")
+	for _, tt := range []struct {
+		err         error
+		is, isNot   []error
+		description string
+	}{
+		{&Error{StatusCode: 503}, []error{ErrServer}, []error{cause, stopped, ErrOutcomeUnknown}, "error"},
+		{&Error{StatusCode: 503, stopped: stopped}, []error{ErrServer, stopped}, []error{cause}, "error that was stopped"},
+		{&TransportError{Err: cause}, []error{cause}, []error{stopped, ErrOutcomeUnknown, ErrServer}, "transport error"},
+		{&TransportError{Err: cause, stopped: stopped, outcomeUnknown: true}, []error{cause, stopped, ErrOutcomeUnknown}, []error{ErrInvalidResponse}, "transport error that was stopped"},
+		{&DecodeError{Err: cause}, []error{cause, ErrInvalidResponse}, []error{stopped, ErrOutcomeUnknown}, "decode error"},
+		{&DecodeError{Err: cause, stopped: stopped, outcomeUnknown: true}, []error{cause, stopped, ErrOutcomeUnknown, ErrInvalidResponse}, nil, "decode error that was stopped"},
+		{&ArgumentError{}, []error{ErrInvalidArgument}, []error{ErrInvalidRequest, ErrInvalidResponse}, "argument error"},
+		{&WaitError{Err: cause}, []error{cause}, []error{ErrWaitFailed}, "wait error"},
+		{&timeoutError{}, []error{context.DeadlineExceeded}, []error{context.Canceled}, "timeout"},
+	} {
+		for _, target := range tt.is {
+			if !errors.Is(tt.err, target) {
+				t.Errorf("the %s is not %v", tt.description, target)
+			}
+		}
+		for _, target := range tt.isNot {
+			if errors.Is(tt.err, target) {
+				t.Errorf("the %s is %v", tt.description, target)
+			}
+		}
+	}
+}
+
+// TestTimeoutsAreTimeouts as the net package understands it.
+func TestTimeoutsAreTimeouts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := startPeer(t, hangs)
+		start := time.Now()
+		_, err := p.client(t, WithTimeout(5*time.Second), WithRetry(RetryPolicy{MaxAttempts: 1})).VMs.Get(t.Context(), "l", "v")
+		timeout, ok := errors.AsType[interface {
+			error
+			Timeout() bool
+		}](err)
+		if took := time.Since(start); took != 5*time.Second || !ok || !timeout.Timeout() || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
+}
+
+func TestCauseOfTheContext(t *testing.T) {
+	t.Parallel()
+	reason := errors.New("the operator lost patience")
+	for name, tt := range map[string]struct {
+		cause error
+		want  string
+	}{
+		"none":             {nil, "context canceled"},
+		"of the caller":    {reason, "context canceled: the operator lost patience"},
+		"the error itself": {context.Canceled, "context canceled"},
+		"wraps the error":  {errors.Join(reason, context.Canceled), "the operator lost patience\ncontext canceled"},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(tt.cause)
+		err := contextError(ctx)
+		if !errors.Is(err, context.Canceled) || tt.cause != nil && !errors.Is(err, tt.cause) || err.Error() != tt.want {
+			t.Errorf("%s: %q", name, err)
+		}
+	}
+}
+
+func TestMaskStrings(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		``:                            ``,
+		`{}`:                          `{}`,
+		`{"a":"b","c" : 1,"d":null}`:  `{"a":"…","c" : 1,"d":null}`,
+		`{"a\"b":"c\"d\\","e":["f"]}`: `{"a\"b":"…","e":["…"]}`,
+		`["a","b"]`:                   `["…","…"]`,
+		`{"a":"cut`:                   `{"a":"…`,
+		`{"a":"cut\`:                  `{"a":"…`,
+		`{"cut`:                       `{"…`,
+		`"a"`:                         `"…"`,
+	} {
+		if got := maskStrings(in); got != want {
+			t.Errorf("maskStrings(%s) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		in   string
+		max  int
+		text string
+		cut  bool
+	}{
+		{"", 3, "", false},
+		{"abc", 3, "abc", false},
+		{"abcd", 3, "abc", true},
+		{"aéb", 3, "aé", true},
+		{"aéb", 2, "a", true},
+		{"日本", 2, "", true},
+		{"日本", 5, "日", true},
+		{"a\xffb", 9, "a\uFFFDb", false},
+		{"\x80\x80\x80\x80", 2, "", true},
+		{" a\tb\u0085c\n", 9, "a b c", false},
+	} {
+		if text, cut := excerpt(tt.in, tt.max); text != tt.text || cut != tt.cut {
+			t.Errorf("excerpt(%q, %d) = %q, %v, want %q, %v", tt.in, tt.max, text, cut, tt.text, tt.cut)
+		}
+	}
+}

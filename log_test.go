@@ -1,0 +1,102 @@
+package cloudapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// logged returns the lines that calls of a client with a logger leave, without
+// their times and durations.
+func logged(t *testing.T, level slog.Level, do func(logger *slog.Logger)) []string {
+	t.Helper()
+	var out bytes.Buffer
+	do(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch a.Key {
+		case slog.TimeKey:
+			return slog.Attr{}
+		case "duration":
+			if a.Value.Kind() != slog.KindDuration || a.Value.Duration() < 0 {
+				t.Errorf("the duration is %v", a.Value)
+			}
+			return slog.Attr{}
+		}
+		return a
+	}})))
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+const getVMLine = ` operation=VMs.Get method=GET route=/project/{project_id}/location/{location}/vm/{vm_reference}`
+
+func TestLoggerGetsALineForEachAttempt(t *testing.T) {
+	t.Parallel()
+	const path = "/project/" + testProject + "/location/l/vm/v"
+	const failed = `level=WARN msg="cloudapi: request failed"` + getVMLine
+	const unsent = `level=WARN msg="cloudapi: request not sent"` + getVMLine
+	busy := failed + ` attempt=1 status=503 error="cloudapi: VMs.Get: GET ` + path + `: 503 T: m" retry_in=2s`
+	for _, tt := range []struct {
+		name    string
+		replies []*http.Response // nil: no connection
+		opts    []Option
+		level   slog.Level
+		want    []string
+	}{
+		{"success", []*http.Response{respond(200, testVM)}, nil, slog.LevelDebug,
+			[]string{`level=DEBUG msg="cloudapi: request"` + getVMLine + ` attempt=1 status=200`}},
+		{"success at level info", []*http.Response{respond(200, testVM)}, nil, slog.LevelInfo, []string{""}},
+		{"refusal", []*http.Response{respond(404, envelope(404))}, nil, slog.LevelInfo,
+			[]string{failed + ` attempt=1 status=404 error="cloudapi: VMs.Get: GET ` + path + `: 404 T: m"`}},
+		{"success at last", []*http.Response{respond(503, envelope(503)), respond(200, testVM)}, nil, slog.LevelDebug,
+			[]string{busy, `level=DEBUG msg="cloudapi: request"` + getVMLine + ` attempt=2 status=200`}},
+		{"no connection", []*http.Response{nil}, nil, slog.LevelWarn,
+			[]string{failed + ` attempt=1 error="cloudapi: VMs.Get: GET ` + path + `: no route to host"`}},
+		{"unusable reply", []*http.Response{respond(200, "{}")}, nil, slog.LevelWarn,
+			[]string{failed + ` attempt=1 status=200 error="cloudapi: VMs.Get: GET ` + path + `: status 200 with an unusable reply: it has no id (application/json)"`}},
+		{"page", []*http.Response{respond(502, "<h1>")}, nil, slog.LevelWarn,
+			[]string{failed + ` attempt=1 status=502 error="cloudapi: VMs.Get: GET ` + path + `: 502 Bad Gateway"`}},
+		{"limiter that fails at once", nil, []Option{WithLimiter(failingAt(1))}, slog.LevelWarn,
+			[]string{unsent + ` attempt=1 error="rate limiter: the budget is spent"`}},
+		{"limiter that fails later", []*http.Response{respond(503, envelope(503))}, []Option{WithLimiter(failingAt(2))}, slog.LevelWarn,
+			[]string{busy, unsent + ` attempt=2 error="rate limiter: the budget is spent"`}},
+		{"level error", []*http.Response{respond(404, envelope(404))}, nil, slog.LevelError, []string{""}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				served := 0
+				network := recorder{answer: func(*http.Request) (*http.Response, error) {
+					reply := tt.replies[served]
+					if served++; reply == nil {
+						return nil, errors.New("no route to host")
+					}
+					reply.Header.Set("Retry-After", "2")
+					return reply, nil
+				}}
+				attempts := min(2, len(tt.want)) // one line each
+				got := logged(t, tt.level, func(logger *slog.Logger) {
+					client := network.client(t, append(tt.opts, WithLogger(logger), WithRetry(RetryPolicy{MaxAttempts: attempts}))...)
+					_, _ = client.VMs.Get(t.Context(), "l", "v")
+				})
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("the log is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+				}
+			})
+		})
+	}
+}
+
+// failingAt returns a limiter that fails when it is asked for the nth time.
+func failingAt(n int) Limiter {
+	return limiterFunc(func(context.Context) error {
+		if n--; n == 0 {
+			return errors.New("the budget is spent")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,124 @@
+package cloudapi
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPlaceholders: what each placeholder of the contract's routes accepts.
+func TestPlaceholders(t *testing.T) {
+	t.Parallel()
+	const references, ids = false, true
+	for _, tt := range []struct {
+		route  string
+		kinds  []Kind
+		idOnly bool
+	}{
+		{"/{project_id}", []Kind{KindProject}, ids},
+		{"/{object_id}", []Kind{KindFirewall, KindKubernetesCluster, KindLoadBalancer, KindPostgres, KindPrivateSubnet, KindVM}, ids},
+		{"/firewall/x/{firewall_rule_id}", []Kind{KindFirewallRule}, ids},
+		{"/postgres/x/{firewall_rule_id}", []Kind{KindPostgresFirewallRule}, ids},
+		{"/{inference_api_key_id}", []Kind{KindInferenceAPIKey}, ids},
+		{"/{metric_destination_id}", []Kind{KindPostgresMetricDestination, KindOther}, ids},
+		{"/{private_subnet_id}", []Kind{KindPrivateSubnet}, ids},
+		{"/{firewall_reference}", []Kind{KindFirewall}, references},
+		{"/{kubernetes_cluster_reference}", []Kind{KindKubernetesCluster}, references},
+		{"/{kubernetes_nodepool_reference}", []Kind{KindKubernetesNodePool}, references},
+		{"/{load_balancer_reference}", []Kind{KindLoadBalancer}, references},
+		{"/{postgres_database_reference}", []Kind{KindPostgres}, references},
+		{"/{private_subnet_reference}", []Kind{KindPrivateSubnet}, references},
+		{"/{ssh_public_key_reference}", []Kind{KindSSHPublicKey}, references},
+		{"/{vm_init_script_reference}", []Kind{KindVMInitScript}, references},
+		{"/{vm_reference}", []Kind{KindVM}, references},
+		{"/{location}", nil, references},
+		{"/{private_location_name}", nil, references},
+	} {
+		op := Operation{Name: "Test", Route: tt.route}
+		for known := allKinds; known != ""; known = known[idUpperStart:] {
+			kind := Kind(known[:idUpperStart])
+			id := NewID(kind).String()
+			fits := slices.Contains(tt.kinds, kind)
+			path, byID, err := op.path("", []string{id})
+			if tt.idOnly && !fits {
+				if !errors.Is(err, ErrInvalidArgument) || !strings.Contains(err.Error(), "must be an ID: "+string(tt.kinds[0])) {
+					t.Errorf("%s with the ID of a %s: %q, %v", tt.route, kind, path, err)
+				}
+				continue
+			}
+			if want := tt.route[:strings.Index(tt.route, "{")] + id; err != nil || path != want || byID != fits {
+				t.Errorf("%s with the ID of a %s: %q, by ID %v, %v", tt.route, kind, path, byID, err)
+			}
+		}
+		for _, name := range []string{"web-1", "A.b_c~d", strings.Repeat("x", 255), "..."} {
+			path, byID, err := op.path("", []string{name})
+			if (err != nil) != tt.idOnly || err == nil && (!strings.HasSuffix(path, "/"+name) || byID) {
+				t.Errorf("%s with %s: %q, by ID %v, %v", tt.route, name, path, byID, err)
+			}
+		}
+	}
+}
+
+func TestBoundProject(t *testing.T) {
+	t.Parallel()
+	op := Operation{Name: "VMs.Get", Route: vmRoute}
+	path, byID, err := op.path(testProject, []string{"l", "v"})
+	if path != "/project/"+testProject+"/location/l/vm/v" || byID || err != nil {
+		t.Errorf("path = %q, %v, %v", path, byID, err)
+	}
+	if _, _, err = op.path("", []string{"l", "v"}); !errors.Is(err, ErrNoProject) {
+		t.Errorf("without a project: %v", err)
+	}
+	op = Operation{Name: "Projects.Get", Route: projectRoute}
+	if path, byID, err = op.path(testProject, []string{"pj00000000021g000000000001"}); path != "/project/pj00000000021g000000000001" || !byID || err != nil {
+		t.Errorf("a project of its own: %q, %v, %v", path, byID, err)
+	}
+	if path, _, err = (&Operation{Route: "/project"}).path("", nil); path != "/project" || err != nil {
+		t.Errorf("without placeholders: %q, %v", path, err)
+	}
+}
+
+// TestEveryByteOfASegment: only what needs no escaping gets into a path.
+func TestEveryByteOfASegment(t *testing.T) {
+	t.Parallel()
+	for c := range 256 {
+		segment := "a" + string([]byte{byte(c)}) + "b"
+		unescaped := url.PathEscape(segment) == segment && url.QueryEscape(segment) == segment
+		if accepted := checkSegment(segment) == ""; accepted != unescaped {
+			t.Errorf("%q is accepted: %v", segment, accepted)
+		}
+	}
+}
+
+// TestOperationNames: the name of an operation is that of its method, and a
+// label must not stand for two things.
+func TestOperationNames(t *testing.T) {
+	t.Parallel()
+	routes := map[string]string{}
+	for _, m := range serviceMethods(t) {
+		op := m.operation
+		service, method, _ := strings.Cut(m.name, ".")
+		want := m.name
+		switch {
+		case m.isWait():
+			want = service + ".Get"
+		case strings.HasPrefix(method, "All"):
+			want = service + ".List" + strings.TrimPrefix(method, "All")
+		}
+		if op.Name != want {
+			t.Errorf("%s performs %s", m.name, op.Name)
+		}
+		row := op.Method + " " + op.Route
+		if known, ok := routes[op.Name]; ok && known != row {
+			t.Errorf("%s is %s and %s", op.Name, known, row)
+		}
+		routes[op.Name] = row
+		if op.Method == "GET" || op.Method == "DELETE" || op.Method == "PATCH" {
+			if op.retry != safe {
+				t.Errorf("%s is a %s that is not repeated", op.Name, op.Method)
+			}
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package cloudapi
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+func TestOpt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name         string
+		opt          Opt[string]
+		value        string
+		ok, null, no bool // has a value, is null, is absent
+		json         string
+		field        string // in an object
+	}{
+		{"absent", Opt[string]{}, "", false, false, true, "null", `{}`},
+		{"null", Null[string](), "", false, true, false, "null", `{"v":null}`},
+		{"value", Value("x"), "x", true, false, false, `"x"`, `{"v":"x"}`},
+		{"zero value", Value(""), "", true, false, false, `""`, `{"v":""}`},
+	} {
+		value, ok := tt.opt.Get()
+		if value != tt.value || ok != tt.ok || tt.opt.IsNull() != tt.null || tt.opt.IsZero() != tt.no {
+			t.Errorf("%s: Get = %q, %v; IsNull = %v; IsZero = %v", tt.name, value, ok, tt.opt.IsNull(), tt.opt.IsZero())
+		}
+		if got := string(mustJSON(tt.opt)); got != tt.json {
+			t.Errorf("%s in JSON is %s", tt.name, got)
+		}
+		type object struct {
+			V Opt[string] `json:"v,omitzero"`
+		}
+		if got := string(mustJSON(object{tt.opt})); got != tt.field {
+			t.Errorf("%s in an object is %s, want %s", tt.name, got, tt.field)
+		}
+		decoded := object{Value("before")}
+		if tt.no {
+			decoded = object{}
+		}
+		if err := json.Unmarshal([]byte(tt.field), &decoded); err != nil || decoded.V != tt.opt {
+			t.Errorf("%s is decoded from %s as %+v, %v", tt.name, tt.field, decoded.V, err)
+		}
+	}
+}
+
+func TestOptOfOtherTypes(t *testing.T) {
+	t.Parallel()
+	var o Opt[map[string]int]
+	if err := json.Unmarshal([]byte(`{"a":1}`), &o); err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := o.Get(); !ok || !reflect.DeepEqual(m, map[string]int{"a": 1}) {
+		t.Errorf("decoded as %v, %v", m, ok)
+	}
+	if err := json.Unmarshal([]byte(`[1]`), &o); err == nil {
+		t.Error("an array was decoded as an object")
+	}
+	if m, ok := o.Get(); !ok || m["a"] != 1 {
+		t.Errorf("a failure changed it to %v, %v", m, ok)
+	}
+	if _, err := json.Marshal(Value(make(chan int))); err == nil {
+		t.Error("a channel was encoded")
+	}
+}

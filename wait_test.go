@@ -1,0 +1,379 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// polled answers the nth request with the nth reply, and then with the last.
+// A reply is a record, or the status of an error.
+func polled(replies ...any) *recorder {
+	served := 0
+	return &recorder{answer: func(*http.Request) (*http.Response, error) {
+		reply := replies[min(served, len(replies)-1)]
+		served++
+		switch reply := reply.(type) {
+		case int:
+			return respond(reply, envelope(reply)), nil
+		case error:
+			return nil, reply
+		default:
+			return respond(200, reply.(string)), nil
+		}
+	}}
+}
+
+// vmIn returns a VM's record in a state.
+func vmIn(state string) string {
+	return `{"id":"` + testVMID + `","name":"web-1","state":"` + state + `"}`
+}
+
+func TestWaitPollsAtOnceAndThenSlower(t *testing.T) {
+	t.Parallel()
+	s := func(seconds ...float64) (pauses []time.Duration) {
+		for _, sec := range seconds {
+			pauses = append(pauses, time.Duration(sec*float64(time.Second)))
+		}
+		return pauses
+	}
+	for _, tt := range []struct {
+		name string
+		opts []WaitOption
+		want []time.Duration // without the random part; the last one forever
+	}{
+		{"default", nil, s(1, 1.5, 2.25, 3.375, 5)},
+		{"slow", []WaitOption{WaitInterval(5*time.Second, 15*time.Second)}, s(5, 7.5, 11.25, 15)},
+		{"nil", []WaitOption{nil}, s(1, 1.5, 2.25, 3.375, 5)},
+		{"zero", []WaitOption{WaitInterval(0, 0)}, s(1, 1.5, 2.25, 3.375, 5)},
+		{"negative", []WaitOption{WaitInterval(-time.Second, -1)}, s(1, 1.5, 2.25, 3.375, 5)},
+		{"first only", []WaitOption{WaitInterval(30*time.Second, 0)}, s(30)},
+		{"first above the longest", []WaitOption{WaitInterval(10*time.Second, time.Second)}, s(10)},
+		{"longest only", []WaitOption{WaitInterval(0, 2*time.Second)}, s(1, 1.5, 2)},
+		{"tiny", []WaitOption{WaitInterval(1, 1)}, []time.Duration{1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const polls = 200
+				var times []time.Time
+				start := time.Now()
+				_, err := Wait(t.Context(), func(context.Context) (*VM, error) {
+					times = append(times, time.Now())
+					return new(VM), nil
+				}, func(*VM) (bool, error) { return len(times) == polls, nil }, tt.opts...)
+				if err != nil || !times[0].Equal(start) {
+					t.Fatalf("the first poll came after %v: %v", times[0].Sub(start), err)
+				}
+				least, most := 2.0, 0.0
+				for i := 1; i < polls; i++ {
+					pause, nominal := times[i].Sub(times[i-1]), tt.want[min(i, len(tt.want))-1]
+					if pause < nominal*4/5 || pause > nominal*6/5+1 {
+						t.Fatalf("pause %d is %v, want %v within a fifth", i, pause, nominal)
+					}
+					least, most = min(least, float64(pause)/float64(nominal)), max(most, float64(pause)/float64(nominal))
+				}
+				if tt.name != "tiny" && (least > 0.85 || most < 1.15) {
+					t.Errorf("the pauses are %v to %v of what they would be without chance", least, most)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitTolerates(t *testing.T) {
+	t.Parallel()
+	cut := `{"id":"`
+	for _, tt := range []struct {
+		name    string
+		replies []any
+		opts    []WaitOption
+		polls   int
+		err     error // nil: the VM runs at last
+	}{
+		{"nothing", []any{vmIn("running")}, nil, 1, nil},
+		{"500", []any{500, vmIn("running")}, nil, 2, nil},
+		{"501", []any{501, vmIn("running")}, nil, 2, nil},
+		{"502 and 503", []any{502, 503, vmIn("running")}, nil, 3, nil},
+		{"429", []any{429, vmIn("running")}, nil, 2, nil},
+		{"no connection", []any{io.ErrClosedPipe, vmIn("running")}, nil, 2, nil},
+		{"a reply that was cut off", []any{cut, vmIn("running")}, nil, 2, nil},
+		{"five in a row", []any{500, 500, 500, 500, 500, vmIn("running")}, nil, 6, nil},
+		{"six in a row", []any{500, 500, 500, 500, 500, 502, vmIn("running")}, nil, 6, ErrServer},
+		{"five, a success, and five", []any{500, 500, 500, 500, 500, vmIn("creating"), 500, 500, 500, 500, 500, vmIn("running")}, nil, 12, nil},
+		{"as many as it is told", []any{500, 500, vmIn("running")}, []WaitOption{WaitTolerance(2)}, 3, nil},
+		{"no more than it is told", []any{500, 500, 500, vmIn("running")}, []WaitOption{WaitTolerance(2)}, 3, ErrServer},
+		{"none if it is told so", []any{500, vmIn("running")}, []WaitOption{WaitTolerance(0)}, 1, ErrServer},
+		{"not 400", []any{400}, nil, 1, ErrInvalidRequest},
+		{"not 401", []any{401}, nil, 1, ErrUnauthorized},
+		{"not 403", []any{403}, nil, 1, ErrForbidden},
+		{"not 404", []any{vmIn("creating"), 404}, nil, 2, ErrNotFound},
+		{"not an unusable reply", []any{"{}"}, nil, 1, ErrInvalidResponse},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for _, wrapped := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					network := polled(tt.replies...)
+					client := network.client(t)
+					get := func(ctx context.Context) (*VM, error) {
+						vm, err := client.VMs.Get(ctx, "eu-central-h1", "web-1")
+						if err != nil && wrapped {
+							err = fmt.Errorf("looking at the VM: %w", err)
+						}
+						return vm, err
+					}
+					vm, err := Wait(t.Context(), get, func(vm *VM) (bool, error) { return vm.State == "running", nil }, tt.opts...)
+					if n := len(network.take()); n != tt.polls {
+						t.Errorf("%d polls, want %d", n, tt.polls)
+					}
+					if tt.err == nil {
+						if err != nil || vm == nil || vm.State != "running" {
+							t.Errorf("Wait = %v, %v", vm, err)
+						}
+						return
+					}
+					if e, ok := errors.AsType[*WaitError](err); vm != nil || !ok || e.Polls != tt.polls || !errors.Is(err, tt.err) {
+						t.Errorf("Wait = %v, %v", vm, err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestWaitEndsWithoutPolls: what kept a poll from being sent will do so again.
+func TestWaitEndsWithoutPolls(t *testing.T) {
+	t.Parallel()
+	closed := errors.New("closed")
+	network := polled(vmIn("creating"))
+	limited := network.client(t, WithLimiter(limiterFunc(func(context.Context) error { return closed })))
+	for name, tt := range map[string]struct {
+		client *Client
+		want   error
+	}{
+		"limiter":    {limited, closed},
+		"no project": {network.client(t).InProject(""), ErrNoProject},
+		"argument":   {network.client(t).InProject("x"), ErrInvalidArgument},
+	} {
+		vm, err := tt.client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
+		if e, ok := errors.AsType[*WaitError](err); vm != nil || !ok || !errors.Is(err, tt.want) || e.Polls != 1 {
+			t.Errorf("%s: %v, %v", name, vm, err)
+		}
+	}
+	if n := len(network.take()); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+func TestWaitRunning(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		replies []any
+		err     error
+		state   string // in the error
+	}{
+		{"at once", []any{vmIn("running")}, nil, ""},
+		{"created", []any{vmIn("creating"), vmIn("creating"), vmIn("running")}, nil, ""},
+		{"no room at first", []any{vmIn("waiting for capacity"), vmIn("no capacity available"), vmIn("creating"), vmIn("running")}, nil, ""},
+		{"restarted", []any{vmIn("restarting"), vmIn("rebooting"), vmIn("starting"), vmIn("stopped"), vmIn("running")}, nil, ""},
+		{"states of a later server", []any{vmIn("imploding"), vmIn(""), vmIn("RUNNING"), vmIn("running")}, nil, ""},
+		{"deleted", []any{vmIn("creating"), vmIn("deleting"), vmIn("running")}, ErrWaitFailed, "deleting"},
+		{"gone", []any{vmIn("creating"), 404}, ErrNotFound, "creating"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				network := polled(tt.replies...)
+				vm, err := network.client(t).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
+				polls := len(tt.replies)
+				if tt.err == ErrWaitFailed {
+					polls--
+				}
+				sent := network.take()
+				if len(sent) != polls || sent[0].target != "/project/"+testProject+"/location/eu-central-h1/vm/web-1" {
+					t.Errorf("%d polls, want %d, the first of %s", len(sent), polls, sent[0].target)
+				}
+				if tt.err == nil {
+					if err != nil || vm.State != "running" {
+						t.Errorf("WaitRunning = %v, %v", vm, err)
+					}
+					return
+				}
+				e, ok := errors.AsType[*WaitError](err)
+				if vm != nil || !ok || !errors.Is(err, tt.err) || e.State != tt.state || e.Record.(*VM).State != tt.state {
+					t.Errorf("WaitRunning = %v, %v", vm, err)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitDeleted(t *testing.T) {
+	t.Parallel()
+	other := `{"id":"vm00000000021g000000000001","name":"web-1","state":"running"}`
+	noLocation := `{"error":{"code":404,"type":"InvalidLocation","message":"m","details":{"location":"l"}}}`
+	for _, tt := range []struct {
+		name    string
+		replies []any
+		polls   int
+		err     error
+	}{
+		{"gone already", []any{404}, 1, nil},
+		{"gone at last", []any{vmIn("running"), vmIn("deleting"), vmIn("deleting"), 404}, 4, nil},
+		{"forbidden for a moment", []any{vmIn("deleting"), 403, 404}, 3, nil},
+		{"forbidden at first", []any{403, 403, 404}, 3, nil},
+		{"forbidden forever", []any{403}, 6, ErrForbidden},
+		{"broken for a moment", []any{vmIn("deleting"), 500, 404}, 3, nil},
+		{"its name is taken over", []any{vmIn("deleting"), vmIn("deleting"), other}, 3, nil},
+		{"its name is taken over behind a failure", []any{vmIn("deleting"), 500, other}, 3, nil},
+		{"no such location", []any{noLocation}, 1, ErrNotFound},
+		{"unauthorized", []any{vmIn("deleting"), 401}, 2, ErrUnauthorized},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				network := polled(tt.replies...)
+				if tt.replies[0] == noLocation {
+					network.answer = always(404, noLocation)
+				}
+				client := network.client(t)
+				err := client.VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1")
+				if n := len(network.take()); n != tt.polls {
+					t.Errorf("%d polls, want %d", n, tt.polls)
+				}
+				if _, ok := errors.AsType[*WaitError](err); !errors.Is(err, tt.err) || ok != (tt.err != nil) {
+					t.Errorf("WaitDeleted: %v, want %v", err, tt.err)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		subnet := `{"id":"ps00000000021g000000000001","name":"net-1","state":"available"}`
+		network := polled(subnet, subnet, 404)
+		if err := network.client(t).PrivateSubnets.WaitDeleted(t.Context(), "eu-central-h1", "net-1"); err != nil || len(network.take()) != 3 {
+			t.Errorf("PrivateSubnets.WaitDeleted: %v", err)
+		}
+	})
+}
+
+func TestWaitEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	reason := errors.New("the operator lost patience")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Second, reason)
+		defer cancel()
+		network := polled(vmIn("creating"))
+		start := time.Now()
+		vm, err := network.client(t).VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
+		took := time.Since(start)
+		e, ok := errors.AsType[*WaitError](err)
+		if vm != nil || !ok || took != 10*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reason) {
+			t.Fatalf("after %v WaitRunning = %v, %v", took, vm, err)
+		}
+		want := WaitError{Operation: "VMs.WaitRunning", Resource: "eu-central-h1/web-1", Polls: len(network.take()), Elapsed: took,
+			State: "creating", Record: &VM{ID: testVMID, Name: "web-1", State: "creating"}, Err: e.Err}
+		if !reflect.DeepEqual(*e, want) || e.Polls < 3 || e.Polls > 6 {
+			t.Errorf("the error is %+v, want %+v", *e, want)
+		}
+		text := fmt.Sprintf(`cloudapi: VMs.WaitRunning of eu-central-h1/web-1 ended after 10s and %d polls, last state "creating": `+
+			`context deadline exceeded: the operator lost patience`, e.Polls)
+		if err.Error() != text {
+			t.Errorf("the error is %q, want %q", err, text)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(1300*time.Millisecond, cancel)
+		network := polled(500)
+		start := time.Now()
+		err := network.client(t).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1")
+		e, ok := errors.AsType[*WaitError](err)
+		if took := time.Since(start); !ok || took != 1300*time.Millisecond || !errors.Is(err, context.Canceled) || e.Record != nil || e.State != "" {
+			t.Errorf("after %v WaitDeleted: %#v", took, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p := startPeer(t, hangs)
+		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := p.client(t).VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
+		if took := time.Since(start); took != 7*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with a poll that hangs, after %v: %v", took, err)
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	network := polled(404)
+	if err := network.client(t).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1"); !errors.Is(err, context.Canceled) || len(network.take()) != 0 {
+		t.Errorf("with a context that ended before: %v", err)
+	}
+}
+
+// TestWaitUsesRetries: each poll is a call like any other.
+func TestWaitUsesRetries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := polled(503, 503, vmIn("running"))
+		var progress []Progress
+		_, err := network.client(t, WithRetry(RetryPolicy{})).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1",
+			WaitProgress(func(p Progress) { progress = append(progress, p) }))
+		if err != nil || len(network.take()) != 3 || len(progress) != 1 {
+			t.Errorf("%d polls: %v", len(progress), err)
+		}
+	})
+}
+
+func TestWaitProgress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := polled(vmIn("creating"), 500, vmIn("deleting"), 404)
+		var got []Progress
+		start := time.Now()
+		err := network.client(t).VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1", WaitProgress(func(p Progress) {
+			if p.Elapsed != time.Since(start) {
+				t.Errorf("poll %d: %v have passed, not %v", p.Polls, time.Since(start), p.Elapsed)
+			}
+			got = append(got, p)
+		}))
+		if err != nil || len(got) != 4 {
+			t.Fatalf("%d events: %v", len(got), err)
+		}
+		for i, p := range got {
+			state, isErr := []string{"creating", "", "deleting", ""}[i], []error{nil, ErrServer, nil, ErrNotFound}[i]
+			if p.Operation != "VMs.WaitDeleted" || p.Resource != "eu-central-h1/web-1" || p.Polls != i+1 || p.State != state || !errors.Is(p.Err, isErr) {
+				t.Errorf("event %d is %+v", i, p)
+			}
+			vm, _ := p.Record.(*VM)
+			if (vm != nil) != (p.Err == nil) || vm != nil && vm.State != state || vm == nil && p.Record != nil {
+				t.Errorf("the record of event %d is %#v", i, p.Record)
+			}
+		}
+	})
+}
+
+func TestWaitForAConditionOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	noState := &ObjectInfo{Name: "x"}
+	stop := errors.New("that will never do")
+	info, err := Wait(t.Context(), func(context.Context) (*ObjectInfo, error) { return noState, nil },
+		func(o *ObjectInfo) (bool, error) { return o == noState, nil })
+	if info != noState || err != nil {
+		t.Errorf("Wait = %v, %v", info, err)
+	}
+	info, err = Wait(t.Context(), func(context.Context) (*ObjectInfo, error) { return noState, nil },
+		func(o *ObjectInfo) (bool, error) { return true, stop })
+	e, ok := errors.AsType[*WaitError](err)
+	if info != nil || !ok || !errors.Is(err, stop) || e.Record != any(noState) || e.State != "" ||
+		err.Error() != "cloudapi: Wait of the resource ended after 0s and 1 polls: that will never do" {
+		t.Errorf("Wait = %v, %v", info, err)
+	}
+}
