@@ -23,6 +23,7 @@ func (o *operation) name() string { return o.method + " " + o.route }
 func operations() []operation {
 	return slices.Concat(
 		projectOperations(),
+		postgresOperations(),
 		sshPublicKeyOperations(),
 	)
 }
