@@ -201,7 +201,14 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		path.WriteString("/" + segment)
 		escaped.WriteString("/" + url.PathEscape(segment))
 	}
-	cl := &call{client: c, op: op, path: escaped.String(), unescaped: path.String(), query: query.Encode()}
+	cl := &call{
+		client:     c,
+		op:         op,
+		path:       escaped.String(),
+		unescaped:  path.String(),
+		query:      query.Encode(),
+		repeatable: op.retry == safe,
+	}
 	if in != nil || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
 		if err := cl.encodeBody(in); err != nil {
 			return err

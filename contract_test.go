@@ -97,16 +97,16 @@ type packageSource struct {
 	constants  map[string]ast.Expr
 	operations map[string]operationRow // by variable
 	lists      map[string][]string     // variables of operations, by variable
-	methods    map[string]serviceMethod
+	methods    map[string]sourceMethod
 }
 
 type operationRow struct{ name, method, route, class string }
 
 func (o operationRow) String() string { return o.method + " " + o.route }
 
-// serviceMethod is an exported method of a service that takes a context and
+// sourceMethod is an exported method of a service that takes a context and
 // does not wait.
-type serviceMethod struct {
+type sourceMethod struct {
 	directives []string // "GET /project"
 	sends      []string // the same, of the operations that the body names
 }
@@ -138,7 +138,7 @@ func readSource(t *testing.T, texts map[string]string) *packageSource {
 		constants:  map[string]ast.Expr{},
 		operations: map[string]operationRow{},
 		lists:      map[string][]string{},
-		methods:    map[string]serviceMethod{},
+		methods:    map[string]sourceMethod{},
 	}
 	var files []*ast.File
 	for name, text := range texts {
@@ -241,7 +241,7 @@ func (s *packageSource) readMethod(decl ast.Decl) error {
 	if !ok {
 		return nil
 	}
-	var m serviceMethod
+	var m sourceMethod
 	if f.Doc != nil {
 		for _, comment := range f.Doc.List {
 			if directive, ok := strings.CutPrefix(comment.Text, "//cloudapi:operation "); ok {

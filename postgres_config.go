@@ -95,19 +95,20 @@ func (s *PostgresService) GetConfig(ctx context.Context, location, postgres stri
 }
 
 // ReplaceConfig sets the whole configuration of a database: what is not in it
-// gets its default. A nil map is an empty one, and nil removes all that was
-// set. It returns what is set now, which takes effect moments later; some
+// gets its default. A nil map is an empty one; no configuration at all is an
+// [*ArgumentError], so that a forgotten one does not reset a database. It returns what is set now, which takes effect moments later; some
 // settings need a Restart, and nothing tells which. Names and values that are
 // not possible are [ErrInvalidRequest], in [Error.FieldErrors] under names such
 // as "pg_config.work_mem".
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/config
 func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres string, config *PostgresConfig) (*PostgresConfig, error) {
-	body := PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{}}
-	if config != nil {
-		maps.Copy(body.PGConfig, config.PGConfig)
-		maps.Copy(body.PgBouncerConfig, config.PgBouncerConfig)
+	if config == nil {
+		return nil, &ArgumentError{Operation: opPostgresReplaceConfig.Name, Name: "config", Reason: "must not be nil"}
 	}
+	body := PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{}}
+	maps.Copy(body.PGConfig, config.PGConfig)
+	maps.Copy(body.PgBouncerConfig, config.PgBouncerConfig)
 	return send[PostgresConfig](ctx, s.client, &opPostgresReplaceConfig, body, location, postgres)
 }
 

@@ -47,7 +47,7 @@ func postgresConfigCases() []wireCase {
 		{
 			name: "remove the configuration", method: "POST", target: target, reply: `{"pg_config":{},"pgbouncer_config":{}}`,
 			body: `{"pg_config":{},"pgbouncer_config":{}}`,
-			call: replaceWith(nil),
+			call: replaceWith(&PostgresConfig{}),
 			want: &PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{}},
 		},
 		{
@@ -128,5 +128,14 @@ func TestPostgresConfigThatIsNone(t *testing.T) {
 		if config != nil || !errors.Is(err, ErrInvalidResponse) {
 			t.Errorf("of %s GetConfig made %v, %v", reply, config, err)
 		}
+	}
+}
+
+func TestReplaceConfigNeedsAConfiguration(t *testing.T) {
+	t.Parallel()
+	client := answering(t, 200, "application/json", `{"pg_config":{},"pgbouncer_config":{}}`)
+	config, err := client.Postgres.ReplaceConfig(t.Context(), "eu-central-h1", "orders-db", nil)
+	if config != nil || !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("ReplaceConfig(nil) = %v, %v", config, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -316,6 +317,12 @@ func TestBackoffStaysBelowItsCeilings(t *testing.T) {
 		ceiling *= time.Millisecond
 		if longest > ceiling || longest < ceiling*9/10 {
 			t.Errorf("after %d attempts the longest of 2000 delays is %v, want just below %v", attempts, longest, ceiling)
+		}
+	}
+	unbounded := RetryPolicy{MinDelay: math.MaxInt64, MaxDelay: math.MaxInt64}.withDefaults()
+	for _, attempts := range []int{1, 2, 1000} {
+		if d := unbounded.delay(attempts, 0); d < 0 {
+			t.Errorf("without a bound the delay after %d attempts is %v", attempts, d)
 		}
 	}
 	for _, attempts := range []int{62, 63, 64, 1000} {

@@ -75,10 +75,7 @@ func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration
 	if shift := attempts - 1; shift < 62 && p.MinDelay <= ceiling>>shift {
 		ceiling = p.MinDelay << shift
 	}
-	if ceiling <= 0 {
-		return 0
-	}
-	return rand.N(ceiling + 1)
+	return rand.N(ceiling)
 }
 
 // call is one operation under way, from its arguments to its result.
@@ -286,9 +283,6 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 		var answer error
 		if answer, err = cl.receive(resp); err == nil {
 			resp.Body = http.NoBody
-			if resp.StatusCode >= 300 {
-				resp.Header = nil // without a Location there is nothing to follow
-			}
 			return resp, answer
 		}
 	}
@@ -487,7 +481,7 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 
 // redactor masks what the request holds of secrets in texts of the server,
 // since some errors repeat the request. It knows them as they are and as JSON
-// spells them.
+// spells them, of which there are two ways.
 func (cl *call) redactor() *strings.Replacer {
 	secrets := append([]string{cl.client.config.token.Reveal()}, cl.secrets...)
 	for _, header := range cl.client.config.headers {
@@ -503,17 +497,21 @@ func (cl *call) redactor() *strings.Replacer {
 	var pairs []string
 	for _, secret := range secrets {
 		pairs = append(pairs, secret, redacted)
-		if quoted := jsonString(secret); quoted != secret {
-			pairs = append(pairs, quoted, redacted)
+		for _, escapeHTML := range []bool{true, false} {
+			pairs = append(pairs, jsonString(secret, escapeHTML), redacted)
 		}
 	}
 	return strings.NewReplacer(pairs...)
 }
 
 // jsonString returns a text as it stands between the quotes of a JSON string.
-func jsonString(s string) string {
-	quoted, _ := json.Marshal(s)
-	return string(quoted[1 : len(quoted)-1])
+func jsonString(s string, escapeHTML bool) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(escapeHTML)
+	_ = encoder.Encode(s) // of a string, which cannot fail
+	quoted := strings.TrimSpace(b.String())
+	return quoted[1 : len(quoted)-1]
 }
 
 // replyExcerpt returns the beginning of a reply that could not be used. What

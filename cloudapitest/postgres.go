@@ -131,7 +131,7 @@ func (c *call) pathOfParent(p *postgres) *string {
 
 func (c *call) detailPostgres(p *postgres) postgresDetails {
 	rules := slices.Clone(p.rules)
-	slices.SortFunc(rules, compareRules)
+	slices.SortFunc(rules, func(a, b postgresFirewallRule) int { return compareCIDRs(a.CIDR, b.CIDR) })
 	d := postgresDetails{
 		postgresRecord:     c.recordPostgres(p),
 		ConnectionString:   p.connectionString(),
@@ -200,11 +200,11 @@ func createPostgres(c *call) (any, error) {
 		return nil, err
 	}
 	choice := postgresChoice{
-		flavor:  chosen(c.body, "flavor", "standard"),
-		version: chosen(c.body, "version", postgresVersions[0]),
+		flavor:  c.choice("flavor", "standard"),
+		version: c.choice("version", postgresVersions[0]),
 		size:    size,
 		storage: c.body.number("storage_size"),
-		haType:  chosen(c.body, "ha_type", postgresHATypes[0]),
+		haType:  c.choice("ha_type", postgresHATypes[0]),
 	}
 	servers, err := c.checkPostgres(choice)
 	if err == nil {
@@ -225,14 +225,6 @@ func createPostgres(c *call) (any, error) {
 	return c.detailPostgres(p), nil
 }
 
-// chosen returns a text of the body, or otherwise if that is blank.
-func chosen(body fields, name, otherwise string) string {
-	if s, err := body.nonEmpty(name); err == nil {
-		return s
-	}
-	return otherwise
-}
-
 func bodyTags(body fields) []postgresTag {
 	return records(body.list("tags"), func(tag any) postgresTag {
 		f := fields(tag.(map[string]any))
@@ -250,9 +242,9 @@ func updatePostgres(c *call) (any, error) {
 	choice := postgresChoice{
 		flavor:  p.flavor,
 		version: p.version,
-		size:    chosen(c.body, "size", p.target.vm),
+		size:    c.choice("size", p.target.vm),
 		storage: p.target.storage,
-		haType:  chosen(c.body, "ha_type", postgresHATypes[p.target.standbys]),
+		haType:  c.choice("ha_type", postgresHATypes[p.target.standbys]),
 	}
 	if storage, err := c.body.positive("storage_size"); err == nil {
 		choice.storage = storage

@@ -1,10 +1,8 @@
 package cloudapitest
 
 import (
-	"cmp"
 	"net/http"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -29,24 +27,21 @@ func postgresFirewallOperations() []operation {
 
 // postgresFirewallRule is a rule as the database holds it and as records show it.
 type postgresFirewallRule struct {
-	ID          string `json:"id"`
-	CIDR        string `json:"cidr"`
-	Description string `json:"description"`
+	ID          string       `json:"id"`
+	CIDR        netip.Prefix `json:"cidr"`
+	Description string       `json:"description"`
 }
 
 // openRules are those of a database that takes connections from everywhere.
 func openRules() []postgresFirewallRule {
-	return []postgresFirewallRule{newPostgresRule("0.0.0.0/0", ""), newPostgresRule("::/0", "")}
+	return []postgresFirewallRule{
+		newPostgresRule(netip.PrefixFrom(netip.IPv4Unspecified(), 0), ""),
+		newPostgresRule(netip.PrefixFrom(netip.IPv6Unspecified(), 0), ""),
+	}
 }
 
-func newPostgresRule(cidr, description string) postgresFirewallRule {
+func newPostgresRule(cidr netip.Prefix, description string) postgresFirewallRule {
 	return postgresFirewallRule{cloudapi.NewID(cloudapi.KindPostgresFirewallRule).String(), cidr, strings.TrimSpace(description)}
-}
-
-// compareRules orders by CIDR as text within an IP version.
-func compareRules(a, b postgresFirewallRule) int {
-	version := func(r postgresFirewallRule) int { return strings.Count(r.CIDR, ":") }
-	return cmp.Or(cmp.Compare(min(version(a), 1), min(version(b), 1)), cmp.Compare(a.CIDR, b.CIDR))
 }
 
 // findPostgresRule returns the database and the index of the path's rule in it,
@@ -119,53 +114,21 @@ func deletePostgresRule(c *call) (any, error) {
 	return noContent{}, nil
 }
 
-// postgresRuleCIDR returns the CIDR in the body, if no rule but that at the index has
-// it already.
-func (c *call) postgresRuleCIDR(p *postgres, self int) (string, error) {
+// postgresRuleCIDR returns the CIDR in the body, if no rule but that at the index
+// has it already.
+func (c *call) postgresRuleCIDR(p *postgres, self int) (netip.Prefix, error) {
 	text, err := c.body.nonEmpty("cidr")
 	if err != nil {
-		return "", err
+		return netip.Prefix{}, err
 	}
-	prefix, ok := parseRuleCIDR(text)
-	if !ok {
-		return "", invalidField("cidr", "Invalid CIDR")
+	cidr, err := parseCIDR(text)
+	if err != nil {
+		return netip.Prefix{}, err
 	}
 	for i, r := range p.rules {
-		if r.CIDR == prefix.String() && i != self {
-			return "", alreadyTaken("postgres_resource_id and cidr")
+		if r.CIDR == cidr && i != self {
+			return netip.Prefix{}, alreadyTaken("postgres_resource_id and cidr")
 		}
 	}
-	return prefix.String(), nil
-}
-
-var leadingZeros = regexp.MustCompile(`\b0+([0-9])`)
-
-// parseRuleCIDR reads a CIDR as the real server does: the length of the prefix
-// may be missing, and leading zeros of IPv4 addresses are ignored.
-func parseRuleCIDR(s string) (netip.Prefix, bool) {
-	text, length, hasLength := strings.Cut(strings.TrimSpace(s), "/")
-	if !strings.Contains(text, ":") {
-		text = leadingZeros.ReplaceAllString(text, "$1")
-	}
-	addr, err := netip.ParseAddr(text)
-	if err != nil || addr.Is4In6() || addr.Zone() != "" {
-		return netip.Prefix{}, false
-	}
-	if !hasLength {
-		length = defaultLength(addr)
-	}
-	prefix, err := netip.ParsePrefix(text + "/" + length)
-	return prefix.Masked(), err == nil
-}
-
-// defaultLength is that of the prefix for an address without one. An IPv6
-// address stands for its network.
-func defaultLength(addr netip.Addr) string {
-	switch {
-	case addr.Is4():
-		return "32"
-	case addr.IsUnspecified():
-		return "128"
-	}
-	return "64"
+	return cidr, nil
 }

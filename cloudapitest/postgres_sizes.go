@@ -120,14 +120,9 @@ func invalidOption[T any](field string, options []T) error {
 // checkPostgresQuota checks that the project may use so many more vCPUs. Those of
 // existing servers count, whatever is to become of them.
 func (c *call) checkPostgresQuota(vcpus int) error {
-	used, limit := 0, c.config.quota.Postgres
+	used := 0
 	for _, p := range inProject[*postgres](c.state, cloudapi.KindPostgres, c.project) {
 		used += p.current(c.now).vcpus()
 	}
-	if used+vcpus <= limit {
-		return nil
-	}
-	return invalidField("size", "Insufficient quota for requested size. Requested vCPU count: %d, "+
-		"currently used vCPU count: %d, maximum allowed vCPU count: %d, remaining vCPU count: %d",
-		vcpus, used, limit, limit-used)
+	return checkVCPUs("size", vcpus, used, c.config.quota.Postgres)
 }

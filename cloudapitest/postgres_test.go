@@ -17,8 +17,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-const here = "eu-central-h1"
-
 // inPostgresBubble runs a test with a client of a new server, where time is that
 // of a bubble.
 func inPostgresBubble(t *testing.T, test func(*testing.T, *Server, *cloudapi.PostgresService), opts ...Option) {
@@ -490,31 +488,6 @@ func TestPostgresFirewallRules(t *testing.T) {
 			t.Errorf("restricted, but with %v", p.FirewallRules)
 		}
 	})
-}
-
-func TestRuleCIDRs(t *testing.T) {
-	t.Parallel()
-	for s, want := range map[string]string{
-		"10.1.2.3/16":       "10.1.0.0/16",
-		"192.168.1.1":       "192.168.1.1/32",
-		" 010.0.00.08/32 ":  "10.0.0.8/32",
-		"0.0.0.0":           "0.0.0.0/32",
-		"2001:DB8::1/32":    "2001:db8::/32",
-		"2001:db8::1":       "2001:db8::/64",
-		"::":                "::/128",
-		"::/0":              "::/0",
-		"::ffff:10.0.0.1/1": "",
-		"10.0.0.0/33":       "",
-		"10.0.0.0/":         "",
-		"10.0.0":            "",
-		"fe80::1%eth0":      "",
-		"x":                 "",
-	} {
-		prefix, ok := parseRuleCIDR(s)
-		if ok != (want != "") || ok && prefix.String() != want {
-			t.Errorf("%q is %v, %v, want %q", s, prefix, ok, want)
-		}
-	}
 }
 
 func TestMetricDestinations(t *testing.T) {

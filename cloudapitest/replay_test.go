@@ -48,9 +48,17 @@ var needs = map[int]string{
 
 // before holds what the recorder did to the real server between two exchanges.
 var before = map[int]func(*replayer){
-	1049: func(r *replayer) { r.agePostgres("pg-a", 24*time.Hour) },
-	1052: func(r *replayer) { r.showPostgres("pg-a", "unavailable") },
-	1053: func(r *replayer) { r.showPostgres("pg-a", "") },
+	186:  func(r *replayer) { r.place(vmA, vmB) },
+	192:  func(r *replayer) { r.srv.SetState(r.ids[vmA], "stopped") },
+	193:  func(r *replayer) { r.srv.SetState(r.ids[vmA], "waiting for capacity") },
+	194:  func(r *replayer) { r.srv.SetState(r.ids[vmA], "no capacity available") },
+	195:  func(r *replayer) { r.srv.SetState(r.ids[vmA], "starting") },
+	196:  func(r *replayer) { r.srv.SetState(r.ids[vmA], "rebooting") },
+	197:  func(r *replayer) { r.srv.SetState(r.ids[vmA], "creating") },
+	198:  func(r *replayer) { r.srv.SetState(r.ids[vmA], "running") },
+	1049: func(r *replayer) { r.agePostgres(pgA, 24*time.Hour) },
+	1052: func(r *replayer) { r.srv.SetState(r.ids[pgA], "unavailable") },
+	1053: func(r *replayer) { r.srv.SetState(r.ids[pgA], "") },
 	1207: func(r *replayer) { r.join("pjh5999532w27kje0av8zz0fzf") },
 	6162: (*replayer).fillAccount, // not all of the ten creates before it are in the recording
 }
@@ -146,6 +154,9 @@ const (
 	mainProject  = "pj8r0dvyb26y6ma6y7n1sw0nzz"
 	bigProject   = "pjzatsevwk966gjp1349j667ga"
 	otherProject = "pj1xcg6nqjqe0q0vs4352awxgp"
+	pgA          = "pgk7jq8jv1st3nmq3wycne7fcp"
+	vmA          = "vmvy0yr3q0a21kesjyqn06h59a"
+	vmB          = "vmcv33v315tj3pcvdmm405zaqa"
 )
 
 func newReplayer(t *testing.T) *replayer {
@@ -179,6 +190,14 @@ func (r *replayer) join(recordedID string) {
 	p.members[r.srv.state.tokens[r.srv.Token()]] = true
 }
 
+// place ends the creation of some VMs, while others stay without a host.
+func (r *replayer) place(recordedIDs ...string) {
+	for _, id := range recordedIDs {
+		v := r.srv.state.byID[r.ids[id]].(*vm)
+		v.created = v.created.Add(-r.srv.config.delays.Create)
+	}
+}
+
 // fillAccount creates as many projects as an account may have.
 func (r *replayer) fillAccount() {
 	main := r.srv.state.byID[mainProject].(*project)
@@ -189,19 +208,11 @@ func (r *replayer) fillAccount() {
 }
 
 // agePostgres lets time pass for one database only.
-func (r *replayer) agePostgres(name string, d time.Duration) {
-	p := r.postgres(name)
+func (r *replayer) agePostgres(recordedID string, d time.Duration) {
+	p := r.srv.state.byID[r.ids[recordedID]].(*postgres)
 	for _, t := range []*time.Time{&p.created, &p.running, &p.due, &p.backup} {
 		*t = t.Add(-d)
 	}
-}
-
-func (r *replayer) showPostgres(name, state string) { r.srv.SetState(r.postgres(name).id, state) }
-
-func (r *replayer) postgres(name string) *postgres {
-	all := r.srv.state.byKind[cloudapi.KindPostgres]
-	i := slices.IndexFunc(all, func(o stored) bool { return o.core().name == name })
-	return all[i].(*postgres)
 }
 
 // strictness is how much of a successful answer has to be the same. Errors are
@@ -216,7 +227,7 @@ const (
 func (r *replayer) replay(all []exchange, s strictness) {
 	served := r.servedOperations(all)
 	for _, x := range all {
-		need, isServed := needOf(x), served[x.Operation] || r.servesUnnamed(x)
+		need, isServed := needs[x.Seq], served[x.Operation] || r.servesUnnamed(x)
 		if do := before[x.Seq]; do != nil && isServed {
 			do(r)
 		}
@@ -224,7 +235,7 @@ func (r *replayer) replay(all []exchange, s strictness) {
 		case !isServed:
 			r.leave(x, "operation not served")
 			r.miss(x.Response.Body)
-		case need != "" && !served[need], r.mentionsAbsent(x.Request.Path + deref(x.Request.Body)):
+		case need != "" && !served[need], r.lacksPrivateLocation(x), r.mentionsAbsent(x.Request.Path + deref(x.Request.Body)):
 			r.leave(x, "needs an operation not served")
 		case x.incomplete():
 			r.leave(x, "recorded in part")
@@ -232,15 +243,6 @@ func (r *replayer) replay(all []exchange, s strictness) {
 			r.check(x, s)
 		}
 	}
-}
-
-// needOf returns the recorded name of the operation that an exchange presupposes,
-// or "".
-func needOf(x exchange) string {
-	if strings.Contains(x.Request.Path+x.Response.Body, "my-aws2") {
-		return "createPrivateLocation"
-	}
-	return needs[x.Seq]
 }
 
 // servedOperations are the recorded names of the operations that the router
@@ -299,6 +301,13 @@ func (r *replayer) miss(body string) {
 
 func (r *replayer) mentionsAbsent(s string) bool {
 	return slices.ContainsFunc(recordedID.FindAllString(s, -1), func(id string) bool { return r.absent[id] })
+}
+
+// lacksPrivateLocation reports whether an exchange is about the private location
+// of the recordings while ours serves none.
+func (r *replayer) lacksPrivateLocation(x exchange) bool {
+	served, _ := r.srv.router.match(http.MethodPost, "/project/"+mainProject+"/private-location")
+	return served == nil && strings.Contains(x.Request.Path+x.Response.Body, "my-aws2")
 }
 
 func (r *replayer) summarize() {

@@ -1,0 +1,283 @@
+package cloudapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
+)
+
+func TestNoProject(t *testing.T) {
+	t.Parallel()
+	var network recorder
+	client := network.client(t).InProject("")
+	_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	if !errors.Is(err, ErrNoProject) || err.Error() != "cloudapi: VMs.Get: "+ErrNoProject.Error() {
+		t.Errorf("Get: %v", err)
+	}
+	for _, err := range client.VMs.All(t.Context(), nil) {
+		if !errors.Is(err, ErrNoProject) {
+			t.Errorf("All: %v", err)
+		}
+	}
+	if sent := network.take(); len(sent) != 0 {
+		t.Errorf("%d requests were sent", len(sent))
+	}
+}
+
+func TestWithAndInProjectChangeACopy(t *testing.T) {
+	t.Parallel()
+	var first, second recorder
+	client := first.client(t, WithHeader("X-A", "1"), WithMiddleware(naming("one")))
+	before := fmt.Sprintf("%+v", client.config)
+	changed, err := client.With(
+		WithBaseURL("https://other.example.com"), WithToken("other"), WithProject("pj00000000021g000000000001"),
+		WithHTTPClient(&http.Client{Transport: &second, Timeout: time.Hour}), WithHeader("X-A", "2"), WithHeader("X-B", "3"),
+		WithMiddleware(naming("two")), WithUserAgent("job/1"), WithPrefetch(3), WithResponseLimit(1), WithInsecureHTTP(),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := fmt.Sprintf("%+v", client.config); after != before {
+		t.Errorf("the configuration was\n%s and is\n%s", before, after)
+	}
+	for _, c := range []*Client{changed, client, client.InProject("pjzzzzzzzzz75qzzzzzzzzzzzz")} {
+		_, _ = c.VMs.List(t.Context(), nil)
+	}
+	sent := first.take()
+	if len(sent) != 2 || sent[0].target != "/project/"+testProject+"/vm" || sent[1].target != "/project/pjzzzzzzzzz75qzzzzzzzzzzzz/vm" {
+		t.Fatalf("the original sent %+v", sent)
+	}
+	for _, s := range sent {
+		if s.host != "api.example.com" || s.header.Get("X-A") != "1" || s.header.Get("X-B") != "" || !slices.Equal(s.header["X-Through"], []string{"one"}) ||
+			s.header.Get("Authorization") != "Bearer "+testToken || s.header.Get("User-Agent") != userAgent("") {
+			t.Errorf("the original sent %+v", s)
+		}
+	}
+	sent = second.take()
+	if len(sent) != 1 {
+		t.Fatalf("the changed copy sent %d requests", len(sent))
+	}
+	s := sent[0]
+	if s.host != "other.example.com" || s.header.Get("X-A") != "2" || s.header.Get("X-B") != "3" || !slices.Equal(s.header["X-Through"], []string{"one", "two"}) ||
+		s.header.Get("Authorization") != "Bearer other" || s.header.Get("User-Agent") != userAgent("job/1") {
+		t.Errorf("the changed copy sent %+v", s)
+	}
+	if _, err := client.With(WithTimeout(-1)); !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("With accepts what NewClient refuses: %v", err)
+	}
+}
+
+// TestCopiesDoNotShareSlices catches a copy that appends to the original's
+// array, where a second copy would overwrite it.
+func TestCopiesDoNotShareSlices(t *testing.T) {
+	t.Parallel()
+	var network recorder
+	base := network.client(t, WithHeader("X-1", ""), WithHeader("X-2", ""), WithHeader("X-3", ""),
+		WithMiddleware(naming("1")), WithMiddleware(naming("2")), WithMiddleware(naming("3")))
+	var copies []*Client
+	for _, name := range []string{"a", "b"} {
+		c, err := base.With(WithHeader("X-4", name), WithMiddleware(naming(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		copies = append(copies, c)
+	}
+	for i, name := range []string{"a", "b"} {
+		_, _ = copies[i].VMs.List(t.Context(), nil)
+		s := network.take()[0]
+		if s.header.Get("X-4") != name || !slices.Equal(s.header["X-Through"], []string{"1", "2", "3", name}) {
+			t.Errorf("the copy %s sent %v", name, s.header)
+		}
+	}
+}
+
+// closeCounter counts how often its idle connections are closed.
+type closeCounter struct {
+	http.RoundTripper
+	closed int
+}
+
+func (c *closeCounter) CloseIdleConnections() { c.closed++ }
+
+func TestConnectionsAreShared(t *testing.T) {
+	t.Parallel()
+	listener := memnet.Listen()
+	replies := []struct {
+		status int
+		body   string
+	}{{200, testVM}, {404, envelope(404)}, {500, "oops"}, {200, "{"}, {302, ""}, {200, testVM}, {200, testVM}}
+	served := 0
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(replies[served].status)
+		io.WriteString(w, replies[served].body)
+		served++
+	})}
+	go server.Serve(listener)
+	t.Cleanup(func() { server.Close() })
+	dials := 0
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		dials++
+		return listener.Dial(ctx)
+	}}
+	counter := &closeCounter{RoundTripper: transport}
+	client, err := NewClient(WithBaseURL("http://api.localhost"), WithToken(testToken), WithProject(testProject),
+		WithHTTPClient(&http.Client{Transport: counter}), WithRetry(RetryPolicy{MaxAttempts: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited, err := client.With(WithLimiter(limiterFunc(func(context.Context) error { return errors.New("no") })))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := client.With(WithTimeout(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		_, _ = client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		_, _ = limited.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	}
+	for _, c := range []*Client{with, client.InProject("pj00000000021g000000000001")} {
+		if _, err := c.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
+			t.Error(err)
+		}
+	}
+	if dials != 1 || served != len(replies) {
+		t.Errorf("%d requests were served over %d connections", served, dials)
+	}
+	if counter.closed != 0 {
+		t.Errorf("idle connections were closed %d times", counter.closed)
+	}
+	if client.CloseIdleConnections(); counter.closed != 1 {
+		t.Errorf("CloseIdleConnections closed them %d times", counter.closed)
+	}
+}
+
+func TestDo(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		method   string
+		segments []string
+		query    url.Values
+		in       any
+		want     string // method, target and body
+	}{
+		{"plain", "GET", []string{"project", "x"}, nil, nil, "GET /project/x "},
+		{"escaped", "DELETE", []string{"a/b", "c?d", "e#f", "g%2Fh", "i j", "é", "\n", "~._-"}, nil, nil, "DELETE /a%2Fb/c%3Fd/e%23f/g%252Fh/i%20j/%C3%A9/%0A/~._- "},
+		{"query", "GET", []string{"x"}, url.Values{"b": {"2 3"}, "a": {"+", "&"}}, nil, "GET /x?a=%2B&a=%26&b=2+3 "},
+		{"body", "PATCH", []string{"x"}, nil, map[string]any{"a": nil}, `PATCH /x {"a":null}`},
+		{"post without a body", "POST", []string{"x"}, nil, nil, "POST /x {}"},
+		{"post with a nil pointer", "POST", []string{"x"}, nil, (*VMCreateRequest)(nil), "POST /x {}"},
+		{"put without a body", "PUT", []string{"x"}, nil, nil, "PUT /x {}"},
+		{"get with a body", "GET", []string{"x"}, nil, []int{1}, "GET /x [1]"},
+		{"lower case", "post", []string{"x"}, nil, nil, "POST /x {}"},
+	} {
+		var network recorder
+		err := network.client(t).Do(t.Context(), tt.method, tt.segments, tt.query, tt.in, nil)
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.StatusCode != 404 {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		s := network.take()[0]
+		if got := fmt.Sprintf("%s %s %s", s.method, s.target, s.body); got != tt.want {
+			t.Errorf("%s: sent %q, want %q", tt.name, got, tt.want)
+		}
+		if hasType := s.header.Get("Content-Type") == "application/json"; hasType != s.hasBody {
+			t.Errorf("%s: the content type is %q", tt.name, s.header.Get("Content-Type"))
+		}
+		if path, _, _ := strings.Cut(s.target, "?"); ok && (e.Path != path || e.Operation != "Do" || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%s: the error is %q, of %q", tt.name, err, e.Path)
+		}
+	}
+}
+
+func TestDoRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, method string
+		segments     []string
+		in           any
+		argument     string
+	}{
+		{"empty segment", "DELETE", []string{"project", ""}, nil, "segments"},
+		{"dot", "GET", []string{"."}, nil, "segments"},
+		{"dots", "GET", []string{"a", "..", "b"}, nil, "segments"},
+		{"no segments", "GET", nil, nil, "segments"},
+		{"empty method", "", []string{"a"}, nil, "method"},
+		{"bad method", "GET /x", []string{"a"}, nil, "method"},
+		{"no JSON", "POST", []string{"a"}, make(chan int), "request"},
+		{"masked secret", "POST", []string{"a"}, map[string]any{"password": NewSecret("hunter2")}, "request"},
+	} {
+		var network recorder
+		err := network.client(t).Do(t.Context(), tt.method, tt.segments, nil, tt.in, nil)
+		argErr, ok := errors.AsType[*ArgumentError](err)
+		if !ok || argErr.Name != tt.argument || len(network.take()) != 0 {
+			t.Errorf("%s: %#v", tt.name, err)
+		}
+	}
+}
+
+func TestDoDecodes(t *testing.T) {
+	t.Parallel()
+	var vm VM
+	var raw []byte
+	var number int
+	for _, tt := range []struct {
+		name   string
+		status int
+		body   string
+		out    any
+		want   any
+		err    error
+	}{
+		{"record", 200, testVM, &vm, &VM{ID: testVMID, Name: "web-1", State: "running", Location: "eu-central-h1"}, nil},
+		{"bytes", 200, "any\x00thing", &raw, new([]byte("any\x00thing")), nil},
+		{"no bytes", 204, "", &raw, new([]byte{}), nil},
+		{"dropped", 200, "<html>", nil, nil, nil},
+		{"wrong type", 200, `"x"`, &number, new(0), ErrInvalidResponse},
+		{"nothing", 204, "", &number, new(0), ErrInvalidResponse},
+	} {
+		network := recorder{answer: always(tt.status, tt.body)}
+		err := network.client(t).Do(t.Context(), "GET", []string{"x"}, nil, nil, tt.out)
+		if !errors.Is(err, tt.err) || !reflect.DeepEqual(tt.out, tt.want) {
+			t.Errorf("%s: %v, %s", tt.name, err, mustJSON(tt.out))
+		}
+	}
+}
+
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// TestDoRetriesByMethod: a POST that lost its reply may have been carried out.
+func TestDoRetriesByMethod(t *testing.T) {
+	t.Parallel()
+	for method, want := range map[string]int{"GET": 4, "PUT": 4, "DELETE": 4, "POST": 1, "post": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			p := startPeer(t, losesReply)
+			err := p.client(t).Do(t.Context(), method, []string{"x"}, nil, nil, nil)
+			if p.requests() != want || errors.Is(err, ErrOutcomeUnknown) != (want == 1) {
+				t.Errorf("%s: %d requests, %v", method, p.requests(), err)
+			}
+		})
+	}
+}

@@ -1,0 +1,510 @@
+package cloudapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+)
+
+// replying answers every request with a reply of the given content type.
+func replying(status int, contentType, body string) *recorder {
+	return &recorder{answer: func(*http.Request) (*http.Response, error) {
+		resp := respond(status, body)
+		resp.Header.Del("Content-Type")
+		if contentType != "" {
+			resp.Header.Set("Content-Type", contentType)
+		}
+		return resp, nil
+	}}
+}
+
+func TestRepliesThatAreRecords(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status            int
+		contentType, body string
+	}{
+		{200, "application/json", testVM},
+		{201, "application/json", testVM},
+		{200, "application/json; charset=utf-8", testVM},
+		{200, "Application/JSON", testVM},
+		{200, "application/vnd.example+json", testVM},
+		{200, "", testVM},
+		{200, "application/json", "\r\n\t " + testVM + "\n\n"},
+		{200, "application/json", `{"new_field":{"a":[1]},` + testVM[1:]},
+		{200, "application/json", strings.Replace(testVM, `"web-1"`, `"web-1","ip4":null,"firewalls":null,"gpu":null,"storage_size_gib":null`, 1)},
+	} {
+		vm, err := replying(tt.status, tt.contentType, tt.body).client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		want := &VM{ID: testVMID, Name: "web-1", State: VMStateRunning, Location: "eu-central-h1"}
+		if err != nil || !reflect.DeepEqual(vm, want) {
+			t.Errorf("%d %q %s: %+v, %v", tt.status, tt.contentType, tt.body, vm, err)
+		}
+	}
+}
+
+func TestRepliesThatAreNoRecords(t *testing.T) {
+	t.Parallel()
+	const isJSON = "application/json"
+	for _, tt := range []struct {
+		name        string
+		status      int
+		contentType string
+		body        string
+		reason      string // in the error's text
+		excerpt     string
+	}{
+		{"page", 200, "text/html; charset=utf-8", "<!DOCTYPE html>\n<p>Log in", "it is not declared as JSON", "<!DOCTYPE html> <p>Log in"},
+		{"page declared as JSON", 200, isJSON, "<html>", "invalid character '<'", "<html>"},
+		{"JSON declared as text", 200, "text/plain", testVM, "it is not declared as JSON", `{"id":"…","name":"…","state":"…","location":"…"}`},
+		{"malformed content type", 200, "application/json; ;", testVM, "it is not declared as JSON", `{"id":"…","name":"…","state":"…","location":"…"}`},
+		{"text", 200, "text/plain", "secret: x", "it is not declared as JSON", ""},
+		{"nothing", 200, isJSON, "", "it is empty", ""},
+		{"blanks", 200, isJSON, " \n\t", "it is empty", ""},
+		{"no content", 204, "", "", "it is empty", ""},
+		{"null", 200, isJSON, "null", "it has no id", ""},
+		{"array", 200, isJSON, "[" + testVM + "]", "cannot unmarshal array", `[{"id":"…","name":"…","state":"…","location":"…"}]`},
+		{"string", 200, isJSON, `"` + testVMID + `"`, "cannot unmarshal string", `"…"`},
+		{"number", 200, isJSON, "1", "cannot unmarshal number", ""},
+		{"boolean", 200, isJSON, "true", "cannot unmarshal bool", ""},
+		{"empty object", 200, isJSON, "{}", "it has no id", "{}"},
+		{"empty id", 200, isJSON, `{"id":""}`, "it has no id", `{"id":"…"}`},
+		{"null id", 200, isJSON, `{"id":null,"name":"web-1"}`, "it has no id", `{"id":null,"name":"…"}`},
+		{"list", 200, isJSON, `{"items":[],"count":0}`, "it has no id", `{"items":[],"count":0}`},
+		{"field of another type", 200, isJSON, `{"id":7}`, "cannot unmarshal number", `{"id":7}`},
+		{"two records", 200, isJSON, testVM + testVM, "after top-level value", `{"id":"…","name":"…","state":"…","location":"…"}{"id":"…","name":"…","state":"…","location":"…"}`},
+		{"one byte more", 200, isJSON, testVM + "}", "after top-level value", `{"id":"…","name":"…","state":"…","location":"…"}}`},
+		{"byte order mark", 200, isJSON, "\ufeff" + testVM, "invalid character", ""},
+		{"long page", 200, "text/html", "<" + strings.Repeat("é", 200), "it is not declared as JSON", "<" + strings.Repeat("é", 99)},
+		{"long content type", 200, strings.Repeat("x", 1000), "", "it is empty (" + strings.Repeat("x", 200) + ")", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			network := replying(tt.status, tt.contentType, tt.body)
+			client := network.client(t, WithRetry(RetryPolicy{}))
+			for _, call := range []struct {
+				operation string
+				unknown   bool
+				do        func() (*VM, error)
+			}{
+				{"VMs.Get", false, func() (*VM, error) { return client.VMs.Get(t.Context(), "eu-central-h1", "web-1") }},
+				{"VMs.Create", true, func() (*VM, error) { return client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil) }},
+			} {
+				vm, err := call.do()
+				e, ok := errors.AsType[*DecodeError](err)
+				if vm != nil || !ok || !errors.Is(err, ErrInvalidResponse) {
+					t.Fatalf("%s = %v, %v", call.operation, vm, err)
+				}
+				if !strings.Contains(err.Error(), tt.reason) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("the error is %q, want %q", err, tt.reason)
+				}
+				if e.Operation != call.operation || e.StatusCode != tt.status || e.Body != tt.excerpt || e.Attempts != 1 ||
+					!strings.HasPrefix(tt.contentType, e.ContentType) || e.Path != "/project/"+testProject+"/location/eu-central-h1/vm/web-1" {
+					t.Errorf("the error is %+v, want the excerpt %q", e, tt.excerpt)
+				}
+				if errors.Is(err, ErrOutcomeUnknown) != call.unknown {
+					t.Errorf("%s: outcome unknown is %v", call.operation, !call.unknown)
+				}
+				if errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Error("the reply is taken for one that was cut off")
+				}
+				if n := len(network.take()); n != 1 {
+					t.Errorf("%d requests were sent", n)
+				}
+			}
+		})
+	}
+}
+
+func TestRepliesThatAreCutOff(t *testing.T) {
+	t.Parallel()
+	for end := 1; end < len(testVM); end++ {
+		_, err := replying(200, "application/json", testVM[:end]).client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %v", testVM[:end], err)
+		}
+	}
+}
+
+func TestRepliesToDelete(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status int
+		body   string
+		ok     bool
+	}{{204, "", true}, {200, "", false}, {200, testVM, false}, {200, "<html>", false}, {202, "", false}} {
+		err := replying(tt.status, "application/json", tt.body).client(t).VMs.Delete(t.Context(), "eu-central-h1", "web-1")
+		if (err == nil) != tt.ok || err != nil && !errors.Is(err, ErrInvalidResponse) {
+			t.Errorf("%d %q: %v", tt.status, tt.body, err)
+		}
+	}
+}
+
+func TestRepliesToObjectInfo(t *testing.T) {
+	t.Parallel()
+	for body, reason := range map[string]string{
+		`{"type":"vm","location":"l","name":"n"}`: "",
+		`{"location":"l","name":"n"}`:             "it has no type",
+		`{"type":"vm","location":"l"}`:            "it has no name",
+	} {
+		info, err := replying(200, "application/json", body).client(t).Projects.ObjectInfo(t.Context(), testProject, testVMID)
+		if reason == "" && (err != nil || *info != ObjectInfo{Type: ObjectTypeVM, Location: "l", Name: "n"}) ||
+			reason != "" && (info != nil || err == nil || !strings.Contains(err.Error(), reason)) {
+			t.Errorf("%s: %v, %v", body, info, err)
+		}
+	}
+}
+
+// measured counts what is read of a body.
+type measured struct {
+	io.Reader
+	read   int64
+	closed bool
+}
+
+func (m *measured) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	m.read += int64(n)
+	return n, err
+}
+
+func (m *measured) Close() error {
+	m.closed = true
+	return nil
+}
+
+// endless is a JSON string without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '"'
+	}
+	return len(p), nil
+}
+
+func TestResponseLimit(t *testing.T) {
+	t.Parallel()
+	const limit = 100_000
+	fits := `{"id":"` + testVMID + `","name":"`
+	fits += strings.Repeat("n", limit-len(fits)-2) + `"}`
+	for _, tt := range []struct {
+		name      string
+		body      io.Reader
+		announced int64
+		ok        bool
+		read      int64 // at most
+	}{
+		{"fits", strings.NewReader(fits), limit, true, limit},
+		{"fits, length unknown", strings.NewReader(fits), -1, true, limit},
+		{"announced", endless{}, limit + 1, false, 0},
+		{"not announced", endless{}, -1, false, limit + 1},
+		{"one byte more", strings.NewReader(fits + "\n"), -1, false, limit + 1},
+	} {
+		body := &measured{Reader: tt.body}
+		network := recorder{answer: func(*http.Request) (*http.Response, error) {
+			resp := respond(200, "{}")
+			resp.Body, resp.ContentLength = body, tt.announced
+			return resp, nil
+		}}
+		vm, err := network.client(t, WithRetry(RetryPolicy{}), WithResponseLimit(limit)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if tt.ok != (err == nil) || tt.ok != (vm != nil) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if !tt.ok && (!errors.Is(err, ErrResponseTooLarge) || !errors.Is(err, ErrInvalidResponse) || !strings.Contains(err.Error(), "limit of 100000 bytes")) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if body.read > tt.read || !body.closed {
+			t.Errorf("%s: %d bytes were read, closed: %v", tt.name, body.read, body.closed)
+		}
+		if n := len(network.take()); n != 1 {
+			t.Errorf("%s: %d requests were sent", tt.name, n)
+		}
+	}
+}
+
+// TestResponseLimitIsThatOfTheContent: a small reply may be large when it is
+// decompressed.
+func TestResponseLimitIsThatOfTheContent(t *testing.T) {
+	t.Parallel()
+	var bomb bytes.Buffer
+	compressor := gzip.NewWriter(&bomb)
+	if _, err := io.CopyN(compressor, endless{}, 2<<20); err != nil {
+		t.Fatal(err)
+	}
+	compressor.Close()
+	synctest.Test(t, func(t *testing.T) {
+		p := startPeer(t, answers(200, "Content-Encoding: gzip\r\n", bomb.String()))
+		_, err := p.client(t, WithResponseLimit(1<<16)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if !errors.Is(err, ErrResponseTooLarge) || p.requests() != 1 {
+			t.Errorf("%d bytes of gzip: %v after %d requests", bomb.Len(), err, p.requests())
+		}
+	})
+}
+
+// TestAnnouncedLengthIsNotTrusted: it costs the server nothing.
+func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	for announced, most := range map[int64]int{60 << 20: 2 << 20, 5000: 12000, -1: 4096, 0: 4096} {
+		var buf bytes.Buffer
+		resp := respond(200, testVM)
+		resp.ContentLength = announced
+		if err := readBody(&buf, resp, 64<<20); err != nil || buf.String() != testVM {
+			t.Errorf("%d announced: read %q, %v", announced, &buf, err)
+		}
+		if buf.Cap() > most {
+			t.Errorf("%d announced: %d bytes were allocated", announced, buf.Cap())
+		}
+	}
+}
+
+func TestErrorBodies(t *testing.T) {
+	t.Parallel()
+	type fields = map[string][]string
+	for _, tt := range []struct {
+		name, body string
+		want       Error
+		fields     fields
+	}{
+		{"contract", `{"error":{"code":400,"type":"InvalidRequest","message":"m","details":{"size":"too big"}}}`,
+			Error{Code: 400, Type: "InvalidRequest", Message: "m", Details: []byte(`{"size":"too big"}`)}, fields{"size": {"too big"}}},
+		{"details absent", `{"error":{"code":404,"type":"ResourceNotFound","message":"m"}}`,
+			Error{Code: 404, Type: "ResourceNotFound", Message: "m"}, nil},
+		{"details null", `{"error":{"code":400,"type":"T","message":"m","details":null}}`,
+			Error{Code: 400, Type: "T", Message: "m", Details: []byte("null")}, nil},
+		{"details empty", `{"error":{"code":400,"type":"T","message":"m","details":{}}}`,
+			Error{Code: 400, Type: "T", Message: "m", Details: []byte("{}")}, nil},
+		{"details with arrays", `{"error":{"code":400,"type":"T","message":"m","details":{"password":["short","weak"],"pg_config.max_connections":["must be an integer"]}}}`,
+			Error{Code: 400, Type: "T", Message: "m", Details: []byte(`{"password":["short","weak"],"pg_config.max_connections":["must be an integer"]}`)},
+			fields{"password": {"short", "weak"}, "pg_config.max_connections": {"must be an integer"}}},
+		{"details of many shapes", `{"error":{"code":400,"type":"T","message":"m","details":{"a":"x","b":1,"c":{"d":"e"},"f":["y",2,null],"g":null,"h":[],"i":""}}}`,
+			Error{Code: 400, Type: "T", Message: "m", Details: []byte(`{"a":"x","b":1,"c":{"d":"e"},"f":["y",2,null],"g":null,"h":[],"i":""}`)},
+			fields{"a": {"x"}, "f": {"y"}, "i": {""}}},
+		{"details with a key twice", `{"error":{"code":400,"type":"T","message":"m","details":{"a":"x","a":["y"]}}}`,
+			Error{Code: 400, Type: "T", Message: "m", Details: []byte(`{"a":"x","a":["y"]}`)}, fields{"a": {"x", "y"}}},
+		{"details an array", `{"error":{"code":400,"type":"T","message":"m","details":["a","b"]}}`,
+			Error{Code: 400, Type: "T", Message: "m", Details: []byte(`["a","b"]`)}, nil},
+		{"details a string", `{"error":{"code":400,"type":"T","message":"m","details":"why"}}`,
+			Error{Code: 400, Type: "T", Message: "m", Details: []byte(`"why"`)}, nil},
+		{"details a number", `{"error":{"code":400,"type":"T","message":"m","details":7}}`,
+			Error{Code: 400, Type: "T", Message: "m", Details: []byte("7")}, nil},
+		{"more fields", `{"error":{"code":400,"type":"T","message":"m","trace":"x"},"request_id":"y"}`,
+			Error{Code: 400, Type: "T", Message: "m"}, nil},
+		{"code a string", `{"error":{"code":"409","type":"T","message":"m","details":{"a":"x"}}}`,
+			Error{Code: 409, Type: "T", Message: "m", Details: []byte(`{"a":"x"}`)}, fields{"a": {"x"}}},
+		{"code no number", `{"error":{"code":"E_NAME","type":"T","message":"m"}}`,
+			Error{Code: 400, Type: "T", Message: "m"}, nil},
+		{"code and type absent", `{"error":{"message":"m"}}`, Error{Code: 400, Message: "m"}, nil},
+		{"message of another type", `{"error":{"code":400,"type":7,"message":["m"]}}`,
+			Error{Code: 400, Type: "7", Message: `["m"]`}, nil},
+		{"message null", `{"error":{"code":400,"type":"T","message":null}}`, Error{Code: 400, Type: "T"}, nil},
+		{"error empty", `{"error":{}}`, Error{Code: 400}, nil},
+		{"error a string", `{"error":"no such thing"}`, Error{Code: 400, Message: "no such thing"}, nil},
+		{"error an array", `{"error":["a"]}`, Error{Code: 400, Message: `["a"]`}, nil},
+		{"error an empty string", `{"error":""}`, Error{Code: 400, Body: `{"error":""}`}, nil},
+		{"error null", `{"error":null}`, Error{Code: 400, Body: `{"error":null}`}, nil},
+		{"no error", `{"message":"m"}`, Error{Code: 400, Body: `{"message":"m"}`}, nil},
+		{"array", `[1]`, Error{Code: 400, Body: `[1]`}, nil},
+		{"null", `null`, Error{Code: 400, Body: `null`}, nil},
+		{"page", "<html>\r\n<h1>502</h1>\x00", Error{Code: 400, Body: "<html>  <h1>502</h1>"}, nil},
+		{"invalid UTF-8", "caf\xe9", Error{Code: 400, Body: "caf\uFFFD"}, nil},
+		{"cut off", `{"error":{"code":400,"type":"T","mess`, Error{Code: 400, Body: `{"error":{"code":400,"type":"T","mess`}, nil},
+		{"empty", "", Error{Code: 400}, nil},
+		{"long", strings.Repeat("é", 5000), Error{Code: 400, Body: strings.Repeat("é", 100)}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := replying(400, "", tt.body).client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+			e, ok := errors.AsType[*Error](err)
+			if !ok {
+				t.Fatalf("the error is %T: %v", err, err)
+			}
+			want := tt.want
+			want.StatusCode, want.Attempts = 400, 1
+			want.Operation, want.Method = "VMs.Get", "GET"
+			want.Path = "/project/" + testProject + "/location/eu-central-h1/vm/web-1"
+			if !reflect.DeepEqual(*e, want) {
+				t.Errorf("the error is\n%#v, want\n%#v", *e, want)
+			}
+			if got := e.FieldErrors(); !reflect.DeepEqual(got, tt.fields) {
+				t.Errorf("FieldErrors = %v, want %v", got, tt.fields)
+			}
+			if strings.ContainsAny(err.Error(), "\n\r\x00") || len(err.Error()) > 700 {
+				t.Errorf("the text is %q", err)
+			}
+		})
+	}
+}
+
+// TestErrorBodiesThatCannotBeRead: the status is enough for an error.
+func TestErrorBodiesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("reset")
+	for _, tt := range []struct {
+		name      string
+		body      io.Reader
+		announced int64
+		want      string
+		read      int64
+	}{
+		{"endless", endless{}, -1, strings.Repeat(`"`, 200), 1 << 20},
+		{"large and announced", endless{}, 1 << 30, strings.Repeat(`"`, 200), 1 << 20},
+		{"breaks off", io.MultiReader(strings.NewReader("<h1>Bad"), iotest.ErrReader(broken)), 5000, "<h1>Bad", 7},
+	} {
+		body := &measured{Reader: tt.body}
+		network := recorder{answer: func(*http.Request) (*http.Response, error) {
+			resp := respond(400, "")
+			resp.Body, resp.ContentLength = body, tt.announced
+			return resp, nil
+		}}
+		_, err := network.client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.StatusCode != 400 || e.Body != tt.want || body.read > tt.read || !body.closed {
+			t.Errorf("%s: %v after %d bytes", tt.name, err, body.read)
+		}
+	}
+}
+
+func TestSentinelsByStatus(t *testing.T) {
+	t.Parallel()
+	sentinels := map[error]func(status int) bool{
+		ErrInvalidRequest:    func(s int) bool { return s == 400 || s == 422 },
+		ErrUnauthorized:      func(s int) bool { return s == 401 },
+		ErrForbidden:         func(s int) bool { return s == 403 },
+		ErrNotFound:          func(s int) bool { return s == 404 },
+		ErrConflict:          func(s int) bool { return s == 409 },
+		ErrRateLimited:       func(s int) bool { return s == 429 },
+		ErrServer:            func(s int) bool { return s >= 500 },
+		ErrAlreadyExists:     func(int) bool { return false },
+		ErrInvalidArgument:   func(int) bool { return false },
+		ErrNoProject:         func(int) bool { return false },
+		ErrInvalidResponse:   func(int) bool { return false },
+		ErrResponseTooLarge:  func(int) bool { return false },
+		ErrPaginationStalled: func(int) bool { return false },
+		ErrOutcomeUnknown:    func(int) bool { return false },
+		ErrWaitFailed:        func(int) bool { return false },
+	}
+	for status := 300; status < 600; status++ {
+		_, err := replying(status, "application/json", envelope(status)).client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if e, ok := errors.AsType[*Error](err); !ok || e.StatusCode != status || e.Type != "T" || e.Message != "m" {
+			t.Errorf("%d: %v", status, err)
+		}
+		for sentinel, matches := range sentinels {
+			if got := errors.Is(err, sentinel); got != matches(status) {
+				t.Errorf("%d is %q: %v", status, sentinel, got)
+			}
+		}
+	}
+}
+
+func TestAlreadyExists(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status      int
+		kind, text  string
+		want, asBad bool // is ErrAlreadyExists, is ErrInvalidRequest
+	}{
+		{400, "InvalidRequest", "project_id and location_id and name is already taken", true, true},
+		{400, "InvalidRequest", "project_id and display_name is already taken, project_id and ui_name is already taken", true, true},
+		{400, "InvalidRequest", "the name is already taken by the rules of another", false, true},
+		{400, "AlreadyExists", "no", false, true},
+		{409, "DependencyError", "Private subnet 'x' has VMs attached, first, delete them.", false, false},
+		{409, "AlreadyExists", "no", true, false},
+		{409, "Conflict", "this name is already taken", true, false},
+		{409, "Conflict", "a VM of this name already exists", true, false},
+		{500, "UnexceptedError", "name is already taken", false, false},
+	} {
+		body := string(mustJSON(map[string]any{"error": map[string]any{"code": tt.status, "type": tt.kind, "message": tt.text, "details": nil}}))
+		_, err := replying(tt.status, "application/json", body).client(t).VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
+		if errors.Is(err, ErrAlreadyExists) != tt.want || errors.Is(err, ErrInvalidRequest) != tt.asBad || errors.Is(err, ErrConflict) != (tt.status == 409) {
+			t.Errorf("%v: already exists %v, invalid request %v", err, !tt.want, errors.Is(err, ErrInvalidRequest))
+		}
+	}
+}
+
+// secretRequest is a request with a secret.
+type secretRequest struct {
+	Name     string `json:"name"`
+	Password Secret `json:"password"`
+}
+
+func (r *secretRequest) wire() any {
+	return map[string]string{"name": r.Name, "password": r.Password.Reveal()}
+}
+
+func (r *secretRequest) secretValues() []Secret { return []Secret{r.Password} }
+
+// TestSecretsInReplies: some errors of the server repeat the request.
+func TestSecretsInReplies(t *testing.T) {
+	t.Parallel()
+	const password = `pass"word<é>` + "\n" + `of the database`
+	quoted := string(mustJSON(password))
+	op := Operation{"Postgres.ResetSuperuserPassword", "POST", projectRoute + "/x", safe}
+	for _, tt := range []struct {
+		name   string
+		status int
+		body   string
+		want   string // of the error, besides that nothing shows
+	}{
+		{"message", 400, `{"error":{"code":400,"type":"T","message":"{\"password\": ` + testToken + `}","details":null}}`, `{"password": [redacted]}`},
+		{"type", 401, `{"error":{"code":401,"type":"` + testToken + `","message":"m","details":null}}`, "[redacted]"},
+		{"details", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"password":` + quoted + `,"x":["a","` + testToken + `"]}}}`, "password: [redacted]; x: a; x: [redacted]"},
+		{"password", 400, `{"error":{"code":400,"type":"T","message":` + quoted + `,"details":null}}`, "[redacted]"},
+		{"details, spelt differently", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"password":"pass\"word<é>\nof the database"}}}`, "password: [redacted]"},
+		{"password in JSON in JSON", 400, `{"error":{"code":400,"type":"T","message":` + string(mustJSON(quoted)) + `,"details":null}}`, `"[redacted]"`},
+		{"page", 502, "<h1>" + testToken + " gateway-key</h1>", "<h1>[redacted] [redacted]</h1>"},
+		{"where an excerpt ends", 502, "<" + strings.Repeat("-", 170) + testToken + ">", strings.Repeat("-", 170) + "[redacted]>"},
+		{"header and credentials", 400, `{"error":"gateway-key and dXNlcjpwYXNz of Basic dXNlcjpwYXNz"}`, "[redacted] and [redacted] of [redacted]"},
+		{"part of another", 400, `{"error":"gateway-key-2 and gateway-key"}`, "[redacted] and [redacted]"},
+		{"short values", 400, `{"error":"port 1 of acme"}`, "port 1 of acme"},
+		{"reply that is no record", 200, `{"id":` + quoted + `}x`, `{\"id\":\"…\"}x`},
+		{"page that is no record", 200, "<" + strings.Repeat("-", 170) + testToken + ">", strings.Repeat("-", 170) + "[redacted]>"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			network := replying(tt.status, "application/json", tt.body)
+			client := network.client(t, WithHeader("X-Key", "gateway-key"), WithHeader("X-Key-2", "gateway-key-2"), WithHeader("X-Tenant", "acme"), WithHeader("X-Port", "1"),
+				WithHeader("Proxy-Authorization", testToken))
+			if strings.Contains(tt.name, "credentials") {
+				var err error
+				if client, err = client.With(WithHeader("Authorization", "Basic dXNlcjpwYXNz")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := send[VM](t.Context(), client, &op, &secretRequest{"x", NewSecret(password)})
+			if sent := network.take(); len(sent) != 1 || sent[0].body != `{"name":"x","password":`+quoted+`}` {
+				t.Fatalf("sent %+v", sent)
+			}
+			if !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("the error is %q, want %q", err, tt.want)
+			}
+			shown := fmt.Sprintf("%v %+v %#v", err, err, err)
+			if e, ok := errors.AsType[*Error](err); ok {
+				shown += fmt.Sprintf("%s %v %q", e.Details, e.FieldErrors(), mustJSON(e))
+			}
+			for _, secret := range []string{testToken[:20], "word<", "of the database", "gateway", "dXNlcjpwYXNz"} {
+				if strings.Contains(shown, secret) {
+					t.Errorf("%q shows in %s", secret, shown)
+				}
+			}
+		})
+	}
+}
+
+// TestDetailsStayJSON: a secret may look like a number.
+func TestDetailsStayJSON(t *testing.T) {
+	t.Parallel()
+	network := replying(400, "application/json", `{"error":{"code":400,"type":"T","message":"m","details":{"pin":12345678}}}`)
+	_, err := network.client(t, WithHeader("X-PIN", "12345678")).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Details != nil || e.Type != "T" || e.Message != "m" {
+		t.Errorf("the error is %#v", err)
+	}
+}

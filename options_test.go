@@ -1,0 +1,290 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sendOne returns what a client with the options sends.
+func sendOne(t *testing.T, opts ...Option) sentRequest {
+	t.Helper()
+	var network recorder
+	_, err := network.client(t, opts...).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	sent := network.take()
+	if len(sent) != 1 {
+		t.Fatalf("%d requests were sent: %v", len(sent), err)
+	}
+	return sent[0]
+}
+
+func TestUserAgent(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^cloudapi/\d+\.\d+\.\d+ \(go[^;()]+; [a-z0-9]+/[a-z0-9]+\)(.*)$`)
+	for _, application := range []string{"", "backup-job/1.4", "a/1 (b; c)"} {
+		got := sendOne(t, WithUserAgent(application)).header.Get("User-Agent")
+		parts := form.FindStringSubmatch(got)
+		if parts == nil || strings.TrimPrefix(parts[1], " ") != application {
+			t.Errorf("with the application %q it is %q", application, got)
+		}
+	}
+}
+
+func TestWithHeader(t *testing.T) {
+	t.Parallel()
+	source := WithTokenSource(func(context.Context) (string, error) {
+		t.Error("the token source was asked for nothing")
+		return "", nil
+	})
+	for _, tt := range []struct {
+		name   string
+		opts   []Option
+		header string
+		want   []string
+	}{
+		{"added", []Option{WithHeader("x-tenant", "acme")}, "X-Tenant", []string{"acme"}},
+		{"the later one holds", []Option{WithHeader("X-Tenant", "a"), WithHeader("x-tenant", "b")}, "X-Tenant", []string{"b"}},
+		{"in place of the token", []Option{WithHeader("authorization", "Basic dXNlcg==")}, "Authorization", []string{"Basic dXNlcg=="}},
+		{"in place of the token source", []Option{source, WithHeader("Authorization", "Basic dXNlcg==")}, "Authorization", []string{"Basic dXNlcg=="}},
+	} {
+		if got := sendOne(t, tt.opts...).header[tt.header]; !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %s is %q, want %q", tt.name, tt.header, got, tt.want)
+		}
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ address, baseURL, host, prefix string }{
+		{"https://api.example.com", "https://api.example.com", "api.example.com", ""},
+		{"https://api.example.com/", "https://api.example.com", "api.example.com", ""},
+		{"HTTPS://api.example.com:8443/gateway/v1/", "https://api.example.com:8443/gateway/v1", "api.example.com:8443", "/gateway/v1"},
+		{"http://[::1]:9393/api", "http://[::1]:9393/api", "[::1]:9393", "/api"},
+	} {
+		var network recorder
+		client := network.client(t, WithBaseURL(tt.address))
+		if got := client.BaseURL(); got != tt.baseURL {
+			t.Errorf("BaseURL of %s is %s", tt.address, got)
+		}
+		_, _ = client.Projects.List(t.Context(), nil)
+		_ = client.Do(t.Context(), "GET", []string{"a b"}, nil, nil, nil)
+		sent := network.take()
+		if len(sent) != 2 || sent[0].host != tt.host || sent[0].target != tt.prefix+"/project" || sent[1].target != tt.prefix+"/a%20b" {
+			t.Errorf("with %s this was sent: %+v", tt.address, sent)
+		}
+	}
+}
+
+func TestPlainHTTP(t *testing.T) {
+	t.Parallel()
+	token, header := WithToken(testToken), WithHeader("X-Key", testToken)
+	source := WithTokenSource(func(context.Context) (string, error) { return testToken, nil })
+	for _, tt := range []struct {
+		address string
+		opts    []Option
+		ok      bool
+	}{
+		{"http://api.example.com", []Option{token}, false},
+		{"http://api.example.com", []Option{source}, false},
+		{"http://api.example.com", []Option{header}, false},
+		{"http://localhost.example.com", []Option{token}, false},
+		{"http://127.0.0.1.example.com", []Option{token}, false},
+		{"http://10.0.0.1", []Option{token}, false},
+		{"http://api.example.com", nil, true},
+		{"http://api.example.com", []Option{token, WithInsecureHTTP()}, true},
+		{"http://localhost:8080", []Option{token}, true},
+		{"http://LOCALHOST:8080", []Option{token}, true},
+		{"http://api.localhost", []Option{token}, true},
+		{"http://127.8.9.10:80", []Option{token}, true},
+		{"http://[::1]:80", []Option{token}, true},
+		{"https://api.example.com", []Option{token}, true},
+	} {
+		_, err := NewClient(append([]Option{WithBaseURL(tt.address)}, tt.opts...)...)
+		if (err == nil) != tt.ok || err != nil && !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("%s with %d options: %v", tt.address, len(tt.opts), err)
+		}
+	}
+	client, err := NewClient(WithBaseURL("http://api.example.com"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.With(token); !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("With adds a token to plain http: %v", err)
+	}
+}
+
+func TestInvalidOptions(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string // of the option in the error
+		option Option
+		reason string
+	}{
+		{"base URL", WithBaseURL(""), "must begin with https"},
+		{"base URL", WithBaseURL("api.example.com"), `"api.example.com" must begin with https`},
+		{"base URL", WithBaseURL("ftp://api.example.com"), `"ftp://api.example.com" must begin`},
+		{"base URL", WithBaseURL("https://"), "has no host"},
+		{"base URL", WithBaseURL("https://:443"), "has no host"},
+		{"base URL", WithBaseURL("https:/" + testToken + "@example.com"), "has no host"},
+		{"base URL", WithBaseURL("https://user:" + testToken + "@example.com"), "must not have user information"},
+		{"base URL", WithBaseURL("https://user:" + testToken + "@exa mple.com"), "cannot be parsed"},
+		{"base URL", WithBaseURL("https://example.com:port"), "cannot be parsed"},
+		{"base URL", WithBaseURL("https://example.com/?token=" + testToken), "must not have a query"},
+		{"base URL", WithBaseURL("https://example.com?"), "must not have a query"},
+		{"base URL", WithBaseURL("https://example.com/#" + testToken), "must not have a query or a fragment"},
+		{"base URL", WithBaseURL("https://example.com/a//b"), "has a path whose segment must not be empty"},
+		{"base URL", WithBaseURL("https://example.com/a/../b"), "has a path whose segment must not be a relative path"},
+		{"base URL", WithBaseURL("https://example.com/a%2Fb"), "has a path whose segment may only contain"},
+		{"base URL", WithBaseURL("https://example.com/x:" + testToken + "@y"), "has a path whose segment may only contain"},
+		{"base URL", WithBaseURL(testToken), "must begin with https"},
+		{"token", WithToken(""), "must not be empty"},
+		{"token", WithToken(testToken + "\n"), "position 64 of 64"},
+		{"token", WithToken("Bearer " + testToken), "position 7 of 70"},
+		{"token", WithToken(testToken + "é"), "outside ASCII"},
+		{"token source", WithTokenSource(nil), "must not be nil"},
+		{"project", WithProject(""), "must be a project's ID"},
+		{"project", WithProject("my-project"), `"my-project" must be a project's ID`},
+		{"project", WithProject(testVMID), "must be a project's ID"},
+		{"project", WithProject(testToken), "must be a project's ID"},
+		{"HTTP client", WithHTTPClient(nil), "must not be nil"},
+		{"middleware", WithMiddleware(nil), "must not be nil"},
+		{"middleware", WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "must not return nil"},
+		{"header", WithHeader("", testToken), "is not a header name"},
+		{"header", WithHeader("X Key", testToken), "is not a header name"},
+		{"header", WithHeader("X-Key:", testToken), "is not a header name"},
+		{"header", WithHeader("X-Kéy", testToken), "is not a header name"},
+		{"header", WithHeader(testToken+" ", "x"), "is not a header name"},
+		{"header", WithHeader("X-Key", testToken+"\r\nX: y"), "control character"},
+		{"header", WithHeader("X-Key", testToken+"\x7f"), "control character"},
+		{"header", WithHeader("user-agent", testToken), "is set by the SDK"},
+		{"header", WithHeader("content-type", testToken), "is set by the SDK"},
+		{"header", WithHeader("Host", testToken), "is set by the SDK"},
+		{"user agent", WithUserAgent("a\nb"), "printable ASCII"},
+		{"user agent", WithUserAgent("é" + testToken), "printable ASCII"},
+		{"timeout", WithTimeout(-1), "must not be negative"},
+		{"retry policy", WithRetry(RetryPolicy{MaxAttempts: -1}), "must not have negative values"},
+		{"retry policy", WithRetry(RetryPolicy{MinDelay: -1}), "must not have negative values"},
+		{"retry policy", WithRetry(RetryPolicy{MaxDelay: -1}), "must not have negative values"},
+		{"retry policy", WithRetry(RetryPolicy{MaxRetryAfter: -1}), "must not have negative values"},
+		{"response limit", WithResponseLimit(0), "must be positive"},
+		{"prefetch", WithPrefetch(-1), "must not be negative"},
+	} {
+		client, err := NewClient(WithBaseURL("https://api.example.com"), tt.option)
+		argErr, ok := errors.AsType[*ArgumentError](err)
+		if client != nil || !ok || !errors.Is(err, ErrInvalidArgument) || argErr.Name != tt.name || argErr.Operation != "" {
+			t.Errorf("%s, %s: NewClient = %v, %#v", tt.name, tt.reason, client, err)
+			continue
+		}
+		text := err.Error()
+		if !strings.HasPrefix(text, "cloudapi: "+tt.name+" ") || !strings.Contains(text, tt.reason) || strings.Contains(text, "\n") {
+			t.Errorf("%s: the error is %q, want %q", tt.name, text, tt.reason)
+		}
+		if strings.Contains(fmt.Sprintf("%#v", argErr), testToken[8:]) {
+			t.Errorf("%s, %s: the error shows the token: %#v", tt.name, tt.reason, argErr)
+		}
+	}
+	if _, err := NewClient(WithToken(testToken)); err == nil || !strings.Contains(err.Error(), "base URL is required") {
+		t.Errorf("without a base URL: %v", err)
+	}
+	if _, err := NewClient(nil, WithBaseURL("https://api.example.com"), WithLogger(nil), WithLimiter(nil), nil); err != nil {
+		t.Errorf("with nil for nothing: %v", err)
+	}
+}
+
+func TestTokenInThePlaceOfTheProjectIsNotShown(t *testing.T) {
+	t.Parallel()
+	var network recorder
+	_, err := network.client(t).InProject(testToken).VMs.List(t.Context(), nil)
+	if !errors.Is(err, ErrInvalidArgument) || strings.Contains(fmt.Sprintf("%#v", err), testToken[8:]) {
+		t.Errorf("the error is %#v", err)
+	}
+}
+
+func TestFromEnv(t *testing.T) {
+	var network recorder
+	transport := WithHTTPClient(&http.Client{Transport: &network})
+	t.Setenv(EnvBaseURL, "https://env.example.com/api")
+	t.Setenv(EnvToken, testToken)
+	t.Setenv(EnvProject, testProject)
+
+	client, err := NewClient(FromEnv(), transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = client.VMs.List(t.Context(), nil)
+	sent := network.take()
+	if len(sent) != 1 || sent[0].host != "env.example.com" || sent[0].target != "/api/project/"+testProject+"/vm" ||
+		sent[0].header.Get("Authorization") != "Bearer "+testToken {
+		t.Errorf("sent %+v", sent)
+	}
+
+	client, err = NewClient(FromEnv(), WithProject("pj00000000021g000000000001"))
+	if err != nil || client.Project() != "pj00000000021g000000000001" {
+		t.Errorf("an option behind FromEnv does not hold: %v, %v", client, err)
+	}
+
+	t.Setenv(EnvProject, "")
+	if client, err = NewClient(WithProject(testProject), FromEnv()); err != nil || client.Project() != testProject {
+		t.Errorf("an empty variable changes something: %v, %v", client, err)
+	}
+	os.Unsetenv(EnvProject)
+	if client, err = NewClient(FromEnv()); err != nil || client.Project() != "" {
+		t.Errorf("without the variable the project is %v, %v", client, err)
+	}
+
+	t.Setenv(EnvToken, testToken+"\n")
+	if _, err = NewClient(FromEnv()); !errors.Is(err, ErrInvalidArgument) || !strings.HasPrefix(err.Error(), "cloudapi: CLOUDAPI_TOKEN has a character") {
+		t.Errorf("a bad token is reported as %v", err)
+	}
+}
+
+func TestHTTPClientIsNotChanged(t *testing.T) {
+	t.Parallel()
+	var network recorder
+	hc := &http.Client{Transport: &network, Timeout: 7 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
+		t.Error("the redirect policy of the caller was asked")
+		return nil
+	}}
+	before := fmt.Sprintf("%+v", hc)
+	client := network.client(t, WithTimeout(time.Hour), WithHTTPClient(hc))
+	network.answer = func(req *http.Request) (*http.Response, error) {
+		if deadline, ok := req.Context().Deadline(); !ok || time.Until(deadline) > 7*time.Second {
+			t.Errorf("the attempt may last until %v", deadline)
+		}
+		return respond(302, ""), nil
+	}
+	_, _ = client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	if after := fmt.Sprintf("%+v", hc); after != before {
+		t.Errorf("the HTTP client was %s and is %s", before, after)
+	}
+}
+
+// TestReplacedDefaultTransport is not parallel, since it changes net/http.
+func TestReplacedDefaultTransport(t *testing.T) {
+	original := http.DefaultTransport
+	defer func() { http.DefaultTransport = original }()
+	network := recorder{answer: always(200, testVM)}
+	http.DefaultTransport = &network
+
+	client, err := NewClient(WithBaseURL("https://api.example.com"), WithProject(testProject))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := client.config.transport.(*http.Transport); !ok {
+		t.Errorf("the client's own transport is a %T", client.config.transport)
+	}
+	client, err = client.With(WithHTTPClient(&http.Client{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil || len(network.take()) != 1 {
+		t.Errorf("an HTTP client without a transport does not use the default one: %v", err)
+	}
+}

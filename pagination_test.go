@@ -1,0 +1,617 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// listed is an item of a list in the tests.
+type listed struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func (l listed) key(column string) string { return idOrName(column, l.ID, l.Name) }
+
+// listServer answers list requests like a server of this API, or like one with
+// other habits.
+type listServer struct {
+	items   []listed // in the order of both columns
+	max     int      // items in a page at most, whatever is asked for; 0: no bound
+	noCount bool
+	bare    bool // an array in place of an object
+	whole   bool // page size and cursor are ignored
+}
+
+// numbered returns n items in order.
+func numbered(n int) []listed {
+	items := make([]listed, n)
+	for i := range items {
+		items[i] = listed{fmt.Sprintf("vm%024d", i), fmt.Sprintf("web-%06d", i)}
+	}
+	return items
+}
+
+func (s *listServer) answer(req *http.Request) (*http.Response, error) {
+	query := req.URL.Query()
+	page := s.items
+	if !s.whole {
+		column, after := query.Get("order_column"), query.Get("start_after")
+		for len(page) > 0 && after != "" && page[0].key(column) <= after {
+			page = page[1:]
+		}
+		size, err := strconv.Atoi(query.Get("page_size"))
+		if err != nil {
+			return nil, err
+		}
+		if s.max > 0 {
+			size = min(size, s.max)
+		}
+		page = page[:min(size, len(page))]
+	}
+	if page == nil {
+		page = []listed{}
+	}
+	body := map[string]any{"items": page, "count": len(s.items)}
+	switch {
+	case s.bare:
+		return respond(200, string(mustJSON(page))), nil
+	case s.noCount:
+		delete(body, "count")
+	}
+	return respond(200, string(mustJSON(body))), nil
+}
+
+// ids ranges over a sequence and returns the IDs until its error.
+func ids[T any, P listItem[T]](t *testing.T, seq iter.Seq2[*T, error]) (got []string, err error) {
+	t.Helper()
+	for item, e := range seq {
+		if err != nil {
+			t.Errorf("the sequence goes on after its error, with %v, %v", item, e)
+		}
+		if (item == nil) == (e == nil) {
+			t.Errorf("the sequence yields %v, %v", item, e)
+		}
+		if err = e; e == nil {
+			got = append(got, P(item).cursor(OrderByID))
+		}
+	}
+	return got, err
+}
+
+func idsOf(items []listed) (ids []string) {
+	for _, item := range items {
+		ids = append(ids, item.ID)
+	}
+	return ids
+}
+
+// cursors returns the start_after of each request.
+func cursors(t *testing.T, sent []sentRequest) []string {
+	t.Helper()
+	var out []string
+	for _, s := range sent {
+		u, err := url.Parse(s.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, u.Query().Get("start_after"))
+	}
+	return out
+}
+
+func TestAllYieldsEachItemOnce(t *testing.T) {
+	t.Parallel()
+	for _, server := range []struct {
+		name   string
+		habits listServer
+		order  string
+		page   int // how many items it sends at most
+	}{
+		{"as the contract", listServer{}, "", 10},
+		{"by name", listServer{}, OrderByName, 10},
+		{"smaller pages", listServer{max: 3}, "", 3},
+		{"one item a page", listServer{max: 1}, "", 1},
+		{"no count", listServer{noCount: true}, "", 10},
+		{"bare array", listServer{bare: true}, "", 10},
+		{"everything at once", listServer{whole: true}, "", math.MaxInt},
+	} {
+		for _, size := range []int{0, 1, 9, 10, 11, 20, 100} {
+			for _, prefetch := range []int{0, 1, 3, 50} {
+				t.Run(fmt.Sprintf("%s/%d/%d", server.name, size, prefetch), func(t *testing.T) {
+					t.Parallel()
+					habits := server.habits
+					habits.items = numbered(size)
+					network := recorder{answer: habits.answer}
+					client := network.client(t, WithPrefetch(prefetch))
+					got, err := ids(t, client.VMs.All(t.Context(), &ListOptions{PageSize: 10, OrderColumn: server.order}))
+					if err != nil || !slices.Equal(got, idsOf(habits.items)) {
+						t.Errorf("got %d of %d items: %v", len(got), size, err)
+					}
+					requests := max(1, (size-1)/server.page+1)
+					if habits.noCount || habits.bare {
+						requests = size/server.page + 1
+					}
+					want := []string{""}
+					for i := server.page; len(want) < requests; i += server.page {
+						want = append(want, habits.items[i-1].key(server.order))
+					}
+					if sent := cursors(t, network.take()); !slices.Equal(sent, want) {
+						t.Errorf("asked for the pages after %q, want %q", sent, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestAllAsksForLargePages(t *testing.T) {
+	t.Parallel()
+	server := listServer{items: numbered(2500)}
+	network := recorder{answer: server.answer}
+	got, err := ids(t, network.client(t).VMs.All(t.Context(), nil))
+	sent := network.take()
+	if err != nil || len(got) != 2500 || len(sent) != 3 || sent[0].target != "/project/"+testProject+"/vm?page_size=1000" {
+		t.Errorf("%d items in %d requests, the first of which %s: %v", len(got), len(sent), sent[0].target, err)
+	}
+}
+
+func TestAllFromAnItem(t *testing.T) {
+	t.Parallel()
+	server := listServer{items: numbered(35)}
+	network := recorder{answer: server.answer}
+	got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{StartAfter: server.items[9].ID, PageSize: 10}))
+	if err != nil || !slices.Equal(got, idsOf(server.items[10:])) {
+		t.Errorf("got %d items: %v", len(got), err)
+	}
+	for _, after := range []string{server.items[34].ID, "vmz"} {
+		got, err = ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{StartAfter: after}))
+		if err != nil || len(got) != 0 {
+			t.Errorf("after %s: %d items, %v", after, len(got), err)
+		}
+	}
+}
+
+// TestAllWhenTheListChanges: items may come and go between pages.
+func TestAllWhenTheListChanges(t *testing.T) {
+	t.Parallel()
+	all := numbered(40)
+	for _, tt := range []struct {
+		name          string
+		first, second []listed
+	}{
+		{"items were added", all[:20], all[:40]},
+		{"items were removed", all[:40], all[:20]},
+		{"items before the cursor were removed", all[:40], all[10:40]},
+		{"all were removed", all[:40], nil},
+	} {
+		server := listServer{items: tt.first}
+		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			defer func() { server.items = tt.second }()
+			return server.answer(req)
+		}}
+		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+		want := idsOf(tt.first[:10])
+		for _, item := range tt.second {
+			if item.ID > want[9] {
+				want = append(want, item.ID)
+			}
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: got %d items, want %d: %v", tt.name, len(got), len(want), err)
+		}
+	}
+}
+
+// TestAllStalls: a list that cannot be completed is reported, without
+// repeating an item.
+func TestAllStalls(t *testing.T) {
+	t.Parallel()
+	items := numbered(50)
+	count := func(n int) *int { return &n }
+	type page struct {
+		items []listed
+		count *int
+	}
+	for _, tt := range []struct {
+		name  string
+		opts  ListOptions
+		pages []page // the last one forever
+		want  []listed
+		text  string
+	}{
+		{"the first page forever", ListOptions{}, []page{{items[:10], count(50)}}, items[:10], "does not lead on"},
+		{"the first page until the count", ListOptions{}, []page{{items[:10], count(20)}}, items[:10], "does not lead on"},
+		{"the first page forever, no count", ListOptions{}, []page{{items[:10], nil}}, items[:10], "does not lead on"},
+		{"a later page forever", ListOptions{}, []page{{items[:10], count(50)}, {items[10:20], count(50)}}, items[:20], "does not lead on"},
+		{"a cycle", ListOptions{}, []page{{items[:10], count(50)}, {items[10:20], count(50)}, {items[20:30], count(50)}, {items[:10], count(50)}}, items[:30], "does not lead on"},
+		{"the cursor's item again", ListOptions{}, []page{{items[:10], count(30)}, {items[9:19], count(30)}}, items[:10], "does not lead on"},
+		{"a short page again", ListOptions{}, []page{{items[:10], nil}, {items[5:10], nil}}, items[:10], "does not lead on"},
+		{"the caller's cursor again", ListOptions{StartAfter: items[9].ID}, []page{{items[:10], count(50)}}, nil, "does not lead on"},
+		{"items that are not there", ListOptions{}, []page{{[]listed{}, count(50)}}, nil, "the first page has none of 50 items"},
+	} {
+		for _, prefetch := range []int{0, 2} {
+			served := 0
+			network := recorder{answer: func(*http.Request) (*http.Response, error) {
+				p := tt.pages[min(served, len(tt.pages)-1)]
+				served++
+				body := map[string]any{"items": p.items}
+				if p.count != nil {
+					body["count"] = *p.count
+				}
+				return respond(200, string(mustJSON(body))), nil
+			}}
+			opts := tt.opts
+			opts.PageSize = 10
+			got, err := ids(t, network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &opts))
+			if !slices.Equal(got, idsOf(tt.want)) {
+				t.Errorf("%s: got %d items, want %d", tt.name, len(got), len(tt.want))
+			}
+			if !errors.Is(err, ErrPaginationStalled) || !strings.Contains(err.Error(), tt.text) || !strings.HasPrefix(err.Error(), "cloudapi: VMs.List: pagination stalled: ") {
+				t.Errorf("%s: the error is %v", tt.name, err)
+			}
+			if served > len(tt.pages)+1 {
+				t.Errorf("%s: %d requests were sent", tt.name, served)
+			}
+		}
+	}
+}
+
+// TestAllByName: names repeat across locations, and a page that ends between
+// two of the same loses the second.
+func TestAllByName(t *testing.T) {
+	t.Parallel()
+	server := listServer{items: numbered(30)}
+	server.items[10].Name = server.items[9].Name
+	network := recorder{answer: server.answer}
+	client := network.client(t)
+	for _, tt := range []struct {
+		opts ListOptions
+		lost bool
+		want []listed
+	}{
+		{ListOptions{PageSize: 10, OrderColumn: OrderByName}, true, append(slices.Clone(server.items[:10]), server.items[11:]...)},
+		{ListOptions{PageSize: 7, OrderColumn: OrderByName}, false, server.items},
+		{ListOptions{PageSize: 10, OrderColumn: OrderByID}, false, server.items},
+		{ListOptions{PageSize: 10, OrderColumn: OrderByName, StartAfter: server.items[4].Name}, false, server.items[5:]},
+	} {
+		got, err := ids(t, client.VMs.All(t.Context(), &tt.opts))
+		if !slices.Equal(got, idsOf(tt.want)) || errors.Is(err, ErrPaginationStalled) != tt.lost || err != nil != tt.lost {
+			t.Errorf("%+v: got %d of %d items: %v", tt.opts, len(got), len(tt.want), err)
+		}
+		if tt.lost && !strings.Contains(err.Error(), "29 of 30 items were reached, since several have the same name; order by ID") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// TestWholeLists: some lists come as a whole from the real server, and in
+// pages from one that follows the contract.
+func TestWholeLists(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		server   listServer
+		size     int
+		opts     *ListOptions
+		requests int
+	}{
+		{"empty", listServer{whole: true, noCount: true}, 0, nil, 1},
+		{"one item", listServer{whole: true, noCount: true}, 1, nil, 1},
+		{"more than a page", listServer{whole: true, noCount: true}, 1001, nil, 1},
+		{"exactly a page", listServer{whole: true, noCount: true}, 1000, nil, 2},
+		{"pages of one", listServer{whole: true, noCount: true}, 1, &ListOptions{PageSize: 1}, 2},
+		{"with a cursor in it", listServer{whole: true, noCount: true}, 5, &ListOptions{StartAfter: numbered(5)[4].ID}, 1},
+		{"with a count", listServer{whole: true}, 25, &ListOptions{PageSize: 10}, 1},
+		{"bare", listServer{whole: true, bare: true}, 25, nil, 1},
+		{"in pages", listServer{noCount: true}, 25, &ListOptions{PageSize: 10}, 3},
+		{"in full pages", listServer{noCount: true}, 20, &ListOptions{PageSize: 10}, 3},
+		{"in pages with a count", listServer{}, 20, &ListOptions{PageSize: 10}, 2},
+	} {
+		tt.server.items = numbered(tt.size)
+		network := recorder{answer: tt.server.answer}
+		got, err := ids(t, network.client(t).SSHPublicKeys.All(t.Context(), tt.opts))
+		if err != nil || !slices.Equal(got, idsOf(tt.server.items)) {
+			t.Errorf("%s: got %d of %d items: %v", tt.name, len(got), tt.size, err)
+		}
+		if n := len(network.take()); n != tt.requests {
+			t.Errorf("%s: %d requests were sent, want %d", tt.name, n, tt.requests)
+		}
+	}
+}
+
+func TestAllCanBeRangedAgain(t *testing.T) {
+	t.Parallel()
+	server := listServer{items: numbered(25)}
+	network := recorder{answer: server.answer}
+	opts := &ListOptions{PageSize: 10}
+	seq := network.client(t).VMs.All(t.Context(), opts)
+	if n := len(network.take()); n != 0 {
+		t.Errorf("%d requests were sent before the first range", n)
+	}
+	*opts = ListOptions{Location: "elsewhere", StartAfter: "vmz", PageSize: 1, OrderColumn: OrderByName}
+	for range 2 {
+		next, stop := iter.Pull2(seq) // a range within the range
+		first, _, _ := next()
+		got, err := ids(t, seq)
+		second, _, _ := next()
+		stop()
+		if err != nil || !slices.Equal(got, idsOf(server.items)) || first.ID != got[0] || second.ID != got[1] {
+			t.Errorf("got %d items, and %v, %v: %v", len(got), first, second, err)
+		}
+	}
+	for _, s := range network.take() {
+		if !strings.HasPrefix(s.target, "/project/"+testProject+"/vm?page_size=10") {
+			t.Errorf("asked for %s", s.target)
+		}
+	}
+}
+
+func TestAllAfterAnError(t *testing.T) {
+	t.Parallel()
+	server := listServer{items: numbered(50)}
+	for _, prefetch := range []int{0, 1, 3} {
+		served := 0
+		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			if served++; served == 3 {
+				return respond(400, envelope(400)), nil
+			}
+			return server.answer(req)
+		}}
+		got, err := ids(t, network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+		if !errors.Is(err, ErrInvalidRequest) || !slices.Equal(got, idsOf(server.items[:20])) || served != 3 {
+			t.Errorf("prefetch %d: %d items in %d requests, then %v", prefetch, len(got), served, err)
+		}
+	}
+}
+
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	server := listServer{items: numbered(3)}
+	network := recorder{answer: server.answer}
+	client := network.client(t)
+	vms, err := Collect(client.VMs.All(t.Context(), nil))
+	if err != nil || len(vms) != 3 || vms[2].ID != server.items[2].ID {
+		t.Errorf("Collect = %v, %v", vms, err)
+	}
+	server.items = nil
+	if vms, err = Collect(client.VMs.All(t.Context(), nil)); vms == nil || len(vms) != 0 || err != nil {
+		t.Errorf("Collect of nothing = %#v, %v", vms, err)
+	}
+	if vms, err = Collect(client.InProject("").VMs.All(t.Context(), nil)); vms != nil || !errors.Is(err, ErrNoProject) {
+		t.Errorf("Collect of an error = %#v, %v", vms, err)
+	}
+}
+
+// TestBreakLeavesNothing: the bubble fails if a goroutine is left in it.
+func TestBreakLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, prefetch := range []int{0, 1, 2, 5} {
+		for _, taken := range []int{1, 10, 11, 25} {
+			t.Run(fmt.Sprintf("%d/%d", prefetch, taken), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					server := listServer{items: numbered(1000)}
+					pending := 0
+					network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+						pending++
+						defer func() { pending-- }()
+						select { // a request takes a second
+						case <-time.After(time.Second):
+							return server.answer(req)
+						case <-req.Context().Done():
+							return nil, req.Context().Err()
+						}
+					}}
+					client := network.client(t, WithPrefetch(prefetch))
+					got := 0
+					var stopped time.Time
+					for _, err := range client.VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+						if err != nil {
+							t.Fatal(err)
+						}
+						if got++; got == taken {
+							time.Sleep(time.Second / 2) // so that a request is under way
+							stopped = time.Now()
+							break
+						}
+					}
+					if took := time.Since(stopped); took != 0 || pending != 0 {
+						t.Errorf("after the break %d requests went on, for %v", pending, took)
+					}
+					page := (taken-1)/10 + 1
+					if n := len(network.take()); n > page+prefetch {
+						t.Errorf("%d pages were asked for when page %d was looked at", n, page)
+					}
+					time.Sleep(time.Minute)
+					if n := len(network.take()); n != 0 {
+						t.Errorf("%d requests were sent afterwards", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestPanicLeavesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := listServer{items: numbered(1000)}
+		network := recorder{answer: server.answer}
+		client := network.client(t, WithPrefetch(3))
+		defer func() {
+			if r := recover(); r != "enough" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		for range client.VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+			panic("enough")
+		}
+	})
+}
+
+func TestPrefetchFetchesAhead(t *testing.T) {
+	t.Parallel()
+	for _, prefetch := range []int{0, 1, 2, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			server := listServer{items: numbered(1000)}
+			network := recorder{answer: server.answer}
+			item := 0
+			for range network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+				item++
+				synctest.Wait()
+				page := (item-1)/10 + 1
+				if n := len(network.sent); n != min(page+prefetch, 100) {
+					t.Fatalf("prefetch %d: %d pages were asked for when page %d was looked at", prefetch, n, page)
+				}
+			}
+		})
+	}
+}
+
+// TestPrefetchOverlaps: while the consumer works, the next page comes.
+func TestPrefetchOverlaps(t *testing.T) {
+	t.Parallel()
+	for prefetch, want := range []time.Duration{20 * time.Second, 11 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			server := listServer{items: numbered(100)}
+			network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+				time.Sleep(time.Second)
+				return server.answer(req)
+			}}
+			start := time.Now()
+			for range network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+				time.Sleep(time.Second / 10)
+			}
+			if took := time.Since(start); took != want {
+				t.Errorf("prefetch %d took %v, want %v", prefetch, took, want)
+			}
+		})
+	}
+}
+
+// TestCancelledListIsNotSilent: a list that was cut short must not look like a
+// shorter list.
+func TestCancelledListIsNotSilent(t *testing.T) {
+	t.Parallel()
+	for _, prefetch := range []int{0, 1, 4} {
+		for _, taken := range []int{0, 1, 10, 15} {
+			synctest.Test(t, func(t *testing.T) {
+				server := listServer{items: numbered(1000)}
+				network := recorder{answer: server.answer}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				reason := errors.New("the operator lost patience")
+				if taken == 0 {
+					cancel(reason)
+				}
+				got, last := 0, error(nil)
+				for _, err := range network.client(t, WithPrefetch(prefetch)).VMs.All(ctx, &ListOptions{PageSize: 10}) {
+					if last = err; err != nil {
+						continue
+					}
+					if got++; got == taken {
+						cancel(reason)
+					}
+				}
+				if !errors.Is(last, context.Canceled) || !errors.Is(last, reason) {
+					t.Errorf("prefetch %d, after %d items: the last error is %v", prefetch, got, last)
+				}
+				if most := max(taken, (taken+9)/10*10+prefetch*10+10); got < taken || got > most {
+					t.Errorf("prefetch %d: %d items came, although it was cancelled after %d", prefetch, got, taken)
+				}
+			})
+		}
+	}
+}
+
+func TestListsThatAreNone(t *testing.T) {
+	t.Parallel()
+	for body, reason := range map[string]string{
+		`{}`:                          "it has no items",
+		`{"count":0}`:                 "it has no items",
+		`{"items":null}`:              "it has no items",
+		`null`:                        "it has no items",
+		`{"items":{}}`:                "cannot unmarshal object",
+		`{"items":[null]}`:            "item 0 is null",
+		`[null]`:                      "item 0 is null",
+		`{"items":[{"id":"a"},{}]}`:   "item 1 has no id",
+		`[{"name":"web-1"}]`:          "item 0 has no id",
+		`{"items":[],"count":"many"}`: "cannot unmarshal string",
+		`[]]`:                         "after top-level value",
+		`""`:                          "cannot unmarshal string",
+	} {
+		network := recorder{answer: always(200, body)}
+		client := network.client(t)
+		page, err := client.VMs.List(t.Context(), nil)
+		if page != nil || !errors.Is(err, ErrInvalidResponse) || !strings.Contains(err.Error(), reason) {
+			t.Errorf("List of %s = %v, %v", body, page, err)
+		}
+		if got, err := ids(t, client.VMs.All(t.Context(), nil)); got != nil || !errors.Is(err, ErrInvalidResponse) {
+			t.Errorf("All of %s = %v, %v", body, got, err)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		body  string
+		opts  *ListOptions
+		ids   []string
+		count *int
+		next  string
+	}{
+		{`{"items":[{"id":"a","name":"y"},{"id":"b","name":"z"}],"count":7}`, nil, []string{"a", "b"}, new(7), "b"},
+		{`{"items":[{"id":"a","name":"y"},{"id":"b","name":"z"}],"count":7}`, &ListOptions{OrderColumn: OrderByName}, []string{"a", "b"}, new(7), "z"},
+		{`{"items":[{"id":"a"}]}`, nil, []string{"a"}, nil, "a"},
+		{` [{"id":"a"}]`, nil, []string{"a"}, nil, "a"},
+		{`{"items":[],"count":0}`, nil, nil, new(0), ""},
+		{`[]`, nil, nil, nil, ""},
+	} {
+		network := recorder{answer: always(200, tt.body)}
+		page, err := network.client(t).VMs.List(t.Context(), tt.opts)
+		if err != nil {
+			t.Errorf("%s: %v", tt.body, err)
+			continue
+		}
+		var got []string
+		for _, vm := range page.Items {
+			got = append(got, vm.ID)
+		}
+		if page.Items == nil || !slices.Equal(got, tt.ids) || !reflect.DeepEqual(page.Count, tt.count) || page.NextStartAfter != tt.next {
+			t.Errorf("%s: %q, count %v, next %q", tt.body, got, page.Count, page.NextStartAfter)
+		}
+	}
+}
+
+func TestListOptionsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	var network recorder
+	client := network.client(t)
+	for _, tt := range []struct {
+		name, operation string
+		call            func() error
+	}{
+		{"PageSize", "VMs.List", func() error { _, err := client.VMs.List(t.Context(), &ListOptions{PageSize: -1}); return err }},
+		{"PageSize", "VMs.List", func() error { _, err := Collect(client.VMs.All(t.Context(), &ListOptions{PageSize: -1})); return err }},
+		{"Location", "Projects.List", func() error { _, err := client.Projects.List(t.Context(), &ListOptions{Location: "x"}); return err }},
+	} {
+		err := tt.call()
+		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != tt.name || e.Operation != tt.operation || len(network.take()) != 0 {
+			t.Errorf("%s of %s: %v", tt.name, tt.operation, err)
+		}
+	}
+}

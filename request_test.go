@@ -1,0 +1,329 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// TestWhatIsSent compares requests with the contract to the letter.
+func TestWhatIsSent(t *testing.T) {
+	t.Parallel()
+	const project = "/project/" + testProject
+	for _, tt := range []struct {
+		name   string
+		call   func(context.Context, *Client) error
+		method string
+		target string
+		body   string // "" if there is none
+	}{
+		{"get", func(ctx context.Context, c *Client) error {
+			_, err := c.VMs.Get(ctx, "eu-central-h1", "web-1")
+			return err
+		}, "GET", project + "/location/eu-central-h1/vm/web-1", ""},
+		{"delete", func(ctx context.Context, c *Client) error {
+			return c.VMs.Delete(ctx, "eu-central-h1", testVMID)
+		}, "DELETE", project + "/location/eu-central-h1/vm/" + testVMID, ""},
+		{"create", func(ctx context.Context, c *Client) error {
+			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop", StorageSize: 40, EnableIP4: new(false)})
+			return err
+		}, "POST", project + "/location/eu-central-h1/vm/web-1", `{"public_key":"laptop","storage_size":40,"enable_ip4":false}`},
+		{"create without a request", func(ctx context.Context, c *Client) error {
+			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", nil)
+			return err
+		}, "POST", project + "/location/eu-central-h1/vm/web-1", `{}`},
+		{"create with an optional body", func(ctx context.Context, c *Client) error {
+			_, err := c.PrivateSubnets.Create(ctx, "eu-central-h1", "net-1", nil)
+			return err
+		}, "POST", project + "/location/eu-central-h1/private-subnet/net-1", `{}`},
+		{"create with an empty request", func(ctx context.Context, c *Client) error {
+			_, err := c.Firewalls.Create(ctx, "eu-central-h1", "edge", &FirewallCreateRequest{})
+			return err
+		}, "POST", project + "/location/eu-central-h1/firewall/edge", `{}`},
+		{"rename", func(ctx context.Context, c *Client) error {
+			_, err := c.VMs.Rename(ctx, "eu-central-h1", "web-1", "web-2")
+			return err
+		}, "POST", project + "/location/eu-central-h1/vm/web-1/rename", `{"name":"web-2"}`},
+		{"post without a body", func(ctx context.Context, c *Client) error {
+			_, err := c.VMs.Restart(ctx, "eu-central-h1", "web-1")
+			return err
+		}, "POST", project + "/location/eu-central-h1/vm/web-1/restart", ""},
+		{"hyphens in a body", func(ctx context.Context, c *Client) error {
+			_, err := c.PrivateSubnets.Connect(ctx, "eu-central-h1", "net-1", "psx")
+			return err
+		}, "POST", project + "/location/eu-central-h1/private-subnet/net-1/connect", `{"connected-subnet-id":"psx"}`},
+		{"update", func(ctx context.Context, c *Client) error {
+			_, err := c.SSHPublicKeys.Update(ctx, "laptop", &SSHPublicKeyUpdateRequest{PublicKey: "ssh-ed25519 A"})
+			return err
+		}, "POST", project + "/ssh-public-key/laptop", `{"public_key":"ssh-ed25519 A"}`},
+		{"list", func(ctx context.Context, c *Client) error {
+			_, err := c.VMs.List(ctx, nil)
+			return err
+		}, "GET", project + "/vm", ""},
+		{"list of a location", func(ctx context.Context, c *Client) error {
+			_, err := c.VMs.List(ctx, &ListOptions{Location: "eu-central-h1", StartAfter: "a&b", PageSize: 7, OrderColumn: OrderByName})
+			return err
+		}, "GET", project + "/location/eu-central-h1/vm?order_column=name&page_size=7&start_after=a%26b", ""},
+		{"another project", func(ctx context.Context, c *Client) error {
+			_, err := c.InProject("pj00000000021g000000000001").VMs.List(ctx, nil)
+			return err
+		}, "GET", "/project/pj00000000021g000000000001/vm", ""},
+		{"no project needed", func(ctx context.Context, c *Client) error {
+			_, err := c.InProject("").Projects.List(ctx, nil)
+			return err
+		}, "GET", "/project", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var network recorder
+			if err := tt.call(t.Context(), network.client(t)); tt.method != "DELETE" && !errors.Is(err, ErrNotFound) {
+				t.Error(err)
+			}
+			sent := network.take()
+			if len(sent) != 1 {
+				t.Fatalf("%d requests were sent", len(sent))
+			}
+			s := sent[0]
+			if s.method != tt.method || s.host != "api.example.com" || s.target != tt.target {
+				t.Errorf("sent %s %s to %s, want %s %s", s.method, s.target, s.host, tt.method, tt.target)
+			}
+			if s.body != tt.body || s.hasBody != (tt.body != "") {
+				t.Errorf("the body is %q (%v), want %q", s.body, s.hasBody, tt.body)
+			}
+			want := http.Header{
+				"Accept":        {"application/json"},
+				"Authorization": {"Bearer " + testToken},
+				"User-Agent":    {userAgent("")},
+			}
+			if tt.method == "POST" {
+				want["Content-Type"] = []string{"application/json"}
+			}
+			if !reflect.DeepEqual(s.header, want) {
+				t.Errorf("the headers are %v, want %v", s.header, want)
+			}
+		})
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{300, 301, 302, 303, 304, 307, 308} {
+		for _, tt := range []struct{ location, hint string }{
+			{"https://console.example.com/login", "to https://console.example.com is not followed, check the base URL"},
+			{"//console.example.com/login", "to https://console.example.com is not followed, check the base URL"},
+			{"http://api.example.com/project", "to http://api.example.com is not followed, check the base URL"},
+			{"https://api.example.com/other", "redirects are not followed, check the base URL"},
+			{"/login", "redirects are not followed, check the base URL"},
+			{"https://[::1/\x7f", "redirects are not followed, check the base URL"},
+			{"mailto:someone@example.com", "redirects are not followed, check the base URL"},
+			{"", "redirects are not followed, check the base URL"},
+		} {
+			network := recorder{answer: func(*http.Request) (*http.Response, error) {
+				resp := respond(status, "")
+				if tt.location != "" {
+					resp.Header.Set("Location", tt.location)
+				}
+				return resp, nil
+			}}
+			client := network.client(t, WithRetry(RetryPolicy{}))
+			for _, call := range []func() error{
+				func() error { _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); return err },
+				func() error { _, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil); return err },
+			} {
+				err := call()
+				e, ok := errors.AsType[*Error](err)
+				if !ok || e.StatusCode != status || e.Code != status || !strings.HasSuffix(e.Message, tt.hint) {
+					t.Errorf("%d to %q: %v, want %q", status, tt.location, err, tt.hint)
+				}
+				if sent := network.take(); len(sent) != 1 || sent[0].host != "api.example.com" {
+					t.Errorf("%d to %q: %d requests, the last to %s", status, tt.location, len(sent), sent[len(sent)-1].host)
+				}
+			}
+		}
+	}
+}
+
+// naming returns a middleware that adds its name to a header.
+func naming(name string) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+			req.Header.Add("X-Through", name)
+			return next.RoundTrip(req)
+		})
+	}
+}
+
+func TestMiddleware(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var seen []Operation
+		watch := func(next http.RoundTripper) http.RoundTripper {
+			return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+				op, ok := OperationFromContext(req.Context())
+				if !ok {
+					t.Error("the context has no operation")
+				}
+				seen = append(seen, op)
+				return next.RoundTrip(req)
+			})
+		}
+		network := recorder{answer: always(503, envelope(503))}
+		client := network.client(t, WithRetry(RetryPolicy{}), WithMiddleware(naming("a"), naming("b")), WithMiddleware(naming("c"), watch))
+		_, _ = client.VMs.List(t.Context(), &ListOptions{Location: "eu-central-h1"})
+		for i, s := range network.take() {
+			if got := s.header["X-Through"]; !slices.Equal(got, []string{"a", "b", "c"}) {
+				t.Errorf("attempt %d went through %v", i+1, got)
+			}
+		}
+		if len(seen) != 4 {
+			t.Errorf("the middleware saw %d attempts", len(seen))
+		}
+		for _, op := range seen {
+			if op != opVMsListInLocation {
+				t.Errorf("the operation is %+v", op)
+			}
+		}
+	})
+	if op, ok := OperationFromContext(t.Context()); ok || op != (Operation{}) {
+		t.Errorf("a foreign context has the operation %v", op)
+	}
+}
+
+func TestTransportsThatMisbehave(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		answer func(*http.Request) (*http.Response, error)
+		want   string
+	}{
+		{"neither response nor error", func(*http.Request) (*http.Response, error) { return nil, nil }, "neither a response nor an error"},
+		{"no body", func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil }, "it is empty"},
+		{"an informational status", always(101, ""), "unexpected status 101"},
+		{"both response and error", func(*http.Request) (*http.Response, error) {
+			return respond(200, testVM), errors.New("the cable is cut")
+		}, "the cable is cut"},
+	} {
+		network := recorder{answer: tt.answer}
+		vm, err := network.client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if vm != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, %v", tt.name, vm, err)
+		}
+	}
+}
+
+func TestTokenSource(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("the vault is closed")
+	for _, tt := range []struct {
+		name   string
+		tokens []any // what the source returns
+		sent   []string
+		is     error
+		text   string
+	}{
+		{"once per attempt", []any{"token-1", "token-2"}, []string{"token-1", "token-2"}, nil, ""},
+		{"fails", []any{failure}, nil, failure, "token source: the vault is closed, nothing was sent"},
+		{"fails later", []any{"token-1", failure}, []string{"token-1"}, failure, "503 T: m; not tried again: token source: the vault is closed"},
+		{"empty token", []any{""}, nil, ErrInvalidArgument, "token must not be empty"},
+		{"token that cannot be sent", []any{"secret-\n-part"}, nil, ErrInvalidArgument, "cannot be sent"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				asked, replies := 0, 0
+				network := recorder{answer: func(*http.Request) (*http.Response, error) {
+					if replies++; replies == 1 {
+						return respond(503, envelope(503)), nil
+					}
+					return respond(200, testVM), nil
+				}}
+				client := network.client(t, WithRetry(RetryPolicy{}), WithTokenSource(func(ctx context.Context) (string, error) {
+					if op, ok := OperationFromContext(ctx); !ok || op.Name != "VMs.Create" {
+						t.Errorf("the source is asked for %q", op.Name)
+					}
+					asked++
+					switch v := tt.tokens[asked-1].(type) {
+					case string:
+						return v, nil
+					default:
+						return "", v.(error)
+					}
+				}))
+				_, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
+				var sent []string
+				for _, s := range network.take() {
+					sent = append(sent, strings.TrimPrefix(s.header.Get("Authorization"), "Bearer "))
+				}
+				if !slices.Equal(sent, tt.sent) || asked != len(tt.tokens) {
+					t.Errorf("the source was asked %d times, and %q was sent", asked, sent)
+				}
+				if !errors.Is(err, tt.is) || err != nil && !strings.Contains(err.Error(), tt.text) {
+					t.Errorf("the error is %v, want %q", err, tt.text)
+				}
+				if errors.Is(err, ErrOutcomeUnknown) || err != nil && strings.Contains(err.Error(), "secret") {
+					t.Errorf("the error is %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A limiterFunc is a limiter.
+type limiterFunc func(context.Context) error
+
+func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
+
+func TestLimiter(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("the budget is spent")
+	for _, failsAt := range []int{0, 1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			var order []string
+			asked := 0
+			network := recorder{answer: func(*http.Request) (*http.Response, error) {
+				order = append(order, "send")
+				if len(order) < 4 {
+					return respond(429, envelope(429)), nil
+				}
+				return respond(200, testVM), nil
+			}}
+			client := network.client(t, WithRetry(RetryPolicy{}),
+				WithTokenSource(func(context.Context) (string, error) { order = append(order, "token"); return "t", nil }),
+				WithLimiter(limiterFunc(func(context.Context) error {
+					if asked++; asked == failsAt {
+						return failure
+					}
+					order = append(order, "limit")
+					return nil
+				})))
+			_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+			want := []string{"limit", "token", "send", "limit", "token", "send"}
+			switch failsAt {
+			case 0:
+				if err != nil {
+					t.Error(err)
+				}
+			case 1:
+				want = nil
+				e, ok := errors.AsType[*TransportError](err)
+				if !ok || e.Attempts != 0 || !errors.Is(err, failure) {
+					t.Errorf("the error is %#v", err)
+				}
+			case 2:
+				want = want[:3]
+				e, ok := errors.AsType[*Error](err)
+				if !ok || e.Attempts != 1 || e.StatusCode != 429 || !errors.Is(err, failure) {
+					t.Errorf("the error is %#v", err)
+				}
+			}
+			if !slices.Equal(order, want) {
+				t.Errorf("failing at %d: %v, want %v", failsAt, order, want)
+			}
+		})
+	}
+}
