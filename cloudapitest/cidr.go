@@ -1,6 +1,7 @@
 package cloudapitest
 
 import (
+	"cmp"
 	"net/netip"
 	"regexp"
 	"strconv"
@@ -93,6 +94,11 @@ func maskLength(mask string) (int, bool) {
 		bits++
 	}
 	return bits, netip.PrefixFrom(netip.AddrFrom4([4]byte{255, 255, 255, 255}), bits).Masked().Addr() == netip.AddrFrom4(octets)
+}
+
+// compareCIDRs orders by IP version and then by the text.
+func compareCIDRs(a, b netip.Prefix) int {
+	return cmp.Or(cmp.Compare(a.Addr().BitLen(), b.Addr().BitLen()), cmp.Compare(a.String(), b.String()))
 }
 
 // portRange is a range of ports with both its ends.

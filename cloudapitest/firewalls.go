@@ -1,7 +1,6 @@
 package cloudapitest
 
 import (
-	"cmp"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -227,12 +226,7 @@ func (f *firewall) allow(cidr netip.Prefix, ports portRange) *firewallRule {
 	return r
 }
 
-// compareRules orders rules by IP version and then by the text of the CIDR.
-func compareRules(a, b *firewallRule) int {
-	return cmp.Or(
-		cmp.Compare(a.cidr.Addr().BitLen(), b.cidr.Addr().BitLen()),
-		cmp.Compare(a.cidr.String(), b.cidr.String()))
-}
+func compareRules(a, b *firewallRule) int { return compareCIDRs(a.cidr, b.cidr) }
 
 // getFirewallRule and deleteFirewallRule look for the rule before they ask for
 // permissions in its firewall.

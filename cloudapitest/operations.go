@@ -24,6 +24,7 @@ func operations() []operation {
 	return slices.Concat(
 		projectOperations(),
 		firewallOperations(),
+		postgresOperations(),
 		privateSubnetOperations(),
 		vmOperations(),
 		sshPublicKeyOperations(),
