@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -393,6 +394,50 @@ func TestCancelDuringAnAttempt(t *testing.T) {
 	})
 }
 
+// TestCancelBehindAnAnswer: what the server said stands, although the context
+// ended before it was read.
+func TestCancelBehindAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status int
+		body   string
+		want   error // nil: it succeeds
+		shown  bool  // whether the context's error shows, since a retry was due
+	}{
+		{200, testVM, nil, false},
+		{200, "{}", ErrInvalidResponse, false},
+		{400, envelope(400), ErrInvalidRequest, false},
+		{404, envelope(404), ErrNotFound, false},
+		{503, envelope(503), ErrServer, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			network := recorder{answer: func(*http.Request) (*http.Response, error) {
+				cancel()
+				return respond(tt.status, tt.body), nil
+			}}
+			start := time.Now()
+			var vm *VM
+			var err error
+			log := logged(t, slog.LevelDebug, func(logger *slog.Logger) {
+				vm, err = network.client(t, WithRetry(RetryPolicy{}), WithLogger(logger)).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
+			})
+			if len(log) != 1 || strings.Contains(log[0], "retry_in") {
+				t.Errorf("%d: the log is %q", tt.status, log)
+			}
+			if !errors.Is(err, tt.want) || (vm == nil) != (err != nil) || errors.Is(err, context.Canceled) != tt.shown {
+				t.Errorf("%d: %v, %v", tt.status, vm, err)
+			}
+			if unknown := errors.Is(err, ErrOutcomeUnknown); unknown != (tt.body == "{}") {
+				t.Errorf("%d: outcome unknown %v", tt.status, unknown)
+			}
+			if n := len(network.take()); n != 1 || time.Since(start) != 0 {
+				t.Errorf("%d: %d requests in %v", tt.status, n, time.Since(start))
+			}
+		})
+	}
+}
+
 func TestCancelledBeforeTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -402,6 +447,9 @@ func TestCancelledBeforeTheCall(t *testing.T) {
 		_, err := p.client(t).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
 		if !errors.Is(err, context.Canceled) || errors.Is(err, ErrOutcomeUnknown) || p.requests() != 0 {
 			t.Errorf("error %v after %d requests", err, p.requests())
+		}
+		if e, ok := errors.AsType[*TransportError](err); !ok || e.Attempts != 0 {
+			t.Errorf("the error is %#v", err)
 		}
 	})
 }
