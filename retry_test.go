@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -419,11 +421,11 @@ func TestCancelBehindAnAnswer(t *testing.T) {
 			start := time.Now()
 			var vm *VM
 			var err error
-			log := logged(t, slog.LevelDebug, func(logger *slog.Logger) {
+			lines := logged(t, slog.LevelDebug, func(logger *slog.Logger) {
 				vm, err = network.client(t, WithRetry(RetryPolicy{}), WithLogger(logger)).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
 			})
-			if len(log) != 1 || strings.Contains(log[0], "retry_in") {
-				t.Errorf("%d: the log is %q", tt.status, log)
+			if len(lines) != 1 || strings.Contains(lines[0], "retry_in") {
+				t.Errorf("%d: the log is %q", tt.status, lines)
 			}
 			if !errors.Is(err, tt.want) || (vm == nil) != (err != nil) || errors.Is(err, context.Canceled) != tt.shown {
 				t.Errorf("%d: %v, %v", tt.status, vm, err)
@@ -452,4 +454,35 @@ func TestCancelledBeforeTheCall(t *testing.T) {
 			t.Errorf("the error is %#v", err)
 		}
 	})
+}
+
+// TestMisconfigurationIsNotRetried: it will be the same in a second.
+func TestMisconfigurationIsNotRetried(t *testing.T) {
+	t.Parallel()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	for name, tt := range map[string]struct{ address, text string }{
+		"certificate of nobody": {secure.URL, "certificate"},
+		"plain HTTP":            {strings.Replace(plain.URL, "http:", "https:", 1), "TLS"},
+	} {
+		attempts := 0
+		client, err := NewClient(WithBaseURL(tt.address), WithToken(testToken), WithProject(testProject),
+			WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+				return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+					attempts++
+					return next.RoundTrip(req)
+				})
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
+		if e, ok := errors.AsType[*TransportError](err); !ok || attempts != 1 || !strings.Contains(e.Err.Error(), tt.text) || errors.Is(err, ErrOutcomeUnknown) {
+			t.Errorf("%s: %d attempts, %v", name, attempts, err)
+		}
+	}
 }
