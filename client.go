@@ -27,11 +27,17 @@ type Client struct {
 
 	authorization Secret // the header's value for the token
 
-	Projects       *ProjectsService
-	Firewalls      *FirewallsService
-	PrivateSubnets *PrivateSubnetsService
-	SSHPublicKeys  *SSHPublicKeysService
-	VMs            *VMsService
+	Projects         *ProjectsService
+	Firewalls        *FirewallsService
+	InferenceAPIKeys *InferenceAPIKeysService
+	Kubernetes       *KubernetesService
+	LoadBalancers    *LoadBalancersService
+	Postgres         *PostgresService
+	PrivateLocations *PrivateLocationsService
+	PrivateSubnets   *PrivateSubnetsService
+	SSHPublicKeys    *SSHPublicKeysService
+	VMInitScripts    *VMInitScriptsService
+	VMs              *VMsService
 }
 
 // service is what every service is: the operations of one resource family on
@@ -116,8 +122,14 @@ func (c *Client) bindServices() {
 	s := &service{c}
 	c.Projects = (*ProjectsService)(s)
 	c.Firewalls = (*FirewallsService)(s)
+	c.InferenceAPIKeys = (*InferenceAPIKeysService)(s)
+	c.Kubernetes = (*KubernetesService)(s)
+	c.LoadBalancers = (*LoadBalancersService)(s)
+	c.Postgres = (*PostgresService)(s)
+	c.PrivateLocations = (*PrivateLocationsService)(s)
 	c.PrivateSubnets = (*PrivateSubnetsService)(s)
 	c.SSHPublicKeys = (*SSHPublicKeysService)(s)
+	c.VMInitScripts = (*VMInitScriptsService)(s)
 	c.VMs = (*VMsService)(s)
 }
 

@@ -52,6 +52,23 @@ func receive[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
 	return value, nil
 }
 
+// download performs an operation that answers with a file.
+func download(ctx context.Context, c *Client, op *Operation, format fileFormat, args ...string) (*File, error) {
+	cl, err := c.newCall(op, nil, args)
+	if err != nil {
+		return nil, err
+	}
+	var file *File
+	err = cl.do(ctx, func(r reply) (err error) {
+		file, err = r.file(format)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
 // remove performs an operation that answers with 204 and nothing else.
 func remove(ctx context.Context, c *Client, op *Operation, args ...string) error {
 	cl, err := c.newCall(op, nil, args)

@@ -83,8 +83,8 @@ func objectName[T stored](o T) string { return o.core().name }
 // paginate answers with the page of rows that the query asks for. NameOf is the
 // column "name", or nil if the list cannot be ordered by it.
 func paginate[T stored, R any](c *call, rows []T, nameOf func(T) string, record func(T) R) (any, error) {
-	if len(c.raw) > 0 && !json.Valid(c.raw) { // the real server reads parameters from the body too
-		return nil, invalidRequest("invalid JSON uploaded")
+	if err := c.checkUploaded(); err != nil {
+		return nil, err
 	}
 	columns := map[string]func(T) string{"id": func(o T) string { return orderOfID(o.core().id) }}
 	supported := "id"
@@ -116,6 +116,15 @@ func paginate[T stored, R any](c *call, rows []T, nameOf func(T) string, record 
 	}
 	rows = rows[:min(len(rows), c.pageSize())]
 	return page[R]{records(rows, record), count}, nil
+}
+
+// checkUploaded checks the body of a request that should have none. The real
+// server looks there too for the parameters of a query.
+func (c *call) checkUploaded() error {
+	if len(c.raw) > 0 && !json.Valid(c.raw) {
+		return invalidRequest("invalid JSON uploaded")
+	}
+	return nil
 }
 
 // orderOfID is the value by which IDs of all kinds are ordered: the UUID.

@@ -9,10 +9,22 @@ import (
 )
 
 // find returns the object of the kind that a path parameter refers to in the
-// call's project and location. A parameter whose name ends in _reference may be
-// an ID or a name.
+// call's project and location, if the token may act on it.
 func find[T stored](c *call, kind cloudapi.Kind, param string) (T, error) {
 	var none T
+	o, ok := lookUp[T](c, kind, param)
+	switch {
+	case !ok:
+		return none, notFound()
+	case !c.permitted():
+		return none, forbidden()
+	}
+	return o, nil
+}
+
+// lookUp is [find] without regard to permissions. A parameter whose name ends in
+// _reference may be an ID or a name.
+func lookUp[T stored](c *call, kind cloudapi.Kind, param string) (T, bool) {
 	ref := c.params[param]
 	o, ok := findByID[T](c, kind, ref)
 	if ok && o.core().location != c.location {
@@ -21,13 +33,7 @@ func find[T stored](c *call, kind cloudapi.Kind, param string) (T, error) {
 	if !ok && strings.HasSuffix(param, "_reference") && !isIDOf(kind, ref) {
 		o, ok = findByName[T](c, kind, ref)
 	}
-	switch {
-	case !ok:
-		return none, notFound()
-	case !c.permitted():
-		return none, forbidden()
-	}
-	return o, nil
+	return o, ok
 }
 
 // findByID returns the object of the kind with the ID in the call's project, in

@@ -23,6 +23,10 @@ func (o *operation) name() string { return o.method + " " + o.route }
 func operations() []operation {
 	return slices.Concat(
 		projectOperations(),
+		firewallOperations(),
+		postgresOperations(),
+		privateSubnetOperations(),
+		vmOperations(),
 		sshPublicKeyOperations(),
 	)
 }

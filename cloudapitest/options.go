@@ -120,11 +120,13 @@ type Delays struct {
 	// Create is how long a VM, database or cluster shows "creating".
 	Create time.Duration
 	// Backup is the time from a database's start to its first backup, before
-	// which it can be neither restored nor replicated.
+	// which it can be neither restored nor replicated. It can be restored to 5
+	// minutes after that at the earliest.
 	Backup time.Duration
 	// Restart is how long a VM shows "restarting".
 	Restart time.Duration
-	// Resize is how long a database or node pool keeps its former size.
+	// Resize is how long a database or node pool keeps its former size. A
+	// database with a maintenance window keeps it until that opens.
 	Resize time.Duration
 	// Promote is how long a promoted database remains a read replica.
 	Promote time.Duration

@@ -13,6 +13,9 @@ import (
 // below it.
 const projectRoute = "/project/{project_id}"
 
+// locationRoute is the route of a location in a project.
+const locationRoute = projectRoute + "/location/{location}"
+
 func projectOperations() []operation {
 	return []operation{
 		{method: http.MethodGet, route: "/project", list: pagedDeclared, handle: listProjects},

@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
 )
 
 // TB is what [New] needs of a *testing.T, *testing.B or *testing.F.
@@ -27,15 +30,17 @@ type Server struct {
 	log    requestLog
 	faults faultScripts
 
-	// complain reports what is the test's mistake, misuse what is the client's.
+	// complain and fatal report what is the test's mistake, misuse what is the
+	// client's.
 	complain func(format string, args ...any)
+	fatal    func(format string, args ...any)
 	misuse   func(format string, args ...any)
 
 	mu    sync.Mutex // guards state
 	state *state
 
 	http        *http.Server
-	memory      *pipeListener
+	memory      *memnet.Listener
 	transport   *http.Transport
 	closing     chan struct{}
 	lifecycle   sync.Mutex // guards closed, and serving and connections while it is false
@@ -53,7 +58,7 @@ func New(t TB, opts ...Option) *Server {
 		t.Fatalf("%v", err)
 	}
 	s := newServer(cfg)
-	s.complain = t.Errorf
+	s.complain, s.fatal = t.Errorf, t.Fatalf
 	if !cfg.lenient {
 		s.misuse = t.Errorf
 	}
@@ -75,19 +80,22 @@ func NewServer(opts ...Option) *Server {
 }
 
 func newServer(cfg config) *Server {
+	fail := func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 	s := &Server{
 		config:   cfg,
 		router:   newRouter(operations()),
 		state:    newState(cfg, time.Now()),
-		memory:   newPipeListener(),
+		memory:   memnet.Listen(),
 		closing:  make(chan struct{}),
-		complain: func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) },
+		complain: fail,
+		fatal:    fail,
 		misuse:   func(string, ...any) {},
 	}
 	// Each in-memory request has a connection of its own, as with the real
 	// server: on a connection that was used before, net/http would repeat a
 	// request by itself when a fault drops the connection.
-	s.transport = &http.Transport{DialContext: s.memory.dial, DisableKeepAlives: true}
+	s.transport = s.memory.Transport()
+	s.transport.DisableKeepAlives = true
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.countConnection}
 	return s
 }
@@ -102,6 +110,22 @@ func (s *Server) RoundTripper() http.RoundTripper { return s.transport }
 
 // HTTPClient returns a new client over [Server.RoundTripper].
 func (s *Server) HTTPClient() *http.Client { return &http.Client{Transport: s.transport} }
+
+// Client returns a client of the server, in memory, with its token and project.
+// Further options may change that. An option that cannot be right is an error
+// of the test, or, without one, panics.
+func (s *Server) Client(opts ...cloudapi.Option) *cloudapi.Client {
+	client, err := cloudapi.NewClient(append([]cloudapi.Option{
+		cloudapi.WithBaseURL(s.URL()),
+		cloudapi.WithToken(s.Token()),
+		cloudapi.WithProject(s.ProjectID()),
+		cloudapi.WithHTTPClient(s.HTTPClient()),
+	}, opts...)...)
+	if err != nil {
+		s.fatal("%v", err)
+	}
+	return client
+}
 
 // Token returns the token that has every permission in the project
 // [Server.ProjectID].

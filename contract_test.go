@@ -1,0 +1,361 @@
+package cloudapi
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const contractRows = 93
+
+// The POSTs of the contract that may be sent twice; every other one has the
+// class create, and what is not a POST has the class safe.
+var safePosts = []string{
+	"Firewalls.DetachSubnet", "Firewalls.Rename",
+	"Kubernetes.Rename", "Kubernetes.ResizeNodePool",
+	"LoadBalancers.DetachVM", "LoadBalancers.Rename",
+	"Postgres.Rename", "Postgres.ReplaceConfig", "Postgres.ResetSuperuserPassword", "Postgres.SetMaintenanceWindow",
+	"PrivateLocations.Rename",
+	"PrivateSubnets.Disconnect", "PrivateSubnets.Rename",
+	"SSHPublicKeys.Update",
+	"VMInitScripts.Update",
+	"VMs.Rename",
+}
+
+// TestContract compares three things with each other, row by row: the contract
+// as testdata/contract.txt has it, the Operation variables, and the directives
+// and bodies of the services' methods.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	rows := readContract(t)
+	if len(rows) != contractRows {
+		t.Errorf("the contract has %d rows, want %d", len(rows), contractRows)
+	}
+	for _, problem := range readSource(t, sourceTexts(t)).compare(rows) {
+		t.Error(problem)
+	}
+}
+
+// TestContractFindsDrift changes the source in ways that a person might, each
+// of which TestContract must find.
+func TestContractFindsDrift(t *testing.T) {
+	t.Parallel()
+	rows := readContract(t)
+	for _, tt := range []struct{ file, old, new, problem string }{
+		{"vms.go", `"VMs.Get", "GET", vmRoute,`, `"VMs.Get", "GET", vmRoute + "/",`,
+			"Operation VMs.Get: GET /project/{project_id}/location/{location}/vm/{vm_reference}/ is not in the contract"},
+		{"vms.go", `"VMs.Restart", "POST"`, `"VMs.Restart", "PATCH"`,
+			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: there is no Operation"},
+		{"vms.go", `"VMs.Rename", "POST"`, `"VMs.Renamed", "POST"`,
+			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename: the Operation is called VMs.Renamed"},
+		{"vms.go", `+ "/rename", safe`, `+ "/rename", create`,
+			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename: the retry class is create"},
+		{"vms.go", `+ "/restart", create`, `+ "/restart", safe`,
+			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: the retry class is safe"},
+		{"operation.go", `"/location/{location}"`, `"/loc/{location}"`,
+			"GET /project/{project_id}/location/{location}/vm: there is no Operation"},
+		{"vms.go", "//cloudapi:operation DELETE ", "// DELETE ",
+			"VMs.Delete: no directive"},
+		{"vms.go", "//cloudapi:operation DELETE /project/{project_id}/location/{location}/vm/{vm_reference}", "//cloudapi:operation DELETE /vm",
+			"VMs.Delete: the directive DELETE /vm is not what it sends"},
+		{"vms.go", "return remove(ctx, s.client, &opVMsDelete,", "return remove(ctx, s.client, &opFirewallsDelete,",
+			"VMs.Delete: it sends DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference} without a directive"},
+		{"vms.go", ") Restart(", ") Reboot(",
+			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: there is no method VMs.Restart"},
+		{"vms.go", ") Restart(", ") Reboot(",
+			"VMs.Reboot: the contract does not have it under POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart"},
+		{"vms.go", "// WaitRunning waits", "func (s *VMsService) Stop(ctx context.Context) error { return nil }\n\n// WaitRunning waits",
+			"VMs.Stop: no directive"},
+		{"vms.go", "listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}", "listVMs = listRoutes{project: &opVMsList}",
+			"VMs.List: the directive GET /project/{project_id}/location/{location}/vm is not what it sends"},
+	} {
+		texts := sourceTexts(t)
+		changed := strings.Replace(texts[tt.file], tt.old, tt.new, 1)
+		if changed == texts[tt.file] {
+			t.Errorf("%s does not have %q", tt.file, tt.old)
+		}
+		texts[tt.file] = changed
+		if problems := readSource(t, texts).compare(rows); !slices.Contains(problems, tt.problem) {
+			t.Errorf("with %q for %q the problems are\n%s\nwithout\n%s", tt.new, tt.old, strings.Join(problems, "\n"), tt.problem)
+		}
+	}
+	short := readSource(t, sourceTexts(t)).compare(rows[1:])
+	if want := "Operation Projects.List: GET /project is not in the contract"; !slices.Contains(short, want) {
+		t.Errorf("with a row less the problems are %q", short)
+	}
+}
+
+// packageSource is what the test takes from the source of the package.
+type packageSource struct {
+	constants  map[string]ast.Expr
+	operations map[string]operationRow // by variable
+	lists      map[string][]string     // variables of operations, by variable
+	methods    map[string]sourceMethod
+}
+
+type operationRow struct{ name, method, route, class string }
+
+func (o operationRow) String() string { return o.method + " " + o.route }
+
+// sourceMethod is an exported method of a service that takes a context and
+// does not wait.
+type sourceMethod struct {
+	directives []string // "GET /project"
+	sends      []string // the same, of the operations that the body names
+}
+
+// sourceTexts returns the files of the package without its tests.
+func sourceTexts(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := fs.Glob(os.DirFS("."), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = string(text)
+	}
+	return texts
+}
+
+func readSource(t *testing.T, texts map[string]string) *packageSource {
+	t.Helper()
+	s := &packageSource{
+		constants:  map[string]ast.Expr{},
+		operations: map[string]operationRow{},
+		lists:      map[string][]string{},
+		methods:    map[string]sourceMethod{},
+	}
+	var files []*ast.File
+	for name, text := range texts {
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	// Each step needs what the one before has found in all files.
+	for _, read := range []func(ast.Decl) error{s.readConstants, s.readVariables, s.readMethod} {
+		for _, file := range files {
+			for _, decl := range file.Decls {
+				if err := read(decl); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return s
+}
+
+// specs returns the names and values that a declaration gives.
+func specs(decl ast.Decl, tok token.Token) map[string]ast.Expr {
+	values := map[string]ast.Expr{}
+	if d, ok := decl.(*ast.GenDecl); ok && d.Tok == tok {
+		for _, spec := range d.Specs {
+			v := spec.(*ast.ValueSpec)
+			for i, value := range v.Values {
+				values[v.Names[i].Name] = value
+			}
+		}
+	}
+	return values
+}
+
+func (s *packageSource) readConstants(decl ast.Decl) error {
+	for name, value := range specs(decl, token.CONST) {
+		s.constants[name] = value
+	}
+	return nil
+}
+
+// readVariables finds the operations and the lists.
+func (s *packageSource) readVariables(decl ast.Decl) error {
+	for name, value := range specs(decl, token.VAR) {
+		literal, ok := value.(*ast.CompositeLit)
+		if !ok {
+			continue
+		}
+		switch identifier(literal.Type) {
+		case "Operation":
+			var texts [3]string
+			if len(literal.Elts) != len(texts)+1 {
+				return fmt.Errorf("the operation %s has not %d fields", name, len(texts)+1)
+			}
+			for i := range texts {
+				text, err := s.text(literal.Elts[i])
+				if err != nil {
+					return fmt.Errorf("the operation %s: %w", name, err)
+				}
+				texts[i] = text
+			}
+			s.operations[name] = operationRow{texts[0], texts[1], texts[2], identifier(literal.Elts[len(texts)])}
+		case "listRoutes":
+			s.lists[name] = names(literal)
+		}
+	}
+	return nil
+}
+
+// text evaluates a string.
+func (s *packageSource) text(e ast.Expr) (string, error) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return strconv.Unquote(e.Value)
+	case *ast.Ident:
+		if value, ok := s.constants[e.Name]; ok {
+			return s.text(value)
+		}
+		return "", fmt.Errorf("%s is not a constant", e.Name)
+	case *ast.BinaryExpr:
+		x, err := s.text(e.X)
+		if err != nil {
+			return "", err
+		}
+		y, err := s.text(e.Y)
+		return x + y, err
+	}
+	return "", fmt.Errorf("a %T cannot be evaluated", e)
+}
+
+// readMethod finds the methods of the services.
+func (s *packageSource) readMethod(decl ast.Decl) error {
+	f, ok := decl.(*ast.FuncDecl)
+	if !ok || f.Recv == nil || !f.Name.IsExported() || strings.HasPrefix(f.Name.Name, "Wait") || !takesContext(f) {
+		return nil
+	}
+	service, ok := strings.CutSuffix(identifier(f.Recv.List[0].Type), "Service")
+	if !ok {
+		return nil
+	}
+	var m sourceMethod
+	if f.Doc != nil {
+		for _, comment := range f.Doc.List {
+			if directive, ok := strings.CutPrefix(comment.Text, "//cloudapi:operation "); ok {
+				m.directives = append(m.directives, directive)
+			}
+		}
+	}
+	for _, name := range names(f.Body) {
+		for _, variable := range append([]string{name}, s.lists[name]...) {
+			if op, ok := s.operations[variable]; ok && !slices.Contains(m.sends, op.String()) {
+				m.sends = append(m.sends, op.String())
+			}
+		}
+	}
+	s.methods[service+"."+f.Name.Name] = m
+	return nil
+}
+
+func takesContext(f *ast.FuncDecl) bool {
+	if len(f.Type.Params.List) == 0 {
+		return false
+	}
+	first, ok := f.Type.Params.List[0].Type.(*ast.SelectorExpr)
+	return ok && identifier(first.X) == "context" && first.Sel.Name == "Context"
+}
+
+// identifier returns the name that an expression is, or points to, or "".
+func identifier(e ast.Expr) string {
+	if star, ok := e.(*ast.StarExpr); ok {
+		e = star.X
+	}
+	if ident, ok := e.(*ast.Ident); ok {
+		return ident.Name
+	}
+	return ""
+}
+
+// names returns the identifiers in a piece of source.
+func names(n ast.Node) []string {
+	var found []string
+	ast.Inspect(n, func(n ast.Node) bool {
+		if ident, ok := n.(*ast.Ident); ok {
+			found = append(found, ident.Name)
+		}
+		return true
+	})
+	return found
+}
+
+// compare returns what does not fit.
+func (s *packageSource) compare(rows []contractRow) (problems []string) {
+	report := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	contract := map[string]contractRow{}
+	for _, row := range rows {
+		key := row.method + " " + row.route
+		if _, twice := contract[key]; twice {
+			report("%s: it is in the contract twice", key)
+		}
+		contract[key] = row
+	}
+
+	operations := map[string]operationRow{}
+	for _, op := range s.operations {
+		if _, ok := contract[op.String()]; !ok {
+			report("Operation %s: %s is not in the contract", op.name, op)
+		}
+		if other, twice := operations[op.String()]; twice {
+			report("Operations %s and %s are the same", op.name, other.name)
+		}
+		operations[op.String()] = op
+	}
+	for key, row := range contract {
+		op, ok := operations[key]
+		if !ok {
+			report("%s: there is no Operation", key)
+			continue
+		}
+		// The list of a location goes by its own name.
+		inLocation := row.methods[0] + "InLocation"
+		if op.name != row.methods[0] && (op.name != inLocation || !strings.HasPrefix(op.route, locationRoute)) {
+			report("%s: the Operation is called %s", key, op.name)
+		}
+		class := "safe"
+		if row.method == "POST" && !slices.Contains(safePosts, row.methods[0]) {
+			class = "create"
+		}
+		if op.class != class {
+			report("%s: the retry class is %s", key, op.class)
+		}
+		for _, name := range row.methods {
+			if _, ok := s.methods[name]; !ok {
+				report("%s: there is no method %s", key, name)
+			}
+		}
+	}
+
+	for name, m := range s.methods {
+		if len(m.directives) == 0 {
+			report("%s: no directive", name)
+		}
+		for _, directive := range m.directives {
+			if !slices.Contains(m.sends, directive) {
+				report("%s: the directive %s is not what it sends", name, directive)
+			}
+			if !slices.Contains(contract[directive].methods, name) {
+				report("%s: the contract does not have it under %s", name, directive)
+			}
+		}
+		for _, key := range m.sends {
+			if !slices.Contains(m.directives, key) {
+				report("%s: it sends %s without a directive", name, key)
+			}
+		}
+	}
+	slices.Sort(problems)
+	return problems
+}

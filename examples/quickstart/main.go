@@ -1,0 +1,223 @@
+// Quickstart provisions a small environment, looks at it, and deletes it
+// again: an SSH key, a firewall with rules, a private subnet, and two VMs.
+//
+// With CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT set it does so at
+// that address. Without, it runs against a server of the API inside itself.
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+func main() {
+	location := flag.String("location", "eu-central-h1", "where to provision")
+	timeout := flag.Duration("timeout", 15*time.Minute, "how long all of it may take")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *timeout)
+	defer cancel()
+
+	client, err := newClient()
+	if err == nil {
+		err = provision(ctx, client, *location)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(1)
+	}
+}
+
+// newClient connects to the address in the environment, or else to a server
+// of our own that takes two seconds where the real one takes a minute.
+func newClient() (*cloudapi.Client, error) {
+	if os.Getenv(cloudapi.EnvBaseURL) != "" {
+		fmt.Println("using", os.Getenv(cloudapi.EnvBaseURL))
+		return cloudapi.NewClient(cloudapi.FromEnv(), cloudapi.WithUserAgent("quickstart"))
+	}
+	fmt.Printf("using the embedded server; set %s, %s and %s for another\n", cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject)
+	server := cloudapitest.NewServer(cloudapitest.WithDelays(cloudapitest.Delays{Create: 2 * time.Second, Delete: time.Second}))
+	return server.Client(cloudapi.WithUserAgent("quickstart")), nil
+}
+
+// environment is what there is to provision, and how to undo it.
+type environment struct {
+	client   *cloudapi.Client
+	location string
+	start    time.Time
+	mu       sync.Mutex // of the output
+	undo     []func(context.Context) error
+}
+
+func provision(ctx context.Context, client *cloudapi.Client, location string) (err error) {
+	env := &environment{client: client, location: location, start: time.Now()}
+	defer func() {
+		// Also after a failure or Ctrl-C, for which the context is over.
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Minute)
+		defer cancel()
+		err = errors.Join(err, env.tearDown(cleanup))
+	}()
+
+	name := "quickstart-" + strings.ToLower(rand.Text()[:6])
+	key, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{
+		Name:      name,
+		PublicKey: throwawayKey(),
+	})
+	if err != nil {
+		return err
+	}
+	env.created("SSH key", key.Name, key.ID, func(ctx context.Context) error {
+		return client.SSHPublicKeys.Delete(ctx, key.ID)
+	})
+
+	firewall, err := client.Firewalls.Create(ctx, location, name, &cloudapi.FirewallCreateRequest{Description: "SSH and the web"})
+	if err != nil {
+		return err
+	}
+	env.created("firewall", firewall.Name, firewall.ID, func(ctx context.Context) error {
+		return client.Firewalls.Delete(ctx, location, firewall.ID)
+	})
+	for _, request := range []cloudapi.FirewallRuleCreateRequest{
+		{CIDR: "192.0.2.0/24", PortRange: "22"},
+		{CIDR: "0.0.0.0/0", PortRange: "80..443"},
+	} {
+		rule, err := client.Firewalls.CreateRule(ctx, location, firewall.ID, &request)
+		if err != nil {
+			return err
+		}
+		env.say("rule", firewall.Name, "ports %s open to %s", rule.PortRange, rule.CIDR)
+	}
+
+	subnet, err := client.PrivateSubnets.Create(ctx, location, name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID})
+	if err != nil {
+		return err
+	}
+	env.created("subnet", subnet.Name, subnet.ID+" "+subnet.Net4, func(ctx context.Context) error {
+		if err := client.PrivateSubnets.Delete(ctx, location, subnet.ID); err != nil {
+			return err
+		}
+		return client.PrivateSubnets.WaitDeleted(ctx, location, subnet.ID)
+	})
+
+	var vms []*cloudapi.VM
+	for _, suffix := range []string{"-1", "-2"} {
+		vm, err := client.VMs.Create(ctx, location, name+suffix, &cloudapi.VMCreateRequest{
+			PublicKey:       key.Name,
+			PrivateSubnetID: subnet.ID,
+			EnableIP4:       new(true),
+		})
+		if err != nil {
+			return err
+		}
+		vms = append(vms, vm)
+		env.created("VM", vm.Name, vm.ID, func(ctx context.Context) error {
+			if err := client.VMs.Delete(ctx, location, vm.ID); err != nil {
+				return err
+			}
+			return client.VMs.WaitDeleted(ctx, location, vm.ID)
+		})
+	}
+	if err := env.waitRunning(ctx, vms); err != nil {
+		return err
+	}
+
+	for vm, err := range client.VMs.All(ctx, &cloudapi.ListOptions{Location: location}) {
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(vm.Name, name) {
+			env.say("listed", vm.Name, "%s, %s, %d GiB", vm.State, vm.Size, vm.StorageSizeGiB)
+		}
+	}
+	for _, reference := range []string{vms[0].Name, vms[0].ID} {
+		vm, err := client.VMs.Get(ctx, location, reference)
+		if err != nil {
+			return err
+		}
+		env.say("found", reference, "in subnet %s with address %s", vm.Subnet, vm.PrivateIPv4)
+	}
+	return nil
+}
+
+// throwawayKey returns an SSH public key whose private key nobody has.
+func throwawayKey() string {
+	const algorithm = "ssh-ed25519"
+	public := make([]byte, ed25519.PublicKeySize)
+	rand.Read(public)
+	var blob []byte
+	for _, field := range [][]byte{[]byte(algorithm), public} {
+		blob = binary.BigEndian.AppendUint32(blob, uint32(len(field)))
+		blob = append(blob, field...)
+	}
+	return algorithm + " " + base64.StdEncoding.EncodeToString(blob) + " quickstart"
+}
+
+// waitRunning waits for all VMs at once and shows each change of state.
+func (env *environment) waitRunning(ctx context.Context, vms []*cloudapi.VM) error {
+	errs := make([]error, len(vms))
+	var waits sync.WaitGroup
+	for i, vm := range vms {
+		waits.Go(func() {
+			last := ""
+			running, err := env.client.VMs.WaitRunning(ctx, env.location, vm.ID, cloudapi.WaitProgress(func(p cloudapi.Progress) {
+				if p.State != last {
+					last = p.State
+					env.say("VM", vm.Name, "%s", p.State)
+				}
+			}))
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			env.say("VM", vm.Name, "has addresses %s and %s", running.IP4, running.IP6)
+		})
+	}
+	waits.Wait()
+	return errors.Join(errs...)
+}
+
+// tearDown deletes everything in reverse order.
+func (env *environment) tearDown(ctx context.Context) error {
+	var errs []error
+	for i := len(env.undo) - 1; i >= 0; i-- {
+		if err := env.undo[i](ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// created reports a new resource and notes how to delete it.
+func (env *environment) created(kind, name, text string, remove func(context.Context) error) {
+	env.say(kind, name, "created: %s", text)
+	env.undo = append(env.undo, func(ctx context.Context) error {
+		if err := remove(ctx); err != nil {
+			return fmt.Errorf("%s %s is left over: %w", kind, name, err)
+		}
+		env.say(kind, name, "deleted")
+		return nil
+	})
+}
+
+func (env *environment) say(kind, name, format string, args ...any) {
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	fmt.Printf("%5.1fs  %-8s  %-26s  %s\n", time.Since(env.start).Seconds(), kind, name, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,151 @@
+package cloudapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const testPEM = "-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIx\n-----END CERTIFICATE-----\n\n" +
+	"-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIy\n-----END CERTIFICATE-----\n"
+
+func TestFileName(t *testing.T) {
+	t.Parallel()
+	for disposition, want := range map[string]string{
+		`attachment; filename="apps-kubeconfig.yaml"`:              "apps-kubeconfig.yaml",
+		`attachment; filename=orders-db.pem`:                       "orders-db.pem",
+		`inline; filename="A_b.9.pem"`:                             "A_b.9.pem",
+		`attachment; filename*=UTF-8''orders%2Ddb.pem`:             "orders-db.pem",
+		`attachment; filename="../../etc/cron.d/evil"`:             "evil",
+		`attachment; filename*=UTF-8''%2e%2e%2f%2e%2e%2fevil.pem`:  "evil.pem",
+		`attachment; filename="C:\\Windows\\evil.pem"`:             "evil.pem",
+		`attachment; filename="..\..\evil.pem"`:                    "evil.pem",
+		`attachment; filename="/etc/passwd"`:                       "passwd",
+		`attachment; filename=".bashrc"`:                           "bashrc",
+		`attachment; filename="..-.ssh"`:                           "ssh",
+		`attachment; filename="-rf.pem"`:                           "rf.pem",
+		`attachment; filename="file.pem:stream"`:                   "file.pem_stream",
+		`attachment; filename*=UTF-8''a%00b%0Ac.pem`:               "a_b_c.pem",
+		`attachment; filename*=UTF-8''sch%C3%B6n.pem`:              "sch_n.pem",
+		`attachment; filename*=UTF-8''%E2%80%AEgpj.pem`:            "_gpj.pem",
+		`attachment; filename="$(reboot) .pem"`:                    "__reboot__.pem",
+		`attachment; filename="` + strings.Repeat("a", 4000) + `"`: strings.Repeat("a", 128),
+		`attachment; filename=".."`:                                "",
+		`attachment; filename="/"`:                                 "",
+		`attachment; filename="a/"`:                                "",
+		`attachment; filename=""`:                                  "",
+		`attachment; filename="a"; filename="b"`:                   "",
+		`attachment; filename`:                                     "",
+		`attachment`:                                               "",
+		`;;`:                                                       "",
+		``:                                                         "",
+	} {
+		if got := fileName(disposition); got != want {
+			t.Errorf("the name in %.60s is %q, want %q", disposition, got, want)
+		}
+	}
+}
+
+func TestFileReplies(t *testing.T) {
+	t.Parallel()
+	sent := func(status int, contentType, body string) *reply {
+		return &reply{status: status, header: http.Header{"Content-Type": {contentType}}, body: []byte(body)}
+	}
+	for _, tt := range []struct {
+		name   string
+		reply  *reply
+		format fileFormat
+		reason string // "" if it is a file
+	}{
+		{"PEM", sent(200, "application/x-pem-file", testPEM), caCertificatesFile, ""},
+		{"PEM of another type", sent(200, "application/octet-stream", "# two roots\n"+testPEM), caCertificatesFile, ""},
+		{"PEM without a type", sent(200, "", testPEM), caCertificatesFile, ""},
+		{"YAML", sent(200, "text/yaml", testKubeconfig), kubeconfigFile, ""},
+		{"YAML in the form of JSON", sent(200, "text/plain", `{"apiVersion":"v1","kind":"Config"}`), kubeconfigFile, ""},
+
+		{"nothing", sent(200, "text/plain", ""), kubeconfigFile, "it is empty"},
+		{"blanks", sent(200, "text/plain", " \r\n"), kubeconfigFile, "it is empty"},
+		{"204", sent(204, "", ""), caCertificatesFile, "it is empty"},
+		{"a page", sent(200, "text/html; charset=utf-8", "Sign in"), kubeconfigFile, "it is a page, not a file"},
+		{"a page in disguise", sent(200, "text/plain", "\n<!DOCTYPE html>"), kubeconfigFile, "it is a page, not a file"},
+		{"JSON", sent(200, "application/json", `{"message":"no"}`), kubeconfigFile, "it is JSON, not a file"},
+		{"JSON of a vendor", sent(200, "application/problem+json", `{}`), kubeconfigFile, "it is JSON, not a file"},
+		{"an error in disguise", sent(200, "text/plain", envelope(404)), kubeconfigFile, "it is JSON, not a file"},
+		{"no PEM", sent(200, "application/x-pem-file", "certificates"), caCertificatesFile, "it is not PEM"},
+		{"PEM cut off", sent(200, "application/x-pem-file", testPEM[:len(testPEM)-30]), caCertificatesFile, "unexpected EOF in a PEM block"},
+		{"PEM cut off at once", sent(200, "application/x-pem-file", testPEM[:40]), caCertificatesFile, "unexpected EOF in a PEM block"},
+	} {
+		file, err := tt.reply.file(tt.format)
+		if tt.reason != "" {
+			if file != nil || err == nil || err.Error() != tt.reason {
+				t.Errorf("%s: %v, %v; want the error %q", tt.name, file, err, tt.reason)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if file.Name != tt.format.name || file.ContentType != tt.reply.header.Get("Content-Type") || !bytes.Equal(file.Content, tt.reply.body) {
+			t.Errorf("%s: got %v with %q", tt.name, file, file.Content)
+		}
+		tt.reply.body[0]++
+		if file.Content[0] == tt.reply.body[0] {
+			t.Errorf("%s: the content is in the buffer of the reply, which is used again", tt.name)
+		}
+	}
+}
+
+// A file that is cut off is asked for again; what is not a file is not.
+func TestFileRetries(t *testing.T) {
+	t.Parallel()
+	for body, attempts := range map[string]int{testPEM[:len(testPEM)-30]: 2, "certificates": 1} {
+		requests := 0
+		client := mockClient(t, roundTripperFunc(func(*http.Request) (*http.Response, error) {
+			requests++
+			return &http.Response{
+				StatusCode: http.StatusOK,
+				Header:     http.Header{"Content-Type": {"application/x-pem-file"}},
+				Body:       io.NopCloser(strings.NewReader(body)),
+			}, nil
+		}), WithRetry(RetryPolicy{MaxAttempts: 2, MinDelay: 1, MaxDelay: 1}))
+		file, err := client.Postgres.CACertificates(t.Context(), "eu-central-h1", "orders-db")
+		if file != nil || !errors.Is(err, ErrInvalidResponse) || requests != attempts {
+			t.Errorf("%v, %v after %d requests, want %d", file, err, requests, attempts)
+		}
+		if strings.Contains(err.Error(), "UExB") {
+			t.Errorf("the error shows what was in the file: %v", err)
+		}
+	}
+}
+
+func TestFileHidesItsContent(t *testing.T) {
+	t.Parallel()
+	file := File{Name: "kubeconfig.yaml", ContentType: "text/plain", Content: []byte("token")}
+	const want = `cloudapi.File("kubeconfig.yaml", "text/plain", 5 bytes)`
+	for _, value := range []any{file, &file} {
+		for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			if got := fmt.Sprintf(format, value); got != want {
+				t.Errorf("%s prints %s", format, got)
+			}
+		}
+		var log bytes.Buffer
+		slog.New(slog.NewTextHandler(&log, nil)).Info("got", "file", value)
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("got", "file", value)
+		if got := log.String(); strings.Contains(got, "token") || strings.Count(got, "5 bytes") != 2 {
+			t.Errorf("the log is %s", got)
+		}
+	}
+	nested := fmt.Sprintf("%v %+v", []File{file}, struct{ F *File }{&file})
+	if strings.Contains(nested, "116 111") || strings.Contains(nested, "token") {
+		t.Errorf("nested it prints %s", nested)
+	}
+	if got := string(toJSON(t, map[string]any{"file": &file})); got != `{"file":"cloudapi.File(\"kubeconfig.yaml\", \"text/plain\", 5 bytes)"}` {
+		t.Errorf("its JSON is %s", got)
+	}
+}

@@ -1,0 +1,147 @@
+package cloudapi
+
+import (
+	"context"
+	"testing"
+)
+
+func TestFirewallsWire(t *testing.T) {
+	t.Parallel()
+	const (
+		location = "eu-central-h1"
+		base     = locationPath + "/firewall"
+		id       = "fw8ww2xa7brt1qrn9hgzbc7efq"
+		ruleID   = "frhgen1ff6864nrqg8etdv647m"
+		subnetID = "ps6336kqkb6j4qf8813xfx1bw0"
+		ruleJSON = `{"id":"` + ruleID + `","cidr":"10.0.0.0/8","port_range":"80..443"}`
+		fields   = `"id":"` + id + `","name":"edge","description":"public entry","location":"eu-central-h1","firewall_rules":[` + ruleJSON + `]`
+		short    = `{` + fields + `}`
+		full     = `{` + fields + `,"private_subnets":[{"id":"` + subnetID + `","name":"backend","state":"available","location":"eu-central-h1",` +
+			`"net4":"10.23.41.64/26","net6":"fd4c:91aa:7be0:12d::/64","firewalls":[` + short + `],"nics":[]}]}`
+	)
+	rule := &FirewallRule{ID: ruleID, CIDR: "10.0.0.0/8", PortRange: "80..443"}
+	item := Firewall{ID: id, Name: "edge", Description: "public entry", Location: location, FirewallRules: []FirewallRule{*rule}}
+	record := item
+	record.PrivateSubnets = []PrivateSubnet{{
+		ID: subnetID, Name: "backend", State: PrivateSubnetStateAvailable, Location: location,
+		Net4: "10.23.41.64/26", Net6: "fd4c:91aa:7be0:12d::/64", Firewalls: []Firewall{item}, NICs: []NIC{},
+	}}
+	page := &Page[Firewall]{Items: []*Firewall{&item}, Count: new(1), NextStartAfter: id}
+	runWireCases(t, "Firewalls", []wireCase{
+		{
+			method: "GET", target: projectPath + "/firewall", reply: `{"items":[` + short + `],"count":1}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.Firewalls.List(ctx, nil) },
+			want: page,
+		},
+		{
+			name: "create in the project", method: "POST", target: projectPath + "/firewall", reply: short,
+			body: `{"name":"edge","description":"public entry"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.CreateInProject(ctx, &FirewallCreateInProjectRequest{Name: "edge", Description: "public entry"})
+			},
+			want: &item,
+		},
+		{
+			name: "list a location", method: "GET", target: base, reply: `{"items":[` + short + `],"count":1}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.List(ctx, &ListOptions{Location: location})
+			},
+			want: page,
+		},
+		{
+			name: "all", method: "GET", target: projectPath + "/firewall?page_size=1000", reply: `{"items":[` + short + `],"count":1}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return collect(c.Firewalls.All(ctx, nil)) },
+			want: []*Firewall{&item},
+		},
+		{
+			method: "GET", target: base + "/edge", reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.Firewalls.Get(ctx, location, "edge") },
+			want: &record,
+		},
+		{
+			name: "create", method: "POST", target: base + "/edge", body: `{}`, reply: short,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.Create(ctx, location, "edge", nil)
+			},
+			want: &item,
+		},
+		{
+			name: "create with a description", method: "POST", target: base + "/edge", body: `{"description":"public entry"}`, reply: short,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.Create(ctx, location, "edge", &FirewallCreateRequest{Description: "public entry"})
+			},
+			want: &item,
+		},
+		{
+			method: "DELETE", target: base + "/edge",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return nothing(c.Firewalls.Delete(ctx, location, "edge"))
+			},
+		},
+		{
+			method: "POST", target: base + "/edge/attach-subnet", body: `{"private_subnet_id":"` + subnetID + `"}`, reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.AttachSubnet(ctx, location, "edge", subnetID)
+			},
+			want: &record,
+		},
+		{
+			method: "POST", target: base + "/edge/detach-subnet", body: `{"private_subnet_id":"` + subnetID + `"}`, reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.DetachSubnet(ctx, location, "edge", subnetID)
+			},
+			want: &record,
+		},
+		{
+			name: "rename by the ID", method: "POST", target: base + "/" + id + "/rename", body: `{"name":"edge"}`, reply: short,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.Rename(ctx, location, id, "edge")
+			},
+			want: &item,
+		},
+		{
+			name: "rename by the name", byName: true, method: "POST", target: base + "/old/rename", body: `{"name":"edge"}`, reply: short,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.Rename(ctx, location, "old", "edge")
+			},
+			want: &item,
+		},
+		{
+			name: "create a rule", method: "POST", target: base + "/edge/firewall-rule", body: `{"cidr":"10.0.0.0/8"}`, reply: ruleJSON,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "edge", &FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"})
+			},
+			want: rule,
+		},
+		{
+			name: "create a rule with all fields", method: "POST", target: base + "/edge/firewall-rule", reply: ruleJSON,
+			body: `{"cidr":"10.0.0.0/8","port_range":"80..443","firewall_id":"` + id + `","project_id":"` + testProject + `"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "edge", &FirewallRuleCreateRequest{
+					CIDR: "10.0.0.0/8", PortRange: "80..443", FirewallID: id, ProjectID: testProject,
+				})
+			},
+			want: rule,
+		},
+		{
+			method: "GET", target: base + "/edge/firewall-rule/" + ruleID, reply: ruleJSON,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.GetRule(ctx, location, "edge", ruleID)
+			},
+			want: rule,
+		},
+		{
+			name: "update a rule", method: "POST", target: base + "/edge/firewall-rule/" + ruleID, body: `{"cidr":"10.0.0.0/8","port_range":"80..443"}`, reply: ruleJSON,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.UpdateRule(ctx, location, "edge", ruleID, &FirewallRuleUpdateRequest{CIDR: "10.0.0.0/8", PortRange: "80..443"})
+			},
+			want: rule,
+		},
+		{
+			method: "DELETE", target: base + "/edge/firewall-rule/" + ruleID,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return nothing(c.Firewalls.DeleteRule(ctx, location, "edge", ruleID))
+			},
+		},
+	})
+}

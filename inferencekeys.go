@@ -1,0 +1,69 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+)
+
+// InferenceAPIKeysService works with the keys for the inference endpoints. A
+// key has no name; it is addressed by its ID.
+type InferenceAPIKeysService service
+
+// InferenceAPIKey is a key for the inference endpoints.
+type InferenceAPIKey struct {
+	ID  string `json:"id"`  // prefix ak
+	Key Secret `json:"key"` // the key itself, which every reply holds, lists included
+}
+
+func (k *InferenceAPIKey) missing() string      { return missingID(k.ID) }
+func (k *InferenceAPIKey) cursor(string) string { return k.ID }
+
+const inferenceAPIKeyRoute = projectRoute + "/inference-api-key/{inference_api_key_id}"
+
+var (
+	opInferenceAPIKeysList   = Operation{"InferenceAPIKeys.List", "GET", projectRoute + "/inference-api-key", safe}
+	opInferenceAPIKeysCreate = Operation{"InferenceAPIKeys.Create", "POST", projectRoute + "/inference-api-key", create}
+	opInferenceAPIKeysGet    = Operation{"InferenceAPIKeys.Get", "GET", inferenceAPIKeyRoute, safe}
+	opInferenceAPIKeysDelete = Operation{"InferenceAPIKeys.Delete", "DELETE", inferenceAPIKeyRoute, safe}
+
+	listInferenceAPIKeys = listRoutes{project: &opInferenceAPIKeysList, whole: true}
+)
+
+// List returns the project's valid inference API keys that the token may see.
+// The real server sends all of them at once, the oldest first, and no count.
+//
+//cloudapi:operation GET /project/{project_id}/inference-api-key
+func (s *InferenceAPIKeysService) List(ctx context.Context, opts *ListOptions) (*Page[InferenceAPIKey], error) {
+	return list[InferenceAPIKey](ctx, s.client, &listInferenceAPIKeys, opts)
+}
+
+// All returns the project's valid inference API keys that the token may see.
+//
+//cloudapi:operation GET /project/{project_id}/inference-api-key
+func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*InferenceAPIKey, error] {
+	return all[InferenceAPIKey](ctx, s.client, &listInferenceAPIKeys, opts)
+}
+
+// Create makes a key. It is there at once, but the inference endpoints may
+// take minutes to accept it. Each call makes another key, and a lost reply
+// ends in [ErrOutcomeUnknown]: compare the lists before and after.
+//
+//cloudapi:operation POST /project/{project_id}/inference-api-key
+func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey, error) {
+	return send[InferenceAPIKey](ctx, s.client, &opInferenceAPIKeysCreate, struct{}{})
+}
+
+// Get returns a key.
+//
+//cloudapi:operation GET /project/{project_id}/inference-api-key/{inference_api_key_id}
+func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*InferenceAPIKey, error) {
+	return fetch[InferenceAPIKey](ctx, s.client, &opInferenceAPIKeysGet, keyID)
+}
+
+// Delete deletes a key, at once. One that does not exist is not an error, and
+// neither is one that the token may not see, which stays.
+//
+//cloudapi:operation DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}
+func (s *InferenceAPIKeysService) Delete(ctx context.Context, keyID string) error {
+	return remove(ctx, s.client, &opInferenceAPIKeysDelete, keyID)
+}

@@ -1,0 +1,108 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+)
+
+// VMInitScriptsService works with the init scripts that are registered in a
+// project, so that VMs can be created with the name of one. They are in the
+// contract; the real server of October 2025 has none of these operations and
+// answers [ErrNotFound].
+//
+// A reference is the ID (prefix 1n) or the name.
+type VMInitScriptsService service
+
+// VMInitScript is a script that runs at the first start of a VM.
+type VMInitScript struct {
+	ID   string `json:"id"`   // prefix 1n
+	Name string `json:"name"` // unique in its project
+
+	// Script is the text of the script. List and All do not return it.
+	Script string `json:"script"`
+}
+
+func (s *VMInitScript) missing() string             { return missingID(s.ID) }
+func (s *VMInitScript) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
+
+// VMInitScriptCreateRequest is the body of [VMInitScriptsService.Create].
+type VMInitScriptCreateRequest struct {
+	// Name is 1 to 63 lower-case letters, digits and hyphens, with no hyphen at
+	// either end. Required.
+	Name string `json:"name"`
+
+	// Script is the text of the script. Required.
+	Script string `json:"script"`
+}
+
+// VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update]. An
+// empty field is left as it is; at least one must be set.
+type VMInitScriptUpdateRequest struct {
+	Name   string `json:"name,omitzero"`
+	Script string `json:"script,omitzero"`
+}
+
+func (r *VMInitScriptUpdateRequest) renames() bool { return r != nil && r.Name != "" }
+
+const vmInitScriptRoute = projectRoute + "/vm-init-script/{vm_init_script_reference}"
+
+var (
+	opVMInitScriptsList   = Operation{"VMInitScripts.List", "GET", projectRoute + "/vm-init-script", safe}
+	opVMInitScriptsCreate = Operation{"VMInitScripts.Create", "POST", projectRoute + "/vm-init-script", create}
+	opVMInitScriptsGet    = Operation{"VMInitScripts.Get", "GET", vmInitScriptRoute, safe}
+	opVMInitScriptsUpdate = Operation{"VMInitScripts.Update", "POST", vmInitScriptRoute, safe}
+	opVMInitScriptsDelete = Operation{"VMInitScripts.Delete", "DELETE", vmInitScriptRoute, safe}
+
+	listVMInitScripts = listRoutes{project: &opVMInitScriptsList, whole: true}
+)
+
+// List returns the project's init scripts, without their text, all at once and
+// without a count.
+//
+//cloudapi:operation GET /project/{project_id}/vm-init-script
+func (s *VMInitScriptsService) List(ctx context.Context, opts *ListOptions) (*Page[VMInitScript], error) {
+	return list[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
+}
+
+// All returns the project's init scripts, without their text.
+//
+//cloudapi:operation GET /project/{project_id}/vm-init-script
+func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VMInitScript, error] {
+	return all[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
+}
+
+// Create registers an init script, at once. A name that is taken is
+// [ErrAlreadyExists].
+//
+//cloudapi:operation POST /project/{project_id}/vm-init-script
+func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScriptCreateRequest) (*VMInitScript, error) {
+	return send[VMInitScript](ctx, s.client, &opVMInitScriptsCreate, request)
+}
+
+// Get returns an init script.
+//
+//cloudapi:operation GET /project/{project_id}/vm-init-script/{vm_init_script_reference}
+func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {
+	return fetch[VMInitScript](ctx, s.client, &opVMInitScriptsGet, script)
+}
+
+// Update changes the name or the text or both, at once; VMs that were created
+// with the script do not run it again. A name that is taken is
+// [ErrAlreadyExists]. A request that sets nothing is an [*ArgumentError]. To
+// change the name, address the script by ID: only then is it safe to repeat.
+//
+//cloudapi:operation POST /project/{project_id}/vm-init-script/{vm_init_script_reference}
+func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
+	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
+		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
+	}
+	return send[VMInitScript](ctx, s.client, &opVMInitScriptsUpdate, request, script)
+}
+
+// Delete deletes an init script, at once; VMs that were created with it are
+// not affected. One that does not exist is not an error.
+//
+//cloudapi:operation DELETE /project/{project_id}/vm-init-script/{vm_init_script_reference}
+func (s *VMInitScriptsService) Delete(ctx context.Context, script string) error {
+	return remove(ctx, s.client, &opVMInitScriptsDelete, script)
+}

@@ -1,0 +1,249 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+	"slices"
+)
+
+// LoadBalancersService works with load balancers, which spread TCP connections
+// over VMs.
+//
+// A reference is the ID (prefix 1b) or the name. Names are unique only within
+// a subnet: where two load balancers of a location share one, it stands for
+// either. The ID is safer.
+type LoadBalancersService service
+
+// LoadBalancer spreads the connections to a port over VMs.
+type LoadBalancer struct {
+	ID       string `json:"id"`       // prefix 1b
+	Name     string `json:"name"`     // unique in its private subnet
+	Location string `json:"location"` // that of its private subnet
+	Hostname string `json:"hostname"` // begins with the name, and changes with it
+
+	Algorithm           string `json:"algorithm"`             // one of the LoadBalancerAlgorithm constants
+	Stack               string `json:"stack"`                 // one of the LoadBalancerStack constants
+	HealthCheckEndpoint string `json:"health_check_endpoint"` // a path such as "/up"
+	HealthCheckProtocol string `json:"health_check_protocol"` // one of the LoadBalancerHealthCheck constants
+
+	SrcPort int `json:"src_port"` // where clients connect to
+	DstPort int `json:"dst_port"` // where the VMs listen
+
+	// What follows is not in lists and not in the reply of Rename.
+
+	Subnet string   `json:"subnet"` // the name of its private subnet
+	VMs    []string `json:"vms"`    // the IDs of its VMs
+}
+
+func (l *LoadBalancer) missing() string             { return missingID(l.ID) }
+func (l *LoadBalancer) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
+
+// Values of [LoadBalancer.Algorithm].
+const (
+	LoadBalancerAlgorithmRoundRobin = "round_robin"
+	LoadBalancerAlgorithmHashBased  = "hash_based"
+)
+
+// Values of [LoadBalancer.Stack].
+const (
+	LoadBalancerStackIPv4 = "ipv4"
+	LoadBalancerStackIPv6 = "ipv6"
+	LoadBalancerStackDual = "dual"
+)
+
+// Values of [LoadBalancer.HealthCheckProtocol].
+const (
+	LoadBalancerHealthCheckHTTP  = "http"
+	LoadBalancerHealthCheckHTTPS = "https"
+	LoadBalancerHealthCheckTCP   = "tcp"
+)
+
+// LoadBalancerCreateRequest is the body of [LoadBalancersService.Create].
+type LoadBalancerCreateRequest struct {
+	// Algorithm is one of the LoadBalancerAlgorithm constants. Required.
+	Algorithm string `json:"algorithm"`
+
+	// SrcPort is the port that clients connect to and DstPort the one on the
+	// VMs, 1 to 65535. Required.
+	SrcPort int `json:"src_port"`
+	DstPort int `json:"dst_port"`
+
+	// HealthCheckProtocol is one of the LoadBalancerHealthCheck constants; with
+	// "https" the server obtains a certificate for the hostname. Required.
+	HealthCheckProtocol string `json:"health_check_protocol"`
+
+	// PrivateSubnetID is the ID of the subnet that the load balancer is in. Its
+	// location is the load balancer's, whatever location is asked for.
+	// Required.
+	PrivateSubnetID string `json:"private_subnet_id"`
+
+	// Stack is one of the LoadBalancerStack constants. It is optional in the
+	// contract, but the real server insists on it: the SDK sends "dual" if it
+	// is empty.
+	Stack string `json:"stack"`
+
+	// HealthCheckEndpoint is the path that is asked for. The server's default
+	// is "/up".
+	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"`
+}
+
+// LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. It
+// takes the place of what was set before; all fields but Stack are required.
+type LoadBalancerUpdateRequest struct {
+	// Algorithm is one of the LoadBalancerAlgorithm constants.
+	Algorithm string `json:"algorithm"`
+
+	// SrcPort is the port that clients connect to and DstPort the one on the
+	// VMs, 1 to 65535.
+	SrcPort int `json:"src_port"`
+	DstPort int `json:"dst_port"`
+
+	// HealthCheckEndpoint is the path that is asked for.
+	HealthCheckEndpoint string `json:"health_check_endpoint"`
+
+	// VMs are the IDs of all VMs that the load balancer shall have, each once.
+	// Others are removed; none, or nil, removes all.
+	VMs []string `json:"vms"`
+
+	// Stack is in the contract; the real server accepts and ignores it.
+	Stack string `json:"stack,omitzero"`
+}
+
+// vmRequest is the body of attaching and detaching a VM.
+type vmRequest struct {
+	VMID string `json:"vm_id"`
+}
+
+const loadBalancerRoute = locationRoute + "/load-balancer/{load_balancer_reference}"
+
+var (
+	opLoadBalancersList           = Operation{"LoadBalancers.List", "GET", projectRoute + "/load-balancer", safe}
+	opLoadBalancersListInLocation = Operation{"LoadBalancers.ListInLocation", "GET", locationRoute + "/load-balancer", safe}
+	opLoadBalancersGet            = Operation{"LoadBalancers.Get", "GET", loadBalancerRoute, safe}
+	opLoadBalancersCreate         = Operation{"LoadBalancers.Create", "POST", loadBalancerRoute, create}
+	opLoadBalancersUpdate         = Operation{"LoadBalancers.Update", "PATCH", loadBalancerRoute, safe}
+	opLoadBalancersDelete         = Operation{"LoadBalancers.Delete", "DELETE", loadBalancerRoute, safe}
+	opLoadBalancersAttachVM       = Operation{"LoadBalancers.AttachVM", "POST", loadBalancerRoute + "/attach-vm", create}
+	opLoadBalancersDetachVM       = Operation{"LoadBalancers.DetachVM", "POST", loadBalancerRoute + "/detach-vm", safe}
+	opLoadBalancersRename         = Operation{"LoadBalancers.Rename", "POST", loadBalancerRoute + "/rename", safe}
+
+	listLoadBalancers = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation}
+)
+
+// List returns one page of the project's load balancers, or of those in
+// [ListOptions.Location]. Items lack Subnet and VMs.
+//
+//cloudapi:operation GET /project/{project_id}/load-balancer
+//cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer
+func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Page[LoadBalancer], error) {
+	return list[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
+}
+
+// All returns the project's load balancers, or those in
+// [ListOptions.Location], page by page. Items lack Subnet and VMs.
+//
+//cloudapi:operation GET /project/{project_id}/load-balancer
+//cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer
+func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
+	return all[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
+}
+
+// Get returns a load balancer with its subnet and VMs.
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
+func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {
+	return fetch[LoadBalancer](ctx, s.client, &opLoadBalancersGet, location, loadBalancer)
+}
+
+// Create makes a load balancer with the given name and no VMs. The record is
+// final at once; traffic follows within seconds, with "https" after a
+// certificate was obtained. A name that is taken in the subnet is
+// [ErrAlreadyExists]; a subnet that does not exist, or is given by its name,
+// is [ErrInvalidRequest].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
+func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
+	var body LoadBalancerCreateRequest
+	if request != nil {
+		body = *request
+	}
+	if body.Stack == "" {
+		body.Stack = LoadBalancerStackDual
+	}
+	return send[LoadBalancer](ctx, s.client, &opLoadBalancersCreate, body, location, name)
+}
+
+// Update sets all that can be changed of a load balancer, its VMs included, at
+// once. To change one thing, take the others from Get. A VM that does not
+// exist, is given twice, or belongs to another load balancer is
+// [ErrInvalidRequest].
+//
+//cloudapi:operation PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
+func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
+	var body LoadBalancerUpdateRequest
+	if request != nil {
+		body = *request
+	}
+	if body.VMs == nil {
+		body.VMs = []string{}
+	}
+	return send[LoadBalancer](ctx, s.client, &opLoadBalancersUpdate, body, location, loadBalancer)
+}
+
+// Delete starts to delete a load balancer. Its record does not show that;
+// [LoadBalancersService.WaitDeleted] waits for the end. One that does not exist
+// is not an error.
+//
+//cloudapi:operation DELETE /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
+func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalancer string) error {
+	return remove(ctx, s.client, &opLoadBalancersDelete, location, loadBalancer)
+}
+
+// AttachVM adds a VM of the same location, given by its ID; a name is
+// [ErrInvalidRequest]. So is a VM that has a load balancer already, be it this
+// one, which is why it is not repeated after a lost reply.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm
+func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
+	return send[LoadBalancer](ctx, s.client, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
+}
+
+// DetachVM starts to remove a VM, given by its ID, which the record that it
+// returns may still have; [LoadBalancersService.WaitVMDetached] waits for the
+// end. A VM that is not attached is not an error, one that does not exist is
+// [ErrInvalidRequest].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm
+func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
+	return send[LoadBalancer](ctx, s.client, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)
+}
+
+// Rename gives a load balancer another name, and with it another hostname. It
+// returns the short form of the record. A name that is taken is
+// [ErrAlreadyExists]. Address it by ID: only then is it safe to repeat.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/rename
+func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalancer, newName string) (*LoadBalancer, error) {
+	return send[LoadBalancer](ctx, s.client, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
+}
+
+// WaitVMDetached waits until a load balancer no longer has a VM that was
+// detached or deleted, given by its ID, and returns the load balancer. One that
+// is gone itself ends it. The error is a [*WaitError], or an [*ArgumentError]
+// for what is not a VM's ID.
+func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts ...WaitOption) (*LoadBalancer, error) {
+	const operation = "LoadBalancers.WaitVMDetached"
+	if reason := (pathParam{kinds: kindSet(KindVM), idOnly: true}).check(vmID); reason != "" {
+		// No load balancer has it, which must not look like success.
+		return nil, &ArgumentError{Operation: operation, Name: "vm_id", Value: vmID, Reason: reason}
+	}
+	detached := func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
+	return waitState(ctx, operation, location, loadBalancer, waitQuick, s.Get, detached, opts)
+}
+
+// WaitDeleted waits until a load balancer that was deleted is gone. Nothing in
+// its record tells that it was, so without a Delete before it waits until the
+// context ends. The error is a [*WaitError].
+func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts ...WaitOption) error {
+	return waitDeleted(ctx, "LoadBalancers.WaitDeleted", location, loadBalancer, waitQuick, s.Get, opts)
+}

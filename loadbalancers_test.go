@@ -1,0 +1,209 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+const (
+	testLBID    = "1b09fd2wvdjt1h8h6h32k8re7m"
+	testOtherVM = "vmr6ss8r788e2kc2m7kqvwv4h3"
+	testLBShort = `"id":"` + testLBID + `","name":"web-lb","location":"eu-central-h1","hostname":"web-lb.x1bw0.lb.example.net",` +
+		`"algorithm":"round_robin","stack":"dual","health_check_endpoint":"/healthz","health_check_protocol":"http","src_port":443,"dst_port":8443`
+	testLBFull = `{` + testLBShort + `,"subnet":"backend-net","vms":["` + testVMID + `","` + testOtherVM + `"]}`
+	testLBNone = `{` + testLBShort + `,"subnet":"backend-net","vms":[]}`
+)
+
+// testLoadBalancer returns the short form of the record.
+func testLoadBalancer() *LoadBalancer {
+	return &LoadBalancer{
+		ID: testLBID, Name: "web-lb", Location: "eu-central-h1", Hostname: "web-lb.x1bw0.lb.example.net",
+		Algorithm: "round_robin", Stack: "dual", HealthCheckEndpoint: "/healthz", HealthCheckProtocol: "http",
+		SrcPort: 443, DstPort: 8443,
+	}
+}
+
+func TestLoadBalancersWire(t *testing.T) {
+	t.Parallel()
+	const (
+		base     = locationPath + "/load-balancer"
+		item     = base + "/web-lb"
+		location = "eu-central-h1"
+		page     = `{"items":[{` + testLBShort + `}],"count":1}`
+	)
+	short := testLoadBalancer()
+	full, empty := *short, *short
+	full.Subnet, full.VMs = "backend-net", []string{testVMID, testOtherVM}
+	empty.Subnet, empty.VMs = "backend-net", []string{}
+	update := func(vms []string, stack string) func(context.Context, *Client) (any, error) {
+		return func(ctx context.Context, c *Client) (any, error) {
+			return c.LoadBalancers.Update(ctx, location, "web-lb", &LoadBalancerUpdateRequest{
+				Algorithm: "round_robin", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/healthz", VMs: vms, Stack: stack,
+			})
+		}
+	}
+	createWith := func(request *LoadBalancerCreateRequest) func(context.Context, *Client) (any, error) {
+		return func(ctx context.Context, c *Client) (any, error) {
+			return c.LoadBalancers.Create(ctx, location, "web-lb", request)
+		}
+	}
+	runWireCases(t, "LoadBalancers", []wireCase{
+		{
+			method: "GET", target: projectPath + "/load-balancer", reply: page,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.LoadBalancers.List(ctx, nil) },
+			want: &Page[LoadBalancer]{Items: []*LoadBalancer{short}, Count: new(1), NextStartAfter: testLBID},
+		},
+		{
+			name: "list by name", method: "GET", target: base + "?order_column=name&page_size=1&start_after=api-lb", reply: page,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.List(ctx, &ListOptions{Location: location, OrderColumn: OrderByName, PageSize: 1, StartAfter: "api-lb"})
+			},
+			want: &Page[LoadBalancer]{Items: []*LoadBalancer{short}, Count: new(1), NextStartAfter: "web-lb"},
+		},
+		{
+			name: "all", method: "GET", target: base + "?page_size=1000", reply: page,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return collect(c.LoadBalancers.All(ctx, &ListOptions{Location: location}))
+			},
+			want: []*LoadBalancer{short},
+		},
+		{
+			name: "get", method: "GET", target: item, reply: testLBFull,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.LoadBalancers.Get(ctx, location, "web-lb") },
+			want: &full,
+		},
+		{
+			name: "create with everything", method: "POST", target: item, reply: testLBNone,
+			body: `{"algorithm":"hash_based","src_port":443,"dst_port":8443,"health_check_protocol":"https",` +
+				`"private_subnet_id":"ps6336kqkb6j4qf8813xfx1bw0","stack":"ipv4","health_check_endpoint":"/healthz"}`,
+			call: createWith(&LoadBalancerCreateRequest{
+				Algorithm: LoadBalancerAlgorithmHashBased, SrcPort: 443, DstPort: 8443,
+				HealthCheckProtocol: LoadBalancerHealthCheckHTTPS, HealthCheckEndpoint: "/healthz",
+				PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0", Stack: LoadBalancerStackIPv4,
+			}),
+			want: &empty,
+		},
+		{
+			name: "create with the default stack", method: "POST", target: item, reply: testLBNone,
+			body: `{"algorithm":"round_robin","src_port":80,"dst_port":8080,"health_check_protocol":"tcp",` +
+				`"private_subnet_id":"ps6336kqkb6j4qf8813xfx1bw0","stack":"dual"}`,
+			call: createWith(&LoadBalancerCreateRequest{
+				Algorithm: LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080,
+				HealthCheckProtocol: LoadBalancerHealthCheckTCP, PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0",
+			}),
+			want: &empty,
+		},
+		{
+			name: "create with nil", method: "POST", target: item, reply: testLBNone,
+			body: `{"algorithm":"","src_port":0,"dst_port":0,"health_check_protocol":"","private_subnet_id":"","stack":"dual"}`,
+			call: createWith(nil),
+			want: &empty,
+		},
+		{
+			name: "update", method: "PATCH", target: item, reply: testLBFull,
+			body: `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz",` +
+				`"vms":["` + testVMID + `","` + testOtherVM + `"],"stack":"ipv6"}`,
+			call: update([]string{testVMID, testOtherVM}, "ipv6"),
+			want: &full,
+		},
+		{
+			name: "update to no VMs", method: "PATCH", target: item, reply: testLBNone,
+			body: `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz","vms":[]}`,
+			call: update([]string{}, ""),
+			want: &empty,
+		},
+		{
+			name: "update to nil VMs", method: "PATCH", target: item, reply: testLBNone,
+			body: `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz","vms":[]}`,
+			call: update(nil, ""),
+			want: &empty,
+		},
+		{
+			name: "update with nil", method: "PATCH", target: item, reply: testLBNone,
+			body: `{"algorithm":"","src_port":0,"dst_port":0,"health_check_endpoint":"","vms":[]}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.Update(ctx, location, "web-lb", nil)
+			},
+			want: &empty,
+		},
+		{
+			name: "delete", method: "DELETE", target: item,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return nothing(c.LoadBalancers.Delete(ctx, location, "web-lb"))
+			},
+		},
+		{
+			name: "attach", method: "POST", target: item + "/attach-vm", body: `{"vm_id":"` + testVMID + `"}`, reply: testLBFull,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.AttachVM(ctx, location, "web-lb", testVMID)
+			},
+			want: &full,
+		},
+		{
+			name: "detach", method: "POST", target: base + "/" + testLBID + "/detach-vm", body: `{"vm_id":"` + testVMID + `"}`, reply: testLBFull,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.DetachVM(ctx, location, testLBID, testVMID)
+			},
+			want: &full,
+		},
+		{
+			name: "rename", byName: true, method: "POST", target: item + "/rename", body: `{"name":"api-lb"}`, reply: `{` + testLBShort + `}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.Rename(ctx, location, "web-lb", "api-lb")
+			},
+			want: short,
+		},
+		{
+			name: "rename by ID", method: "POST", target: base + "/" + testLBID + "/rename", body: `{"name":"api-lb"}`, reply: `{` + testLBShort + `}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.Rename(ctx, location, testLBID, "api-lb")
+			},
+			want: short,
+		},
+	})
+}
+
+func TestLoadBalancerRequestsAreNotChanged(t *testing.T) {
+	t.Parallel()
+	client := answering(t, 200, "application/json", testLBNone)
+	createRequest, updateRequest := LoadBalancerCreateRequest{}, LoadBalancerUpdateRequest{}
+	if _, err := client.LoadBalancers.Create(t.Context(), "eu-central-h1", "web-lb", &createRequest); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.LoadBalancers.Update(t.Context(), "eu-central-h1", "web-lb", &updateRequest); err != nil {
+		t.Fatal(err)
+	}
+	if createRequest.Stack != "" || updateRequest.VMs != nil {
+		t.Errorf("the requests became %+v and %+v", createRequest, updateRequest)
+	}
+}
+
+func TestLoadBalancerWaits(t *testing.T) {
+	t.Parallel()
+	const location = "eu-central-h1"
+	empty := testLoadBalancer()
+	empty.Subnet, empty.VMs = "backend-net", []string{}
+	detached := func(ctx context.Context, c *Client) (any, error) {
+		return c.LoadBalancers.WaitVMDetached(ctx, location, "web-lb", testVMID)
+	}
+	deleted := func(ctx context.Context, c *Client) (any, error) {
+		return nothing(c.LoadBalancers.WaitDeleted(ctx, location, "web-lb"))
+	}
+	runWaitCases(t, locationPath+"/load-balancer/web-lb", []waitCase{
+		{name: "detached", wait: detached, polls: []string{testLBFull, testLBFull, testLBNone}, want: empty},
+		{name: "never attached", wait: detached, polls: []string{testLBNone}, want: empty},
+		{name: "gone while detaching", wait: detached, polls: []string{testLBFull, envelope(404)}, err: ErrNotFound},
+		{name: "deleted", wait: deleted, polls: []string{testLBFull, testLBFull, envelope(403), envelope(404)}},
+	})
+}
+
+func TestWaitVMDetachedRefusesAName(t *testing.T) {
+	t.Parallel()
+	for _, vm := range []string{"", "web-1", testLBID} {
+		_, err := sendingNothing(t).LoadBalancers.WaitVMDetached(t.Context(), "eu-central-h1", "web-lb", vm)
+		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Value != vm || e.Name != "vm_id" {
+			t.Errorf("WaitVMDetached of %q: %v", vm, err)
+		}
+	}
+}

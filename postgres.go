@@ -1,0 +1,394 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// PostgresService works with Postgres databases: their firewall rules,
+// configuration, metrics, replicas and restores.
+//
+// A reference is the ID (prefix pg) or the name.
+type PostgresService service
+
+// Postgres is a Postgres database.
+type Postgres struct {
+	ID       string `json:"id"`       // prefix pg
+	Name     string `json:"name"`     // unique in its project and location
+	State    string `json:"state"`    // one of the PostgresState constants, or another
+	Location string `json:"location"` // such as "eu-central-h1"
+
+	// A target is what was asked for. It differs from what is while a resize
+	// is pending.
+	VMSize               string `json:"vm_size"` // such as "standard-2"
+	TargetVMSize         string `json:"target_vm_size"`
+	StorageSizeGiB       int    `json:"storage_size_gib"` // 0 until the server is placed on a host
+	TargetStorageSizeGiB int    `json:"target_storage_size_gib"`
+
+	Version string `json:"version"` // the major version, such as "17"
+	HAType  string `json:"ha_type"` // one of the PostgresHAType constants
+	Flavor  string `json:"flavor"`  // one of the PostgresFlavor constants
+
+	// CACertificates are the root certificates as PEM; "" until they are made.
+	CACertificates string `json:"ca_certificates"`
+
+	// MaintenanceWindowStartAt is the hour of the day in UTC, 0 to 23, at which
+	// the two hours begin in which the server may interrupt the service; nil if
+	// it may at any time.
+	MaintenanceWindowStartAt *int `json:"maintenance_window_start_at"`
+
+	ReadReplica bool `json:"read_replica"` // whether it follows another database
+
+	// Parent is what the database was made from by CreateReadReplica or
+	// Restore, as a path within the project:
+	// "/location/<location>/postgres/<name>". It is "" for others, and when the
+	// parent is gone.
+	Parent string `json:"parent"`
+
+	Tags []PostgresTag `json:"tags"`
+
+	// What follows is not in lists, not in ReadReplicas, and not in the replies
+	// of Rename and Promote.
+
+	// ConnectionString is a URL with the name and password of the superuser.
+	// Its host changes with the name of the database.
+	ConnectionString Secret `json:"connection_string"`
+
+	Primary            bool                        `json:"primary"` // whether its server takes writes
+	FirewallRules      []PostgresFirewallRule      `json:"firewall_rules"`
+	MetricDestinations []PostgresMetricDestination `json:"metric_destinations"`
+	ReadReplicas       []Postgres                  `json:"read_replicas"` // in the short form
+
+	// The times that Restore can go back to. They are zero for replicas and
+	// restored databases, and if the server cannot tell; the earliest one also
+	// before the first backup.
+	EarliestRestoreTime time.Time `json:"earliest_restore_time"`
+	LatestRestoreTime   time.Time `json:"latest_restore_time"`
+}
+
+func (p *Postgres) missing() string             { return missingID(p.ID) }
+func (p *Postgres) cursor(column string) string { return idOrName(column, p.ID, p.Name) }
+func (p *Postgres) stateText() string           { return p.State }
+
+// Known values of [Postgres.State]. There is none for a restart, a resize, a
+// promotion or a new password: the database stays "running".
+const (
+	// The database is being set up, or, when it was running before, worked on
+	// for a moment.
+	PostgresStateCreating = "creating"
+
+	PostgresStateRunning     = "running"
+	PostgresStateUnavailable = "unavailable" // fails its health check, or fails over
+	PostgresStateDeleting    = "deleting"    // and then it is gone
+)
+
+// Values of [Postgres.HAType].
+const (
+	PostgresHATypeNone  = "none"  // no standby server
+	PostgresHATypeAsync = "async" // one, replicated to asynchronously
+	PostgresHATypeSync  = "sync"  // two, replicated to synchronously
+)
+
+// Known values of [Postgres.Flavor].
+const (
+	PostgresFlavorStandard = "standard"
+	PostgresFlavorParadeDB = "paradedb"
+	PostgresFlavorLantern  = "lantern"
+)
+
+// PostgresTag is a key and a value that users give to a database.
+type PostgresTag struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// PostgresCreateRequest is the body of [PostgresService.Create].
+type PostgresCreateRequest struct {
+	// Size is "standard-" and 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-" and
+	// 1 or 2. In private locations it is one of the provider's sizes, such as
+	// "m6id.large". Required.
+	Size string `json:"size"`
+
+	// StorageSize is in GiB. Each size allows three values, from 32 per vCPU
+	// ("burstable": from 16) to four times that; the two largest 1024, 2048
+	// and 4096; those of private locations one. Required.
+	StorageSize int `json:"storage_size"`
+
+	// Flavor is one of the PostgresFlavor constants. The server's default is
+	// "standard".
+	Flavor string `json:"flavor,omitzero"`
+
+	// HAType is one of the PostgresHAType constants. The server's default is
+	// "none".
+	HAType string `json:"ha_type,omitzero"`
+
+	// Version is the major version, such as "16" or "17". The default is the
+	// server's.
+	Version string `json:"version,omitzero"`
+
+	// RestrictByDefault true makes a database that nothing can reach before it
+	// is given firewall rules. The real server's default is two rules that let
+	// everything in.
+	RestrictByDefault *bool `json:"restrict_by_default,omitzero"`
+
+	Tags []PostgresTag `json:"tags,omitzero"`
+}
+
+// PostgresUpdateRequest is the body of [PostgresService.Update]. What is not
+// set is left as it is.
+type PostgresUpdateRequest struct {
+	// Size is the new size of the servers. Set StorageSize too if the present
+	// one is not possible with it.
+	Size string `json:"size,omitzero"`
+
+	// StorageSize is in GiB. It can be smaller than before if less than 80 % of
+	// it will be in use.
+	StorageSize int `json:"storage_size,omitzero"`
+
+	// HAType is one of the PostgresHAType constants.
+	HAType string `json:"ha_type,omitzero"`
+
+	// Tags take the place of all tags before, unless nil: none, but not nil,
+	// removes them.
+	Tags []PostgresTag `json:"tags,omitzero"`
+}
+
+// PostgresRestoreRequest is the body of [PostgresService.Restore].
+type PostgresRestoreRequest struct {
+	Name string `json:"name"` // of the new database; required
+
+	// RestoreTarget is the time whose data the new database shall have, from
+	// [Postgres.EarliestRestoreTime] to [Postgres.LatestRestoreTime]. Required.
+	RestoreTarget time.Time `json:"restore_target"`
+}
+
+// readReplicaRequest is the body of making a read replica.
+type readReplicaRequest struct {
+	Name string `json:"name"`
+}
+
+// passwordRequest is the body of resetting the superuser's password.
+type passwordRequest struct{ password Secret }
+
+func (r passwordRequest) secretValues() []Secret { return []Secret{r.password} }
+
+func (r passwordRequest) wire() any {
+	return map[string]string{"password": r.password.Reveal()}
+}
+
+// maintenanceWindowRequest is the body of setting the maintenance window. The
+// server removes it if the hour is absent, and does not accept null.
+type maintenanceWindowRequest struct {
+	StartAt *int `json:"maintenance_window_start_at,omitzero"`
+}
+
+const postgresRoute = locationRoute + "/postgres/{postgres_database_reference}"
+
+var (
+	opPostgresList                   = Operation{"Postgres.List", "GET", projectRoute + "/postgres", safe}
+	opPostgresListInLocation         = Operation{"Postgres.ListInLocation", "GET", locationRoute + "/postgres", safe}
+	opPostgresGet                    = Operation{"Postgres.Get", "GET", postgresRoute, safe}
+	opPostgresCreate                 = Operation{"Postgres.Create", "POST", postgresRoute, create}
+	opPostgresUpdate                 = Operation{"Postgres.Update", "PATCH", postgresRoute, safe}
+	opPostgresDelete                 = Operation{"Postgres.Delete", "DELETE", postgresRoute, safe}
+	opPostgresCACertificates         = Operation{"Postgres.CACertificates", "GET", postgresRoute + "/ca-certificates", safe}
+	opPostgresPromote                = Operation{"Postgres.Promote", "POST", postgresRoute + "/promote", create}
+	opPostgresCreateReadReplica      = Operation{"Postgres.CreateReadReplica", "POST", postgresRoute + "/read-replica", create}
+	opPostgresRename                 = Operation{"Postgres.Rename", "POST", postgresRoute + "/rename", safe}
+	opPostgresResetSuperuserPassword = Operation{"Postgres.ResetSuperuserPassword", "POST", postgresRoute + "/reset-superuser-password", safe}
+	opPostgresRestart                = Operation{"Postgres.Restart", "POST", postgresRoute + "/restart", create}
+	opPostgresRestore                = Operation{"Postgres.Restore", "POST", postgresRoute + "/restore", create}
+	opPostgresSetMaintenanceWindow   = Operation{"Postgres.SetMaintenanceWindow", "POST", postgresRoute + "/set-maintenance-window", safe}
+
+	listPostgres = listRoutes{project: &opPostgresList, location: &opPostgresListInLocation}
+
+	caCertificatesFile = fileFormat{name: "ca-certificates.pem", check: checkPEM}
+)
+
+// List returns one page of the project's databases, or of those in
+// [ListOptions.Location]. Items have the short form.
+//
+//cloudapi:operation GET /project/{project_id}/postgres
+//cloudapi:operation GET /project/{project_id}/location/{location}/postgres
+func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Postgres], error) {
+	return list[Postgres](ctx, s.client, &listPostgres, opts)
+}
+
+// All returns the project's databases, or those in [ListOptions.Location],
+// page by page. Items have the short form.
+//
+//cloudapi:operation GET /project/{project_id}/postgres
+//cloudapi:operation GET /project/{project_id}/location/{location}/postgres
+func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Postgres, error] {
+	return all[Postgres](ctx, s.client, &listPostgres, opts)
+}
+
+// Get returns a database with all its fields, among them the superuser's
+// password in [Postgres.ConnectionString].
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
+func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*Postgres, error) {
+	return fetch[Postgres](ctx, s.client, &opPostgresGet, location, postgres)
+}
+
+// Create starts to make a database with the given name: 1 to 63 lower-case
+// letters, digits and hyphens, no hyphen at either end. The record that it
+// returns is in state "creating" and lacks what is known only later;
+// [PostgresService.WaitRunning] waits for the rest, which takes minutes.
+//
+// A name that is taken is [ErrAlreadyExists]; it stays taken while its last
+// owner is being deleted. Values that are not possible, the vCPU quota and
+// missing billing information are [ErrInvalidRequest] with the field in
+// [Error.FieldErrors]. If the reply is lost the error is [ErrOutcomeUnknown]:
+// look the name up with Get.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
+func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
+	return send[Postgres](ctx, s.client, &opPostgresCreate, request, location, name)
+}
+
+// Update starts to change a database, in the maintenance window if it has one.
+// [PostgresService.WaitResized] waits for another size; when another HAType is
+// in effect cannot be seen. Sizes that do not fit each other, and less storage
+// than is needed, are [ErrInvalidRequest].
+//
+//cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
+func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
+	return send[Postgres](ctx, s.client, &opPostgresUpdate, request, location, postgres)
+}
+
+// Delete starts to delete a database; [PostgresService.WaitDeleted] waits for
+// the end. Its read replicas go on as such. A database that does not exist is
+// not an error, so a mistyped name or location looks like success.
+//
+//cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
+func (s *PostgresService) Delete(ctx context.Context, location, postgres string) error {
+	return remove(ctx, s.client, &opPostgresDelete, location, postgres)
+}
+
+// CACertificates returns the root certificates of a database as a file in PEM
+// format, for clients that verify the server. It is [ErrNotFound] until they
+// are made, which is so when [Postgres.CACertificates] is "".
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/ca-certificates
+func (s *PostgresService) CACertificates(ctx context.Context, location, postgres string) (*File, error) {
+	return download(ctx, s.client, &opPostgresCACertificates, caCertificatesFile, location, postgres)
+}
+
+// Promote starts to make a read replica a database of its own and returns the
+// short form of the record; [PostgresService.WaitPromoted] waits for the end.
+// What is not a replica, or not any more, is [ErrInvalidRequest], which is why
+// it is not repeated after a lost reply.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote
+func (s *PostgresService) Promote(ctx context.Context, location, postgres string) (*Postgres, error) {
+	return fetch[Postgres](ctx, s.client, &opPostgresPromote, location, postgres)
+}
+
+// CreateReadReplica starts to make a database with the given name that follows
+// this one, and returns the new one; [PostgresService.WaitRunning] waits for
+// it, up to hours. It has the same size and no standby. Before the first
+// backup, which [Postgres.EarliestRestoreTime] shows, it is
+// [ErrInvalidRequest]; a name that is taken is [ErrAlreadyExists].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/read-replica
+func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string) (*Postgres, error) {
+	return send[Postgres](ctx, s.client, &opPostgresCreateReadReplica, readReplicaRequest{name}, location, postgres)
+}
+
+// Rename gives a database another name, and with it another host name in
+// [Postgres.ConnectionString]. It returns the short form of the record. A name
+// that is taken is [ErrAlreadyExists]. Address it by ID: only then is it safe
+// to repeat.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/rename
+func (s *PostgresService) Rename(ctx context.Context, location, postgres, newName string) (*Postgres, error) {
+	return send[Postgres](ctx, s.client, &opPostgresRename, renameRequest{newName}, location, postgres)
+}
+
+// ResetSuperuserPassword sets the password of the superuser: at least 12
+// characters, among them a lower-case letter, an upper-case letter and a digit.
+// What is refused is [ErrInvalidRequest] with the reasons in
+// [Error.FieldErrors]; so is a read replica. The record that it returns has
+// the new password, which the database accepts seconds later.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password
+func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, postgres string, password Secret) (*Postgres, error) {
+	return send[Postgres](ctx, s.client, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
+}
+
+// Restart starts to restart the servers of a database, whatever its state is.
+// When they have cannot be seen: the database stays "running". A repetition
+// may restart them again, so a lost reply is [ErrOutcomeUnknown].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart
+func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
+	return fetch[Postgres](ctx, s.client, &opPostgresRestart, location, postgres)
+}
+
+// Restore starts to make another database with the data that this one had at
+// a time in the past, and returns the new one; [PostgresService.WaitRunning]
+// waits for it, up to hours. It has the same size and password and no standby.
+// A time that is not possible is [ErrInvalidRequest], a name that is taken
+// [ErrAlreadyExists].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore
+func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
+	var body PostgresRestoreRequest
+	if request != nil {
+		body = *request
+	}
+	body.RestoreTarget = body.RestoreTarget.UTC()
+	return send[Postgres](ctx, s.client, &opPostgresRestore, body, location, postgres)
+}
+
+// SetMaintenanceWindow sets the hour of the day in UTC, 0 to 23, at which the
+// maintenance window begins, as in new(3); nil removes the window.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window
+func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int) (*Postgres, error) {
+	return send[Postgres](ctx, s.client, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour}, location, postgres)
+}
+
+// postgresRunning is part of all that is waited for.
+func postgresRunning(p *Postgres) (bool, error) {
+	return reaches[*Postgres](PostgresStateRunning)(p)
+}
+
+// WaitRunning waits until a database that was created, restored or made as a
+// replica is running, and returns it. One that is being deleted or is gone
+// ends it. The error is a [*WaitError].
+func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
+	return waitState(ctx, "Postgres.WaitRunning", location, postgres, waitSlow, s.Get, postgresRunning, opts)
+}
+
+// WaitResized waits until a database has the sizes that were asked for and is
+// running, and returns it. If it has a maintenance window, that can take until
+// the next one. A database that is being deleted or is gone ends it. The error
+// is a [*WaitError].
+func (s *PostgresService) WaitResized(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
+	resized := func(p *Postgres) (bool, error) {
+		running, err := postgresRunning(p)
+		return running && p.VMSize == p.TargetVMSize && p.StorageSizeGiB == p.TargetStorageSizeGiB, err
+	}
+	return waitState(ctx, "Postgres.WaitResized", location, postgres, waitSlow, s.Get, resized, opts)
+}
+
+// WaitPromoted waits until a database that was promoted is no replica any more
+// and is running, and returns it. One that is being deleted or is gone ends
+// it. The error is a [*WaitError].
+func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
+	promoted := func(p *Postgres) (bool, error) {
+		running, err := postgresRunning(p)
+		return running && !p.ReadReplica, err
+	}
+	return waitState(ctx, "Postgres.WaitPromoted", location, postgres, waitSlow, s.Get, promoted, opts)
+}
+
+// WaitDeleted waits until a database that was deleted is gone, after which its
+// name is free. If another database has taken the name over meanwhile, that is
+// the end as well. The error is a [*WaitError].
+func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres string, opts ...WaitOption) error {
+	return waitDeleted(ctx, "Postgres.WaitDeleted", location, postgres, waitSlow, s.Get, opts)
+}

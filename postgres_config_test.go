@@ -1,0 +1,141 @@
+package cloudapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"testing"
+)
+
+func postgresConfigCases() []wireCase {
+	const (
+		location = "eu-central-h1"
+		target   = postgresPath + "/orders-db/config"
+		reply    = `{"pg_config":{"max_connections":"250","work_mem":"32MB"},"pgbouncer_config":{"pool_mode":"transaction"}}`
+	)
+	config := &PostgresConfig{
+		PGConfig:        map[string]string{"max_connections": "250", "work_mem": "32MB"},
+		PgBouncerConfig: map[string]string{"pool_mode": "transaction"},
+	}
+	replaceWith := func(config *PostgresConfig) func(context.Context, *Client) (any, error) {
+		return func(ctx context.Context, c *Client) (any, error) {
+			return c.Postgres.ReplaceConfig(ctx, location, "orders-db", config)
+		}
+	}
+	updateWith := func(request *PostgresConfigUpdateRequest) func(context.Context, *Client) (any, error) {
+		return func(ctx context.Context, c *Client) (any, error) {
+			return c.Postgres.UpdateConfig(ctx, location, "orders-db", request)
+		}
+	}
+	return []wireCase{
+		{
+			name: "get the configuration", method: "GET", target: target, reply: reply, want: config,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.GetConfig(ctx, location, "orders-db")
+			},
+		},
+		{
+			name: "replace the configuration", method: "POST", target: target, reply: reply, want: config, body: reply,
+			call: replaceWith(config),
+		},
+		{
+			name: "replace one map", method: "POST", target: target, reply: reply, want: config,
+			body: `{"pg_config":{},"pgbouncer_config":{"pool_mode":"session"}}`,
+			call: replaceWith(&PostgresConfig{PgBouncerConfig: map[string]string{"pool_mode": "session"}}),
+		},
+		{
+			name: "remove the configuration", method: "POST", target: target, reply: `{"pg_config":{},"pgbouncer_config":{}}`,
+			body: `{"pg_config":{},"pgbouncer_config":{}}`,
+			call: replaceWith(&PostgresConfig{}),
+			want: &PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{}},
+		},
+		{
+			name: "set, remove and keep", method: "PATCH", target: target, reply: reply, want: config,
+			body: `{"pg_config":{"max_connections":null,"search_path":"","work_mem":"64MB"}}`,
+			call: updateWith(&PostgresConfigUpdateRequest{PGConfig: map[string]Opt[string]{
+				"work_mem": Value("64MB"), "max_connections": Null[string](), "search_path": Value(""), "shared_buffers": {},
+			}}),
+		},
+		{
+			name: "update the pooler", method: "PATCH", target: target, reply: reply, want: config,
+			body: `{"pgbouncer_config":{"pool_mode":null}}`,
+			call: updateWith(&PostgresConfigUpdateRequest{PgBouncerConfig: map[string]Opt[string]{"pool_mode": Null[string]()}}),
+		},
+		{
+			name: "update nothing, explicitly", method: "PATCH", target: target, reply: reply, want: config,
+			body: `{"pg_config":{},"pgbouncer_config":{}}`,
+			call: updateWith(&PostgresConfigUpdateRequest{
+				PGConfig: map[string]Opt[string]{"work_mem": {}}, PgBouncerConfig: map[string]Opt[string]{},
+			}),
+		},
+	}
+}
+
+func TestPostgresConfigUpdateOfNothing(t *testing.T) {
+	t.Parallel()
+	for _, request := range []*PostgresConfigUpdateRequest{nil, {}} {
+		_, err := sendingNothing(t).Postgres.UpdateConfig(t.Context(), "eu-central-h1", "orders-db", request)
+		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Operation != "Postgres.UpdateConfig" || e.Name != "request" {
+			t.Errorf("UpdateConfig with %v: %v", request, err)
+		}
+	}
+}
+
+func TestPostgresConfigRequestsAreNotChanged(t *testing.T) {
+	t.Parallel()
+	client := answering(t, 200, "application/json", `{"pg_config":{},"pgbouncer_config":{}}`)
+	update := PostgresConfigUpdateRequest{PGConfig: map[string]Opt[string]{"work_mem": {}}}
+	if _, err := client.Postgres.UpdateConfig(t.Context(), "eu-central-h1", "orders-db", &update); err != nil {
+		t.Fatal(err)
+	}
+	var replacement PostgresConfig
+	if _, err := client.Postgres.ReplaceConfig(t.Context(), "eu-central-h1", "orders-db", &replacement); err != nil {
+		t.Fatal(err)
+	}
+	if len(update.PGConfig) != 1 || replacement.PGConfig != nil {
+		t.Errorf("the requests became %v and %v", update, replacement)
+	}
+}
+
+func TestPostgresConfigValues(t *testing.T) {
+	t.Parallel()
+	var c PostgresConfig
+	err := json.Unmarshal([]byte(`{"pg_config":{"text":"8MB","quoted":"a\"b","empty":"","int":300,"float":-1.50e3,"true":true,"false":false,"null":null}}`), &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"text": "8MB", "quoted": `a"b`, "empty": "", "int": "300", "float": "-1.50e3", "true": "true", "false": "false", "null": "",
+	}
+	if !maps.Equal(c.PGConfig, want) || c.PgBouncerConfig != nil {
+		t.Errorf("decoded %q and %q, want %q", c.PGConfig, c.PgBouncerConfig, want)
+	}
+}
+
+func TestPostgresConfigThatIsNone(t *testing.T) {
+	t.Parallel()
+	for _, reply := range []string{
+		`{"pg_config":{}}`,
+		`{"pgbouncer_config":{}}`,
+		`{"pg_config":null,"pgbouncer_config":{}}`,
+		`{"pg_config":[],"pgbouncer_config":{}}`,
+		`{"pg_config":{"a":{}},"pgbouncer_config":{}}`,
+		`{"pg_config":{"a":["b"]},"pgbouncer_config":{}}`,
+		`[]`,
+	} {
+		config, err := answering(t, 200, "application/json", reply).Postgres.GetConfig(t.Context(), "eu-central-h1", "orders-db")
+		if config != nil || !errors.Is(err, ErrInvalidResponse) {
+			t.Errorf("of %s GetConfig made %v, %v", reply, config, err)
+		}
+	}
+}
+
+func TestReplaceConfigNeedsAConfiguration(t *testing.T) {
+	t.Parallel()
+	client := answering(t, 200, "application/json", `{"pg_config":{},"pgbouncer_config":{}}`)
+	config, err := client.Postgres.ReplaceConfig(t.Context(), "eu-central-h1", "orders-db", nil)
+	if config != nil || !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("ReplaceConfig(nil) = %v, %v", config, err)
+	}
+}

@@ -1,0 +1,101 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+func postgresFirewallCases() []wireCase {
+	const (
+		location = "eu-central-h1"
+		base     = postgresPath + "/orders-db/firewall-rule"
+		page     = `{"items":[` + testRuleJSON + `],"count":1}`
+	)
+	updateWith := func(request *PostgresFirewallRuleUpdateRequest) func(context.Context, *Client) (any, error) {
+		return func(ctx context.Context, c *Client) (any, error) {
+			return c.Postgres.UpdateFirewallRule(ctx, location, "orders-db", testRuleID, request)
+		}
+	}
+	return []wireCase{
+		{
+			name: "list rules", method: "GET", target: base, reply: page,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.ListFirewallRules(ctx, location, "orders-db", nil)
+			},
+			want: &Page[PostgresFirewallRule]{Items: []*PostgresFirewallRule{testRule()}, Count: new(1), NextStartAfter: testRuleID},
+		},
+		{
+			name: "all rules", method: "GET", target: base + "?page_size=1000", reply: page,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return collect(c.Postgres.AllFirewallRules(ctx, location, "orders-db", nil))
+			},
+			want: []*PostgresFirewallRule{testRule()},
+		},
+		{
+			// The server does not keep to the page that it is asked for.
+			name: "all rules, page by page", method: "GET", target: base + "?page_size=1",
+			reply: `{"items":[{"id":"pfgtkbpb9pxa1m2tdmah3sg14p","cidr":"::/0","description":""},` + testRuleJSON + `],"count":2}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return collect(c.Postgres.AllFirewallRules(ctx, location, "orders-db", &ListOptions{PageSize: 1}))
+			},
+			want: []*PostgresFirewallRule{{ID: "pfgtkbpb9pxa1m2tdmah3sg14p", CIDR: "::/0"}, testRule()},
+		},
+		{
+			name: "create a rule", method: "POST", target: base, reply: testRuleJSON, want: testRule(),
+			body: `{"cidr":"203.0.113.0/24","description":"office"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.CreateFirewallRule(ctx, location, "orders-db",
+					&PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24", Description: "office"})
+			},
+		},
+		{
+			name: "create a rule without a description", method: "POST", target: base, reply: testRuleJSON, want: testRule(),
+			body: `{"cidr":"203.0.113.0/24"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.CreateFirewallRule(ctx, location, "orders-db", &PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24"})
+			},
+		},
+		{
+			name: "update a rule", method: "PATCH", target: base + "/" + testRuleID, reply: testRuleJSON, want: testRule(),
+			body: `{"cidr":"203.0.113.0/24","description":"office"}`,
+			call: updateWith(&PostgresFirewallRuleUpdateRequest{CIDR: Value("203.0.113.0/24"), Description: Value("office")}),
+		},
+		{
+			name: "clear a description", method: "PATCH", target: base + "/" + testRuleID, reply: testRuleJSON, want: testRule(),
+			body: `{"description":""}`,
+			call: updateWith(&PostgresFirewallRuleUpdateRequest{Description: Value("")}),
+		},
+		{
+			name: "update a rule with null", method: "PATCH", target: base + "/" + testRuleID, reply: testRuleJSON, want: testRule(),
+			body: `{"cidr":null,"description":null}`,
+			call: updateWith(&PostgresFirewallRuleUpdateRequest{CIDR: Null[string](), Description: Null[string]()}),
+		},
+		{
+			name: "update nothing of a rule", method: "PATCH", target: base + "/" + testRuleID, reply: testRuleJSON, want: testRule(),
+			body: `{}`,
+			call: updateWith(nil),
+		},
+		{
+			name: "delete a rule", method: "DELETE", target: base + "/" + testRuleID,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return nothing(c.Postgres.DeleteFirewallRule(ctx, location, "orders-db", testRuleID))
+			},
+		},
+	}
+}
+
+func TestPostgresFirewallRuleArguments(t *testing.T) {
+	t.Parallel()
+	client := sendingNothing(t)
+	// The ID of a rule of another kind of firewall.
+	err := client.Postgres.DeleteFirewallRule(t.Context(), "eu-central-h1", "orders-db", "frhgen1ff6864nrqg8etdv647m")
+	if !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("deleting it: %v", err)
+	}
+	// The location is an argument already.
+	_, err = client.Postgres.ListFirewallRules(t.Context(), "eu-central-h1", "orders-db", &ListOptions{Location: "us-east-a2"})
+	if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "Location" || e.Operation != "Postgres.ListFirewallRules" {
+		t.Errorf("listing in another location: %v", err)
+	}
+}

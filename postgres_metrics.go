@@ -1,0 +1,134 @@
+package cloudapi
+
+import (
+	"context"
+	"time"
+)
+
+// PostgresMetrics is what was measured at a database.
+type PostgresMetrics struct {
+	Metrics []PostgresMetric `json:"metrics"`
+}
+
+func (m *PostgresMetrics) missing() string {
+	if m.Metrics == nil {
+		return "metrics"
+	}
+	return ""
+}
+
+// PostgresMetric is one of the things that are measured.
+type PostgresMetric struct {
+	Key         string                 `json:"key"`         // one of the PostgresMetric constants, or another
+	Name        string                 `json:"name"`        // for people, such as "CPU Usage"
+	Description string                 `json:"description"` // for people
+	Unit        string                 `json:"unit"`        // such as "%", "bytes" or "count/s"; "" if there is none
+	Series      []PostgresMetricSeries `json:"series"`      // none if there is no data
+}
+
+// PostgresMetricSeries are the values of a metric, or of a part of it, over
+// time.
+type PostgresMetricSeries struct {
+	Labels map[string]string `json:"labels"` // tell the series of a metric apart, such as "mode": "user"
+	Values Samples           `json:"values"` // in the order of time
+}
+
+// Known values of [PostgresMetric.Key], which can be asked for one by one.
+const (
+	PostgresMetricCPUUsage            = "cpu_usage"
+	PostgresMetricLoadAverage         = "load_average"
+	PostgresMetricMemoryUsage         = "memory_usage"
+	PostgresMetricDiskUsage           = "disk_usage"
+	PostgresMetricDiskIO              = "disk_io"
+	PostgresMetricNetworkTraffic      = "network_traffic"
+	PostgresMetricConnectionCount     = "connection_count"
+	PostgresMetricCacheHitRatio       = "cache_hit_ratio"
+	PostgresMetricOperationThroughput = "operation_throughput"
+	PostgresMetricDeadlocks           = "deadlocks"
+	PostgresMetricDatabaseSize        = "database_size"
+	PostgresMetricTransactions        = "transactions"
+)
+
+// PostgresMetricsOptions selects what [PostgresService.Metrics] returns.
+type PostgresMetricsOptions struct {
+	// Start and End bound the time. The defaults are half an hour ago and now.
+	// The real server keeps 31 days; a time before is [ErrInvalidRequest].
+	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
+	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
+
+	// Key is one of the PostgresMetric constants. The default is all of them.
+	Key string `url:"key,omitempty"`
+}
+
+// PostgresMetricDestination is where the metrics of a database are sent.
+type PostgresMetricDestination struct {
+	ID       string `json:"id"`       // prefix md; of old ones et
+	Username string `json:"username"` // for basic authentication there
+	URL      string `json:"url"`      // of a server that takes Prometheus remote writes
+}
+
+// PostgresMetricDestinationCreateRequest is the body of
+// [PostgresService.CreateMetricDestination]. All fields are required.
+type PostgresMetricDestinationCreateRequest struct {
+	URL      string `json:"url"` // must begin with https://
+	Username string `json:"username"`
+	Password Secret `json:"password"`
+}
+
+func (r *PostgresMetricDestinationCreateRequest) secretValues() []Secret {
+	return []Secret{r.Password}
+}
+
+func (r *PostgresMetricDestinationCreateRequest) wire() any {
+	return map[string]string{"url": r.URL, "username": r.Username, "password": r.Password.Reveal()}
+}
+
+var (
+	opPostgresMetrics                 = Operation{"Postgres.Metrics", "GET", postgresRoute + "/metrics", safe}
+	opPostgresCreateMetricDestination = Operation{"Postgres.CreateMetricDestination", "POST", postgresRoute + "/metric-destination", create}
+	opPostgresDeleteMetricDestination = Operation{"Postgres.DeleteMetricDestination", "DELETE", postgresRoute + "/metric-destination/{metric_destination_id}", safe}
+)
+
+// Metrics returns what was measured at a database. The server chooses the
+// distance of the values, so that there are some 480 in each series at most.
+// The options may be nil. Metrics that the server fails to get have no series,
+// unless one was asked for by its key: then it is [ErrServer]. [ErrNotFound]
+// may mean that the server keeps no metrics at all.
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metrics
+func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *PostgresMetricsOptions) (*PostgresMetrics, error) {
+	cl, err := s.client.newCall(&opPostgresMetrics, nil, []string{location, postgres})
+	if err != nil {
+		return nil, err
+	}
+	var o PostgresMetricsOptions
+	if opts != nil {
+		o = *opts
+	}
+	o.Start, o.End = o.Start.UTC(), o.End.UTC()
+	if err := cl.setQuery(o); err != nil {
+		return nil, err
+	}
+	return receive[PostgresMetrics](ctx, cl)
+}
+
+// CreateMetricDestination makes a database send its metrics somewhere, and
+// returns the database. [Postgres.MetricDestinations] holds the new destination
+// among the others and does not tell which it is: look for its URL and user
+// name, or, where these may repeat, for the ID that was not there before.
+//
+// Each call makes another destination, also if there is the same already, and a
+// lost reply ends in [ErrOutcomeUnknown]: look with Get.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination
+func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
+	return send[Postgres](ctx, s.client, &opPostgresCreateMetricDestination, request, location, postgres)
+}
+
+// DeleteMetricDestination ends that. A destination that does not exist is not
+// an error; a database that does not exist is [ErrNotFound].
+//
+//cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination/{metric_destination_id}
+func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location, postgres, destinationID string) error {
+	return remove(ctx, s.client, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
+}

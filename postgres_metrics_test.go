@@ -1,0 +1,96 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+func postgresMetricsCases() []wireCase {
+	const (
+		location = "eu-central-h1"
+		target   = postgresPath + "/orders-db/metrics"
+		sinks    = postgresPath + "/orders-db/metric-destination"
+		reply    = `{"metrics":[` +
+			`{"key":"load_average","name":"Load Average","unit":null,"description":"load over time","series":[` +
+			`{"labels":{"name":"1 minute"},"values":[[1759512000,"0.42"],[1759512015.5,"0.47"]]},{"labels":{},"values":[]}]},` +
+			`{"key":"deadlocks","name":"Deadlocks","unit":"deadlocks/s","description":"deadlock rate","series":[]}]}`
+	)
+	want := &PostgresMetrics{Metrics: []PostgresMetric{
+		{
+			Key: "load_average", Name: "Load Average", Description: "load over time",
+			Series: []PostgresMetricSeries{
+				{
+					Labels: map[string]string{"name": "1 minute"},
+					Values: Samples{{time.Unix(1759512000, 0).UTC(), 0.42}, {time.Unix(1759512015, 5e8).UTC(), 0.47}},
+				},
+				{Labels: map[string]string{}, Values: Samples{}},
+			},
+		},
+		{Key: "deadlocks", Name: "Deadlocks", Description: "deadlock rate", Unit: "deadlocks/s", Series: []PostgresMetricSeries{}},
+	}}
+	metricsWith := func(opts *PostgresMetricsOptions) func(context.Context, *Client) (any, error) {
+		return func(ctx context.Context, c *Client) (any, error) {
+			return c.Postgres.Metrics(ctx, location, "orders-db", opts)
+		}
+	}
+	start := time.Date(2025, 10, 3, 19, 30, 0, 0, time.FixedZone("", 2*60*60))
+	return []wireCase{
+		{name: "metrics", method: "GET", target: target, reply: reply, want: want, call: metricsWith(nil)},
+		{
+			name: "a metric of some hours", method: "GET", reply: reply, want: want,
+			target: target + "?end=2025-10-03T18%3A30%3A00.000000001Z&key=load_average&start=2025-10-03T17%3A30%3A00Z",
+			call:   metricsWith(&PostgresMetricsOptions{Start: start, End: start.Add(time.Hour + 1), Key: PostgresMetricLoadAverage}),
+		},
+		{
+			name: "create a metric destination", method: "POST", target: sinks, reply: testPgFull, want: testPostgresFull(),
+			body: `{"password":"p+w/\"d","url":"https://prom.example.org/write","username":"writer"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.CreateMetricDestination(ctx, location, "orders-db", &PostgresMetricDestinationCreateRequest{
+					URL: "https://prom.example.org/write", Username: "writer", Password: NewSecret(`p+w/"d`),
+				})
+			},
+		},
+		{
+			name: "delete a metric destination", method: "DELETE", target: sinks + "/" + testSinkID,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return nothing(c.Postgres.DeleteMetricDestination(ctx, location, "orders-db", testSinkID))
+			},
+		},
+		{
+			name: "delete an old metric destination", method: "DELETE", target: sinks + "/etjkkf8b165j4krraw7xr99b53",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return nothing(c.Postgres.DeleteMetricDestination(ctx, location, "orders-db", "etjkkf8b165j4krraw7xr99b53"))
+			},
+		},
+	}
+}
+
+func TestPostgresMetricsThatAreNone(t *testing.T) {
+	t.Parallel()
+	for _, reply := range []string{
+		`{}`,
+		`{"metrics":null}`,
+		`[]`,
+		`{"metrics":[{"series":[{"values":[["1759512000","1"]]}]}]}`,
+	} {
+		metrics, err := answering(t, 200, "application/json", reply).Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", nil)
+		if metrics != nil || !errors.Is(err, ErrInvalidResponse) {
+			t.Errorf("of %s Metrics made %v, %v", reply, metrics, err)
+		}
+	}
+}
+
+func TestPostgresMetricsOptionsAreNotChanged(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("", 60*60)
+	opts := PostgresMetricsOptions{Start: time.Date(2025, 10, 3, 0, 0, 0, 0, zone)}
+	_, err := answering(t, 200, "application/json", `{"metrics":[]}`).Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", &opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opts.Start.Location() != zone {
+		t.Errorf("the options became %v", opts)
+	}
+}

@@ -1,0 +1,393 @@
+package cloudapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	testPgID      = "pggk8wzevxhe1gh7zjzfx5jn70"
+	testReplicaID = "pgjr8qs5yp5p3k1g8gfpp0s9av"
+	testRuleID    = "pfkvg0ffxbpj5pkddz9xsn95pc"
+	testSinkID    = "mdjkkf8b165j4krraw7xr99b53"
+	postgresPath  = locationPath + "/postgres"
+
+	testConnection = "postgres://postgres:s3cr%2Fet@orders-db.example.net:5432/postgres?sslmode=require"
+
+	testPgShort = `"id":"` + testPgID + `","name":"orders-db","state":"running","location":"eu-central-h1",` +
+		`"vm_size":"standard-2","target_vm_size":"standard-4","storage_size_gib":64,"target_storage_size_gib":128,` +
+		`"version":"17","ha_type":"async","flavor":"standard","ca_certificates":"-----BEGIN","maintenance_window_start_at":3,` +
+		`"read_replica":false,"parent":null,"tags":[{"key":"team","value":"payments"}]`
+
+	testReplicaShort = `"id":"` + testReplicaID + `","name":"orders-ro","state":"creating","location":"eu-central-h1",` +
+		`"vm_size":"standard-2","target_vm_size":"standard-2","storage_size_gib":0,"target_storage_size_gib":64,` +
+		`"version":"17","ha_type":"none","flavor":"standard","ca_certificates":null,"maintenance_window_start_at":null,` +
+		`"read_replica":true,"parent":"/location/eu-central-h1/postgres/orders-db","tags":[]`
+
+	testRuleJSON = `{"id":"` + testRuleID + `","cidr":"203.0.113.0/24","description":"office"}`
+
+	testPgFull = `{` + testPgShort + `,"connection_string":"` + testConnection + `","primary":true,"firewall_rules":[` + testRuleJSON + `],` +
+		`"metric_destinations":[{"id":"` + testSinkID + `","username":"writer","url":"https://prom.example.org/write"}],` +
+		`"read_replicas":[{` + testReplicaShort + `}],` +
+		`"earliest_restore_time":"2025-10-01T02:15:09Z","latest_restore_time":"2025-10-03T17:40:00.25Z"}`
+
+	// Replicas have no restore times, and null for what is not known yet.
+	testReplicaFull = `{` + testReplicaShort + `,"connection_string":null,"primary":null,"firewall_rules":[],` +
+		`"metric_destinations":[],"read_replicas":[]}`
+)
+
+func testPostgresShort() *Postgres {
+	return &Postgres{
+		ID: testPgID, Name: "orders-db", State: "running", Location: "eu-central-h1",
+		VMSize: "standard-2", TargetVMSize: "standard-4", StorageSizeGiB: 64, TargetStorageSizeGiB: 128,
+		Version: "17", HAType: "async", Flavor: "standard", CACertificates: "-----BEGIN",
+		MaintenanceWindowStartAt: new(3), Tags: []PostgresTag{{"team", "payments"}},
+	}
+}
+
+func testReplica() *Postgres {
+	return &Postgres{
+		ID: testReplicaID, Name: "orders-ro", State: "creating", Location: "eu-central-h1",
+		VMSize: "standard-2", TargetVMSize: "standard-2", TargetStorageSizeGiB: 64,
+		Version: "17", HAType: "none", Flavor: "standard",
+		ReadReplica: true, Parent: "/location/eu-central-h1/postgres/orders-db", Tags: []PostgresTag{},
+	}
+}
+
+func testReplicaDetailed() *Postgres {
+	p := testReplica()
+	p.FirewallRules, p.MetricDestinations, p.ReadReplicas = []PostgresFirewallRule{}, []PostgresMetricDestination{}, []Postgres{}
+	return p
+}
+
+func testRule() *PostgresFirewallRule {
+	return &PostgresFirewallRule{ID: testRuleID, CIDR: "203.0.113.0/24", Description: "office"}
+}
+
+func testPostgresFull() *Postgres {
+	p := testPostgresShort()
+	p.ConnectionString = NewSecret(testConnection)
+	p.Primary = true
+	p.FirewallRules = []PostgresFirewallRule{*testRule()}
+	p.MetricDestinations = []PostgresMetricDestination{{testSinkID, "writer", "https://prom.example.org/write"}}
+	p.ReadReplicas = []Postgres{*testReplica()}
+	p.EarliestRestoreTime = time.Date(2025, 10, 1, 2, 15, 9, 0, time.UTC)
+	p.LatestRestoreTime = time.Date(2025, 10, 3, 17, 40, 0, 250_000_000, time.UTC)
+	return p
+}
+
+func TestPostgresWire(t *testing.T) {
+	t.Parallel()
+	const (
+		location = "eu-central-h1"
+		item     = postgresPath + "/orders-db"
+		page     = `{"items":[{` + testPgShort + `},{` + testReplicaShort + `}],"count":2}`
+	)
+	full, short := testPostgresFull(), testPostgresShort()
+	items := []*Postgres{short, testReplica()}
+	// on makes a call of a method that takes a database and returns one.
+	on := func(method func(context.Context, *PostgresService) (*Postgres, error)) func(context.Context, *Client) (any, error) {
+		return func(ctx context.Context, c *Client) (any, error) { return method(ctx, c.Postgres) }
+	}
+	cases := []wireCase{
+		{
+			method: "GET", target: projectPath + "/postgres", reply: page,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.Postgres.List(ctx, nil) },
+			want: &Page[Postgres]{Items: items, Count: new(2), NextStartAfter: testReplicaID},
+		},
+		{
+			name: "list by name", method: "GET", target: postgresPath + "?order_column=name&start_after=a", reply: page,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.List(ctx, &ListOptions{Location: location, OrderColumn: OrderByName, StartAfter: "a"})
+			},
+			want: &Page[Postgres]{Items: items, Count: new(2), NextStartAfter: "orders-ro"},
+		},
+		{
+			name: "all", method: "GET", target: postgresPath + "?page_size=1000", reply: page,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return collect(c.Postgres.All(ctx, &ListOptions{Location: location}))
+			},
+			want: items,
+		},
+		{
+			name: "get", method: "GET", target: item, reply: testPgFull, want: full,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Get(ctx, location, "orders-db")
+			}),
+		},
+		{
+			name: "get a replica", method: "GET", target: postgresPath + "/" + testReplicaID, reply: testReplicaFull, want: testReplicaDetailed(),
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Get(ctx, location, testReplicaID)
+			}),
+		},
+		{
+			name: "create", method: "POST", target: item, reply: testPgFull, want: full,
+			body: `{"size":"standard-2","storage_size":64}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Create(ctx, location, "orders-db", &PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+			}),
+		},
+		{
+			name: "create with everything", method: "POST", target: item, reply: testPgFull, want: full,
+			body: `{"size":"standard-2","storage_size":64,"flavor":"paradedb","ha_type":"sync","version":"16",` +
+				`"restrict_by_default":false,"tags":[{"key":"team","value":"payments"}]}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Create(ctx, location, "orders-db", &PostgresCreateRequest{
+					Size: "standard-2", StorageSize: 64, Flavor: PostgresFlavorParadeDB, HAType: PostgresHATypeSync, Version: "16",
+					RestrictByDefault: new(false), Tags: []PostgresTag{{"team", "payments"}},
+				})
+			}),
+		},
+		{
+			name: "update nothing", method: "PATCH", target: item, reply: testPgFull, want: full,
+			body: `{}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Update(ctx, location, "orders-db", nil)
+			}),
+		},
+		{
+			name: "update everything", method: "PATCH", target: item, reply: testPgFull, want: full,
+			body: `{"size":"standard-4","storage_size":128,"ha_type":"none","tags":[{"key":"team","value":"payments"}]}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Update(ctx, location, "orders-db", &PostgresUpdateRequest{
+					Size: "standard-4", StorageSize: 128, HAType: PostgresHATypeNone, Tags: []PostgresTag{{"team", "payments"}},
+				})
+			}),
+		},
+		{
+			name: "update to no tags", method: "PATCH", target: item, reply: testPgFull, want: full,
+			body: `{"tags":[]}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Update(ctx, location, "orders-db", &PostgresUpdateRequest{Tags: []PostgresTag{}})
+			}),
+		},
+		{
+			name: "delete", method: "DELETE", target: item,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return nothing(c.Postgres.Delete(ctx, location, "orders-db"))
+			},
+		},
+		{
+			name: "CA certificates", method: "GET", target: item + "/ca-certificates", reply: testPEM,
+			header: http.Header{
+				"Content-Type":        {"application/x-pem-file"},
+				"Content-Disposition": {`attachment; filename="orders-db.pem"`},
+			},
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.CACertificates(ctx, location, "orders-db")
+			},
+			want: &File{Name: "orders-db.pem", ContentType: "application/x-pem-file", Content: []byte(testPEM)},
+		},
+		{
+			name: "promote", method: "POST", target: postgresPath + "/orders-ro/promote", reply: `{` + testReplicaShort + `}`, want: testReplica(),
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Promote(ctx, location, "orders-ro")
+			}),
+		},
+		{
+			name: "create a read replica", method: "POST", target: item + "/read-replica", reply: testReplicaFull, want: testReplicaDetailed(),
+			body: `{"name":"orders-ro"}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro")
+			}),
+		},
+		{
+			name: "rename", byName: true, method: "POST", target: item + "/rename", reply: `{` + testPgShort + `}`, want: short,
+			body: `{"name":"orders"}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Rename(ctx, location, "orders-db", "orders")
+			}),
+		},
+		{
+			name: "reset the password", method: "POST", target: item + "/reset-superuser-password", reply: testPgFull, want: full,
+			body: `{"password":"Corr3ct-\"Horse\""}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.ResetSuperuserPassword(ctx, location, "orders-db", NewSecret(`Corr3ct-"Horse"`))
+			}),
+		},
+		{
+			name: "restart", method: "POST", target: item + "/restart", reply: testPgFull, want: full,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Restart(ctx, location, "orders-db")
+			}),
+		},
+		{
+			name: "restore with nil", method: "POST", target: item + "/restore", reply: testPgFull, want: full,
+			body: `{"name":"","restore_target":"0001-01-01T00:00:00Z"}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Restore(ctx, location, "orders-db", nil)
+			}),
+		},
+	}
+	for body, target := range map[string]time.Time{
+		"2025-10-03T10:30:00Z":           time.Date(2025, 10, 3, 10, 30, 0, 0, time.UTC),
+		"2025-10-03T08:30:00Z":           time.Date(2025, 10, 3, 10, 30, 0, 0, time.FixedZone("", 2*60*60)),
+		"2025-10-03T10:30:00.123456789Z": time.Date(2025, 10, 3, 10, 30, 0, 123456789, time.UTC),
+	} {
+		cases = append(cases, wireCase{
+			name: "restore to " + body, method: "POST", target: item + "/restore", reply: testPgFull, want: full,
+			body: `{"name":"orders-2","restore_target":"` + body + `"}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Restore(ctx, location, "orders-db", &PostgresRestoreRequest{Name: "orders-2", RestoreTarget: target})
+			}),
+		})
+	}
+	for body, hour := range map[string]*int{
+		`{}`:                                 nil,
+		`{"maintenance_window_start_at":0}`:  new(0),
+		`{"maintenance_window_start_at":23}`: new(23),
+	} {
+		cases = append(cases, wireCase{
+			name: "maintenance window " + body, method: "POST", target: item + "/set-maintenance-window", reply: testPgFull, want: full,
+			body: body,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.SetMaintenanceWindow(ctx, location, "orders-db", hour)
+			}),
+		})
+	}
+	cases = append(cases, postgresConfigCases()...)
+	cases = append(cases, postgresFirewallCases()...)
+	cases = append(cases, postgresMetricsCases()...)
+	runWireCases(t, "Postgres", cases)
+}
+
+func TestPostgresNullAndZero(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]*int{
+		`{"maintenance_window_start_at":null}`: nil,
+		`{}`:                                   nil,
+		`{"maintenance_window_start_at":0}`:    new(0),
+	} {
+		var p Postgres
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			t.Fatal(err)
+		}
+		got := p.MaintenanceWindowStartAt
+		if (got == nil) != (want == nil) || got != nil && *got != *want {
+			t.Errorf("of %s the maintenance window is %v", text, got)
+		}
+	}
+	var p Postgres
+	if err := json.Unmarshal([]byte(`{"earliest_restore_time":null,"latest_restore_time":"2025-10-03T17:40:00Z"}`), &p); err != nil {
+		t.Fatal(err)
+	}
+	if !p.EarliestRestoreTime.IsZero() || p.LatestRestoreTime.Unix() != 1759513200 {
+		t.Errorf("before the first backup the restore times are %v and %v", p.EarliestRestoreTime, p.LatestRestoreTime)
+	}
+}
+
+func TestPostgresSecretsStaySecret(t *testing.T) {
+	t.Parallel()
+	const password = `Corr3ct-"Horse"`
+	sink := &PostgresMetricDestinationCreateRequest{URL: "https://prom.example.org", Username: "writer", Password: NewSecret(password)}
+	texts := []string{
+		fmt.Sprintf("%v %+v %#v", testPostgresFull(), testPostgresFull(), *testPostgresFull()),
+		string(toJSON(t, testPostgresFull())),
+		fmt.Sprintf("%v %+v %#v", sink, sink, *sink),
+		string(toJSON(t, sink)),
+	}
+	// A server may repeat the body that it refuses.
+	client := answering(t, 400, "application/json",
+		`{"error":{"code":400,"type":"BadRequest","message":"Corr3ct-\"Horse\" is too short","details":{"password":["Corr3ct-\"Horse\""]}}}`)
+	for _, call := range []func() error{
+		func() error {
+			_, err := client.Postgres.ResetSuperuserPassword(t.Context(), "eu-central-h1", "orders-db", NewSecret(password))
+			return err
+		},
+		func() error {
+			_, err := client.Postgres.CreateMetricDestination(t.Context(), "eu-central-h1", "orders-db", sink)
+			return err
+		},
+	} {
+		e, ok := errors.AsType[*Error](call())
+		if !ok || e.Message != "[redacted] is too short" {
+			t.Fatalf("the error is %v", e)
+		}
+		texts = append(texts, e.Error(), fmt.Sprintf("%+v", *e), string(e.Details))
+	}
+	for _, text := range texts {
+		if strings.Contains(text, "Corr3ct") || strings.Contains(text, "s3cr") {
+			t.Errorf("a secret shows in %s", text)
+		}
+	}
+}
+
+func TestPostgresWaits(t *testing.T) {
+	t.Parallel()
+	type change func(*Postgres)
+	// record returns the database as the server shows it after a change.
+	record := func(changes ...change) *Postgres {
+		p := testPostgresShort()
+		p.TargetVMSize, p.TargetStorageSizeGiB = p.VMSize, p.StorageSizeGiB
+		for _, c := range changes {
+			c(p)
+		}
+		return p
+	}
+	show := func(changes ...change) string { return string(toJSON(t, record(changes...))) }
+	state := func(s string) change { return func(p *Postgres) { p.State = s } }
+	resizing := func(p *Postgres) { p.TargetVMSize = "standard-4" }
+	growing := func(p *Postgres) { p.TargetStorageSizeGiB = 128 }
+	replica := func(p *Postgres) { p.ReadReplica, p.Parent = true, "/location/eu-central-h1/postgres/orders-main" }
+	orphan := func(p *Postgres) { p.ReadReplica = true }
+	restored := func(p *Postgres) { p.Parent = "/location/eu-central-h1/postgres/orders-main" }
+
+	const location, name = "eu-central-h1", "orders-db"
+	running := func(ctx context.Context, c *Client) (any, error) { return c.Postgres.WaitRunning(ctx, location, name) }
+	resized := func(ctx context.Context, c *Client) (any, error) { return c.Postgres.WaitResized(ctx, location, name) }
+	promoted := func(ctx context.Context, c *Client) (any, error) {
+		return c.Postgres.WaitPromoted(ctx, location, name)
+	}
+	deleted := func(ctx context.Context, c *Client) (any, error) {
+		return nothing(c.Postgres.WaitDeleted(ctx, location, name))
+	}
+
+	runWaitCases(t, postgresPath+"/"+name, []waitCase{
+		{
+			name: "running", wait: running, slow: true, want: record(),
+			polls: []string{show(state("creating")), show(state("unavailable")), show(state("restoring_backup")), show()},
+		},
+		{
+			name: "deleted before it runs", wait: running, slow: true, err: ErrWaitFailed,
+			polls: []string{show(state("creating")), show(state("deleting"))},
+		},
+		{
+			name: "gone before it runs", wait: running, slow: true, err: ErrNotFound,
+			polls: []string{show(state("creating")), envelope(404)},
+		},
+		{
+			name: "resized", wait: resized, slow: true, want: record(),
+			polls: []string{
+				show(resizing, growing), show(resizing), show(growing),
+				show(resizing, state("creating")), show(state("creating")), show(state("unavailable")), show(),
+			},
+		},
+		{
+			name: "deleted before it is resized", wait: resized, slow: true, err: ErrWaitFailed,
+			polls: []string{show(resizing), show(resizing, state("deleting"))},
+		},
+		{
+			name: "promoted", wait: promoted, slow: true, want: record(),
+			polls: []string{show(replica), show(replica, state("creating")), show(orphan), show(state("creating")), show()},
+		},
+		{
+			name: "a parent does not make a replica", wait: promoted, slow: true, want: record(restored),
+			polls: []string{show(restored)},
+		},
+		{
+			name: "deleted before it is promoted", wait: promoted, slow: true, err: ErrWaitFailed,
+			polls: []string{show(replica), show(replica, state("deleting"))},
+		},
+		{
+			name: "deleted", wait: deleted, slow: true,
+			polls: []string{show(), show(state("deleting")), show(state("deleting")), envelope(403), envelope(404)},
+		},
+	})
+}

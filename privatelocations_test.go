@@ -1,0 +1,97 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestPrivateLocationsWire(t *testing.T) {
+	t.Parallel()
+	const (
+		base = projectPath + "/private-location"
+		id   = "10d4d921hrsy5m9pc5f623tnyc"
+		full = `{"id":"` + id + `","name":"us-east-1","ui_name":"acme-aws-east","provider":"aws","path":"/private-location/acme-aws-east"}`
+	)
+	record := &PrivateLocation{ID: id, Name: "us-east-1", UIName: "acme-aws-east", Provider: "aws", Path: "/private-location/acme-aws-east"}
+	runWireCases(t, "PrivateLocations", []wireCase{
+		{
+			method: "GET", target: base, reply: `{"items":[` + full + `],"count":1}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.PrivateLocations.List(ctx, nil) },
+			want: &Page[PrivateLocation]{Items: []*PrivateLocation{record}, Count: new(1), NextStartAfter: id},
+		},
+		{
+			name: "list by name, which is the region", method: "GET", target: base + "?order_column=name&page_size=1",
+			reply: `{"items":[` + full + `],"count":2}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.PrivateLocations.List(ctx, &ListOptions{OrderColumn: OrderByName, PageSize: 1})
+			},
+			want: &Page[PrivateLocation]{Items: []*PrivateLocation{record}, Count: new(2), NextStartAfter: "us-east-1"},
+		},
+		{
+			name: "all", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + full + `],"count":1}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return collect(c.PrivateLocations.All(ctx, nil)) },
+			want: []*PrivateLocation{record},
+		},
+		{
+			name: "create", method: "POST", target: base, reply: full,
+			body: `{"access_key":"AKIAEXAMPLE","name":"acme-aws-east","provider_location_name":"us-east-1","secret_key":"inven+ed/\"secret"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.PrivateLocations.Create(ctx, &PrivateLocationCreateRequest{
+					Name:                 "acme-aws-east",
+					ProviderLocationName: ProviderLocationUSEast1,
+					AccessKey:            NewSecret("AKIAEXAMPLE"),
+					SecretKey:            NewSecret(`inven+ed/"secret`),
+				})
+			},
+			want: record,
+		},
+		{
+			method: "GET", target: base + "/acme-aws-east", reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.PrivateLocations.Get(ctx, "acme-aws-east") },
+			want: record,
+		},
+		{
+			name: "rename", byName: true, method: "POST", target: base + "/acme-aws", body: `{"name":"acme-aws-east"}`, reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.PrivateLocations.Rename(ctx, "acme-aws", "acme-aws-east")
+			},
+			want: record,
+		},
+		{
+			method: "DELETE", target: base + "/acme-aws-east",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return nothing(c.PrivateLocations.Delete(ctx, "acme-aws-east"))
+			},
+		},
+	})
+}
+
+func TestPrivateLocationSecretsStaySecret(t *testing.T) {
+	t.Parallel()
+	const access, secret = "AKIAEXAMPLE", "s3cr\"et/key"
+	request := &PrivateLocationCreateRequest{
+		Name: "acme", ProviderLocationName: "mars-1", AccessKey: NewSecret(access), SecretKey: NewSecret(secret),
+	}
+	texts := []string{fmt.Sprintf("%v %+v %#v", request, request, request), string(toJSON(t, request))}
+
+	// The real server repeats a body that it refuses.
+	client := answering(t, 400, "application/json",
+		`{"error":{"code":400,"type":"BadRequest","message":"{\"access_key\"=>\"AKIAEXAMPLE\"} is not any of","details":{"body":"s3cr\"et/key"}}}`)
+	_, err := client.PrivateLocations.Create(t.Context(), request)
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		t.Fatalf("the error is %v", err)
+	}
+	texts = append(texts, err.Error(), fmt.Sprintf("%+v", *e), string(e.Details))
+	for _, text := range texts {
+		if strings.Contains(text, access) || strings.Contains(text, "s3cr") {
+			t.Errorf("a secret shows in %s", text)
+		}
+	}
+	if want := `{"body":"[redacted]"}`; string(e.Details) != want {
+		t.Errorf("details are %s, want %s", e.Details, want)
+	}
+}

@@ -1,0 +1,83 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+func TestSSHPublicKeysWire(t *testing.T) {
+	t.Parallel()
+	const (
+		base  = projectPath + "/ssh-public-key"
+		id    = "sk7dxatrt82p2ge102vk6b9tak"
+		full  = `{"id":"` + id + `","name":"laptop","public_key":"ssh-ed25519 AAAA dev@laptop"}`
+		short = `{"id":"` + id + `","name":"laptop"}`
+	)
+	record := &SSHPublicKey{ID: id, Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"}
+	item := &SSHPublicKey{ID: id, Name: "laptop"}
+	runWireCases(t, "SSHPublicKeys", []wireCase{
+		{
+			method: "GET", target: base, reply: `{"items":[` + short + `]}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.SSHPublicKeys.List(ctx, nil) },
+			want: &Page[SSHPublicKey]{Items: []*SSHPublicKey{item}, NextStartAfter: id},
+		},
+		{
+			name: "all", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + short + `]}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return collect(c.SSHPublicKeys.All(ctx, nil)) },
+			want: []*SSHPublicKey{item},
+		},
+		{
+			name: "create", method: "POST", target: base, reply: full,
+			body: `{"name":"laptop","public_key":"ssh-ed25519 AAAA dev@laptop"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.SSHPublicKeys.Create(ctx, &SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"})
+			},
+			want: record,
+		},
+		{
+			method: "GET", target: base + "/" + id, reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.SSHPublicKeys.Get(ctx, id) },
+			want: record,
+		},
+		{
+			name: "update both by the ID", method: "POST", target: base + "/" + id, reply: full,
+			body: `{"name":"laptop","public_key":"ssh-ed25519 AAAA dev@laptop"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.SSHPublicKeys.Update(ctx, id, &SSHPublicKeyUpdateRequest{Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"})
+			},
+			want: record,
+		},
+		{
+			name: "update the name by the name", byName: true, method: "POST", target: base + "/desktop", body: `{"name":"laptop"}`, reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.SSHPublicKeys.Update(ctx, "desktop", &SSHPublicKeyUpdateRequest{Name: "laptop"})
+			},
+			want: record,
+		},
+		{
+			name: "update the key by the name", method: "POST", target: base + "/laptop", body: `{"public_key":"ssh-ed25519 AAAA dev@laptop"}`, reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.SSHPublicKeys.Update(ctx, "laptop", &SSHPublicKeyUpdateRequest{PublicKey: "ssh-ed25519 AAAA dev@laptop"})
+			},
+			want: record,
+		},
+		{
+			method: "DELETE", target: base + "/laptop",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return nothing(c.SSHPublicKeys.Delete(ctx, "laptop"))
+			},
+		},
+	})
+}
+
+func TestSSHPublicKeyUpdateOfNothing(t *testing.T) {
+	t.Parallel()
+	client := sendingNothing(t)
+	for _, request := range []*SSHPublicKeyUpdateRequest{nil, {}} {
+		key, err := client.SSHPublicKeys.Update(t.Context(), "laptop", request)
+		if key != nil || !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("Update with %+v = %v, %v", request, key, err)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package cloudapi
+
+import (
+	"context"
+	"testing"
+)
+
+func TestVMsWire(t *testing.T) {
+	t.Parallel()
+	const (
+		location = "eu-central-h1"
+		base     = locationPath + "/vm"
+		short    = `{"id":"` + testVMID + `","name":"web-1","state":"running","location":"eu-central-h1","size":"standard-2","unix_user":"ubi",` +
+			`"storage_size_gib":40,"ip6":"2a01:db8:40:1ed3:aa7c::2","ip4_enabled":true,"ip4":"198.51.100.17"}`
+		full = `{"id":"` + testVMID + `","name":"web-1","state":"creating","location":"eu-central-h1","size":"standard-2","unix_user":"ubi",` +
+			`"storage_size_gib":0,"ip6":null,"ip4_enabled":false,"ip4":null,"firewalls":[{"id":"fw8ww2xa7brt1qrn9hgzbc7efq","name":"edge",` +
+			`"description":"d","location":"eu-central-h1","firewall_rules":[{"id":"frhgen1ff6864nrqg8etdv647m","cidr":"0.0.0.0/0","port_range":"22..22"}],` +
+			`"path":"/location/eu-central-h1/firewall/edge"}],"private_ipv4":"10.23.41.69","private_ipv6":"fd4c:91aa:7be0:12d:8c62::2",` +
+			`"subnet":"backend","gpu":null,"boot_image":"a field that a later server adds"}`
+	)
+	item := &VM{
+		ID: testVMID, Name: "web-1", State: VMStateRunning, Location: location, Size: "standard-2", UnixUser: "ubi",
+		StorageSizeGiB: 40, IP6: "2a01:db8:40:1ed3:aa7c::2", IP4Enabled: true, IP4: "198.51.100.17",
+	}
+	record := &VM{
+		ID: testVMID, Name: "web-1", State: VMStateCreating, Location: location, Size: "standard-2", UnixUser: "ubi",
+		Firewalls: []Firewall{{
+			ID: "fw8ww2xa7brt1qrn9hgzbc7efq", Name: "edge", Description: "d", Location: location,
+			FirewallRules: []FirewallRule{{ID: "frhgen1ff6864nrqg8etdv647m", CIDR: "0.0.0.0/0", PortRange: "22..22"}},
+			Path:          "/location/eu-central-h1/firewall/edge",
+		}},
+		PrivateIPv4: "10.23.41.69", PrivateIPv6: "fd4c:91aa:7be0:12d:8c62::2", Subnet: "backend",
+	}
+	page := &Page[VM]{Items: []*VM{item}, Count: new(1), NextStartAfter: testVMID}
+	runWireCases(t, "VMs", []wireCase{
+		{
+			method: "GET", target: projectPath + "/vm", reply: `{"items":[` + short + `],"count":1}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.List(ctx, &ListOptions{}) },
+			want: page,
+		},
+		{
+			name: "list a location by name", method: "GET", target: base + "?order_column=name&page_size=1&start_after=web", reply: `{"items":[` + short + `],"count":1}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.VMs.List(ctx, &ListOptions{Location: location, StartAfter: "web", PageSize: 1, OrderColumn: OrderByName})
+			},
+			want: &Page[VM]{Items: []*VM{item}, Count: new(1), NextStartAfter: "web-1"},
+		},
+		{
+			name: "all in a location", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + short + `],"count":1}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return collect(c.VMs.All(ctx, &ListOptions{Location: location}))
+			},
+			want: []*VM{item},
+		},
+		{
+			method: "GET", target: base + "/web-1", reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.Get(ctx, location, "web-1") },
+			want: record,
+		},
+		{
+			name: "create", method: "POST", target: base + "/web-1", body: `{"public_key":"laptop"}`, reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.VMs.Create(ctx, location, "web-1", &VMCreateRequest{PublicKey: "laptop"})
+			},
+			want: record,
+		},
+		{
+			name: "create with all fields", method: "POST", target: base + "/web-1", reply: full,
+			body: `{"public_key":"laptop","boot_image":"debian-12","size":"standard-4","storage_size":160,` +
+				`"private_subnet_id":"ps6336kqkb6j4qf8813xfx1bw0","enable_ip4":false,"unix_user":"deploy","gpu":"1:20b5",` +
+				`"init_script":"bootstrap","init_script_args":"--role web"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.VMs.Create(ctx, location, "web-1", &VMCreateRequest{
+					PublicKey: "laptop", BootImage: "debian-12", Size: "standard-4", StorageSize: 160,
+					PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0", EnableIP4: new(false), UnixUser: "deploy", GPU: "1:20b5",
+					InitScript: "bootstrap", InitScriptArgs: "--role web",
+				})
+			},
+			want: record,
+		},
+		{
+			method: "DELETE", target: base + "/web-1",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return nothing(c.VMs.Delete(ctx, location, "web-1"))
+			},
+		},
+		{
+			name: "rename by the ID", method: "POST", target: base + "/" + testVMID + "/rename", body: `{"name":"web-1"}`, reply: short,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.VMs.Rename(ctx, location, testVMID, "web-1")
+			},
+			want: item,
+		},
+		{
+			name: "rename by the name", byName: true, method: "POST", target: base + "/web-0/rename", body: `{"name":"web-1"}`, reply: short,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.VMs.Rename(ctx, location, "web-0", "web-1")
+			},
+			want: item,
+		},
+		{
+			method: "POST", target: base + "/web-1/restart", reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.Restart(ctx, location, "web-1") },
+			want: record,
+		},
+	})
+}

@@ -1,0 +1,235 @@
+package cloudapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/jarcoal/httpmock"
+)
+
+// Paths that the wire cases begin with.
+const (
+	projectPath  = "/project/" + testProject
+	locationPath = projectPath + "/location/eu-central-h1"
+)
+
+// wireCase is one call of a method: the bytes that it must send, and what it
+// must make of the bytes of the reply.
+type wireCase struct {
+	name   string // the operation's name by default
+	call   func(context.Context, *Client) (any, error)
+	method string
+	target string // the path with its query
+	body   string // "" if there is none
+	reply  string // "" for a 204
+	header http.Header
+	want   any
+
+	// byName: it changes the name by which it addresses its resource, so that
+	// it must not be repeated even where the operation may be.
+	byName bool
+}
+
+// runWireCases runs the cases of a service, which must be one at least for
+// each of its operations in the contract.
+func runWireCases(t *testing.T, service string, cases []wireCase) {
+	t.Helper()
+	covered := map[string]bool{}
+	for _, c := range cases {
+		op := c.run(t)
+		covered[op.Method+" "+op.Route] = true
+		c.runWithoutReply(t, op)
+	}
+	rows := 0
+	for _, row := range readContract(t) {
+		if !strings.HasPrefix(row.methods[0], service+".") {
+			continue
+		}
+		rows++
+		if !covered[row.method+" "+row.route] {
+			t.Errorf("no case for %s %s", row.method, row.route)
+		}
+	}
+	if rows == 0 {
+		t.Errorf("the contract has no operation of %s", service)
+	}
+}
+
+// title names the case among those of its service.
+func (c *wireCase) title() string { return cmp.Or(c.name, c.method+" "+c.path()) }
+
+func (c *wireCase) path() string {
+	path, _, _ := strings.Cut(c.target, "?")
+	return path
+}
+
+// run returns the operation that was called.
+func (c *wireCase) run(t *testing.T) (op Operation) {
+	t.Helper()
+	t.Run(c.title(), func(t *testing.T) {
+		mock := httpmock.NewMockTransport()
+		mock.RegisterResponder(c.method, "https://api.example.com"+c.path(), func(req *http.Request) (*http.Response, error) {
+			op, _ = OperationFromContext(req.Context())
+			c.check(t, req)
+			resp := httpmock.NewStringResponse(http.StatusOK, c.reply)
+			resp.Header = http.Header{"Content-Type": {"application/json"}}
+			if c.header != nil {
+				resp.Header = c.header
+			}
+			if c.reply == "" {
+				resp.StatusCode = http.StatusNoContent
+			}
+			return resp, nil
+		})
+		got, err := c.call(t.Context(), mockClient(t, mock))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := mock.GetTotalCallCount(); n != 1 {
+			t.Errorf("%d requests were sent", n)
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("the result differs:\n got %s\nwant %s", toJSON(t, got), toJSON(t, c.want))
+		}
+	})
+	return op
+}
+
+// runWithoutReply loses every reply: the request is sent again, the same each
+// time, if the retry class of the operation permits it, and else once.
+func (c *wireCase) runWithoutReply(t *testing.T, op Operation) {
+	t.Helper()
+	attempts := 4
+	if c.byName || c.method == http.MethodPost && !slices.Contains(safePosts, op.Name) {
+		attempts = 1
+	}
+	t.Run(c.title()+" without a reply", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			requests := 0
+			client := mockClient(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+				requests++
+				c.check(t, req)
+				return nil, io.EOF
+			}))
+			_, err := c.call(t.Context(), client)
+			if requests != attempts {
+				t.Errorf("%d requests were sent, want %d", requests, attempts)
+			}
+			if unknown := errors.Is(err, ErrOutcomeUnknown); !errors.Is(err, io.EOF) || unknown != (attempts == 1) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	})
+}
+
+// check compares a request with what should be sent.
+func (c *wireCase) check(t *testing.T, req *http.Request) {
+	t.Helper()
+	if got := req.URL.RequestURI(); got != c.target {
+		t.Errorf("asked for %s, want %s", got, c.target)
+	}
+	contentType := ""
+	if c.method == http.MethodPost || c.method == http.MethodPatch {
+		contentType = "application/json"
+	}
+	for name, want := range map[string]string{
+		"Accept":        "application/json",
+		"Authorization": "Bearer " + testToken,
+		"Content-Type":  contentType,
+	} {
+		if got := req.Header.Get(name); got != want {
+			t.Errorf("header %s is %q, want %q", name, got, want)
+		}
+	}
+	var body []byte
+	if req.Body != nil {
+		var err error
+		if body, err = io.ReadAll(req.Body); err != nil {
+			t.Error(err)
+		}
+	}
+	if string(body) != c.body {
+		t.Errorf("the body differs:\n got %s\nwant %s", body, c.body)
+	}
+}
+
+// mockClient returns a client over a transport that is not a network.
+func mockClient(t *testing.T, transport http.RoundTripper, opts ...Option) *Client {
+	t.Helper()
+	client, err := NewClient(append([]Option{
+		WithBaseURL("https://api.example.com"), WithToken(testToken), WithProject(testProject),
+		WithHTTPClient(&http.Client{Transport: transport}),
+	}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// answering returns a client to which every request is answered so.
+func answering(t *testing.T, status int, contentType, body string) *Client {
+	t.Helper()
+	return mockClient(t, roundTripperFunc(func(*http.Request) (*http.Response, error) {
+		resp := httpmock.NewStringResponse(status, body)
+		resp.Header.Set("Content-Type", contentType)
+		return resp, nil
+	}))
+}
+
+// sendingNothing returns a client whose requests are mistakes.
+func sendingNothing(t *testing.T) *Client {
+	t.Helper()
+	return mockClient(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+		t.Errorf("%s %s was sent", req.Method, req.URL)
+		return nil, errors.ErrUnsupported
+	}))
+}
+
+// collect makes a case of a sequence.
+func collect[T any](seq iter.Seq2[*T, error]) (any, error) { return Collect(seq) }
+
+// nothing makes a case of a method that returns an error only.
+func nothing(err error) (any, error) { return nil, err }
+
+func toJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// contractRow is a line of testdata/contract.txt.
+type contractRow struct {
+	method, route string
+	methods       []string // of the services, such as "VMs.List"
+}
+
+func readContract(t *testing.T) []contractRow {
+	t.Helper()
+	text, err := os.ReadFile("testdata/contract.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []contractRow
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			t.Fatalf("the line %q of the contract has not three columns", line)
+		}
+		rows = append(rows, contractRow{fields[0], fields[1], fields[2:]})
+	}
+	return rows
+}
