@@ -148,7 +148,8 @@ func WithToken(token string) Option {
 // WithTokenSource sets a function that is asked for the token before each
 // attempt, for tokens that change while the program runs. It must be safe for
 // concurrent use and should keep the token itself. An error of it ends the
-// call before anything is sent and is wrapped in the call's error.
+// call and is wrapped in the call's error, which before a further attempt is
+// that of the last one.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -302,7 +303,8 @@ type Limiter interface {
 }
 
 // WithLimiter sets a limiter that is asked before each attempt. An error of it
-// ends the call before anything is sent and is wrapped in the call's error.
+// ends the call and is wrapped in the call's error, which before a further
+// attempt is that of the last one.
 func WithLimiter(limiter Limiter) Option {
 	return func(c *config) error {
 		c.limiter = limiter

@@ -456,7 +456,7 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 		Path:       cl.path,
 		RetryAfter: parseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}
-	hide := cl.redactor().Replace
+	hide := cl.redactor()
 	if !e.decodeEnvelope(body) {
 		e.Body, _ = excerpt(hide(string(body[:min(len(body), maxSearched)])), maxExcerpt)
 	}
@@ -471,18 +471,18 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 		}
 	}
 	e.Type, e.Message = hide(e.Type), hide(e.Message)
-	if len(e.Details) > 0 {
-		if e.Details = json.RawMessage(hide(string(e.Details))); !json.Valid(e.Details) {
+	if details := string(e.Details); hide(details) != details {
+		if e.Details = json.RawMessage(hide(details)); !json.Valid(e.Details) {
 			e.Details = nil // what was masked was no text
 		}
 	}
 	return e
 }
 
-// redactor masks what the request holds of secrets in texts of the server,
-// since some errors repeat the request. It knows them as they are and as JSON
-// spells them, of which there are two ways.
-func (cl *call) redactor() *strings.Replacer {
+// redactor returns a function that masks what the request holds of secrets in
+// texts of the server, since some errors repeat the request. It knows them as
+// they are and as JSON spells them, of which there are two ways.
+func (cl *call) redactor() func(string) string {
 	secrets := append([]string{cl.client.config.token.Reveal()}, cl.secrets...)
 	for _, header := range cl.client.config.headers {
 		value := header.value.Reveal()
@@ -497,12 +497,22 @@ func (cl *call) redactor() *strings.Replacer {
 	var pairs []string
 	for _, secret := range secrets {
 		pairs = append(pairs, secret, redacted)
-		for _, escapeHTML := range []bool{true, false} {
-			pairs = append(pairs, jsonString(secret, escapeHTML), redacted)
+		if strings.ContainsFunc(secret, differsInJSON) {
+			pairs = append(pairs, jsonString(secret, true), redacted, jsonString(secret, false), redacted)
 		}
 	}
-	return strings.NewReplacer(pairs...)
+	return func(text string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if strings.Contains(text, pairs[i]) {
+				return strings.NewReplacer(pairs...).Replace(text)
+			}
+		}
+		return text
+	}
 }
+
+// differsInJSON reports characters that JSON may spell in another way.
+func differsInJSON(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
 
 // jsonString returns a text as it stands between the quotes of a JSON string.
 func jsonString(s string, escapeHTML bool) string {
@@ -524,7 +534,7 @@ func (cl *call) replyExcerpt(body []byte) string {
 	case !strings.HasPrefix(text, "<"):
 		return "" // it may be a file with keys in it
 	}
-	text, _ = excerpt(cl.redactor().Replace(text), maxExcerpt)
+	text, _ = excerpt(cl.redactor()(text), maxExcerpt)
 	return text
 }
 
@@ -670,6 +680,9 @@ func (e *timeoutError) Is(target error) bool { return target == context.Deadline
 // cannot be read, or lies in the past, is 0.
 func parseRetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
+	if value == "" {
+		return 0
+	}
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
 		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second
 	} else if errors.Is(err, strconv.ErrRange) {

@@ -1,0 +1,298 @@
+package cloudapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx dev@example.com"
+
+// newServer is the API in memory, for which all that is asynchronous is done
+// at once.
+func newServer() *cloudapitest.Server {
+	return cloudapitest.NewServer(cloudapitest.WithDelays(cloudapitest.Delays{}))
+}
+
+func Example() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client() // in a real program: cloudapi.NewClient(cloudapi.FromEnv())
+	ctx := context.Background()
+
+	for _, name := range []string{"web-1", "web-2"} {
+		if _, err := client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: publicKey}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	vms := map[string]string{}
+	for vm, err := range client.VMs.All(ctx, nil) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		vms[vm.Name] = vm.State
+	}
+	fmt.Println(vms)
+	// Output: map[web-1:running web-2:running]
+}
+
+func ExampleNewClient() {
+	client, err := cloudapi.NewClient(
+		cloudapi.WithBaseURL("https://api.example.com"),
+		cloudapi.WithToken("pat-ak0123456789abcdefghjkmnpq-secret"),
+		cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
+	)
+	fmt.Println(client, err)
+
+	_, err = cloudapi.NewClient(cloudapi.WithBaseURL("http://api.example.com"), cloudapi.WithToken("pat-secret"))
+	fmt.Println(errors.Is(err, cloudapi.ErrInvalidArgument)) // plain http would show the token
+	// Output:
+	// cloudapi.Client(https://api.example.com, project "pjahbwgme82j3qbwnsn4b3w1e9") <nil>
+	// true
+}
+
+func ExampleClient_With() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+
+	// A copy over the same connections, for calls that may take longer.
+	patient, err := client.With(cloudapi.WithTimeout(5*time.Minute), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 10}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	page, err := patient.VMs.List(context.Background(), nil)
+	fmt.Println(len(page.Items), err)
+	// Output: 0 <nil>
+}
+
+func ExampleVMsService_Create() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
+		PublicKey: publicKey,
+		Size:      "standard-4",
+		EnableIP4: new(true),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(vm.Name, vm.State, vm.Size, vm.IP4 != "")
+	// Output: web-1 running standard-4 true
+}
+
+// The kinds of errors are told apart with errors.Is; what the server said is
+// in the *Error.
+func ExampleError() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	_, err := client.VMs.Get(ctx, "eu-central-h1", "nobody")
+	fmt.Println("not found:", errors.Is(err, cloudapi.ErrNotFound))
+
+	create := func(name, size string) error {
+		_, err := client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: size})
+		return err
+	}
+	fmt.Println("created:", create("web-1", "standard-2") == nil)
+	fmt.Println("name taken:", errors.Is(create("web-1", "standard-2"), cloudapi.ErrAlreadyExists))
+
+	if e, ok := errors.AsType[*cloudapi.Error](create("web-2", "standard-3")); ok {
+		fmt.Println(e.StatusCode, e.Type, len(e.FieldErrors()["size"]))
+	}
+	// Output:
+	// not found: true
+	// created: true
+	// name taken: true
+	// 400 InvalidRequest 1
+}
+
+// A create whose reply is lost is not repeated: it may have been carried out.
+func ExampleErrOutcomeUnknown() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	srv.Fail(cloudapitest.Match{Method: "POST"}, cloudapitest.DropAfter())
+
+	subnet, err := client.PrivateSubnets.Create(ctx, "eu-central-h1", "backend", nil)
+	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+		subnet, err = client.PrivateSubnets.Get(ctx, "eu-central-h1", "backend")
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(subnet.Name, "was created")
+	// Output: backend was created
+}
+
+func ExampleArgumentError() {
+	srv := newServer()
+	defer srv.Close()
+	err := srv.Client().VMs.Delete(context.Background(), "eu-central-h1", "../firewall/edge")
+	fmt.Println(err)
+	fmt.Println(len(srv.Requests()), "requests were sent")
+	// Output:
+	// cloudapi: VMs.Delete: vm_reference "../firewall/edge" may only contain letters, digits, and the characters - . _ ~
+	// 0 requests were sent
+}
+
+func ExampleListOptions() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	for _, name := range []string{"a", "b", "c"} {
+		if _, err := client.Firewalls.Create(ctx, "eu-central-h1", name, nil); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+
+	// One page.
+	page, err := client.Firewalls.List(ctx, &cloudapi.ListOptions{Location: "eu-central-h1", PageSize: 2, OrderColumn: cloudapi.OrderByName})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(page.Items), "of", *page.Count, "behind", page.NextStartAfter)
+
+	// All of them.
+	firewalls, err := cloudapi.Collect(client.Firewalls.All(ctx, nil))
+	fmt.Println(len(firewalls), err)
+	// Output:
+	// 2 of 3 behind b
+	// 3 <nil>
+}
+
+func ExampleWait() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	db, err := client.Postgres.Create(ctx, "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// Certificates come some time after the database.
+	db, err = cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
+		return client.Postgres.Get(ctx, db.Location, db.ID)
+	}, func(db *cloudapi.Postgres) (bool, error) {
+		return db.CACertificates != "", nil
+	})
+	fmt.Println(db.Name, err)
+	// Output: orders <nil>
+}
+
+func ExampleSecret() {
+	key := cloudapi.NewSecret("AKIA-EXAMPLE")
+	fmt.Printf("%v %q %s\n", key, key, []cloudapi.Secret{key})
+	fmt.Println(key.Reveal())
+	// Output:
+	// [redacted] [redacted] [[redacted]]
+	// AKIA-EXAMPLE
+}
+
+// In a configuration null removes a setting, which is why values are optional.
+func ExampleOpt() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	db, err := client.Postgres.Create(ctx, "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = client.Postgres.ReplaceConfig(ctx, db.Location, db.ID, &cloudapi.PostgresConfig{
+		PGConfig: map[string]string{"max_connections": "250", "work_mem": "32MB"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	config, err := client.Postgres.UpdateConfig(ctx, db.Location, db.ID, &cloudapi.PostgresConfigUpdateRequest{
+		PGConfig: map[string]cloudapi.Opt[string]{
+			"work_mem":        cloudapi.Value("64MB"),
+			"max_connections": cloudapi.Null[string](),
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(config.PGConfig)
+	// Output: map[work_mem:64MB]
+}
+
+func ExampleWithLogger() {
+	srv := newServer()
+	defer srv.Close()
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "duration" {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	client := srv.Client(cloudapi.WithLogger(logger))
+	_, err := client.Projects.Get(context.Background(), client.Project())
+	fmt.Println(err)
+	// Output:
+	// level=DEBUG msg="cloudapi: request" operation=Projects.Get method=GET route=/project/{project_id} attempt=1 status=200
+	// <nil>
+}
+
+// A middleware counts requests by operation: few names, good labels.
+func ExampleOperationFromContext() {
+	srv := newServer()
+	defer srv.Close()
+	counts := map[string]int{}
+	client := srv.Client(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			if op, ok := cloudapi.OperationFromContext(req.Context()); ok {
+				counts[op.Name+" "+op.Route]++
+			}
+			return next.RoundTrip(req)
+		})
+	}))
+	ctx := context.Background()
+	for _, name := range []string{"a", "b"} {
+		if err := client.VMs.Delete(ctx, "eu-central-h1", name); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(counts)
+	// Output: map[VMs.Delete /project/{project_id}/location/{location}/vm/{vm_reference}:2]
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
