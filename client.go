@@ -167,6 +167,9 @@ func newTransport() http.RoundTripper {
 		MaxIdleConns:        256,
 		MaxIdleConnsPerHost: 128,
 		IdleConnTimeout:     90 * time.Second,
+
+		// The response limit is for bodies. 10 MiB would be the default.
+		MaxResponseHeaderBytes: 1 << 20,
 	}
 }
 
