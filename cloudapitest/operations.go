@@ -24,9 +24,12 @@ func operations() []operation {
 	return slices.Concat(
 		projectOperations(),
 		firewallOperations(),
+		inferenceAPIKeyOperations(),
 		postgresOperations(),
 		privateSubnetOperations(),
 		vmOperations(),
+		privateLocationOperations(),
 		sshPublicKeyOperations(),
+		vmInitScriptOperations(),
 	)
 }

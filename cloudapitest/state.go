@@ -58,6 +58,7 @@ type location struct {
 	name   string
 	hidden bool     // readable, but nothing can be created there
 	owner  *project // of a private location
+	region string   // of a private location: the provider's name of it
 }
 
 // usableBy reports whether paths under the project may name the location.
