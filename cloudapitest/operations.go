@@ -25,6 +25,8 @@ func operations() []operation {
 		projectOperations(),
 		firewallOperations(),
 		inferenceAPIKeyOperations(),
+		kubernetesOperations(),
+		loadBalancerOperations(),
 		postgresOperations(),
 		privateSubnetOperations(),
 		vmOperations(),

@@ -186,7 +186,7 @@ func TestVMsCountUntilTheyAreGone(t *testing.T) {
 func TestVMsInPrivateLocationsHaveStorageAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCall(t)
-	c.location = &location{name: "mine", owner: c.project}
+	c.location = &location{name: "mine", owner: c.project, region: "us-east-1"}
 	c.params["vm_reference"] = "web"
 	c.body = fields{"public_key": "key"}
 	record, err := createVM(c)
