@@ -129,7 +129,8 @@ func WithBaseURL(address string) Option {
 			}
 			prefix = "/" + prefix
 		}
-		c.baseURL = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: prefix}
+		u.Path, u.RawPath = prefix, ""
+		c.baseURL = u
 		return nil
 	}
 }
