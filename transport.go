@@ -304,9 +304,9 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 	}
 	limit := cl.client.config.timeout
 	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, cl.started.Add(limit))
-		defer cancel()
+		limited := &attemptContext{Context: ctx, deadline: cl.started.Add(limit)}
+		defer limited.stop()
+		ctx = limited
 	}
 
 	req = req.WithContext(ctx)
@@ -336,6 +336,34 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 	}
 	return cl.transportError(err)
 }
+
+// attemptContext is the context of one attempt. Its timer is made when somebody
+// first asks: a transport that answers from memory never does, and the timer
+// would cost more than all else that a call adds to it.
+type attemptContext struct {
+	context.Context // of the call
+	deadline        time.Time
+
+	once   sync.Once
+	timed  context.Context
+	cancel context.CancelFunc
+}
+
+func (c *attemptContext) start() context.Context {
+	c.once.Do(func() { c.timed, c.cancel = context.WithDeadline(c.Context, c.deadline) })
+	return c.timed
+}
+
+// stop ends the attempt. Who first asks after that sees the call's context.
+func (c *attemptContext) stop() {
+	c.once.Do(func() { c.timed, c.cancel = c.Context, func() {} })
+	c.cancel()
+}
+
+func (c *attemptContext) Deadline() (time.Time, bool) { return c.start().Deadline() }
+func (c *attemptContext) Done() <-chan struct{}       { return c.start().Done() }
+func (c *attemptContext) Err() error                  { return c.start().Err() }
+func (c *attemptContext) Value(key any) any           { return c.start().Value(key) }
 
 // newBody returns a reader of the body. It is what GetBody wants.
 func (cl *call) newBody() (io.ReadCloser, error) {
