@@ -177,8 +177,13 @@ func userAgent(application string) string {
 	return ua
 }
 
-// newTransport returns a transport for one host: as many idle connections are
-// kept as callers are likely to be at once, where net/http keeps two. It is no
+// maxConns is how many connections a client has at most, unless they are the
+// caller's.
+const maxConns = 64
+
+// newTransport returns a transport for one host. It keeps its connections and
+// bounds their number: net/http keeps two, and has every call that finds none
+// free make another, even if one is free again before that is done. It is no
 // copy of http.DefaultTransport, which a program may have replaced.
 func newTransport() http.RoundTripper {
 	dialer := net.Dialer{Timeout: 30 * time.Second}
@@ -187,8 +192,8 @@ func newTransport() http.RoundTripper {
 		DialContext:         dialer.DialContext,
 		TLSHandshakeTimeout: 15 * time.Second,
 		ForceAttemptHTTP2:   true,
-		MaxIdleConns:        256,
-		MaxIdleConnsPerHost: 128,
+		MaxConnsPerHost:     maxConns,
+		MaxIdleConnsPerHost: maxConns,
 		IdleConnTimeout:     90 * time.Second,
 	}
 }
