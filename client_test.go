@@ -96,7 +96,11 @@ func TestCopiesDoNotShareSlices(t *testing.T) {
 		copies = append(copies, c)
 	}
 	for i, name := range []string{"a", "b"} {
-		_, _ = copies[i].VMs.List(t.Context(), nil)
+		again, err := copies[i].With() // wraps the transport anew
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = again.VMs.List(t.Context(), nil)
 		s := network.take()[0]
 		if s.header.Get("X-4") != name || !slices.Equal(s.header["X-Through"], []string{"1", "2", "3", name}) {
 			t.Errorf("the copy %s sent %v", name, s.header)
@@ -256,6 +260,28 @@ func TestDoDecodes(t *testing.T) {
 		err := network.client(t).Do(t.Context(), "GET", []string{"x"}, nil, nil, tt.out)
 		if !errors.Is(err, tt.err) || !reflect.DeepEqual(tt.out, tt.want) {
 			t.Errorf("%s: %v, %s", tt.name, err, mustJSON(tt.out))
+		}
+	}
+}
+
+// TestDoReturnsBytesOfItsOwn: the buffer of a reply is used again.
+func TestDoReturnsBytesOfItsOwn(t *testing.T) {
+	t.Parallel()
+	next := byte('a')
+	network := recorder{answer: func(*http.Request) (*http.Response, error) {
+		defer func() { next++ }()
+		return respond(200, strings.Repeat(string(next), 100)), nil
+	}}
+	client := network.client(t)
+	var replies [20][]byte
+	for i := range replies {
+		if err := client.Do(t.Context(), "GET", []string{"x"}, nil, nil, &replies[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, reply := range replies {
+		if want := strings.Repeat(string(rune('a'+i)), 100); string(reply) != want {
+			t.Errorf("reply %d has become %s", i, reply)
 		}
 	}
 }

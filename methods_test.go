@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,6 +66,22 @@ func (m *serviceMethod) withLocation(location string) []reflect.Value {
 	return m.with(m.listOpts, &ListOptions{Location: location})
 }
 
+// types returns those of the method's arguments and results, with that of a
+// sequence's items in place of its own.
+func (m *serviceMethod) types() (types []reflect.Type) {
+	fn := reflect.TypeFor[Client]().Field(m.service).Type.Method(m.method).Type
+	for i := 2; i < fn.NumIn(); i++ {
+		types = append(types, fn.In(i))
+	}
+	for out := range fn.Outs() {
+		if out.CanSeq2() {
+			out = out.In(0).In(0)
+		}
+		types = append(types, out)
+	}
+	return types
+}
+
 // isWait reports whether the method polls another one's operation.
 func (m *serviceMethod) isWait() bool {
 	_, name, _ := strings.Cut(m.name, ".")
@@ -122,7 +139,7 @@ func (m *serviceMethod) prepare(t *testing.T, fn reflect.Type) {
 			m.args = append(m.args, reflect.ValueOf(&ListOptions{}))
 			m.listOpts = index
 		default:
-			m.args = append(m.args, filled(in))
+			m.args = append(m.args, filled(in, "x"))
 		}
 	}
 
@@ -189,9 +206,19 @@ func countSegments(path, segment string) (n int) {
 	return n
 }
 
-// filled returns a value of a type in which nothing is zero.
-func filled(t reflect.Type) reflect.Value {
+// filled returns a value of a type in which nothing is zero, but for what has
+// a form of its own, and types within themselves. Secrets, and bytes, have the
+// given content.
+func filled(t reflect.Type, secret string, within ...reflect.Type) reflect.Value {
 	v := reflect.New(t).Elem()
+	switch t {
+	case reflect.TypeFor[Secret]():
+		v.Set(reflect.ValueOf(NewSecret(secret)))
+		return v
+	case reflect.TypeFor[[]byte]():
+		v.SetBytes([]byte(secret))
+		return v
+	}
 	if u, ok := v.Addr().Interface().(json.Unmarshaler); ok {
 		for _, text := range []string{`"x"`, `"2026-01-02T03:04:05Z"`, `1`, `{}`} {
 			if u.UnmarshalJSON([]byte(text)) == nil {
@@ -200,21 +227,25 @@ func filled(t reflect.Type) reflect.Value {
 		}
 		return v
 	}
+	if slices.Contains(within, t) {
+		return v
+	}
+	within = append(within, t)
 	switch t.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(t.Elem()))
-		v.Elem().Set(filled(t.Elem()))
+		v.Elem().Set(filled(t.Elem(), secret, within...))
 	case reflect.Struct:
 		for i := range t.NumField() {
 			if t.Field(i).IsExported() {
-				v.Field(i).Set(filled(t.Field(i).Type))
+				v.Field(i).Set(filled(t.Field(i).Type, secret, within...))
 			}
 		}
 	case reflect.Slice:
-		v.Set(reflect.Append(v, filled(t.Elem())))
+		v.Set(reflect.Append(v, filled(t.Elem(), secret, within...)))
 	case reflect.Map:
 		v.Set(reflect.MakeMap(t))
-		v.SetMapIndex(filled(t.Key()), filled(t.Elem()))
+		v.SetMapIndex(filled(t.Key(), secret, within...), filled(t.Elem(), secret, within...))
 	case reflect.String:
 		v.SetString("x")
 	case reflect.Bool:

@@ -129,7 +129,8 @@ func WithBaseURL(address string) Option {
 			}
 			prefix = "/" + prefix
 		}
-		c.baseURL = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: prefix}
+		u.Path, u.RawPath = prefix, ""
+		c.baseURL = u
 		return nil
 	}
 }
@@ -148,7 +149,8 @@ func WithToken(token string) Option {
 // WithTokenSource sets a function that is asked for the token before each
 // attempt, for tokens that change while the program runs. It must be safe for
 // concurrent use and should keep the token itself. An error of it ends the
-// call before anything is sent and is wrapped in the call's error.
+// call and is wrapped in the call's error, which before a further attempt is
+// that of the last one.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -190,6 +192,9 @@ func WithProject(id string) Option {
 // with its Timeout, if it has one, as the limit of one attempt. The client
 // itself is not used or changed. Its redirect policy and its cookies do not
 // apply: redirects are never followed, and the API has no cookies.
+//
+// Without this option the client has up to 64 connections of its own, for which
+// further calls wait.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
@@ -302,7 +307,8 @@ type Limiter interface {
 }
 
 // WithLimiter sets a limiter that is asked before each attempt. An error of it
-// ends the call before anything is sent and is wrapped in the call's error.
+// ends the call and is wrapped in the call's error, which before a further
+// attempt is that of the last one.
 func WithLimiter(limiter Limiter) Option {
 	return func(c *config) error {
 		c.limiter = limiter

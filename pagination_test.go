@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 )
 
 // listed is an item of a list in the tests.
@@ -534,6 +536,32 @@ func TestCancelledListIsNotSilent(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAllKeepsNoItem: a consumer that keeps nothing does not hold a page.
+func TestAllKeepsNoItem(t *testing.T) {
+	t.Parallel()
+	server := listServer{items: numbered(100)}
+	network := recorder{answer: server.answer}
+	var first weak.Pointer[VM]
+	seen := 0
+	for vm, err := range network.client(t).VMs.All(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen++; seen == 1 {
+			first = weak.Make(vm)
+		}
+		if seen == 50 {
+			runtime.GC()
+			if first.Value() != nil {
+				t.Error("the first item of the page is still held at the 50th")
+			}
+		}
+	}
+	if seen != 100 {
+		t.Errorf("%d items were seen", seen)
 	}
 }
 

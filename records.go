@@ -35,21 +35,25 @@ func send[T any, P record[T]](ctx context.Context, c *Client, op *Operation, req
 
 // receive performs a call that answers with a record.
 func receive[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
-	value := new(T)
-	err := cl.do(ctx, func(r reply) error {
-		*value = *new(T) // an earlier attempt may have filled a part of it
-		if err := r.json(value); err != nil {
-			return err
-		}
-		if field := P(value).missing(); field != "" {
-			return fmt.Errorf("it has no %s", field)
-		}
-		return nil
-	})
-	if err != nil {
+	result := new(recordResult[T, P])
+	if err := cl.do(ctx, result); err != nil {
 		return nil, err
 	}
-	return value, nil
+	return &result.record, nil
+}
+
+// recordResult accepts a record.
+type recordResult[T any, P record[T]] struct{ record T }
+
+func (result *recordResult[T, P]) accept(r reply) error {
+	result.record = *new(T) // an earlier attempt may have filled a part of it
+	if err := r.json(&result.record); err != nil {
+		return err
+	}
+	if field := P(&result.record).missing(); field != "" {
+		return fmt.Errorf("it has no %s", field)
+	}
+	return nil
 }
 
 // download performs an operation that answers with a file.
@@ -59,10 +63,10 @@ func download(ctx context.Context, c *Client, op *Operation, format fileFormat, 
 		return nil, err
 	}
 	var file *File
-	err = cl.do(ctx, func(r reply) (err error) {
+	err = cl.do(ctx, acceptFunc(func(r reply) (err error) {
 		file, err = r.file(format)
 		return err
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -75,12 +79,12 @@ func remove(ctx context.Context, c *Client, op *Operation, args ...string) error
 	if err != nil {
 		return err
 	}
-	return cl.do(ctx, func(r reply) error {
+	return cl.do(ctx, acceptFunc(func(r reply) error {
 		if r.status != http.StatusNoContent {
 			return fmt.Errorf("the status should be %d", http.StatusNoContent)
 		}
 		return nil
-	})
+	}))
 }
 
 // setQuery encodes the url-tagged fields of a struct, or of a pointer to one

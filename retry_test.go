@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -393,6 +396,50 @@ func TestCancelDuringAnAttempt(t *testing.T) {
 	})
 }
 
+// TestCancelBehindAnAnswer: what the server said stands, although the context
+// ended before it was read.
+func TestCancelBehindAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status int
+		body   string
+		want   error // nil: it succeeds
+		shown  bool  // whether the context's error shows, since a retry was due
+	}{
+		{200, testVM, nil, false},
+		{200, "{}", ErrInvalidResponse, false},
+		{400, envelope(400), ErrInvalidRequest, false},
+		{404, envelope(404), ErrNotFound, false},
+		{503, envelope(503), ErrServer, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			network := recorder{answer: func(*http.Request) (*http.Response, error) {
+				cancel()
+				return respond(tt.status, tt.body), nil
+			}}
+			start := time.Now()
+			var vm *VM
+			var err error
+			lines := logged(t, slog.LevelDebug, func(logger *slog.Logger) {
+				vm, err = network.client(t, WithRetry(RetryPolicy{}), WithLogger(logger)).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
+			})
+			if len(lines) != 1 || strings.Contains(lines[0], "retry_in") {
+				t.Errorf("%d: the log is %q", tt.status, lines)
+			}
+			if !errors.Is(err, tt.want) || (vm == nil) != (err != nil) || errors.Is(err, context.Canceled) != tt.shown {
+				t.Errorf("%d: %v, %v", tt.status, vm, err)
+			}
+			if unknown := errors.Is(err, ErrOutcomeUnknown); unknown != (tt.body == "{}") {
+				t.Errorf("%d: outcome unknown %v", tt.status, unknown)
+			}
+			if n := len(network.take()); n != 1 || time.Since(start) != 0 {
+				t.Errorf("%d: %d requests in %v", tt.status, n, time.Since(start))
+			}
+		})
+	}
+}
+
 func TestCancelledBeforeTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -403,5 +450,39 @@ func TestCancelledBeforeTheCall(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || errors.Is(err, ErrOutcomeUnknown) || p.requests() != 0 {
 			t.Errorf("error %v after %d requests", err, p.requests())
 		}
+		if e, ok := errors.AsType[*TransportError](err); !ok || e.Attempts != 0 {
+			t.Errorf("the error is %#v", err)
+		}
 	})
+}
+
+// TestMisconfigurationIsNotRetried: it will be the same in a second.
+func TestMisconfigurationIsNotRetried(t *testing.T) {
+	t.Parallel()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	for name, tt := range map[string]struct{ address, text string }{
+		"certificate of nobody": {secure.URL, "certificate"},
+		"plain HTTP":            {strings.Replace(plain.URL, "http:", "https:", 1), "TLS"},
+	} {
+		attempts := 0
+		client, err := NewClient(WithBaseURL(tt.address), WithToken(testToken), WithProject(testProject),
+			WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+				return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+					attempts++
+					return next.RoundTrip(req)
+				})
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
+		if e, ok := errors.AsType[*TransportError](err); !ok || attempts != 1 || !strings.Contains(e.Err.Error(), tt.text) || errors.Is(err, ErrOutcomeUnknown) {
+			t.Errorf("%s: %d attempts, %v", name, attempts, err)
+		}
+	}
 }

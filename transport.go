@@ -80,11 +80,9 @@ func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration
 
 // call is one operation under way, from its arguments to its result.
 //
-// It is the transport of an http.Client of its own, which retryablehttp
-// drives: one attempt is one RoundTrip, and takes in all that belongs to an
-// attempt, reading and decoding the reply included. So a reply that is cut off
-// is a failed attempt like a connection that breaks, and nothing outside of
-// RoundTrip touches a body.
+// One attempt takes in all that belongs to it, reading and decoding the reply
+// included, so that a reply that is cut off is a failed attempt like a
+// connection that breaks. Its outcome is in the call; see [newDriver].
 type call struct {
 	client *Client
 	op     *Operation
@@ -95,15 +93,13 @@ type call struct {
 	body       []byte // nil: the request has none
 	secrets    []string
 	repeatable bool
-	accept     func(reply) error
-	policy     RetryPolicy
+	result     accepter
 
 	// What net/http and retryablehttp need, kept here to be allocated once.
-	ctx       operationContext
-	url       url.URL
-	request   retryablehttp.Request
-	attempter http.Client
-	driver    retryablehttp.Client
+	ctx      callContext
+	url      url.URL
+	request  retryablehttp.Request
+	response http.Response
 
 	attempts int           // requests that were handed to the transport
 	again    bool          // whether there is to be a further attempt
@@ -111,12 +107,21 @@ type call struct {
 	stopped  error         // why there is none although one is due
 
 	// Of the last attempt:
-	err      error
-	unsent   error // why it came to nothing before the transport; err is then that of the attempt before
-	sent     bool  // whether it may have reached the server
-	status   int   // 0: no answer
-	duration time.Duration
+	err     error
+	unsent  error // why it came to nothing before the transport; err is then that of the attempt before
+	started time.Time
+	sent    bool // whether it may have reached the server
+	status  int  // 0: no answer
 }
+
+// accepter is what a reply is handed to. It keeps what the operation returns,
+// or says what is wrong with the reply.
+type accepter interface{ accept(reply) error }
+
+// acceptFunc is a function as an accepter.
+type acceptFunc func(reply) error
+
+func (f acceptFunc) accept(r reply) error { return f(r) }
 
 // reply is a complete answer with a status below 300.
 type reply struct {
@@ -182,27 +187,13 @@ func (cl *call) encodeBody(request any) error {
 // maskedJSON is what a Secret is in JSON.
 var maskedJSON = []byte(`"` + redacted + `"`)
 
-// do sends the request until an attempt succeeds or none is left, and hands
-// the reply to accept. The error is nil only if accept's is.
-func (cl *call) do(ctx context.Context, accept func(reply) error) error {
-	cl.accept = accept
-	cl.policy = cl.client.config.retry.withDefaults()
-	cl.ctx = operationContext{ctx, cl.op}
+// do sends the request until an attempt succeeds or none is left. The error is
+// nil only if the reply was accepted.
+func (cl *call) do(ctx context.Context, result accepter) error {
+	cl.result = result
+	cl.ctx = callContext{ctx, cl}
 	cl.request.Request = cl.newRequest()
-	if cl.body != nil {
-		if err := cl.request.SetBody(cl.body); err != nil {
-			return cl.failed(err)
-		}
-	}
-	cl.attempter = http.Client{Transport: cl, CheckRedirect: followNone}
-	cl.driver = retryablehttp.Client{
-		HTTPClient:   &cl.attempter,
-		RetryMax:     cl.policy.MaxAttempts - 1,
-		CheckRetry:   cl.checkRetry,
-		Backoff:      cl.backoff,
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
-	_, err := cl.driver.Do(&cl.request)
+	_, err := cl.client.driver.Do(&cl.request)
 	if err == nil && cl.err == nil {
 		return nil
 	}
@@ -212,11 +203,59 @@ func (cl *call) do(ctx context.Context, accept func(reply) error) error {
 	return cl.failed(err)
 }
 
-func followNone(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// callContext is the context of a call's requests.
+type callContext struct {
+	context.Context
+	call *call
+}
 
-// newRequest makes the request that the http.Client sees. It has no headers:
-// each attempt gets its own, so that nothing but the transport ever holds the
-// credentials, and none is shared with an attempt that may still be under way.
+func (c *callContext) Value(key any) any {
+	if key == (operationKey{}) {
+		return c.call.op
+	}
+	return c.Context.Value(key)
+}
+
+// callOf returns the call that a context of the driver's belongs to.
+func callOf(ctx context.Context) *call { return ctx.(*callContext).call }
+
+// newDriver returns the loop of attempts for all calls of a client. It knows
+// nothing of them: what it sees of an attempt is an empty response with the
+// request in it, and what it asks for is answered by the call, which is in
+// the request's context.
+func newDriver(maxAttempts int) *retryablehttp.Client {
+	return &retryablehttp.Client{
+		HTTPClient: &http.Client{Transport: attempter{}},
+		RetryMax:   maxAttempts - 1,
+		CheckRetry: func(ctx context.Context, _ *http.Response, err error) (bool, error) {
+			return callOf(ctx).checkRetry(ctx, err), nil
+		},
+		Backoff: func(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
+			return callOf(resp.Request.Context()).pause
+		},
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+}
+
+// attempter is the driver's transport. It has no CloseIdleConnections, which
+// the driver would call after one failure and to the harm of all other calls.
+type attempter struct{}
+
+// RoundTrip makes one attempt.
+func (attempter) RoundTrip(req *http.Request) (*http.Response, error) {
+	cl := callOf(req.Context())
+	cl.try(req)
+	cl.response.StatusCode, cl.response.Body, cl.response.Request = http.StatusOK, http.NoBody, req
+	return &cl.response, nil
+}
+
+// noHeader is what requests have that only the driver sees. Nobody writes to it.
+var noHeader = http.Header{}
+
+// newRequest makes the request that the driver sees. It has neither headers
+// nor a body: each attempt gets its own, so that nothing but the transport
+// ever holds the credentials, and none is shared with an attempt that may
+// still be under way.
 func (cl *call) newRequest() *http.Request {
 	base := cl.client.config.baseURL
 	cl.url = url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path + cl.path, RawQuery: cl.query}
@@ -227,7 +266,7 @@ func (cl *call) newRequest() *http.Request {
 		Method:     cl.op.Method,
 		URL:        &cl.url,
 		Host:       cl.url.Host,
-		Header:     http.Header{},
+		Header:     noHeader,
 		Proto:      "HTTP/1.1",
 		ProtoMajor: 1,
 		ProtoMinor: 1,
@@ -238,43 +277,47 @@ func (cl *call) newRequest() *http.Request {
 // errNotSent marks failures of what comes before the network.
 var errNotSent = errors.New("nothing was sent")
 
-// RoundTrip makes one attempt. The response that it returns is for
-// retryablehttp's eyes only; the outcome is in the call.
-func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
+// try makes one attempt, if it may.
+func (cl *call) try(req *http.Request) {
 	header, err := cl.prepare(req.Context())
 	if err != nil {
 		cl.unsent, cl.stopped = err, err
 		if cl.attempts == 0 {
 			cl.err, cl.stopped = cl.transportError(fmt.Errorf("%w, %w", err, errNotSent)), nil
 		}
-		return nil, err
+		return
 	}
 	cl.attempts++
 	cl.sent, cl.status = false, 0
-	start := time.Now()
-	resp, err := cl.attempt(req, header)
-	cl.duration = time.Since(start)
-	cl.err = err
-	if resp == nil {
-		return nil, err
-	}
-	return resp, nil
+	cl.started = time.Now()
+	cl.err = cl.attempt(req, header)
 }
 
-func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, error) {
+// attempt sends a copy of the request and takes in the reply.
+func (cl *call) attempt(req *http.Request, header http.Header) error {
 	parent := req.Context()
-	ctx, limit := parent, cl.client.config.timeout
-	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(parent, limit)
-		defer cancel()
+	ctx := parent
+	var tracker *connTracker // nil where it does not matter
+	if !cl.repeatable {
+		tracker = new(connTracker)
+		ctx = tracker.track(ctx)
 	}
-	ctx, reached := cl.trackConnection(ctx)
+	limit := cl.client.config.timeout
+	if limit > 0 {
+		limited := &attemptContext{Context: ctx, deadline: cl.started.Add(limit)}
+		defer limited.stop()
+		ctx = limited
+	}
 
 	req = req.WithContext(ctx)
 	req.Header = header
+	if cl.body != nil {
+		req.Body, _ = cl.newBody()
+		req.GetBody = cl.newBody
+		req.ContentLength = int64(len(cl.body))
+	}
 	resp, err := cl.client.next.RoundTrip(req)
-	cl.sent = reached()
+	cl.sent = tracker.sent()
 	if err == nil && resp == nil {
 		err = errors.New("the transport returned neither a response nor an error")
 	}
@@ -282,8 +325,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 		cl.status = resp.StatusCode
 		var answer error
 		if answer, err = cl.receive(resp); err == nil {
-			resp.Body = http.NoBody
-			return resp, answer
+			return answer
 		}
 	}
 	switch {
@@ -292,7 +334,40 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 	case ctx.Err() != nil:
 		err = &timeoutError{limit}
 	}
-	return nil, cl.transportError(err)
+	return cl.transportError(err)
+}
+
+// attemptContext is the context of one attempt. Its timer is made when somebody
+// first asks: a transport that answers from memory never does, and the timer
+// would cost more than all else that a call adds to it.
+type attemptContext struct {
+	context.Context // of the call
+	deadline        time.Time
+
+	once   sync.Once
+	timed  context.Context
+	cancel context.CancelFunc
+}
+
+func (c *attemptContext) start() context.Context {
+	c.once.Do(func() { c.timed, c.cancel = context.WithDeadline(c.Context, c.deadline) })
+	return c.timed
+}
+
+// stop ends the attempt. Who first asks after that sees the call's context.
+func (c *attemptContext) stop() {
+	c.once.Do(func() { c.timed, c.cancel = c.Context, func() {} })
+	c.cancel()
+}
+
+func (c *attemptContext) Deadline() (time.Time, bool) { return c.start().Deadline() }
+func (c *attemptContext) Done() <-chan struct{}       { return c.start().Done() }
+func (c *attemptContext) Err() error                  { return c.start().Err() }
+func (c *attemptContext) Value(key any) any           { return c.start().Value(key) }
+
+// newBody returns a reader of the body. It is what GetBody wants.
+func (cl *call) newBody() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(cl.body)), nil
 }
 
 // prepare does what precedes each attempt, and returns its headers.
@@ -306,54 +381,42 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 			return nil, fmt.Errorf("rate limiter: %w", err)
 		}
 	}
-	h := make(http.Header, 4+len(cfg.headers))
-	values := make([]string, 0, 4+len(cfg.headers))
-	set := func(name, value string) {
-		values = append(values, value)
-		h[name] = values[len(values)-1 : len(values) : len(values)]
-	}
-	set("Accept", "application/json")
-	set("User-Agent", cl.client.userAgent)
+	h := cl.client.newHeader()
 	if cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch {
-		set("Content-Type", "application/json")
+		h["Content-Type"] = h["Accept"] // JSON both ways
 	}
-	switch {
-	case cfg.hasHeader("Authorization"):
-	case cfg.tokenSource != nil:
-		token, err := cfg.tokenSource(ctx)
-		if err == nil {
-			err = checkToken(token)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("token source: %w", err)
-		}
-		cl.secrets = append(cl.secrets, token)
-		set("Authorization", "Bearer "+token)
-	case !cfg.token.IsZero():
-		set("Authorization", cl.client.authorization.Reveal())
+	if cfg.tokenSource == nil || cfg.hasHeader("Authorization") {
+		return h, nil
 	}
-	for _, header := range cfg.headers {
-		set(header.name, header.value.Reveal())
+	token, err := cfg.tokenSource(ctx)
+	if err == nil {
+		err = checkToken(token)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("token source: %w", err)
+	}
+	cl.secrets = append(cl.secrets, token)
+	h["Authorization"] = []string{"Bearer " + token}
 	return h, nil
 }
 
-// trackConnection adds a trace to the context. The function that it returns
-// reports whether the request may have reached the server, which is taken for
-// true unless it is known that no connection was there to send it on.
-func (cl *call) trackConnection(ctx context.Context) (context.Context, func() bool) {
-	if cl.repeatable {
-		return ctx, func() bool { return true }
-	}
-	// net/http calls both hooks before its RoundTrip returns, but another
-	// transport may not.
-	var wanted, got atomic.Bool
-	trace := &httptrace.ClientTrace{
-		GetConn: func(string) { wanted.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) { got.Store(true) },
-	}
-	return httptrace.WithClientTrace(ctx, trace), func() bool { return got.Load() || !wanted.Load() }
+// connTracker finds out whether an attempt got a connection. net/http calls
+// both hooks before its RoundTrip returns, but another transport may not.
+type connTracker struct {
+	trace       httptrace.ClientTrace
+	wanted, got atomic.Bool
 }
+
+// track returns a context with the tracker.
+func (t *connTracker) track(ctx context.Context) context.Context {
+	t.trace.GetConn = func(string) { t.wanted.Store(true) }
+	t.trace.GotConn = func(httptrace.GotConnInfo) { t.got.Store(true) }
+	return httptrace.WithClientTrace(ctx, &t.trace)
+}
+
+// sent reports whether the request may have reached the server, which is taken
+// for true unless it is known that no connection was there to send it on.
+func (t *connTracker) sent() bool { return t == nil || t.got.Load() || !t.wanted.Load() }
 
 // receive reads the response and closes it. answer is what it says: nil, an
 // [*Error] or a [*DecodeError]. err is set if there is no complete one.
@@ -375,7 +438,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	err = readBody(buf, resp, cl.client.config.maxResponse)
 	switch {
 	case err == nil:
-		err = cl.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes()})
+		err = cl.result.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes()})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
 		return nil, err // the connection, not the reply
 	}
@@ -456,7 +519,7 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 		Path:       cl.path,
 		RetryAfter: parseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}
-	hide := cl.redactor().Replace
+	hide := cl.redactor()
 	if !e.decodeEnvelope(body) {
 		e.Body, _ = excerpt(hide(string(body[:min(len(body), maxSearched)])), maxExcerpt)
 	}
@@ -471,18 +534,18 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 		}
 	}
 	e.Type, e.Message = hide(e.Type), hide(e.Message)
-	if len(e.Details) > 0 {
-		if e.Details = json.RawMessage(hide(string(e.Details))); !json.Valid(e.Details) {
+	if details := string(e.Details); hide(details) != details {
+		if e.Details = json.RawMessage(hide(details)); !json.Valid(e.Details) {
 			e.Details = nil // what was masked was no text
 		}
 	}
 	return e
 }
 
-// redactor masks what the request holds of secrets in texts of the server,
-// since some errors repeat the request. It knows them as they are and as JSON
-// spells them, of which there are two ways.
-func (cl *call) redactor() *strings.Replacer {
+// redactor returns a function that masks what the request holds of secrets in
+// texts of the server, since some errors repeat the request. It knows them as
+// they are and as JSON spells them, of which there are two ways.
+func (cl *call) redactor() func(string) string {
 	secrets := append([]string{cl.client.config.token.Reveal()}, cl.secrets...)
 	for _, header := range cl.client.config.headers {
 		value := header.value.Reveal()
@@ -497,12 +560,22 @@ func (cl *call) redactor() *strings.Replacer {
 	var pairs []string
 	for _, secret := range secrets {
 		pairs = append(pairs, secret, redacted)
-		for _, escapeHTML := range []bool{true, false} {
-			pairs = append(pairs, jsonString(secret, escapeHTML), redacted)
+		if strings.ContainsFunc(secret, differsInJSON) {
+			pairs = append(pairs, jsonString(secret, true), redacted, jsonString(secret, false), redacted)
 		}
 	}
-	return strings.NewReplacer(pairs...)
+	return func(text string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if strings.Contains(text, pairs[i]) {
+				return strings.NewReplacer(pairs...).Replace(text)
+			}
+		}
+		return text
+	}
 }
+
+// differsInJSON reports characters that JSON may spell in another way.
+func differsInJSON(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
 
 // jsonString returns a text as it stands between the quotes of a JSON string.
 func jsonString(s string, escapeHTML bool) string {
@@ -524,7 +597,7 @@ func (cl *call) replyExcerpt(body []byte) string {
 	case !strings.HasPrefix(text, "<"):
 		return "" // it may be a file with keys in it
 	}
-	text, _ = excerpt(cl.redactor().Replace(text), maxExcerpt)
+	text, _ = excerpt(cl.redactor()(text), maxExcerpt)
 	return text
 }
 
@@ -549,22 +622,19 @@ func (r reply) json(v any) error {
 	return err
 }
 
-// checkRetry tells retryablehttp whether there is a further attempt.
-func (cl *call) checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
+// checkRetry tells the driver whether there is a further attempt.
+func (cl *call) checkRetry(ctx context.Context, err error) bool {
 	if cl.err == nil && err != nil {
 		cl.err = cl.transportError(err) // of the http.Client itself
 	}
 	cl.again = cl.next(ctx)
 	cl.log(ctx)
-	return cl.again, nil
+	return cl.again
 }
-
-// backoff tells retryablehttp how long to wait for it.
-func (cl *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return cl.pause }
 
 // next decides whether there is a further attempt, and after what pause.
 func (cl *call) next(ctx context.Context) bool {
-	if cl.err == nil || cl.unsent != nil || cl.attempts >= cl.policy.MaxAttempts || !cl.mayRetry() {
+	if cl.err == nil || cl.unsent != nil || cl.attempts >= cl.client.config.retry.MaxAttempts || !cl.mayRetry() {
 		return false
 	}
 	if ctx.Err() != nil {
@@ -577,7 +647,7 @@ func (cl *call) next(ctx context.Context) bool {
 	if e, ok := cl.err.(*Error); ok {
 		retryAfter = e.RetryAfter
 	}
-	cl.pause = cl.policy.delay(cl.attempts, retryAfter)
+	cl.pause = cl.client.config.retry.delay(cl.attempts, retryAfter)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= cl.pause {
 		cl.stopped = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
 			cl.pause.Round(time.Millisecond), context.DeadlineExceeded)
@@ -670,6 +740,9 @@ func (e *timeoutError) Is(target error) bool { return target == context.Deadline
 // cannot be read, or lies in the past, is 0.
 func parseRetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
+	if value == "" {
+		return 0
+	}
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
 		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second
 	} else if errors.Is(err, strconv.ErrRange) {
@@ -705,7 +778,7 @@ func (cl *call) log(ctx context.Context) {
 		slog.Int("attempt", attempt),
 	)
 	if cl.unsent == nil {
-		attrs = append(attrs, slog.Duration("duration", cl.duration))
+		attrs = append(attrs, slog.Duration("duration", time.Since(cl.started)))
 		if cl.status != 0 {
 			attrs = append(attrs, slog.Int("status", cl.status))
 		}
