@@ -34,6 +34,8 @@
 //     requests occur.
 //   - GPUs are always refused. A VM gets its addresses and its storage together
 //     with the state "running".
+//   - The nodes of clusters have standard, burstable or premium sizes, not those
+//     of other providers.
 //   - Of the settings of Postgres the common ones are known, and others refused.
 //     Metrics are made up, and always there.
 //   - A database is never "unavailable", and a healthy one never "creating",

@@ -73,7 +73,7 @@ func TestLifeOfACluster(t *testing.T) {
 				t.Errorf("listed as %+v", item)
 			}
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if _, err := clusters.Get(ctx, here, "apps"); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrNotFound)
 		}

@@ -154,7 +154,7 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 		check("at once", replica.ID, "standard-2", 0, "standard-4")
 		time.Sleep(10*time.Minute - 1)
 		check("before the delay", "db", "standard-2", 64, "standard-4")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		check("after the delay", "db", "standard-4", 128, "standard-4")
 		time.Sleep(time.Hour)
 		check("when it was created", replica.ID, "standard-4", 128, "standard-4")
