@@ -75,7 +75,7 @@ func TestAttemptContext(t *testing.T) {
 		}
 
 		late := attempt()
-		time.Sleep(59 * time.Second)
+		elapse(59 * time.Second)
 		child, stopChild := context.WithCancel(late)
 		defer stopChild()
 		<-child.Done()

@@ -62,7 +62,7 @@ func TestLifeOfACluster(t *testing.T) {
 			if step.do != nil {
 				step.do()
 			}
-			time.Sleep(step.after)
+			elapse(step.after)
 			k := must(clusters.Get(ctx, here, "apps"))
 			pool := k.NodePools[0]
 			if k.DisplayState != step.state || states(k.CPVMs) != step.cps || states(pool.VMs) != step.workers ||
@@ -73,7 +73,7 @@ func TestLifeOfACluster(t *testing.T) {
 				t.Errorf("listed as %+v", item)
 			}
 		}
-		time.Sleep(time.Nanosecond)
+		elapse(time.Nanosecond)
 		if _, err := clusters.Get(ctx, here, "apps"); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrNotFound)
 		}
@@ -148,7 +148,7 @@ func TestNodePoolsAreResizedInTime(t *testing.T) {
 			if step.count > 0 {
 				resize(step.count)
 			}
-			time.Sleep(step.after)
+			elapse(step.after)
 			pool := must(clusters.Get(ctx, here, "apps")).NodePools[0]
 			if got := states(pool.VMs); got != step.nodes {
 				t.Errorf("step %d: the nodes are %q, want %q", i, got, step.nodes)

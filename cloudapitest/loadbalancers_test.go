@@ -45,9 +45,9 @@ func TestVMsAreDetachedInTime(t *testing.T) {
 		must(balancers.AttachVM(ctx, here, "a", other.ID))
 		must(balancers.DetachVM(ctx, here, "b", v.ID)) // does nothing
 		must(balancers.DetachVM(ctx, here, "a", v.ID))
-		time.Sleep(30 * time.Second)
+		elapse(30 * time.Second)
 		must(balancers.DetachVM(ctx, here, "a", v.ID)) // does not begin anew
-		time.Sleep(30*time.Second - 1)
+		elapse(30*time.Second - 1)
 		if got, want := members(), []string{v.ID, other.ID}; !reflect.DeepEqual(got, want) {
 			t.Errorf("the VMs are %q while one leaves, want %q", got, want)
 		}
@@ -55,7 +55,7 @@ func TestVMsAreDetachedInTime(t *testing.T) {
 			_, err := balancers.AttachVM(ctx, here, name, v.ID)
 			refused(t, err, "VM is already attached to a load balancer")
 		}
-		time.Sleep(time.Nanosecond)
+		elapse(time.Nanosecond)
 		if got, want := members(), []string{other.ID}; !reflect.DeepEqual(got, want) {
 			t.Errorf("the VMs are %q, want %q", got, want)
 		}
@@ -108,7 +108,7 @@ func TestLoadBalancerUpdatesAreAllOrNothing(t *testing.T) {
 		if !reflect.DeepEqual(after, &want) {
 			t.Errorf("updated to %+v, want %+v", after, want)
 		}
-		time.Sleep(DefaultDelays().Detach)
+		elapse(DefaultDelays().Detach)
 		if got := must(balancers.Get(ctx, here, "lb")).VMs; !reflect.DeepEqual(got, []string{b.ID}) {
 			t.Errorf("the VMs are %q, want the detached one gone", got)
 		}
@@ -212,7 +212,7 @@ func TestLoadBalancersFollowSubnetsAndVMs(t *testing.T) {
 		if got := members(); len(got) != 2 {
 			t.Errorf("the VMs are %q while they leave", got)
 		}
-		time.Sleep(time.Minute)
+		elapse(time.Minute)
 		if got := members(); len(got) != 0 {
 			t.Errorf("the VMs are %q when they have left", got)
 		}
@@ -222,7 +222,7 @@ func TestLoadBalancersFollowSubnetsAndVMs(t *testing.T) {
 		if err := client.PrivateSubnets.Delete(ctx, here, "used"); err != nil {
 			t.Errorf("deleting a subnet whose VMs are being deleted: %v", err)
 		}
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		if page := must(balancers.List(ctx, nil)); len(page.Items) != 0 {
 			t.Errorf("%d load balancers outlive their subnets", len(page.Items))
 		}

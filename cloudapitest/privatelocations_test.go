@@ -129,7 +129,7 @@ func TestPrivateLocationsInUse(t *testing.T) {
 		}{
 			{func() error { return nil }, 409, "Private location 'mine' has some resources, first, delete them."},
 			{func() error { return client.Postgres.Delete(ctx, "mine", "db") }, 409, "DependencyError"}, // there for a while
-			{func() error { time.Sleep(time.Hour); return nil }, 500, "UnexceptedError"},
+			{func() error { elapse(time.Hour); return nil }, 500, "UnexceptedError"},
 			{func() error { return client.Firewalls.Delete(ctx, "mine", "fw") }, 204, ""},
 			{func() error { return nil }, 204, ""},
 		}

@@ -91,7 +91,7 @@ func TestReplay(t *testing.T) {
 	t.Parallel()
 	story, matrix, layer := load(t, "story"), load(t, "matrix"), load(t, "http")
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(recordedAt)) // requests contain dates
+		elapse(time.Until(recordedAt)) // requests contain dates
 		r := newReplayer(t)
 		r.replay(story, exact)
 		r.replay(matrix, shapes) // a sample: what it left behind in between is not known
@@ -250,7 +250,7 @@ func (r *replayer) adoptLoadBalancers() {
 }
 
 // settle lets everything that is under way come to its end.
-func (r *replayer) settle() { time.Sleep(time.Minute) }
+func (r *replayer) settle() { elapse(time.Minute) }
 
 // fillAccount creates as many projects as an account may have.
 func (r *replayer) fillAccount() {

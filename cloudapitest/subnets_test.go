@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 )
@@ -123,7 +122,7 @@ func TestConnectionsHaveTwoEnds(t *testing.T) {
 		if s, err := subnets.Get(t.Context(), a.Location, a.ID); err != nil || s.State != "available" {
 			t.Errorf("%v, %v, want no sign of the deletion yet", s, err)
 		}
-		time.Sleep(DefaultDelays().Delete)
+		elapse(DefaultDelays().Delete)
 		if _, err := subnets.Get(t.Context(), a.Location, a.ID); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrNotFound)
 		}
