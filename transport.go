@@ -462,9 +462,9 @@ const (
 	// maxErrorBody is more than any envelope needs.
 	maxErrorBody = 1 << 20
 
-	// A buffer of this size is made at once for a reply that announces it; a
-	// larger one grows as its bytes arrive, so that an announcement alone does
-	// not cost memory.
+	// A buffer of up to this size is made at once for a reply that announces
+	// it, and a larger one when as much has arrived, so that an announcement
+	// alone does not cost memory.
 	maxTrustedLength = 1 << 20
 
 	// Larger buffers are not kept.
@@ -492,23 +492,35 @@ func releaseBuffer(buf *bytes.Buffer) {
 
 // readBody reads a body of at most limit bytes into the buffer.
 func readBody(buf *bytes.Buffer, resp *http.Response, limit int64) error {
-	tooLarge := func() error { return fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, limit) }
-	if resp.ContentLength > limit {
-		return tooLarge()
-	}
-	if n := min(resp.ContentLength, maxTrustedLength); n > 0 {
-		buf.Grow(int(n) + bytes.MinRead)
+	announced := resp.ContentLength
+	if announced > limit {
+		return tooLarge(limit)
 	}
 	bound := limit
 	if bound < math.MaxInt64 {
 		bound++
 	}
-	n, err := buf.ReadFrom(&io.LimitedReader{R: resp.Body, N: bound})
-	if n > limit {
-		return tooLarge()
+	body := &io.LimitedReader{R: resp.Body, N: bound}
+	if announced > 0 {
+		buf.Grow(int(min(announced, maxTrustedLength)) + bytes.MinRead)
 	}
-	return err
+	if announced > maxTrustedLength {
+		n, err := buf.ReadFrom(io.LimitReader(body, maxTrustedLength))
+		if err != nil || n < maxTrustedLength {
+			return err
+		}
+		buf.Grow(int(announced-n) + bytes.MinRead)
+	}
+	if _, err := buf.ReadFrom(body); err != nil {
+		return err
+	}
+	if int64(buf.Len()) > limit {
+		return tooLarge(limit)
+	}
+	return nil
 }
+
+func tooLarge(limit int64) error { return fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, limit) }
 
 // serverError makes the error of a status of 300 or above.
 func (cl *call) serverError(resp *http.Response, body []byte) *Error {
