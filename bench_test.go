@@ -2,76 +2,271 @@ package cloudapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 )
 
-// A stub answers every request with the same bytes, in process.
-type stub struct{ body []byte }
-
-func (s *stub) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body != nil {
-		io.Copy(io.Discard, req.Body)
-		req.Body.Close()
-	}
-	return &http.Response{
-		StatusCode:    200,
-		Proto:         "HTTP/1.1",
-		ProtoMajor:    1,
-		ProtoMinor:    1,
-		Header:        http.Header{"Content-Type": {"application/json"}},
-		Body:          io.NopCloser(bytes.NewReader(s.body)),
-		ContentLength: int64(len(s.body)),
-		Request:       req,
-	}, nil
-}
+// The benchmarks and budgets put the SDK beside the floor: what a careful
+// program does for one call with net/http and encoding/json alone. Replies
+// come from memory. The module in bench measures more, and other SDKs.
+//
+//	go test -run '^$' -bench . -count 10
 
 const benchVM = `{"id":"vmy9n10s8q164j473ra7pj9nqz","name":"web-1","state":"running","location":"eu-central-h1","size":"standard-2","unix_user":"ubi","storage_size_gib":40,"ip6":"2a01:db8:40:1ed3:aa7c::2","ip4_enabled":true,"ip4":"198.51.100.17","firewalls":[{"id":"fw8ww2xa7brt1qrn9hgzbc7efq","name":"edge-fw","description":"public entry","location":"eu-central-h1","firewall_rules":[{"id":"frhgen1ff6864nrqg8etdv647m","cidr":"0.0.0.0/0","port_range":"22..22"},{"id":"fr1mt9vv3br62k0a4z2xjkms5a","cidr":"::/0","port_range":"0..65535"}],"path":"/location/eu-central-h1/firewall/edge-fw"}],"private_ipv4":"10.23.41.69","private_ipv6":"fd4c:91aa:7be0:12d:8c62::2","subnet":"backend-net","gpu":null}`
 
-func BenchmarkGetVM(b *testing.B) {
-	transport := &stub{[]byte(benchVM)}
-	b.Run("floor", func(b *testing.B) {
-		b.ReportAllocs()
-		hc := &http.Client{Transport: transport}
-		pool := sync.Pool{New: func() any { return new(bytes.Buffer) }}
-		for b.Loop() {
-			req, err := http.NewRequestWithContext(b.Context(), "GET", "https://api.example.com/project/"+testProject+"/location/eu-central-h1/vm/web-1", nil)
-			if err != nil {
-				b.Fatal(err)
+const (
+	benchBase = "https://api.example.com"
+	benchPath = benchBase + "/project/" + testProject + "/location/eu-central-h1/vm/web-1"
+)
+
+// workloads are what is measured. A budget is how many allocations the SDK may
+// have beyond the floor's.
+var workloads = []struct {
+	name   string
+	reply  canned
+	floor  func(context.Context, *http.Client) error
+	sdk    func(context.Context, *Client) error
+	budget float64
+}{
+	{
+		name:  "Get",
+		reply: canned{http.StatusOK, benchVM},
+		floor: func(ctx context.Context, hc *http.Client) error {
+			_, err := floorCall[VM](ctx, hc, http.MethodGet, benchPath, nil)
+			return err
+		},
+		sdk: func(ctx context.Context, c *Client) error {
+			_, err := c.VMs.Get(ctx, "eu-central-h1", "web-1")
+			return err
+		},
+		budget: 0,
+	},
+	{
+		name:  "Create",
+		reply: canned{http.StatusOK, benchVM},
+		floor: func(ctx context.Context, hc *http.Client) error {
+			_, err := floorCall[VM](ctx, hc, http.MethodPost, benchPath, benchRequest)
+			return err
+		},
+		sdk: func(ctx context.Context, c *Client) error {
+			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", benchRequest)
+			return err
+		},
+		budget: 2,
+	},
+	{
+		name:  "NotFound",
+		reply: canned{http.StatusNotFound, `{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for.","details":null}}`},
+		floor: func(ctx context.Context, hc *http.Client) error {
+			if _, err := floorCall[VM](ctx, hc, http.MethodGet, benchPath, nil); !errors.As(err, new(*floorError)) {
+				return errors.New("the error is lost")
 			}
-			req.Header.Set("Accept", "application/json")
-			req.Header.Set("Authorization", "Bearer "+testToken)
-			req.Header.Set("User-Agent", "floor")
-			resp, err := hc.Do(req)
-			if err != nil {
-				b.Fatal(err)
+			return nil
+		},
+		sdk: func(ctx context.Context, c *Client) error {
+			if _, err := c.VMs.Get(ctx, "eu-central-h1", "web-1"); !errors.Is(err, ErrNotFound) {
+				return errors.New("the error is lost")
 			}
-			buf := pool.Get().(*bytes.Buffer)
-			buf.Reset()
-			if _, err := buf.ReadFrom(resp.Body); err != nil {
-				b.Fatal(err)
+			return nil
+		},
+		budget: 5,
+	},
+	{
+		name:  "List1000",
+		reply: canned{http.StatusOK, benchPage(0, 1)},
+		floor: func(ctx context.Context, hc *http.Client) error {
+			page, err := floorCall[struct {
+				Items []*VM
+				Count int
+			}](ctx, hc, http.MethodGet, benchBase+"/project/"+testProject+"/vm?page_size=1000", nil)
+			if err == nil && len(page.Items) != 1000 {
+				return fmt.Errorf("%d items", len(page.Items))
 			}
-			resp.Body.Close()
-			var vm VM
-			if err := json.Unmarshal(buf.Bytes(), &vm); err != nil {
-				b.Fatal(err)
+			return err
+		},
+		sdk: func(ctx context.Context, c *Client) error {
+			page, err := c.VMs.List(ctx, &ListOptions{PageSize: 1000})
+			if err == nil && len(page.Items) != 1000 {
+				return fmt.Errorf("%d items", len(page.Items))
 			}
-			pool.Put(buf)
+			return err
+		},
+		budget: 5,
+	},
+}
+
+func BenchmarkCall(b *testing.B) {
+	for _, w := range workloads {
+		client, floor := w.reply.clients(b)
+		b.Run(w.name+"/floor", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := w.floor(b.Context(), floor); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(w.name+"/sdk", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := w.sdk(b.Context(), client); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkDriver is a call with and without what repeats attempts, none of
+// which is repeated.
+func BenchmarkDriver(b *testing.B) {
+	client, _ := workloads[0].reply.clients(b)
+	for _, driven := range []bool{false, true} {
+		b.Run(map[bool]string{false: "without", true: "with"}[driven], func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := attemptVM(b.Context(), client, driven); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// attemptVM gets a VM with one attempt, driven as ever or sent directly.
+func attemptVM(ctx context.Context, client *Client, driven bool) error {
+	cl, err := client.newCall(&opVMsGet, nil, []string{"eu-central-h1", "web-1"})
+	if err != nil {
+		return err
+	}
+	result := new(recordResult[VM, *VM])
+	if driven {
+		return cl.do(ctx, result)
+	}
+	cl.result, cl.ctx = result, callContext{ctx, cl}
+	if _, err := client.driver.HTTPClient.Do(cl.newRequest()); err != nil {
+		return err
+	}
+	return cl.err
+}
+
+func BenchmarkNewClient(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		canned{}.clients(b)
+	}
+}
+
+var benchRequest = &VMCreateRequest{
+	PublicKey: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHnDkYqBnZ0yE0T4l3dLPGm2oY9PSCN7fVqF3yX1aBcD me@example",
+	BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIP4: new(true), UnixUser: "ubi",
+}
+
+// benchPage is a page of a list of VMs in their short form, with 1,000 items.
+func benchPage(page, pages int) string {
+	const size = 1000
+	var b strings.Builder
+	b.Grow(size * 256)
+	b.WriteString(`{"items":[`)
+	for i := page * size; i < (page+1)*size; i++ {
+		if i > page*size {
+			b.WriteString(",")
 		}
-	})
-	b.Run("sdk", func(b *testing.B) {
-		b.ReportAllocs()
-		client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(testToken), WithProject(testProject), WithHTTPClient(&http.Client{Transport: transport}))
+		fmt.Fprintf(&b, `{"id":"vm%024d","name":"web-%06d","state":"running","location":"eu-central-h1","size":"standard-2","unix_user":"ubi",`+
+			`"storage_size_gib":40,"ip6":"2a01:db8:40:1ed3:aa7c::2","ip4_enabled":true,"ip4":"198.51.100.17"}`, i, i)
+	}
+	fmt.Fprintf(&b, `],"count":%d}`, pages*size)
+	return b.String()
+}
+
+// canned answers every request alike, from memory.
+type canned struct {
+	status int
+	body   string
+}
+
+func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+		req.Body.Close()
+	}
+	resp := respond(c.status, c.body)
+	resp.Request = req
+	return resp, nil
+}
+
+// clients returns the SDK's client and the floor's on the replies.
+func (c canned) clients(tb testing.TB) (*Client, *http.Client) {
+	floor := &http.Client{Transport: c}
+	client, err := NewClient(WithBaseURL(benchBase), WithToken(testToken), WithProject(testProject), WithHTTPClient(floor))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return client, floor
+}
+
+// floorError is the contract's envelope.
+type floorError struct {
+	Err struct {
+		Code    int             `json:"code"`
+		Type    string          `json:"type"`
+		Message string          `json:"message"`
+		Details json.RawMessage `json:"details"`
+	} `json:"error"`
+}
+
+func (e *floorError) Error() string { return e.Err.Message }
+
+var floorBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// floorCall is one call without the SDK.
+func floorCall[T any](ctx context.Context, hc *http.Client, method, url string, in any) (*T, error) {
+	var body io.Reader
+	if in != nil {
+		data, err := json.Marshal(in)
 		if err != nil {
-			b.Fatal(err)
+			return nil, err
 		}
-		for b.Loop() {
-			if _, err := client.VMs.Get(b.Context(), "eu-central-h1", "web-1"); err != nil {
-				b.Fatal(err)
-			}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	req.Header.Set("User-Agent", "floor")
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := hc.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	buf := floorBuffers.Get().(*bytes.Buffer)
+	defer floorBuffers.Put(buf)
+	buf.Reset()
+	if _, err := buf.ReadFrom(resp.Body); err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= 300 {
+		e := new(floorError)
+		if err := json.Unmarshal(buf.Bytes(), e); err != nil {
+			return nil, err
 		}
-	})
+		return nil, e
+	}
+	v := new(T)
+	if err := json.Unmarshal(buf.Bytes(), v); err != nil {
+		return nil, err
+	}
+	return v, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
 )
 
 // Version is the version of this SDK.
@@ -21,11 +24,13 @@ const Version = "0.1.0"
 // changed after [NewClient] and is safe for concurrent use; make one and share
 // it, so that its connections are shared.
 type Client struct {
-	config    config
-	next      http.RoundTripper // the transport inside the middlewares
-	userAgent string
+	config config
+	driver *retryablehttp.Client
+	next   http.RoundTripper // the transport inside the middlewares
 
-	authorization Secret // the header's value for the token
+	// newHeader returns a new map of the headers of every request. It is a
+	// function so that printing a Client never shows the credentials.
+	newHeader func() http.Header
 
 	Projects         *ProjectsService
 	Firewalls        *FirewallsService
@@ -86,12 +91,14 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-func newClient(cfg config, opts []Option) (*Client, error) {
+func newClient(from config, opts []Option) (*Client, error) {
+	c := &Client{config: from}
+	cfg := &c.config
 	for _, opt := range opts {
 		if opt == nil {
 			continue
 		}
-		if err := opt(&cfg); err != nil {
+		if err := opt(cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -105,10 +112,11 @@ func newClient(cfg config, opts []Option) (*Client, error) {
 	if cfg.transport == nil {
 		cfg.transport = newTransport()
 	}
-	c := &Client{config: cfg, next: cfg.transport, userAgent: userAgent(cfg.application)}
-	if !cfg.token.IsZero() {
-		c.authorization = NewSecret("Bearer " + cfg.token.Reveal())
-	}
+	cfg.retry = cfg.retry.withDefaults()
+	c.driver = newDriver(cfg.retry.MaxAttempts)
+	header := cfg.header()
+	c.newHeader = func() http.Header { return maps.Clone(header) }
+	c.next = cfg.transport
 	for _, wrap := range slices.Backward(cfg.middleware) {
 		if c.next = wrap(c.next); c.next == nil {
 			return nil, optionError("middleware", "", "must not return nil")
@@ -146,16 +154,36 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
+// header returns the headers of every request.
+func (cfg *config) header() http.Header {
+	h := http.Header{
+		"Accept":     {"application/json"},
+		"User-Agent": {userAgent(cfg.application)},
+	}
+	if !cfg.token.IsZero() {
+		h["Authorization"] = []string{"Bearer " + cfg.token.Reveal()}
+	}
+	for _, header := range cfg.headers {
+		h[header.name] = []string{header.value.Reveal()}
+	}
+	return h
+}
+
 func userAgent(application string) string {
-	ua := fmt.Sprintf("cloudapi/%s (%s; %s/%s)", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	ua := "cloudapi/" + Version + " (" + runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH + ")"
 	if application != "" {
 		ua += " " + application
 	}
 	return ua
 }
 
-// newTransport returns a transport for one host: as many idle connections are
-// kept as callers are likely to be at once, where net/http keeps two. It is no
+// maxConns is how many connections a client has at most, unless they are the
+// caller's.
+const maxConns = 64
+
+// newTransport returns a transport for one host. It keeps its connections and
+// bounds their number: net/http keeps two, and has every call that finds none
+// free make another, even if one is free again before that is done. It is no
 // copy of http.DefaultTransport, which a program may have replaced.
 func newTransport() http.RoundTripper {
 	dialer := net.Dialer{Timeout: 30 * time.Second}
@@ -164,8 +192,8 @@ func newTransport() http.RoundTripper {
 		DialContext:         dialer.DialContext,
 		TLSHandshakeTimeout: 15 * time.Second,
 		ForceAttemptHTTP2:   true,
-		MaxIdleConns:        256,
-		MaxIdleConnsPerHost: 128,
+		MaxConnsPerHost:     maxConns,
+		MaxIdleConnsPerHost: maxConns,
 		IdleConnTimeout:     90 * time.Second,
 
 		// The response limit is for bodies. 10 MiB would be the default.
@@ -217,7 +245,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 			return err
 		}
 	}
-	return cl.do(ctx, func(r reply) error {
+	return cl.do(ctx, acceptFunc(func(r reply) error {
 		switch out := out.(type) {
 		case nil:
 			return nil
@@ -227,7 +255,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		default:
 			return r.json(out)
 		}
-	})
+	}))
 }
 
 // String describes the client without its credentials.

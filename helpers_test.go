@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A recorder is a transport that notes what is sent and answers it without a
@@ -87,3 +88,6 @@ func respond(status int, body string) *http.Response {
 	}
 	return resp
 }
+
+// elapse lets time pass, which inside a bubble of synctest is over at once.
+func elapse(d time.Duration) { <-time.After(d) }

@@ -55,19 +55,6 @@ func OperationFromContext(ctx context.Context) (Operation, bool) {
 
 type operationKey struct{}
 
-// operationContext is a context with an operation.
-type operationContext struct {
-	context.Context
-	op *Operation
-}
-
-func (c *operationContext) Value(key any) any {
-	if key == (operationKey{}) {
-		return c.op
-	}
-	return c.Context.Value(key)
-}
-
 // A pathParam is the rule for a placeholder of the route templates.
 type pathParam struct {
 	// kinds are those whose IDs may stand in it.

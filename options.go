@@ -129,7 +129,8 @@ func WithBaseURL(address string) Option {
 			}
 			prefix = "/" + prefix
 		}
-		c.baseURL = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: prefix}
+		u.Path, u.RawPath = prefix, ""
+		c.baseURL = u
 		return nil
 	}
 }
@@ -191,6 +192,9 @@ func WithProject(id string) Option {
 // with its Timeout, if it has one, as the limit of one attempt. The client
 // itself is not used or changed. Its redirect policy and its cookies do not
 // apply: redirects are never followed, and the API has no cookies.
+//
+// Without this option the client has up to 64 connections of its own, for which
+// further calls wait.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {

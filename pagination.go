@@ -63,6 +63,9 @@ type listItem[T any] interface {
 	cursor(orderColumn string) string
 }
 
+// minItemSize is less than the JSON of a record with an ID takes.
+const minItemSize = len(`{"id":""},`) + idLength
+
 // defaultPageSize is what All asks for: the largest page of the real server.
 const defaultPageSize = 1000
 
@@ -101,10 +104,10 @@ func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRout
 		return nil, err
 	}
 	var page *Page[T]
-	err = cl.do(ctx, func(r reply) (err error) {
-		page, err = decodePage[T, P](r, o.OrderColumn)
+	err = cl.do(ctx, acceptFunc(func(r reply) (err error) {
+		page, err = decodePage[T, P](r, &o)
 		return err
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -113,16 +116,21 @@ func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRout
 
 // decodePage reads a list in any of the forms that the contract leaves open:
 // an object with items, with or without a count, or a bare array.
-func decodePage[T any, P listItem[T]](r reply, orderColumn string) (*Page[T], error) {
+func decodePage[T any, P listItem[T]](r reply, o *ListOptions) (*Page[T], error) {
 	var body struct {
 		Items []*T `json:"items"`
 		Count *int `json:"count"`
 	}
-	var err error
+	decode := func() error { return r.json(&body) }
 	if bytes.HasPrefix(bytes.TrimLeft(r.body, " \t\r\n"), []byte("[")) {
-		err = r.json(&body.Items)
-	} else {
-		err = r.json(&body)
+		decode = func() error { return r.json(&body.Items) }
+	}
+	// Room for the page that was asked for, as far as the reply can fill it.
+	body.Items = make([]*T, 0, min(o.PageSize, len(r.body)/minItemSize))
+	err := decode()
+	if err == nil && len(body.Items) == 0 {
+		body.Items = nil // to tell an empty list from none
+		err = decode()
 	}
 	if err != nil {
 		return nil, err
@@ -138,7 +146,7 @@ func decodePage[T any, P listItem[T]](r reply, orderColumn string) (*Page[T], er
 		if field := P(item).missing(); field != "" {
 			return nil, fmt.Errorf("item %d has no %s", i, field)
 		}
-		page.NextStartAfter = P(item).cursor(orderColumn)
+		page.NextStartAfter = P(item).cursor(o.OrderColumn)
 	}
 	return page, nil
 }

@@ -425,7 +425,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 							t.Fatal(err)
 						}
 						if got++; got == taken {
-							time.Sleep(time.Second / 2) // so that a request is under way
+							elapse(time.Second / 2) // so that a request is under way
 							stopped = time.Now()
 							break
 						}
@@ -437,7 +437,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 					if n := len(network.take()); n > page+prefetch {
 						t.Errorf("%d pages were asked for when page %d was looked at", n, page)
 					}
-					time.Sleep(time.Minute)
+					elapse(time.Minute)
 					if n := len(network.take()); n != 0 {
 						t.Errorf("%d requests were sent afterwards", n)
 					}
@@ -490,12 +490,12 @@ func TestPrefetchOverlaps(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := listServer{items: numbered(100)}
 			network := recorder{answer: func(req *http.Request) (*http.Response, error) {
-				time.Sleep(time.Second)
+				elapse(time.Second)
 				return server.answer(req)
 			}}
 			start := time.Now()
 			for range network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
-				time.Sleep(time.Second / 10)
+				elapse(time.Second / 10)
 			}
 			if took := time.Since(start); took != want {
 				t.Errorf("prefetch %d took %v, want %v", prefetch, took, want)

@@ -80,11 +80,9 @@ func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration
 
 // call is one operation under way, from its arguments to its result.
 //
-// It is the transport of an http.Client of its own, which retryablehttp
-// drives: one attempt is one RoundTrip, and takes in all that belongs to an
-// attempt, reading and decoding the reply included. So a reply that is cut off
-// is a failed attempt like a connection that breaks, and nothing outside of
-// RoundTrip touches a body.
+// One attempt takes in all that belongs to it, reading and decoding the reply
+// included, so that a reply that is cut off is a failed attempt like a
+// connection that breaks. Its outcome is in the call; see [newDriver].
 type call struct {
 	client *Client
 	op     *Operation
@@ -95,15 +93,13 @@ type call struct {
 	body       []byte // nil: the request has none
 	secrets    []string
 	repeatable bool
-	accept     func(reply) error
-	policy     RetryPolicy
+	result     accepter
 
 	// What net/http and retryablehttp need, kept here to be allocated once.
-	ctx       operationContext
-	url       url.URL
-	request   retryablehttp.Request
-	attempter http.Client
-	driver    retryablehttp.Client
+	ctx      callContext
+	url      url.URL
+	request  retryablehttp.Request
+	response http.Response
 
 	attempts int           // requests that were handed to the transport
 	again    bool          // whether there is to be a further attempt
@@ -111,12 +107,21 @@ type call struct {
 	stopped  error         // why there is none although one is due
 
 	// Of the last attempt:
-	err      error
-	unsent   error // why it came to nothing before the transport; err is then that of the attempt before
-	sent     bool  // whether it may have reached the server
-	status   int   // 0: no answer
-	duration time.Duration
+	err     error
+	unsent  error // why it came to nothing before the transport; err is then that of the attempt before
+	started time.Time
+	sent    bool // whether it may have reached the server
+	status  int  // 0: no answer
 }
+
+// accepter is what a reply is handed to. It keeps what the operation returns,
+// or says what is wrong with the reply.
+type accepter interface{ accept(reply) error }
+
+// acceptFunc is a function as an accepter.
+type acceptFunc func(reply) error
+
+func (f acceptFunc) accept(r reply) error { return f(r) }
 
 // reply is a complete answer with a status below 300.
 type reply struct {
@@ -186,27 +191,13 @@ func (cl *call) encodeBody(request any) error {
 // maskedJSON is what a Secret is in JSON.
 var maskedJSON = []byte(`"` + redacted + `"`)
 
-// do sends the request until an attempt succeeds or none is left, and hands
-// the reply to accept. The error is nil only if accept's is.
-func (cl *call) do(ctx context.Context, accept func(reply) error) error {
-	cl.accept = accept
-	cl.policy = cl.client.config.retry.withDefaults()
-	cl.ctx = operationContext{ctx, cl.op}
+// do sends the request until an attempt succeeds or none is left. The error is
+// nil only if the reply was accepted.
+func (cl *call) do(ctx context.Context, result accepter) error {
+	cl.result = result
+	cl.ctx = callContext{ctx, cl}
 	cl.request.Request = cl.newRequest()
-	if cl.body != nil {
-		if err := cl.request.SetBody(cl.body); err != nil {
-			return cl.failed(err)
-		}
-	}
-	cl.attempter = http.Client{Transport: cl, CheckRedirect: followNone}
-	cl.driver = retryablehttp.Client{
-		HTTPClient:   &cl.attempter,
-		RetryMax:     cl.policy.MaxAttempts - 1,
-		CheckRetry:   cl.checkRetry,
-		Backoff:      cl.backoff,
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
-	_, err := cl.driver.Do(&cl.request)
+	_, err := cl.client.driver.Do(&cl.request)
 	if err == nil && cl.err == nil {
 		return nil
 	}
@@ -216,11 +207,59 @@ func (cl *call) do(ctx context.Context, accept func(reply) error) error {
 	return cl.failed(err)
 }
 
-func followNone(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// callContext is the context of a call's requests.
+type callContext struct {
+	context.Context
+	call *call
+}
 
-// newRequest makes the request that the http.Client sees. It has no headers:
-// each attempt gets its own, so that nothing but the transport ever holds the
-// credentials, and none is shared with an attempt that may still be under way.
+func (c *callContext) Value(key any) any {
+	if key == (operationKey{}) {
+		return c.call.op
+	}
+	return c.Context.Value(key)
+}
+
+// callOf returns the call that a context of the driver's belongs to.
+func callOf(ctx context.Context) *call { return ctx.(*callContext).call }
+
+// newDriver returns the loop of attempts for all calls of a client. It knows
+// nothing of them: what it sees of an attempt is an empty response with the
+// request in it, and what it asks for is answered by the call, which is in
+// the request's context.
+func newDriver(maxAttempts int) *retryablehttp.Client {
+	return &retryablehttp.Client{
+		HTTPClient: &http.Client{Transport: attempter{}},
+		RetryMax:   maxAttempts - 1,
+		CheckRetry: func(ctx context.Context, _ *http.Response, err error) (bool, error) {
+			return callOf(ctx).checkRetry(ctx, err), nil
+		},
+		Backoff: func(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
+			return callOf(resp.Request.Context()).pause
+		},
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+}
+
+// attempter is the driver's transport. It has no CloseIdleConnections, which
+// the driver would call after one failure and to the harm of all other calls.
+type attempter struct{}
+
+// RoundTrip makes one attempt.
+func (attempter) RoundTrip(req *http.Request) (*http.Response, error) {
+	cl := callOf(req.Context())
+	cl.try(req)
+	cl.response.StatusCode, cl.response.Body, cl.response.Request = http.StatusOK, http.NoBody, req
+	return &cl.response, nil
+}
+
+// noHeader is what requests have that only the driver sees. Nobody writes to it.
+var noHeader = http.Header{}
+
+// newRequest makes the request that the driver sees. It has neither headers
+// nor a body: each attempt gets its own, so that nothing but the transport
+// ever holds the credentials, and none is shared with an attempt that may
+// still be under way.
 func (cl *call) newRequest() *http.Request {
 	base := cl.client.config.baseURL
 	cl.url = url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path + cl.path, RawQuery: cl.query}
@@ -231,7 +270,7 @@ func (cl *call) newRequest() *http.Request {
 		Method:     cl.op.Method,
 		URL:        &cl.url,
 		Host:       cl.url.Host,
-		Header:     http.Header{},
+		Header:     noHeader,
 		Proto:      "HTTP/1.1",
 		ProtoMajor: 1,
 		ProtoMinor: 1,
@@ -242,43 +281,47 @@ func (cl *call) newRequest() *http.Request {
 // errNotSent marks failures of what comes before the network.
 var errNotSent = errors.New("nothing was sent")
 
-// RoundTrip makes one attempt. The response that it returns is for
-// retryablehttp's eyes only; the outcome is in the call.
-func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
+// try makes one attempt, if it may.
+func (cl *call) try(req *http.Request) {
 	header, err := cl.prepare(req.Context())
 	if err != nil {
 		cl.unsent, cl.stopped = err, err
 		if cl.attempts == 0 {
 			cl.err, cl.stopped = cl.transportError(fmt.Errorf("%w, %w", err, errNotSent)), nil
 		}
-		return nil, err
+		return
 	}
 	cl.attempts++
 	cl.sent, cl.status = false, 0
-	start := time.Now()
-	resp, err := cl.attempt(req, header)
-	cl.duration = time.Since(start)
-	cl.err = err
-	if resp == nil {
-		return nil, err
-	}
-	return resp, nil
+	cl.started = time.Now()
+	cl.err = cl.attempt(req, header)
 }
 
-func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, error) {
+// attempt sends a copy of the request and takes in the reply.
+func (cl *call) attempt(req *http.Request, header http.Header) error {
 	parent := req.Context()
-	ctx, limit := parent, cl.client.config.timeout
-	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(parent, limit)
-		defer cancel()
+	ctx := parent
+	var tracker *connTracker // nil where it does not matter
+	if !cl.repeatable {
+		tracker = new(connTracker)
+		ctx = tracker.track(ctx)
 	}
-	ctx, reached := cl.trackConnection(ctx)
+	limit := cl.client.config.timeout
+	if limit > 0 {
+		limited := &attemptContext{Context: ctx, deadline: cl.started.Add(limit)}
+		defer limited.stop()
+		ctx = limited
+	}
 
 	req = req.WithContext(ctx)
 	req.Header = header
+	if cl.body != nil {
+		req.Body, _ = cl.newBody()
+		req.GetBody = cl.newBody
+		req.ContentLength = int64(len(cl.body))
+	}
 	resp, err := cl.client.next.RoundTrip(req)
-	cl.sent = reached()
+	cl.sent = tracker.sent()
 	if err == nil && resp == nil {
 		err = errors.New("the transport returned neither a response nor an error")
 	}
@@ -286,8 +329,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 		cl.status = resp.StatusCode
 		var answer error
 		if answer, err = cl.receive(resp); err == nil {
-			resp.Body = http.NoBody
-			return resp, answer
+			return answer
 		}
 	}
 	switch {
@@ -296,7 +338,40 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 	case ctx.Err() != nil:
 		err = &timeoutError{limit}
 	}
-	return nil, cl.transportError(err)
+	return cl.transportError(err)
+}
+
+// attemptContext is the context of one attempt. Its timer is made when somebody
+// first asks: a transport that answers from memory never does, and the timer
+// would cost more than all else that a call adds to it.
+type attemptContext struct {
+	context.Context // of the call
+	deadline        time.Time
+
+	once   sync.Once
+	timed  context.Context
+	cancel context.CancelFunc
+}
+
+func (c *attemptContext) start() context.Context {
+	c.once.Do(func() { c.timed, c.cancel = context.WithDeadline(c.Context, c.deadline) })
+	return c.timed
+}
+
+// stop ends the attempt. Who first asks after that sees the call's context.
+func (c *attemptContext) stop() {
+	c.once.Do(func() { c.timed, c.cancel = c.Context, func() {} })
+	c.cancel()
+}
+
+func (c *attemptContext) Deadline() (time.Time, bool) { return c.start().Deadline() }
+func (c *attemptContext) Done() <-chan struct{}       { return c.start().Done() }
+func (c *attemptContext) Err() error                  { return c.start().Err() }
+func (c *attemptContext) Value(key any) any           { return c.start().Value(key) }
+
+// newBody returns a reader of the body. It is what GetBody wants.
+func (cl *call) newBody() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(cl.body)), nil
 }
 
 // prepare does what precedes each attempt, and returns its headers.
@@ -310,54 +385,42 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 			return nil, fmt.Errorf("rate limiter: %w", err)
 		}
 	}
-	h := make(http.Header, 4+len(cfg.headers))
-	values := make([]string, 0, 4+len(cfg.headers))
-	set := func(name, value string) {
-		values = append(values, value)
-		h[name] = values[len(values)-1 : len(values) : len(values)]
-	}
-	set("Accept", "application/json")
-	set("User-Agent", cl.client.userAgent)
+	h := cl.client.newHeader()
 	if cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch {
-		set("Content-Type", "application/json")
+		h["Content-Type"] = h["Accept"] // JSON both ways
 	}
-	switch {
-	case cfg.hasHeader("Authorization"):
-	case cfg.tokenSource != nil:
-		token, err := cfg.tokenSource(ctx)
-		if err == nil {
-			err = checkToken(token)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("token source: %w", err)
-		}
-		cl.secrets = append(cl.secrets, token)
-		set("Authorization", "Bearer "+token)
-	case !cfg.token.IsZero():
-		set("Authorization", cl.client.authorization.Reveal())
+	if cfg.tokenSource == nil || cfg.hasHeader("Authorization") {
+		return h, nil
 	}
-	for _, header := range cfg.headers {
-		set(header.name, header.value.Reveal())
+	token, err := cfg.tokenSource(ctx)
+	if err == nil {
+		err = checkToken(token)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("token source: %w", err)
+	}
+	cl.secrets = append(cl.secrets, token)
+	h["Authorization"] = []string{"Bearer " + token}
 	return h, nil
 }
 
-// trackConnection adds a trace to the context. The function that it returns
-// reports whether the request may have reached the server, which is taken for
-// true unless it is known that no connection was there to send it on.
-func (cl *call) trackConnection(ctx context.Context) (context.Context, func() bool) {
-	if cl.repeatable {
-		return ctx, func() bool { return true }
-	}
-	// net/http calls both hooks before its RoundTrip returns, but another
-	// transport may not.
-	var wanted, got atomic.Bool
-	trace := &httptrace.ClientTrace{
-		GetConn: func(string) { wanted.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) { got.Store(true) },
-	}
-	return httptrace.WithClientTrace(ctx, trace), func() bool { return got.Load() || !wanted.Load() }
+// connTracker finds out whether an attempt got a connection. net/http calls
+// both hooks before its RoundTrip returns, but another transport may not.
+type connTracker struct {
+	trace       httptrace.ClientTrace
+	wanted, got atomic.Bool
 }
+
+// track returns a context with the tracker.
+func (t *connTracker) track(ctx context.Context) context.Context {
+	t.trace.GetConn = func(string) { t.wanted.Store(true) }
+	t.trace.GotConn = func(httptrace.GotConnInfo) { t.got.Store(true) }
+	return httptrace.WithClientTrace(ctx, &t.trace)
+}
+
+// sent reports whether the request may have reached the server, which is taken
+// for true unless it is known that no connection was there to send it on.
+func (t *connTracker) sent() bool { return t == nil || t.got.Load() || !t.wanted.Load() }
 
 // receive reads the response and closes it. answer is what it says: nil, an
 // [*Error] or a [*DecodeError]. err is set if there is no complete one.
@@ -380,7 +443,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	switch {
 	case err == nil:
 		endless := resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed
-		err = cl.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), endless: endless})
+		err = cl.result.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), endless: endless})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
 		return nil, err // the connection, not the reply
 	}
@@ -404,9 +467,9 @@ const (
 	// maxErrorBody is more than any envelope needs.
 	maxErrorBody = 1 << 20
 
-	// A buffer of this size is made at once for a reply that announces it; a
-	// larger one grows as its bytes arrive, so that an announcement alone does
-	// not cost memory.
+	// A buffer of up to this size is made at once for a reply that announces
+	// it, and a larger one when as much has arrived, so that an announcement
+	// alone does not cost memory.
 	maxTrustedLength = 1 << 20
 
 	// Larger buffers are not kept.
@@ -434,23 +497,35 @@ func releaseBuffer(buf *bytes.Buffer) {
 
 // readBody reads a body of at most limit bytes into the buffer.
 func readBody(buf *bytes.Buffer, resp *http.Response, limit int64) error {
-	tooLarge := func() error { return fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, limit) }
-	if resp.ContentLength > limit {
-		return tooLarge()
-	}
-	if n := min(resp.ContentLength, maxTrustedLength); n > 0 {
-		buf.Grow(int(n) + bytes.MinRead)
+	announced := resp.ContentLength
+	if announced > limit {
+		return tooLarge(limit)
 	}
 	bound := limit
 	if bound < math.MaxInt64 {
 		bound++
 	}
-	n, err := buf.ReadFrom(&io.LimitedReader{R: resp.Body, N: bound})
-	if n > limit {
-		return tooLarge()
+	body := &io.LimitedReader{R: resp.Body, N: bound}
+	if announced > 0 {
+		buf.Grow(int(min(announced, maxTrustedLength)) + bytes.MinRead)
 	}
-	return err
+	if announced > maxTrustedLength {
+		n, err := buf.ReadFrom(io.LimitReader(body, maxTrustedLength))
+		if err != nil || n < maxTrustedLength {
+			return err
+		}
+		buf.Grow(int(announced-n) + bytes.MinRead)
+	}
+	if _, err := buf.ReadFrom(body); err != nil {
+		return err
+	}
+	if int64(buf.Len()) > limit {
+		return tooLarge(limit)
+	}
+	return nil
 }
+
+func tooLarge(limit int64) error { return fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, limit) }
 
 // serverError makes the error of a status of 300 or above.
 func (cl *call) serverError(resp *http.Response, body []byte) *Error {
@@ -564,22 +639,19 @@ func (r reply) json(v any) error {
 	return err
 }
 
-// checkRetry tells retryablehttp whether there is a further attempt.
-func (cl *call) checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
+// checkRetry tells the driver whether there is a further attempt.
+func (cl *call) checkRetry(ctx context.Context, err error) bool {
 	if cl.err == nil && err != nil {
 		cl.err = cl.transportError(err) // of the http.Client itself
 	}
 	cl.again = cl.next(ctx)
 	cl.log(ctx)
-	return cl.again, nil
+	return cl.again
 }
-
-// backoff tells retryablehttp how long to wait for it.
-func (cl *call) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return cl.pause }
 
 // next decides whether there is a further attempt, and after what pause.
 func (cl *call) next(ctx context.Context) bool {
-	if cl.err == nil || cl.unsent != nil || cl.attempts >= cl.policy.MaxAttempts || !cl.mayRetry() {
+	if cl.err == nil || cl.unsent != nil || cl.attempts >= cl.client.config.retry.MaxAttempts || !cl.mayRetry() {
 		return false
 	}
 	if ctx.Err() != nil {
@@ -592,7 +664,7 @@ func (cl *call) next(ctx context.Context) bool {
 	if e, ok := cl.err.(*Error); ok {
 		retryAfter = e.RetryAfter
 	}
-	cl.pause = cl.policy.delay(cl.attempts, retryAfter)
+	cl.pause = cl.client.config.retry.delay(cl.attempts, retryAfter)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= cl.pause {
 		cl.stopped = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
 			cl.pause.Round(time.Millisecond), context.DeadlineExceeded)
@@ -723,7 +795,7 @@ func (cl *call) log(ctx context.Context) {
 		slog.Int("attempt", attempt),
 	)
 	if cl.unsent == nil {
-		attrs = append(attrs, slog.Duration("duration", cl.duration))
+		attrs = append(attrs, slog.Duration("duration", time.Since(cl.started)))
 		if cl.status != 0 {
 			attrs = append(attrs, slog.Int("status", cl.status))
 		}

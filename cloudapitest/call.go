@@ -71,6 +71,16 @@ func (c *call) checkQuery(op *operation) error {
 	return op.list.check(c.query)
 }
 
+// run takes the steps of an operation until one fails.
+func (c *call) run(steps ...func(*call) error) error {
+	for _, step := range steps {
+		if err := step(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // parseQuery differs from url.ParseQuery in that a semicolon is a character
 // like any other, as it is for the real server.
 func parseQuery(raw string) (url.Values, error) {

@@ -3,7 +3,7 @@
 //
 //	func TestDeploy(t *testing.T) {
 //		srv := cloudapitest.New(t)
-//		http := srv.HTTPClient() // speaks to the server over in-memory connections
+//		client := srv.Client() // speaks to the server over in-memory connections
 //		…
 //	}
 //
@@ -23,4 +23,23 @@
 // All time is that of package time and all in-memory connections are
 // channels, so that inside a bubble of testing/synctest the server takes part in
 // the bubble's time: a wait of minutes is over at once.
+//
+// What it shows is what Ubicloud's service showed in October 2025, as far as
+// exchanges with it were recorded. What the service does and this server does
+// not:
+//
+//   - A JSON body that is no object (null, an array, a string) is an empty 500
+//     there, and a 400 here.
+//   - Requests are executed one at a time, so none of the errors of concurrent
+//     requests occur.
+//   - GPUs are always refused. A VM gets its addresses and its storage together
+//     with the state "running".
+//   - The nodes of clusters have standard, burstable or premium sizes, not those
+//     of other providers.
+//   - Of the settings of Postgres the common ones are known, and others refused.
+//     Metrics are made up, and always there.
+//   - A database is never "unavailable", and a healthy one never "creating",
+//     unless [Server.SetState] says so.
+//   - Files have the form of certificates and kubeconfigs, and no keys that work.
+//   - Init scripts, which the service does not have, follow the contract.
 package cloudapitest

@@ -123,12 +123,31 @@ func checkNewName(name string) error {
 	return nil
 }
 
-// rename gives an object of a kind with locations the name in the body.
-func rename[T stored](c *call, kind cloudapi.Kind, o T) error {
+// nameProblems says what is wrong with the name of an SSH key or init script.
+func nameProblems(kind cloudapi.Kind, name string) []string {
+	switch {
+	case name == "":
+		return []string{"name is not present"}
+	case looksLikeID(kind, name):
+		return []string{idLikeName(kind)}
+	case !nameForm.MatchString(name):
+		return []string{"name " + nameRule}
+	}
+	return nil
+}
+
+// newName returns the name in the body if it has the form of one.
+func (c *call) newName() (string, error) {
 	name, err := c.body.nonEmpty("name")
 	if err == nil {
 		err = checkNewName(name)
 	}
+	return name, err
+}
+
+// rename gives an object of a kind with locations the name in the body.
+func rename[T stored](c *call, kind cloudapi.Kind, o T) error {
+	name, err := c.newName()
 	if err == nil {
 		err = checkName[T](c, kind, name, o.core())
 	}

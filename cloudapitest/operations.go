@@ -24,9 +24,14 @@ func operations() []operation {
 	return slices.Concat(
 		projectOperations(),
 		firewallOperations(),
+		inferenceAPIKeyOperations(),
+		kubernetesOperations(),
+		loadBalancerOperations(),
 		postgresOperations(),
 		privateSubnetOperations(),
 		vmOperations(),
+		privateLocationOperations(),
 		sshPublicKeyOperations(),
+		vmInitScriptOperations(),
 	)
 }

@@ -76,7 +76,7 @@ func TestPostgresIsCreatedRunsAndGoes(t *testing.T) {
 			t.Errorf("certificates in %s:\n%s\nrecord:\n%s", bundle.Name, bundle.Content, p.CACertificates)
 		}
 
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		backup := start.Add(time.Minute + time.Hour)
 		if p := get(); !p.EarliestRestoreTime.Equal(backup.Add(5 * time.Minute)) {
 			t.Errorf("can be restored from %v, want five minutes after %v", p.EarliestRestoreTime, backup)
@@ -117,7 +117,7 @@ func TestPostgresShowsTheStateThatTheTestSets(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *Server, pg *cloudapi.PostgresService) {
 		ctx, p := t.Context(), createDatabase(t, pg, "db")
 		for _, tt := range []struct{ set, want string }{{"unavailable", "unavailable"}, {"", "running"}} {
-			time.Sleep(time.Hour)
+			elapse(time.Hour)
 			srv.SetState(p.ID, tt.set)
 			if p := must(pg.Get(ctx, here, "db")); p.State != tt.want {
 				t.Errorf("%s after setting %q, want %s", p.State, tt.set, tt.want)
@@ -131,7 +131,7 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
-		time.Sleep(time.Hour) // it is 1 o'clock
+		elapse(time.Hour) // it is 1 o'clock
 		replica := must(pg.CreateReadReplica(ctx, here, "db", "copy"))
 		update := func(size string, storage int) {
 			must(pg.Update(ctx, here, "db", &cloudapi.PostgresUpdateRequest{Size: size, StorageSize: storage}))
@@ -152,21 +152,21 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 		update("standard-4", 0) // changes nothing
 		check("at once", "db", "standard-2", 64, "standard-4")
 		check("at once", replica.ID, "standard-2", 0, "standard-4")
-		time.Sleep(10*time.Minute - 1)
+		elapse(10*time.Minute - 1)
 		check("before the delay", "db", "standard-2", 64, "standard-4")
-		time.Sleep(1)
+		elapse(time.Nanosecond)
 		check("after the delay", "db", "standard-4", 128, "standard-4")
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		check("when it was created", replica.ID, "standard-4", 128, "standard-4")
 
 		setWindow(20)
 		update("standard-8", 256)
-		time.Sleep(17 * time.Hour) // 19:10
+		elapse(17 * time.Hour) // 19:10
 		check("before the window", "db", "standard-4", 128, "standard-8")
 		setWindow(21)
-		time.Sleep(50 * time.Minute)
+		elapse(50 * time.Minute)
 		check("before the new window", "db", "standard-4", 128, "standard-8")
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		check("in the window", "db", "standard-8", 256, "standard-8")
 		setWindow(0)
 		check("after the window was moved", "db", "standard-8", 256, "standard-8")
@@ -199,7 +199,7 @@ func TestPostgresDoesNotShrinkWhileItCannotBeAsked(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		p := must(pg.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 256}))
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		smaller := &cloudapi.PostgresUpdateRequest{StorageSize: 64}
 		srv.SetState(p.ID, "unavailable")
 		_, err := pg.Update(ctx, here, "db", smaller)
@@ -230,7 +230,7 @@ func TestReadReplicaIsPromoted(t *testing.T) {
 		refused(t, err, "There are no backups, yet.")
 		_, err = pg.Promote(ctx, here, "db")
 		refused(t, err, "Non read replica servers cannot be promoted.")
-		time.Sleep(2 * time.Minute)
+		elapse(2 * time.Minute)
 
 		created := must(pg.CreateReadReplica(ctx, here, "db", "copy"))
 		if created.State != "creating" || !created.ReadReplica || created.Parent != "/location/eu-central-h1/postgres/db" ||
@@ -249,7 +249,7 @@ func TestReadReplicaIsPromoted(t *testing.T) {
 
 		for range 2 { // asking again does not put it off
 			must(pg.Promote(ctx, here, "copy"))
-			time.Sleep(90 * time.Second)
+			elapse(90 * time.Second)
 		}
 		p := get("copy")
 		if p.ReadReplica || p.Parent != "" || !p.LatestRestoreTime.Equal(time.Now().Truncate(time.Second)) || p.State != "running" {
@@ -268,7 +268,7 @@ func TestCopiesOutliveTheirParent(t *testing.T) {
 		ctx := t.Context()
 		get := func(ref string) *cloudapi.Postgres { return must(pg.Get(ctx, here, ref)) }
 		parent := createDatabase(t, pg, "db")
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		target := &cloudapi.PostgresRestoreRequest{Name: "restored", RestoreTarget: time.Now().Add(-time.Minute)}
 		restored := must(pg.Restore(ctx, here, "db", target))
 		if restored.ReadReplica || restored.Parent == "" || !restored.LatestRestoreTime.IsZero() ||
@@ -276,7 +276,7 @@ func TestCopiesOutliveTheirParent(t *testing.T) {
 			t.Errorf("restored: %+v", restored)
 		}
 		must(pg.CreateReadReplica(ctx, here, "db", "copy"))
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		if p := get("restored"); p.Parent == "" || p.LatestRestoreTime.IsZero() || p.EarliestRestoreTime.Before(target.RestoreTarget) {
 			t.Errorf("running: %+v", p)
 		}
@@ -287,7 +287,7 @@ func TestCopiesOutliveTheirParent(t *testing.T) {
 		if p := get("copy"); p.Parent == "" {
 			t.Errorf("while the parent is deleted: %+v", p)
 		}
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		if p := get("copy"); p.Parent != "" || !p.ReadReplica || p.State != "running" {
 			t.Errorf("replica without parent: %+v", p)
 		}
@@ -304,7 +304,7 @@ func TestCopiesOutliveTheirParent(t *testing.T) {
 func TestRestoreTargets(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *Server, pg *cloudapi.PostgresService) {
 		createDatabase(t, pg, "db")
-		time.Sleep(time.Hour) // it is 2000-01-01 01:00; the earliest time is 00:05:06
+		elapse(time.Hour) // it is 2000-01-01 01:00; the earliest time is 00:05:06
 		path := "/project/" + srv.ProjectID() + "/location/" + here + "/postgres/db/restore"
 		for i, tt := range []struct {
 			target string
@@ -332,7 +332,7 @@ func TestRestoreTargets(t *testing.T) {
 func TestPostgresPassword(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *Server, pg *cloudapi.PostgresService) {
 		ctx, before := t.Context(), createDatabase(t, pg, "db").ConnectionString.Reveal()
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		for password, want := range map[string]string{
 			"Sh0rt-passw":    "12 characters minimum",
 			"NO-LOWERCASE-1": "one lowercase letter",
@@ -364,7 +364,7 @@ func TestPostgresQuotaCountsTheServersThatAreThere(t *testing.T) {
 		}
 		_, err = pg.Create(ctx, here, "big", &cloudapi.PostgresCreateRequest{Size: "standard-4", StorageSize: 128, HAType: "sync"})
 		refused(t, err, "Requested vCPU count: 12, currently used vCPU count: 2, maximum allowed vCPU count: 12, remaining vCPU count: 10")
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		must(pg.CreateReadReplica(ctx, here, "a", "b"))
 		_, err = pg.Update(ctx, here, "a", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128})
 		refused(t, err, "Requested vCPU count: 6, currently used vCPU count: 8")
@@ -376,7 +376,7 @@ func TestPostgresQuotaCountsTheServersThatAreThere(t *testing.T) {
 		}
 		_, err = pg.Create(ctx, here, "c", request)
 		refused(t, err, "currently used vCPU count: 8")
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		if _, err = pg.Create(ctx, here, "c", request); err != nil {
 			t.Error(err)
 		}

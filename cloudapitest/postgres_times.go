@@ -1,15 +1,6 @@
 package cloudapitest
 
-import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"time"
-)
+import "time"
 
 // postgres is a database. What becomes of it follows from the times it holds.
 type postgres struct {
@@ -124,29 +115,7 @@ func (p *postgres) caCertificates(now time.Time) *string {
 		return nil
 	}
 	if p.certificates == "" {
-		p.certificates = p.rootCertificate(5) + "\n" + p.rootCertificate(10)
+		p.certificates = rootCertificate(p.id, p.running, 5) + "\n" + rootCertificate(p.id, p.running, 10)
 	}
 	return &p.certificates
-}
-
-// rootCertificate returns a certificate that is valid for some years, as PEM.
-func (p *postgres) rootCertificate(years int) string {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		panic(err) // crypto/rand does not fail
-	}
-	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(int64(years)),
-		Subject:               pkix.Name{CommonName: p.id + " Root Certificate Authority"},
-		NotBefore:             p.running,
-		NotAfter:              p.running.AddDate(years, 0, 0),
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		panic(err) // the template is right for every database
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }

@@ -324,8 +324,11 @@ func (f fields) object(name string) fields {
 	return o
 }
 
-// nonEmpty returns a string that may not be blank.
+// nonEmpty returns a string that may be neither missing nor blank.
 func (f fields) nonEmpty(name string) (string, error) {
+	if !f.has(name) {
+		return "", invalidRequest("missing parameter for %s", name)
+	}
 	s := f.text(name)
 	if strings.TrimSpace(s) == "" {
 		return "", invalidRequest("empty string provided for parameter %s", name)

@@ -432,3 +432,6 @@ func TestOperationsAreUniqueAndAnswered(t *testing.T) {
 		seen[op.name()] = true
 	}
 }
+
+// elapse lets time pass, which inside a bubble of synctest is over at once.
+func elapse(d time.Duration) { <-time.After(d) }

@@ -105,15 +105,7 @@ func deleteSSHPublicKey(c *call) (any, error) {
 // validate reports all that is wrong with a key in one message. Before is the
 // key as it is stored, or nil.
 func (k *sshPublicKey) validate(c *call, before *sshPublicKey) error {
-	var problems []string
-	switch {
-	case k.name == "":
-		problems = append(problems, "name is not present")
-	case looksLikeID(cloudapi.KindSSHPublicKey, k.name):
-		problems = append(problems, idLikeName(cloudapi.KindSSHPublicKey))
-	case !nameForm.MatchString(k.name):
-		problems = append(problems, "name "+nameRule)
-	}
+	problems := nameProblems(cloudapi.KindSSHPublicKey, k.name)
 	if problem := authorizedKeysProblem(k.publicKey); problem != "" {
 		problems = append(problems, "public_key "+problem)
 	}

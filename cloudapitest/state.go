@@ -41,6 +41,9 @@ func (o *object) kind() cloudapi.Kind { return cloudapi.ID(o.id).Kind() }
 // deleting reports whether a deletion was accepted.
 func (o *object) deleting() bool { return !o.gone.IsZero() }
 
+// goneBy reports whether a deletion was accepted that is complete at the time.
+func (o *object) goneBy(t time.Time) bool { return o.deleting() && !t.Before(o.gone) }
+
 // shown returns the state that a record shows of an object: the one that the test
 // set, or "deleting", or else its own.
 func (o *object) shown(own string) string {
@@ -58,6 +61,7 @@ type location struct {
 	name   string
 	hidden bool     // readable, but nothing can be created there
 	owner  *project // of a private location
+	region string   // of a private location: the provider's name of it
 }
 
 // usableBy reports whether paths under the project may name the location.
@@ -118,7 +122,7 @@ func (c *call) remove(o stored, after time.Duration, then func()) {
 // sweep completes the deletions whose time has come, the oldest first.
 func (s *state) sweep(now time.Time) {
 	slices.SortStableFunc(s.leaving, func(a, b stored) int { return a.core().gone.Compare(b.core().gone) })
-	for len(s.leaving) > 0 && !s.leaving[0].core().gone.After(now) {
+	for len(s.leaving) > 0 && s.leaving[0].core().goneBy(now) {
 		core := s.leaving[0].core()
 		s.leaving = s.leaving[1:]
 		delete(s.byID, core.id)

@@ -216,17 +216,7 @@ func (s *privateSubnet) addresses(host uint32) (ip4, ip6 netip.Addr) {
 	return netip.AddrFrom4(b4), netip.AddrFrom16(b6)
 }
 
-// balancer is a load balancer as subnets and VMs see it.
-type balancer interface {
-	stored
-	// within is the subnet that the load balancer is deleted with.
-	within() *privateSubnet
-	// leave takes a VM that is being deleted out of the load balancer.
-	leave(*call, *vm)
-	destroy(*call)
-}
-
-// deletePrivateSubnet leaves the subnet's firewalls.
+// deletePrivateSubnet deletes the subnet's load balancers, but not its firewalls.
 func deletePrivateSubnet(c *call) (any, error) {
 	s, err := findPrivateSubnet(c)
 	switch {
@@ -235,10 +225,8 @@ func deletePrivateSubnet(c *call) (any, error) {
 	case slices.ContainsFunc(c.vmsIn(s), func(v *vm) bool { return !v.deleting() }):
 		return nil, dependency("Private subnet '%s' has VMs attached, first, delete them.", s.name)
 	}
-	for _, b := range inProject[balancer](c.state, cloudapi.KindLoadBalancer, c.project) {
-		if b.within() == s {
-			b.destroy(c)
-		}
+	for _, l := range c.loadBalancersIn(s) {
+		l.destroy(c)
 	}
 	c.remove(s, c.config.delays.Delete, func() {
 		for other := range s.connected {

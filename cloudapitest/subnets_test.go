@@ -3,12 +3,10 @@ package cloudapitest
 import (
 	"errors"
 	"net/netip"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 )
@@ -124,7 +122,7 @@ func TestConnectionsHaveTwoEnds(t *testing.T) {
 		if s, err := subnets.Get(t.Context(), a.Location, a.ID); err != nil || s.State != "available" {
 			t.Errorf("%v, %v, want no sign of the deletion yet", s, err)
 		}
-		time.Sleep(DefaultDelays().Delete)
+		elapse(DefaultDelays().Delete)
 		if _, err := subnets.Get(t.Context(), a.Location, a.ID); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrNotFound)
 		}
@@ -132,54 +130,4 @@ func TestConnectionsHaveTwoEnds(t *testing.T) {
 			t.Errorf("connecting to a subnet that is gone: %v", err)
 		}
 	})
-}
-
-// scale is a load balancer as subnets and VMs see it.
-type scale struct {
-	object
-	subnet *privateSubnet
-	left   []string
-}
-
-func (s *scale) within() *privateSubnet { return s.subnet }
-func (s *scale) leave(_ *call, v *vm)   { s.left = append(s.left, v.name) }
-func (s *scale) destroy(c *call)        { c.remove(s, c.config.delays.Delete, nil) }
-
-func TestLoadBalancersFollowSubnetsAndVMs(t *testing.T) {
-	t.Parallel()
-	c := newCall(t)
-	scales := map[string]*scale{}
-	for _, name := range []string{"used", "unused"} {
-		s, err := c.addPrivateSubnet(name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		scales[name] = &scale{object: c.newObject(cloudapi.KindLoadBalancer, name), subnet: s}
-		c.state.add(scales[name])
-	}
-	v := &vm{object: c.newObject(cloudapi.KindVM, "vm"), subnet: scales["used"].subnet}
-	c.state.add(v)
-
-	c.params["private_subnet_reference"] = "unused"
-	if _, err := deletePrivateSubnet(c); err != nil {
-		t.Fatal(err)
-	}
-	if scales["used"].deleting() || !scales["unused"].deleting() {
-		t.Error("not exactly the load balancer of the deleted subnet is deleted")
-	}
-
-	c.params["private_subnet_reference"] = "used"
-	if _, err := deletePrivateSubnet(c); err == nil || err.(*apiError).Type != "DependencyError" {
-		t.Errorf("deleting a subnet with a VM: %v, want a DependencyError", err)
-	}
-	c.params["vm_reference"] = "vm"
-	if _, err := deleteVM(c); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"vm"}; !reflect.DeepEqual(scales["used"].left, want) {
-		t.Errorf("%q left the load balancer, want %q", scales["used"].left, want)
-	}
-	if _, err := deletePrivateSubnet(c); err != nil || !scales["used"].deleting() {
-		t.Errorf("deleting a subnet whose VM is being deleted: %v", err)
-	}
 }

@@ -173,13 +173,12 @@ func createVM(c *call) (any, error) {
 		return nil, err
 	}
 	v := &vm{object: c.newObject(cloudapi.KindVM, name), ip4Enabled: c.body.flag("enable_ip4")}
-	for _, configure := range []func(*call) error{
+	err = c.run(
 		v.setBootImage, v.setSize, v.setStorage, v.setGPU, v.setSubnet, v.setInitScript,
 		v.checkQuota, v.checkLocation, v.setUnixUser, v.checkName, v.connect,
-	} {
-		if err := configure(c); err != nil {
-			return nil, err
-		}
+	)
+	if err != nil {
+		return nil, err
 	}
 	c.state.add(v)
 	return c.vmDetails(v), nil
@@ -290,8 +289,15 @@ func checkVCPUs(field string, requested, used, allowed int) error {
 		"maximum allowed vCPU count: %d, remaining vCPU count: %d", requested, used, allowed, allowed-used)
 }
 
+// vmRegions are those in which private locations offer VMs.
+var vmRegions = []string{"us-east-1", "us-east-2"}
+
 func (v *vm) checkLocation(*call) error {
-	if v.size.family == "burstable" && v.location.name == "eu-north-h1" {
+	offered := v.size.family != "burstable" || v.location.name != "eu-north-h1"
+	if v.location.owner != nil {
+		offered = slices.Contains(vmRegions, v.location.region)
+	}
+	if !offered {
 		return invalidField("location", "Resource family %s is not available in location %s", v.size.family, v.location.name)
 	}
 	return nil
@@ -358,8 +364,8 @@ func deleteVM(c *call) (any, error) {
 	if err != nil {
 		return deletedOr(err)
 	}
-	for _, b := range inProject[balancer](c.state, cloudapi.KindLoadBalancer, c.project) {
-		b.leave(c, v)
+	if l := c.balancerOf(v); l != nil {
+		l.detach(c, v)
 	}
 	c.remove(v, c.config.delays.Delete, nil)
 	return noContent{}, nil

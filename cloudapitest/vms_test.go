@@ -43,7 +43,7 @@ func TestLifeOfAVM(t *testing.T) {
 			if step.do != nil {
 				step.do()
 			}
-			time.Sleep(step.after)
+			elapse(step.after)
 			v, err := client.VMs.Get(t.Context(), here, "web")
 			if step.state == "" {
 				if !errors.Is(err, cloudapi.ErrNotFound) {
@@ -176,7 +176,7 @@ func TestVMsCountUntilTheyAreGone(t *testing.T) {
 		if err := client.Projects.Delete(t.Context(), srv.ProjectID()); !errors.Is(err, cloudapi.ErrConflict) {
 			t.Errorf("deleting the project: %v, want %v", err, cloudapi.ErrConflict)
 		}
-		time.Sleep(DefaultDelays().Delete)
+		elapse(DefaultDelays().Delete)
 		if err := create("a", "burstable-2"); err != nil {
 			t.Error(err)
 		}
@@ -186,7 +186,7 @@ func TestVMsCountUntilTheyAreGone(t *testing.T) {
 func TestVMsInPrivateLocationsHaveStorageAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCall(t)
-	c.location = &location{name: "mine", owner: c.project}
+	c.location = &location{name: "mine", owner: c.project, region: "us-east-1"}
 	c.params["vm_reference"] = "web"
 	c.body = fields{"public_key": "key"}
 	record, err := createVM(c)

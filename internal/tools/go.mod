@@ -1,4 +1,4 @@
-module github.com/cloudapi-sdk/cloudapi/tools
+module github.com/cloudapi-sdk/cloudapi/internal/tools
 
 go 1.26.0
 

@@ -1,0 +1,124 @@
+//go:build !race
+
+// The race detector makes sync.Pool forget at random, and so allocations vary.
+
+package cloudapi
+
+import (
+	"net/http"
+	"runtime"
+	"strconv"
+	"testing"
+	"weak"
+)
+
+// The tests in this file measure memory, so none of them runs in parallel.
+
+func TestAllocationBudgets(t *testing.T) {
+	for _, w := range workloads {
+		client, hc := w.reply.clients(t)
+		sdk := allocations(t, func() error { return w.sdk(t.Context(), client) })
+		floor := allocations(t, func() error { return w.floor(t.Context(), hc) })
+		if sdk > floor+w.budget {
+			t.Errorf("%s: %v allocations, where the floor has %v and the budget %v more", w.name, sdk, floor, w.budget)
+		}
+	}
+}
+
+// What repeats attempts costs nothing until one is repeated.
+func TestDriverBudget(t *testing.T) {
+	client, _ := workloads[0].reply.clients(t)
+	with := allocations(t, func() error { return attemptVM(t.Context(), client, true) })
+	without := allocations(t, func() error { return attemptVM(t.Context(), client, false) })
+	if with > without {
+		t.Errorf("%v allocations, and %v without the driver", with, without)
+	}
+}
+
+func TestNewClientBudget(t *testing.T) {
+	const budget = 18
+	if got := allocations(t, func() error { canned{}.clients(t); return nil }); got > budget {
+		t.Errorf("%v allocations, the budget is %v", got, budget)
+	}
+}
+
+func allocations(t *testing.T, f func() error) float64 {
+	return testing.AllocsPerRun(50, func() {
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// pages serves a list of that many pages, one after the other.
+type pages int
+
+func (n pages) RoundTrip(req *http.Request) (*http.Response, error) {
+	page := 0
+	if after := req.URL.Query().Get("start_after"); after != "" {
+		last, err := strconv.Atoi(after[2:])
+		if err != nil {
+			return nil, err
+		}
+		page = (last + 1) / 1000
+	}
+	return respond(http.StatusOK, benchPage(page, int(n))), nil
+}
+
+// A list takes no more memory when it is longer.
+func TestListMemory(t *testing.T) {
+	const n = 20
+	for prefetch, limit := range []int64{1 << 20, 2 << 20} {
+		client, err := NewClient(WithBaseURL(benchBase), WithToken(testToken), WithProject(testProject),
+			WithHTTPClient(&http.Client{Transport: pages(n)}), WithPrefetch(prefetch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := liveHeap()
+		most, items := int64(0), 0
+		for _, err := range client.VMs.All(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if items++; items%300 == 0 {
+				most = max(most, liveHeap()-before)
+			}
+		}
+		if items != n*1000 || most > limit {
+			t.Errorf("with prefetch %d, %d items took up to %d bytes, where the limit is %d", prefetch, items, most, limit)
+		}
+	}
+}
+
+// A record that is kept keeps only itself.
+func TestKeptRecordDoesNotPinItsPage(t *testing.T) {
+	client, _ := canned{http.StatusOK, benchPage(0, 1)}.clients(t)
+	var kept *VM
+	var others []weak.Pointer[VM]
+	for vm, err := range client.VMs.All(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept == nil {
+			kept = vm
+		} else {
+			others = append(others, weak.Make(vm))
+		}
+	}
+	runtime.GC()
+	for i, other := range others {
+		if other.Value() != nil {
+			t.Fatalf("record %d of %d is still there", i, len(others))
+		}
+	}
+	if kept.Name != "web-000000" {
+		t.Errorf("the record that was kept is %v", kept)
+	}
+}
+
+func liveHeap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

@@ -1,0 +1,103 @@
+package cloudapi
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
+)
+
+// TestConnectionsAreBounded: callers beyond the bound wait, and connections
+// are kept for the next ones.
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var connections atomic.Int32
+		listener := memnet.Listen()
+		server := &http.Server{
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, testVM)
+			}),
+			ConnState: func(_ net.Conn, state http.ConnState) {
+				if state == http.StateNew {
+					connections.Add(1)
+				}
+			},
+		}
+		go func() { _ = server.Serve(listener) }()
+		defer server.Close()
+		transport := newTransport().(*http.Transport)
+		transport.Proxy = nil
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) }
+		client, err := NewClient(WithBaseURL("http://127.0.0.1"), WithToken(testToken), WithProject(testProject),
+			WithHTTPClient(&http.Client{Transport: transport}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.CloseIdleConnections()
+
+		var callers sync.WaitGroup
+		for range maxConns + 36 {
+			callers.Go(func() {
+				for range 5 {
+					if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		callers.Wait()
+		if n := connections.Load(); n > maxConns {
+			t.Errorf("%d connections, at most %d are wanted", n, maxConns)
+		}
+	})
+}
+
+// TestAttemptContext: the time runs from the beginning of the attempt, whoever
+// asks first and whenever that is, and not beyond its end.
+func TestAttemptContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		parent, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+		defer cancel()
+		begin := time.Now()
+		attempt := func() *attemptContext {
+			return &attemptContext{Context: parent, deadline: begin.Add(time.Minute)}
+		}
+
+		late := attempt()
+		elapse(59 * time.Second)
+		child, stopChild := context.WithCancel(late)
+		defer stopChild()
+		<-child.Done()
+		if d := time.Since(begin); d != time.Minute || child.Err() != context.DeadlineExceeded || late.Err() != context.DeadlineExceeded {
+			t.Errorf("it ended after %v with %v and %v", d, child.Err(), late.Err())
+		}
+		late.stop()
+
+		ended := attempt()
+		ended.deadline = time.Now().Add(time.Minute)
+		child, stopChild = context.WithCancel(ended)
+		defer stopChild()
+		ended.stop()
+		if child.Err() != context.Canceled {
+			t.Errorf("after the attempt, what derives from it has the error %v", child.Err())
+		}
+
+		unused := attempt()
+		unused.stop()
+		_, hasDeadline := unused.Deadline()
+		if unused.Err() != nil || hasDeadline || unused.Done() != parent.Done() || unused.Value(key{}) != "value" {
+			t.Error("a context that nobody asked is not the call's after the attempt")
+		}
+	})
+}
