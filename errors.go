@@ -71,7 +71,7 @@ var (
 	// ErrOutcomeUnknown: a request that is not safe to repeat was sent, and
 	// whether the server carried it out is not known: the reply was lost or
 	// unusable, or a failure of the server left it open. What was to be
-	// created may exist. Look before trying again.
+	// created may exist. Look before trying again; [Confirm] helps.
 	ErrOutcomeUnknown = errors.New("cloudapi: outcome unknown")
 )
 
