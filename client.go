@@ -195,6 +195,9 @@ func newTransport() http.RoundTripper {
 		MaxConnsPerHost:     maxConns,
 		MaxIdleConnsPerHost: maxConns,
 		IdleConnTimeout:     90 * time.Second,
+
+		// The response limit is for bodies. 10 MiB would be the default.
+		MaxResponseHeaderBytes: 1 << 20,
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 const testPEM = "-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIx\n-----END CERTIFICATE-----\n\n" +
@@ -102,6 +104,27 @@ func TestFileReplies(t *testing.T) {
 }
 
 // A file that is cut off is asked for again; what is not a file is not.
+// TestFilesWithoutEnd: only a file that shows by itself that it is whole may
+// come in a reply that nothing but the end of the connection ends.
+func TestFilesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	const pem = testPEM
+	endless := func(p *peer, conn net.Conn) {
+		p.read(conn)
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"+pem)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		client := startPeer(t, endless).client(t)
+		if f, err := client.Postgres.CACertificates(t.Context(), "eu-central-h1", "pg-1"); err != nil || string(f.Content) != pem {
+			t.Errorf("the certificates are %v, %v", f, err)
+		}
+		f, err := client.Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "k8s-1")
+		if !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) || f != nil {
+			t.Errorf("the kubeconfig is %v, %v", f, err)
+		}
+	})
+}
+
 func TestFileRetries(t *testing.T) {
 	t.Parallel()
 	for body, attempts := range map[string]int{testPEM[:len(testPEM)-30]: 2, "certificates": 1} {

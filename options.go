@@ -215,7 +215,8 @@ func WithHTTPClient(client *http.Client) Option {
 // the SDK's own work on it and before the network; [OperationFromContext]
 // tells it what the request is for. The first one given is the outermost.
 //
-// A middleware must not send a request more than once.
+// A middleware must not send a request more than once, nor add a header
+// Idempotency-Key or X-Idempotency-Key, with which net/http would.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		if slices.ContainsFunc(middleware, func(m func(http.RoundTripper) http.RoundTripper) bool { return m == nil }) {
@@ -228,7 +229,9 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 
 // WithHeader adds a header to every request, for gateways that ask for one.
 // The value is treated as a secret. An Authorization header takes the place of
-// the token. Headers that the SDK or net/http sets itself are an error.
+// the token. Headers that the SDK or net/http sets itself are an error, and so
+// are Idempotency-Key and X-Idempotency-Key: with one of them net/http repeats
+// a request whose connection broke, whether or not it was carried out.
 func WithHeader(name, value string) Option {
 	return func(c *config) error {
 		name = textproto.CanonicalMIMEHeaderKey(name)
@@ -236,6 +239,8 @@ func WithHeader(name, value string) Option {
 		case "Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Host", "Te", "Trailer",
 			"Transfer-Encoding", "Upgrade", "User-Agent":
 			return optionError("header", name, "is set by the SDK")
+		case "Idempotency-Key", "X-Idempotency-Key":
+			return optionError("header", name, "would make net/http send a create again by itself")
 		}
 		if !validHeaderName(name) {
 			return optionError("header", name, "is not a header name")

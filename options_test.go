@@ -166,6 +166,8 @@ func TestInvalidOptions(t *testing.T) {
 		{"header", WithHeader("user-agent", testToken), "is set by the SDK"},
 		{"header", WithHeader("content-type", testToken), "is set by the SDK"},
 		{"header", WithHeader("Host", testToken), "is set by the SDK"},
+		{"header", WithHeader("idempotency-key", testToken), "send a create again"},
+		{"header", WithHeader("X-Idempotency-Key", testToken), "send a create again"},
 		{"user agent", WithUserAgent("a\nb"), "printable ASCII"},
 		{"user agent", WithUserAgent("é" + testToken), "printable ASCII"},
 		{"timeout", WithTimeout(-1), "must not be negative"},

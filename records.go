@@ -160,8 +160,8 @@ func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
 
 // fileFormat is what an operation expects of its file.
 type fileFormat struct {
-	name  string // if the server gives no name that can be used
-	check func(content []byte) error
+	name  string                     // if the server gives no name that can be used
+	check func(content []byte) error // nil: the content does not show whether it is whole
 }
 
 // file makes a File of the reply. It refuses what a server or a proxy sends in
@@ -178,10 +178,13 @@ func (r reply) file(format fileFormat) (*File, error) {
 	case mediaType == "application/json" || strings.HasSuffix(mediaType, "+json") || isErrorObject(trimmed):
 		return nil, errors.New("it is JSON, not a file")
 	}
-	if format.check != nil {
+	switch {
+	case format.check != nil:
 		if err := format.check(r.body); err != nil {
 			return nil, err
 		}
+	case r.endless:
+		return nil, fmt.Errorf("%w: it has no length, so it may be cut off", io.ErrUnexpectedEOF)
 	}
 	return &File{
 		Name:        cmp.Or(fileName(r.header.Get("Content-Disposition")), format.name),

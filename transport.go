@@ -128,6 +128,10 @@ type reply struct {
 	status int
 	header http.Header
 	body   []byte // not to be kept: the buffer is used again
+
+	// endless: nothing but the end of the connection ended the body, so that
+	// it cannot be told from one that was cut off.
+	endless bool
 }
 
 // newCall prepares an operation: the path from its arguments and the body from
@@ -438,7 +442,8 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	err = readBody(buf, resp, cl.client.config.maxResponse)
 	switch {
 	case err == nil:
-		err = cl.result.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes()})
+		endless := resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed
+		err = cl.result.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), endless: endless})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
 		return nil, err // the connection, not the reply
 	}

@@ -217,7 +217,7 @@ type contractRow struct {
 	methods       []string // of the services, such as "VMs.List"
 }
 
-func readContract(t *testing.T) []contractRow {
+func readContract(t testing.TB) []contractRow {
 	t.Helper()
 	text, err := os.ReadFile("testdata/contract.txt")
 	if err != nil {

@@ -1,0 +1,170 @@
+package cloudapitest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// FuzzRequest sends a request of any form, twice, to a server that has objects
+// called web-1: it never panics, never fails with the 500 that stands for a
+// mistake of its own, and answers in the form of the API.
+//
+// In the raw request TOKEN and PROJECT stand for those of the server.
+func FuzzRequest(f *testing.F) {
+	token, project := newToken(), cloudapi.NewID(cloudapi.KindProject).String()
+	marks := strings.NewReplacer("TOKEN", token, "PROJECT", project)
+	const head = " HTTP/1.1\r\nHost: api.localhost\r\nAuthorization: Bearer TOKEN\r\nContent-Type: application/json\r\n"
+	for _, op := range operations() {
+		path := op.route
+		for segment := range strings.SplitSeq(op.route, "/") {
+			if name, ok := paramName(segment); ok {
+				path = strings.Replace(path, segment, seedSegment(name), 1)
+			}
+		}
+		for _, body := range []string{seedBody(op.body), `{}`, ``, `{"name":null,"x":[{}]}`} {
+			f.Add([]byte(fmt.Sprintf("%s %s?page_size=2%sContent-Length: %d\r\n\r\n%s", op.method, path, head, len(body), body)))
+		}
+	}
+	for _, raw := range []string{
+		"GET /project?start_after=%zz" + head + "\r\n",
+		"GET /project;x?order_column=a;b&page_size=-1" + head + "\r\n",
+		"GET //project/../%2e%2e" + head + "\r\n",
+		"POST /project" + head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"POST /project HTTP/1.0\r\nAuthorization: Bearer pat-\r\n\r\n",
+		"DELETE /project HTTP/1.1\r\nHost: x\r\nAuthorization: bearer: TOKEN\r\n\r\n",
+	} {
+		f.Add([]byte(raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		cfg, err := newConfig([]Option{WithToken(token), WithProjectID(project), Lenient()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newServer(cfg)
+		for _, o := range seedObjects {
+			body := strings.NewReader(o.body)
+			r := httptest.NewRequest(http.MethodPost, marks.Replace(o.path), body)
+			r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
+			w := httptest.NewRecorder()
+			if s.serve(w, r); w.Code != http.StatusOK {
+				t.Fatalf("%s: %d with %s", o.path, w.Code, w.Body)
+			}
+		}
+		raw = []byte(marks.Replace(string(raw)))
+		for range 2 {
+			r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
+			if err != nil {
+				return
+			}
+			w := httptest.NewRecorder()
+			if aborted := serveOne(s, w, r); aborted {
+				return
+			}
+			checkForm(t, w, r)
+		}
+	})
+}
+
+// seedObjects are what the server has, one of each kind.
+var seedObjects = []struct{ path, body string }{
+	{"/project/PROJECT/location/eu-central-h1/private-subnet/web-1", `{}`},
+	{"/project/PROJECT/location/eu-central-h1/firewall/web-1", `{}`},
+	{"/project/PROJECT/location/eu-central-h1/vm/web-1", `{"public_key":"ssh-ed25519 AAAA"}`},
+	{"/project/PROJECT/location/eu-central-h1/postgres/web-1", `{"size":"standard-2","storage_size":64}`},
+	{"/project/PROJECT/ssh-public-key", `{"name":"web-1","public_key":"ssh-ed25519 AAAA"}`},
+}
+
+// serveOne reports whether the server dropped the connection, as it does with
+// a body that cannot be read. Other panics are not its business.
+func serveOne(s *Server, w http.ResponseWriter, r *http.Request) (aborted bool) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			aborted = true
+		default:
+			panic(p)
+		}
+	}()
+	s.serve(w, r)
+	return false
+}
+
+func checkForm(t *testing.T, w *httptest.ResponseRecorder, r *http.Request) {
+	t.Helper()
+	body := w.Body.Bytes()
+	switch {
+	case w.Code == http.StatusNoContent:
+		if len(body) > 0 {
+			t.Fatalf("%s %s: a 204 with %q", r.Method, r.URL, body)
+		}
+	case w.Code == http.StatusOK:
+		if w.Header().Get("Content-Type") == "application/json" && !json.Valid(body) {
+			t.Fatalf("%s %s: %q", r.Method, r.URL, body)
+		}
+	default:
+		var envelope struct {
+			Error *apiError `json:"error"`
+		}
+		err := json.Unmarshal(body, &envelope)
+		if err != nil || envelope.Error == nil || envelope.Error.Code != w.Code || envelope.Error.Type == "" || envelope.Error.Message == "" {
+			t.Fatalf("%s %s: %d with %q", r.Method, r.URL, w.Code, body)
+		}
+		if _, err := parseQuery(r.URL.RawQuery); w.Code >= 500 && err == nil {
+			t.Fatalf("%s %s: %d with %q", r.Method, r.URL, w.Code, body)
+		}
+	}
+}
+
+// seedSegment returns a value for a path parameter.
+func seedSegment(name string) string {
+	switch name {
+	case "project_id":
+		return "PROJECT"
+	case "location":
+		return "eu-central-h1"
+	case "object_id":
+		return "vmy9n10s8q164j473ra7pj9nqz"
+	case "private_subnet_id":
+		return "ps" + strings.Repeat("0", 24)
+	case "firewall_rule_id":
+		return "fr" + strings.Repeat("0", 24)
+	case "metric_destination_id":
+		return "et" + strings.Repeat("0", 24)
+	case "inference_api_key_id":
+		return "ak" + strings.Repeat("0", 24)
+	}
+	return "web-1"
+}
+
+// seedBody returns a body with all the fields that an operation has.
+func seedBody(s schema) string {
+	if len(s.anyOf) > 0 {
+		return seedBody(s.anyOf[0])
+	}
+	switch {
+	case s.enum != nil:
+		return string(jsonReply(0, s.enum[0]).body)
+	case s.typ == "string":
+		return `"a"`
+	case s.typ == "integer":
+		return "2"
+	case s.typ == "boolean":
+		return "true"
+	case s.typ == "array":
+		return "[" + seedBody(*s.items) + "]"
+	}
+	var members []string
+	for _, f := range s.fields {
+		members = append(members, fmt.Sprintf("%q:%s", f.name, seedBody(f.schema)))
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}

@@ -1,0 +1,406 @@
+package cloudapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"net/http"
+	"net/url"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// FuzzPath fills the routes of the contract: an argument is refused, or it is
+// one segment of the path, to the letter, and no other segment changes.
+func FuzzPath(f *testing.F) {
+	rows := readContract(f)
+	for _, bad := range badSegments {
+		f.Add(uint8(8), bad.value, "web-1")
+		f.Add(uint8(15), "eu-central-h1", bad.value)
+	}
+	f.Add(uint8(70), "eu-central-h1", testVMID)
+	f.Add(uint8(2), testProject, "")
+	f.Add(uint8(4), "..;", "pj%2e%2e")
+	f.Add(uint8(70), "pat-secret", strings.Repeat("~", 255))
+	f.Fuzz(func(t *testing.T, n uint8, first, second string) {
+		row := rows[int(n)%len(rows)]
+		op := Operation{Name: row.methods[0], Method: row.method, Route: row.route}
+		values := []string{first, second, testVMID, testProject}
+		args := values[:strings.Count(row.route, "{")]
+		got, _, err := op.path("", args)
+		if err != nil {
+			e, ok := errors.AsType[*ArgumentError](err)
+			if !ok || !slices.Contains(args, e.Value) && (e.Value != "" || !strings.Contains(first+second, "pat-")) {
+				t.Fatalf("%s of %q: %#v", row.route, args, err)
+			}
+			return
+		}
+		want := strings.Split(row.route, "/")
+		segments := strings.Split(got, "/")
+		if len(segments) != len(want) {
+			t.Fatalf("%q has another number of segments than %s", got, row.route)
+		}
+		for i, segment := range want {
+			if strings.HasPrefix(segment, "{") {
+				segment, args = args[0], args[1:]
+			}
+			if segments[i] != segment {
+				t.Fatalf("%q has %q where %q belongs", got, segments[i], segment)
+			}
+		}
+		u, err := url.Parse("https://api.example.com" + got)
+		if err != nil || u.Path != got || u.RequestURI() != got || u.Host != "api.example.com" || path.Clean(got) != got {
+			t.Fatalf("%q is not sent as it is: %v, %v", got, u, err)
+		}
+	})
+}
+
+// FuzzDoPath: the segments of Do may be anything and reach the server as they
+// are, one by one.
+func FuzzDoPath(f *testing.F) {
+	for _, bad := range badSegments {
+		f.Add("project", bad.value)
+	}
+	f.Add("%2e%2e", "..%2f")
+	f.Add("a//b", "\\..\\")
+	var network recorder
+	client, err := NewClient(WithBaseURL("https://api.example.com/prefix"), WithToken(testToken), WithHTTPClient(&http.Client{Transport: &network}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, first, second string) {
+		want := []string{first, second}
+		err := client.Do(t.Context(), "GET", want, nil, nil, nil)
+		sent := network.take()
+		if errors.Is(err, ErrInvalidArgument) {
+			if len(sent) > 0 || !slices.ContainsFunc(want, func(s string) bool { return s == "" || s == "." || s == ".." }) {
+				t.Fatalf("%q: %v after %d requests", want, err, len(sent))
+			}
+			return
+		}
+		if len(sent) != 1 || sent[0].host != "api.example.com" {
+			t.Fatalf("%q: sent %+v, %v", want, sent, err)
+		}
+		target, found := strings.CutPrefix(sent[0].target, "/prefix/")
+		got := strings.Split(target, "/")
+		if !found || len(got) != len(want) {
+			t.Fatalf("%q was sent as %s", want, sent[0].target)
+		}
+		for i := range want {
+			if text, err := url.PathUnescape(got[i]); err != nil || text != want[i] {
+				t.Fatalf("%q was sent as %s", want, sent[0].target)
+			}
+		}
+	})
+}
+
+// FuzzID: what is parsed is canonical, and is the same ID by way of its UUID.
+func FuzzID(f *testing.F) {
+	for _, s := range []string{testVMID, testProject, "", strings.ToUpper(testVMID), "VMy9n1os8q164j473ra7pj9nqz",
+		strings.Repeat("z", 26), strings.Repeat("é", 13), "1b" + strings.Repeat("0", 24), "et\x00" + strings.Repeat("0", 23),
+		"00000000-0000-0000-0000-000000000000"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if id, err := IDFromUUID(s, ""); err == nil && id.UUID() != strings.ToLower(s) {
+			t.Fatalf("%q is %s and then %s", s, id, id.UUID())
+		}
+		id, err := ParseID(s)
+		if err != nil {
+			if id != "" || !errors.Is(err, ErrInvalidArgument) {
+				t.Fatalf("%q: %q, %v", s, id, err)
+			}
+			return
+		}
+		if again, err := ParseID(id.String()); err != nil || again != id {
+			t.Fatalf("%q is %q, which is %q: %v", s, id, again, err)
+		}
+		if back, err := IDFromUUID(id.UUID(), id.Kind()); err != nil || back != id {
+			t.Fatalf("%q has the UUID %s, which is %q: %v", s, id.UUID(), back, err)
+		}
+		if !IsID(id.String(), id.Kind()) {
+			t.Fatalf("%q is parsed but has not the form", id)
+		}
+		if IsID(s) && s != id.String() {
+			t.Fatalf("%q has the form of an ID but is spelled %q", s, id)
+		}
+	})
+}
+
+// FuzzList decodes a page, and walks a list of which all pages are alike: each
+// item is complete, and the walk ends.
+func FuzzList(f *testing.F) {
+	for _, body := range []string{
+		`{"items":[` + testVM + `],"count":1}`, `{"items":[` + testVM + `]}`, `[` + testVM + `]`, `{"items":[],"count":3}`,
+		`{"items":null}`, `{"items":[null]}`, `[{"id":""}]`, `[]`, ` [ ] `, `null`, ``, `{`, `{"items":[` + testVM + `]}{}`,
+		`{"items":[{"id":"a"},{"id":"a"}],"count":-1}`, `{"count":9223372036854775807,"items":[{"id":"a","name":"n"}]}`,
+		`{"ITEMS":[{"ID":"a"}]}`, "\ufeff[]", `{"items":[{"id":"` + "\xff" + `"}]}`,
+	} {
+		f.Add([]byte(body), "application/json", 1, false, false)
+		f.Add([]byte(body), "", 0, true, true)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, contentType string, pageSize int, whole, byName bool) {
+		order := ""
+		if byName {
+			order = OrderByName
+		}
+		r := reply{status: http.StatusOK, header: http.Header{"Content-Type": {contentType}}, body: body}
+		page, err := decodePage[VM](r, &ListOptions{OrderColumn: order, PageSize: max(pageSize, 0)})
+		if (page == nil) == (err == nil) {
+			t.Fatalf("%q: %v, %v", body, page, err)
+		}
+		if err == nil {
+			if !json.Valid(body) || page.Items == nil || slices.ContainsFunc(page.Items, func(vm *VM) bool { return vm == nil || vm.ID == "" }) {
+				t.Fatalf("%q is taken for %+v", body, page)
+			}
+		}
+
+		var network recorder
+		network.answer = func(*http.Request) (*http.Response, error) {
+			resp := respond(http.StatusOK, string(body))
+			resp.Header.Set("Content-Type", contentType)
+			return resp, nil
+		}
+		client, clientErr := NewClient(WithBaseURL("https://api.example.com"), WithProject(testProject),
+			WithHTTPClient(&http.Client{Transport: &network}), WithRetry(RetryPolicy{MaxAttempts: 1}))
+		if clientErr != nil {
+			t.Fatal(clientErr)
+		}
+		routes := listRoutes{project: &opVMsList, whole: whole}
+		opts := ListOptions{PageSize: pageSize & 1023, OrderColumn: order}
+		items, walkErr := Collect(all[VM](t.Context(), client, &routes, &opts))
+		if n := len(network.take()); n > 2 {
+			t.Fatalf("%q was asked for %d times", body, n)
+		}
+		if err != nil && walkErr == nil || walkErr == nil && len(items) > len(page.Items) {
+			t.Fatalf("%q: %d items, %v", body, len(items), walkErr)
+		}
+	})
+}
+
+// FuzzError reads the body of a failure: what of it is in the error is bounded,
+// printable, and not the token.
+func FuzzError(f *testing.F) {
+	for _, body := range []string{
+		envelope(404), `{"error":{"code":400,"type":"InvalidRequest","message":"m","details":{"name":"bad","size":["a","b"],"x":1}}}`,
+		`{"error":"TOKEN"}`, `{"error":{"code":"400","type":["TOKEN"],"message":{"a":1},"details":"TOKEN"}}`, `{"error":null}`, `{"error":[]}`,
+		`<html>TOKEN</html>`, ``, `TOK`, `{"error":{"details":{"a":{"b":["TOKEN"]}}}}`, `{"error":{"message":"` + "\xff\x00\u2028\x1b[31m" + `"}}`,
+		`{"error":{"details":[1,2]}}`, `{"error":{"details":7}}`, strings.Repeat("[", 12000), strings.Repeat("é", 400) + "TOKEN",
+	} {
+		f.Add(400, []byte(body), "", "")
+		f.Add(503, []byte(body), "7", "https://evil.example.com/")
+	}
+	client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(testToken), WithProject(testProject))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, status int, body []byte, retryAfter, location string) {
+		status = 300 + (status&0x7fffffff)%300
+		body = bytes.ReplaceAll(body, []byte("TOKEN"), []byte(testToken))
+		cl := &call{client: client, op: &opVMsGet, path: "/p"}
+		resp := &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {retryAfter}, "Location": {location}}}
+		e := cl.serverError(resp, body)
+		text := e.Error()
+		switch {
+		case e.StatusCode != status || e.Code == 0 || e.RetryAfter < 0:
+			t.Fatalf("%d: %#v", status, e)
+		case len(text) > 4000 || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+			t.Fatalf("the text is %d bytes: %q", len(text), text)
+		case len(e.Body) > 2*maxExcerpt:
+			t.Fatalf("the excerpt has %d bytes", len(e.Body))
+		case len(e.Details) > 0 && !json.Valid(e.Details):
+			t.Fatalf("the details are %q", e.Details)
+		case strings.Contains(fmt.Sprintf("%+v %#v %s", e, e, e.Details), testToken):
+			t.Fatalf("the token is in %+v", e)
+		}
+		for name, texts := range e.FieldErrors() {
+			if len(texts) == 0 {
+				t.Fatalf("the field %q has no text", name)
+			}
+		}
+	})
+}
+
+// FuzzExcerpt makes the excerpt of a reply that is of no use, which shows no
+// value of a string, and decodes it as a record.
+func FuzzExcerpt(f *testing.F) {
+	for _, body := range []string{testVM, testVM[:20], `{"connection_string":"SECRET"}`, `{"a":["SECRET",{"b":"SECRET"}]}`, `"SECRET"`,
+		`SECRET`, `<html>`, `{"a\"SECRET":1,"b":"\"SECRET"}`, `{"a":"x\\","b":"SECRET"}`, `{"a" :"SECRET`, `["a","SECRET":1]`} {
+		f.Add([]byte(body))
+	}
+	client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(testToken))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		cl := &call{client: client, op: &opVMsGet}
+		text := cl.replyExcerpt(body)
+		if len(text) > maxExcerpt || !utf8.ValidString(text) {
+			t.Fatalf("%q gives %q", body, text)
+		}
+		var value any
+		if json.Unmarshal(body, &value) == nil {
+			for _, s := range stringValues(value) {
+				if len(s) >= 12 && strings.Contains(text, s) && !strings.Contains(string(mustJSON(keysOf(value))), s) {
+					t.Fatalf("%q is shown in %q", s, text)
+				}
+			}
+		}
+		vm := new(VM)
+		r := reply{status: http.StatusOK, header: http.Header{}, body: body}
+		if err := r.json(vm); err == nil && !json.Valid(body) {
+			t.Fatalf("%q was decoded", body)
+		}
+	})
+}
+
+// stringValues returns the strings in a decoded value that are no keys.
+func stringValues(value any) (found []string) {
+	switch v := value.(type) {
+	case string:
+		found = append(found, v)
+	case []any:
+		for _, item := range v {
+			found = append(found, stringValues(item)...)
+		}
+	case map[string]any:
+		for _, item := range v {
+			found = append(found, stringValues(item)...)
+		}
+	}
+	return found
+}
+
+// keysOf returns the keys of all objects in a decoded value.
+func keysOf(value any) (found []string) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			found = append(found, keysOf(item)...)
+		}
+	case map[string]any:
+		for key, item := range v {
+			found = append(append(found, key), keysOf(item)...)
+		}
+	}
+	return found
+}
+
+// FuzzMetrics compares the reader of samples with encoding/json and exact
+// arithmetic, and reads again what it writes.
+func FuzzMetrics(f *testing.F) {
+	for _, values := range []string{`[]`, `null`, `[[1759512000.5,"0.42"]]`, `[[0,"NaN"],[1,"+Inf"],[2,"\u002d1"]]`, ` [ [ 1e9 , "1" ] ] `,
+		`[[1]]`, `[[1,2]]`, `[["1","2"]]`, `[[1,"2",3]]`, `[[-0.5,"1e400"]]`, `[[1e-99,"0x1p-2"]]`, `[[5,"1_0"]]`, `{}`, `[[253402300800,"1"]]`, `[[1,"1"],]`} {
+		f.Add([]byte(values))
+	}
+	f.Fuzz(func(t *testing.T, values []byte) {
+		body := fmt.Appendf(nil, `{"metrics":[{"key":"k","series":[{"values":%s}]}]}`, values)
+		var metrics PostgresMetrics
+		if json.Unmarshal(body, &metrics) != nil || len(metrics.Metrics) != 1 || len(metrics.Metrics[0].Series) != 1 {
+			return
+		}
+		samples := metrics.Metrics[0].Series[0].Values
+		var pairs [][]json.RawMessage
+		if err := json.Unmarshal(values, &pairs); err != nil || len(pairs) != len(samples) {
+			return // the values are more than one member of the reply
+		}
+		for i, sample := range samples {
+			var text string
+			if len(pairs[i]) != 2 || json.Unmarshal(pairs[i][1], &text) != nil {
+				t.Fatalf("%s is taken for the pair %v", pairs[i], sample)
+			}
+			exact, ok := new(big.Rat).SetString(string(pairs[i][0]))
+			if !ok {
+				t.Fatalf("%s is taken for the time %v", pairs[i][0], sample.Time)
+			}
+			exact.Mul(exact, big.NewRat(1e9, 1))
+			want := new(big.Int).Quo(exact.Num(), exact.Denom())
+			got := new(big.Int).Add(new(big.Int).Mul(big.NewInt(sample.Time.Unix()), big.NewInt(1e9)), big.NewInt(int64(sample.Time.Nanosecond())))
+			if got.Cmp(want) != 0 {
+				t.Fatalf("%s is %v", pairs[i][0], sample.Time)
+			}
+		}
+		text, err := json.Marshal(samples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Samples
+		if err := json.Unmarshal(text, &again); err != nil || len(again) != len(samples) {
+			t.Fatalf("%s is not read again: %v", text, err)
+		}
+		for i := range samples {
+			same := samples[i].Value == again[i].Value || math.IsNaN(samples[i].Value) && math.IsNaN(again[i].Value)
+			if !same || !samples[i].Time.Equal(again[i].Time) {
+				t.Fatalf("%v was written as %v", samples[i], again[i])
+			}
+		}
+	})
+}
+
+// FuzzContentDisposition: the name of a file is harmless in any folder.
+func FuzzContentDisposition(f *testing.F) {
+	for _, header := range []string{`attachment; filename="ca.pem"`, `attachment; filename=../../etc/passwd`, `attachment; filename="a\\b"`,
+		`attachment; filename*=UTF-8''%2e%2e%2f%00x`, `attachment; filename="C:\\x\\CON"`, `attachment; filename=.bashrc`, `inline`, ``,
+		`attachment; filename="` + strings.Repeat("a", 300) + `"`, `x; filename="-rf"`, "attachment; filename=\"a\nb\"", `attachment; filename="a/"`} {
+		f.Add(header)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		name := fileName(header)
+		harmless := func(r rune) bool {
+			return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.", r)
+		}
+		switch {
+		case len(name) > maxFileName,
+			strings.ContainsFunc(name, func(r rune) bool { return !harmless(r) }),
+			strings.HasPrefix(name, "."), strings.HasPrefix(name, "-"),
+			name != "" && path.Base(path.Join("/folder", name)) != name:
+			t.Fatalf("%q gives the name %q", header, name)
+		}
+	})
+}
+
+// FuzzRetryAfter: whatever a server asks for, the pause is neither negative nor
+// longer than the policy allows.
+func FuzzRetryAfter(f *testing.F) {
+	for _, value := range []string{"7", "0", "-5", "1.5", "9223372036854775808", strings.Repeat("9", 40), "soon", " 3 ", "+3", "0x10",
+		"Fri, 31 Dec 1999 23:59:59 GMT", "Friday, 31-Dec-99 23:59:59 GMT", "Fri Dec 31 23:59:59 1999", "Fri, 31 Dec 9999 23:59:59 GMT", ""} {
+		f.Add(value, int64(time.Minute), 1)
+	}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, value string, most int64, attempts int) {
+		after := parseRetryAfter(value, now)
+		if after < 0 {
+			t.Fatalf("%q is %v", value, after)
+		}
+		policy := RetryPolicy{MaxRetryAfter: time.Duration(most & math.MaxInt64)}.withDefaults()
+		pause := policy.delay(max(attempts, 1), after)
+		if pause < 0 || pause > max(policy.MaxRetryAfter, policy.MaxDelay) {
+			t.Fatalf("%q makes the pause %v", value, pause)
+		}
+		if after > 0 && pause != min(after, policy.MaxRetryAfter) {
+			t.Fatalf("%q is %v and the pause %v", value, after, pause)
+		}
+	})
+}
+
+// TestFuzzOracles keeps the search for values from finding nothing.
+func TestFuzzOracles(t *testing.T) {
+	t.Parallel()
+	value := map[string]any{"a": []any{"x", map[string]any{"b": "y"}}}
+	if got := stringValues(value); !reflect.DeepEqual(got, []string{"x", "y"}) {
+		t.Errorf("the values are %q", got)
+	}
+	got := keysOf(value)
+	if slices.Sort(got); !reflect.DeepEqual(got, []string{"a", "b"}) {
+		t.Errorf("the keys are %q", got)
+	}
+}

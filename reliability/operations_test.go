@@ -1,0 +1,229 @@
+package reliability
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+const (
+	contractRows = 93
+	token        = "pat-akreliabilityreliabil1234567-0123456789abcdefghijABCDEFGHIJ01"
+	projectID    = "pjahbwgme82j3qbwnsn4b3w1e9"
+	location     = "eu-central-h1"
+)
+
+// kind is what an operation answers with when it succeeds.
+type kind string
+
+const (
+	record kind = "record"
+	list   kind = "list"
+	file   kind = "file"
+	none   kind = "nothing" // a 204
+)
+
+// operation is one row of the contract, ready to be called.
+type operation struct {
+	name   string // such as "VMs.Get", or "VMs.List in location"
+	method string
+	kind   kind
+
+	// creates: it must not be carried out twice. Every other operation may be.
+	creates bool
+
+	// reply is the body of a good answer.
+	reply string
+
+	call func(context.Context, *cloudapi.Client) (any, error)
+}
+
+// once are the operations that must not be carried out twice: they create
+// something, act on each call, or change the only name that they go by.
+var once = []string{
+	"Firewalls.AttachSubnet", "Firewalls.Create", "Firewalls.CreateInProject", "Firewalls.CreateRule", "Firewalls.UpdateRule",
+	"InferenceAPIKeys.Create",
+	"Kubernetes.Create",
+	"LoadBalancers.AttachVM", "LoadBalancers.Create",
+	"Postgres.Create", "Postgres.CreateFirewallRule", "Postgres.CreateMetricDestination", "Postgres.CreateReadReplica",
+	"Postgres.Promote", "Postgres.Restart", "Postgres.Restore",
+	"PrivateLocations.Create", "PrivateLocations.Rename",
+	"PrivateSubnets.Connect", "PrivateSubnets.Create",
+	"Projects.Create",
+	"SSHPublicKeys.Create",
+	"VMInitScripts.Create",
+	"VMs.Create", "VMs.Restart",
+}
+
+// Bodies of good answers. The record has what any of the records needs.
+const (
+	goodRecord = `{"id":"vmy9n10s8q164j473ra7pj9nqz","name":"web-1","type":"vm","location":"eu-central-h1","pg_config":{},"pgbouncer_config":{},"metrics":[]}`
+	goodList   = `{"items":[` + goodRecord + `],"count":1}`
+	goodFile   = "-----BEGIN CERTIFICATE-----\nAAECAwQFBgcICQ==\n-----END CERTIFICATE-----\n"
+)
+
+// operations returns all rows of the contract. That they are all, and that all
+// methods of the services are among them, is checked here.
+func operations(t testing.TB) []operation {
+	t.Helper()
+	text, err := os.ReadFile("../testdata/contract.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ops []operation
+	known := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		for _, method := range fields[2:] {
+			known[method] = true
+		}
+		ops = append(ops, newOperation(t, fields[0], fields[1], fields[2]))
+	}
+	if len(ops) != contractRows {
+		t.Fatalf("the contract has %d rows, want %d", len(ops), contractRows)
+	}
+	client := reflect.TypeFor[cloudapi.Client]()
+	for _, service := range reflect.VisibleFields(client) {
+		if !service.IsExported() {
+			continue
+		}
+		for i := range service.Type.NumMethod() {
+			name := service.Name + "." + service.Type.Method(i).Name
+			if !known[name] && !strings.Contains(name, ".Wait") {
+				t.Fatalf("%s is not in the contract", name)
+			}
+		}
+	}
+	for _, name := range once {
+		if !slices.ContainsFunc(ops, func(op operation) bool { return op.name == name }) {
+			t.Fatalf("there is no operation %s", name)
+		}
+	}
+	return ops
+}
+
+func newOperation(t testing.TB, httpMethod, route, name string) operation {
+	t.Helper()
+	service, method, _ := strings.Cut(name, ".")
+	field, ok := reflect.TypeFor[cloudapi.Client]().FieldByName(service)
+	if !ok {
+		t.Fatalf("the client has no service %s", service)
+	}
+	fn, ok := field.Type.MethodByName(method)
+	if !ok {
+		t.Fatalf("there is no method %s", name)
+	}
+	op := operation{name: name, method: httpMethod, creates: slices.Contains(once, name)}
+	switch out := fn.Type.Out(0); {
+	case fn.Type.NumOut() == 1:
+		op.kind = none
+	case out == reflect.TypeFor[*cloudapi.File]():
+		op.kind, op.reply = file, goodFile
+	case strings.HasPrefix(out.Elem().Name(), "Page["):
+		op.kind, op.reply = list, goodList
+	default:
+		op.kind, op.reply = record, goodRecord
+	}
+	args := arguments(fn.Type, route, service == "Projects")
+	if op.kind == list && strings.Contains(route, "/location/{location}/") && fn.Type.NumIn() == 3 {
+		args[0] = reflect.ValueOf(&cloudapi.ListOptions{Location: location})
+		op.name += " in location"
+	}
+	op.call = func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		bound := reflect.ValueOf(c).Elem().FieldByName(service).MethodByName(method)
+		out := bound.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, args...))
+		err, _ := out[len(out)-1].Interface().(error)
+		if len(out) == 1 || out[0].IsNil() {
+			return nil, err
+		}
+		return out[0].Interface(), err
+	}
+	return op
+}
+
+// arguments returns those of a method behind its context: for the placeholders
+// of the route what belongs there, for all else something.
+func arguments(fn reflect.Type, route string, ownProject bool) []reflect.Value {
+	var values []string
+	for segment := range strings.SplitSeq(route, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok && (name != "project_id}" || ownProject) {
+			values = append(values, segmentFor(strings.TrimSuffix(name, "}"), route))
+		}
+	}
+	var args []reflect.Value
+	for i := 2; i < fn.NumIn(); i++ {
+		in := fn.In(i)
+		switch {
+		case in.Kind() == reflect.String && len(values) > 0:
+			args, values = append(args, reflect.ValueOf(values[0])), values[1:]
+		case in == reflect.TypeFor[*cloudapi.ListOptions]():
+			args = append(args, reflect.ValueOf(&cloudapi.ListOptions{}))
+		default:
+			args = append(args, filled(in))
+		}
+	}
+	return args
+}
+
+// segmentFor returns an ID for a placeholder, so that a rename may be repeated,
+// or a name where only names may stand.
+func segmentFor(placeholder, route string) string {
+	kinds := map[string]cloudapi.Kind{
+		"project_id": cloudapi.KindProject, "object_id": cloudapi.KindVM, "firewall_rule_id": cloudapi.KindFirewallRule,
+		"inference_api_key_id": cloudapi.KindInferenceAPIKey, "metric_destination_id": cloudapi.KindPostgresMetricDestination,
+		"private_subnet_id": cloudapi.KindPrivateSubnet, "firewall_reference": cloudapi.KindFirewall,
+		"kubernetes_cluster_reference": cloudapi.KindKubernetesCluster, "kubernetes_nodepool_reference": cloudapi.KindKubernetesNodePool,
+		"load_balancer_reference": cloudapi.KindLoadBalancer, "postgres_database_reference": cloudapi.KindPostgres,
+		"private_subnet_reference": cloudapi.KindPrivateSubnet, "ssh_public_key_reference": cloudapi.KindSSHPublicKey,
+		"vm_init_script_reference": cloudapi.KindVMInitScript, "vm_reference": cloudapi.KindVM,
+	}
+	if placeholder == "firewall_rule_id" && strings.Contains(route, "/postgres/") {
+		return string(cloudapi.KindPostgresFirewallRule) + strings.Repeat("0", 24)
+	}
+	if kind, ok := kinds[placeholder]; ok {
+		return string(kind) + strings.Repeat("0", 24)
+	}
+	return location
+}
+
+// filled returns a value of a type in which nothing is zero.
+func filled(t reflect.Type) reflect.Value {
+	v := reflect.New(t).Elem()
+	if u, ok := v.Addr().Interface().(json.Unmarshaler); ok {
+		for _, text := range []string{`"web-2"`, `"2026-01-02T03:04:05Z"`} {
+			if u.UnmarshalJSON([]byte(text)) == nil {
+				break
+			}
+		}
+		return v
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(t.Elem()))
+		v.Elem().Set(filled(t.Elem()))
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if t.Field(i).IsExported() {
+				v.Field(i).Set(filled(t.Field(i).Type))
+			}
+		}
+	case reflect.Slice:
+		v.Set(reflect.Append(v, filled(t.Elem())))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(t))
+		v.SetMapIndex(filled(t.Key()), filled(t.Elem()))
+	case reflect.String:
+		v.SetString("web-2")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int:
+		v.SetInt(1)
+	}
+	return v
+}

@@ -1,0 +1,286 @@
+package reliability
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// TestFaults runs every operation under every fault, both for a fault that
+// stays and for one that hits the first exchange only, checks the rules, and
+// compares the table with the one that is checked in. With -v it prints it.
+func TestFaults(t *testing.T) {
+	ops := operations(t)
+	all := faults(t)
+	var out table
+	runs := 0
+	for _, f := range all {
+		for _, op := range ops {
+			lasting, once := run(t, f, op, true), run(t, f, op, false)
+			for _, o := range []outcome{lasting, once} {
+				runs++
+				for _, problem := range o.broken(op, f) {
+					t.Errorf("%s under %q: %s", op.name, f.name, problem)
+				}
+				if sound := f.sound != nil && f.sound(op); sound && o.err != nil {
+					t.Errorf("%s under %q failed: %v", op.name, f.name, o.err)
+				}
+			}
+			out.add(f, op, lasting, once)
+		}
+	}
+	text := out.text()
+	total := fmt.Sprintf("%d faults x %d operations, each lasting and once: %d calls, %d requests, %d carried out; a create more than once: %d\n",
+		len(all), len(ops), runs, out.requests, out.executions, out.duplicates)
+	if testing.Verbose() {
+		fmt.Print(text, total)
+	}
+	compareWithFile(t, filepath.Join("testdata", "faults.txt"), out.stable())
+}
+
+// run performs one call in a bubble of its own.
+func run(t *testing.T, f fault, op operation, lasting bool) (o outcome) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		before := runtime.NumGoroutine()
+		p := &peer{op: &op}
+		p.script = func(x *exchange) { f.exchange(x, lasting) }
+		if f.stream != nil {
+			p.script = http2(func(s *stream) {
+				if p.turns.Add(1) == 1 || lasting {
+					f.stream(s)
+				} else {
+					s.works()
+				}
+			})
+		}
+		dial := p.dial
+		if f.dial != nil {
+			dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if lasting || p.turns.Add(1) == 1 {
+					return nil, f.dial
+				}
+				return p.dial(ctx, network, address)
+			}
+		}
+		_, roots := trusted()
+		transport := &http.Transport{
+			DialContext:            dial,
+			TLSClientConfig:        &tls.Config{RootCAs: roots},
+			MaxResponseHeaderBytes: headLimit,
+		}
+		scheme := "http://"
+		if f.tls {
+			scheme = "https://"
+		}
+		if f.stream != nil {
+			transport.Protocols = onlyHTTP2()
+		}
+		client, err := cloudapi.NewClient(
+			cloudapi.WithBaseURL(scheme+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID),
+			cloudapi.WithHTTPClient(&http.Client{Transport: transport}),
+			cloudapi.WithTimeout(attemptLimit), cloudapi.WithResponseLimit(responseLimit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.warm {
+			// A DELETE, which needs no body to succeed.
+			if err := client.Projects.Delete(t.Context(), projectID); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			p.forget()
+		}
+
+		ctx, cancel, ends := f.life.context(t.Context())
+		defer cancel()
+		var memory runtime.MemStats
+		runtime.ReadMemStats(&memory)
+		allocated := memory.TotalAlloc
+		start := time.Now()
+		o.value, o.err = op.call(ctx, client)
+		o.took, o.ends = time.Since(start), ends
+		runtime.ReadMemStats(&memory)
+		o.allocated = memory.TotalAlloc - allocated
+
+		cancel()
+		synctest.Wait() // what was cancelled is let go of
+		transport.CloseIdleConnections()
+		synctest.Wait()
+		if runtime.NumGoroutine() > before { // the runtime may have started some as well
+			o.goroutines = goroutinesOfBubble() - withoutClient
+		}
+		o.conns = int(p.open.Load())
+		o.arrived, o.executed = int(p.arrived.Load()), int(p.executed.Load())
+		o.declined, o.sound, o.badHosts = int(p.declined.Load()), int(p.sound.Load()), int(p.badHosts.Load())
+		o.received = p.received.Load()
+		p.stop()
+	})
+	return o
+}
+
+// withoutClient are the goroutines that belong to a bubble in which nothing
+// but the test goes on.
+const withoutClient = 3
+
+// goroutinesOfBubble counts those that belong to any bubble.
+func goroutinesOfBubble() int {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return bytes.Count(stacks, []byte("synctest bubble"))
+}
+
+// exchange lets the fault, or the peer as it should be, have a connection.
+func (f fault) exchange(x *exchange, lasting bool) {
+	if f.warm && x.turns.Add(1) == 1 {
+		if x.request() {
+			fmt.Fprint(x, "HTTP/1.1 204 No Content\r\n\r\n")
+		}
+		f.serve(x)
+		return
+	}
+	first := !f.warm && x.turns.Add(1) == 1
+	switch {
+	case first || lasting:
+		before := x.sound.Load()
+		f.serve(x)
+		if f.sound != nil && f.sound(*x.op) && x.sound.Load() == before && x.arrived.Load() > 0 {
+			x.sound.Add(1)
+		}
+	case f.tls:
+		x.startTLS(serverTLS(trusted))
+		fallthrough
+	default:
+		reads((*exchange).works)(x)
+	}
+}
+
+// forget makes the peer begin its counts again.
+func (p *peer) forget() {
+	p.arrived.Store(0)
+	p.received.Store(0)
+}
+
+// table collects outcomes: one line for all operations that a fault does the
+// same to.
+type table struct {
+	rows                             []*row
+	requests, executions, duplicates int
+}
+
+type row struct {
+	fault     string
+	result    string // requests, executions and class, both ways
+	groups    []string
+	sizes     map[string]int
+	took      time.Duration
+	received  int64
+	allocated uint64
+	left      int
+}
+
+func (t *table) add(f fault, op operation, lasting, once outcome) {
+	result := fmt.Sprintf("%d\t%d\t%s\t%d\t%d\t%s", lasting.arrived, lasting.executed, lasting.class(), once.arrived, once.executed, once.class())
+	i := slices.IndexFunc(t.rows, func(r *row) bool { return r.fault == f.name && r.result == result })
+	if i < 0 {
+		i = len(t.rows)
+		t.rows = append(t.rows, &row{fault: f.name, result: result, sizes: map[string]int{}})
+	}
+	r := t.rows[i]
+	if group := op.group(); r.sizes[group] == 0 {
+		r.groups = append(r.groups, group)
+	}
+	r.sizes[op.group()]++
+	for _, o := range []outcome{lasting, once} {
+		r.took = max(r.took, o.took)
+		r.received = max(r.received, o.received)
+		r.allocated = max(r.allocated, o.allocated)
+		r.left += o.goroutines + o.conns
+		t.requests += o.arrived
+		t.executions += o.executed
+		if op.creates && o.executed > 1 {
+			t.duplicates++
+		}
+	}
+}
+
+// group is what the table calls an operation's class.
+func (op operation) group() string {
+	switch {
+	case op.creates:
+		return "create"
+	case op.kind == none:
+		return "delete"
+	case op.method == http.MethodGet:
+		return string(op.kind)
+	}
+	return "set"
+}
+
+func (r *row) operations() string {
+	var parts []string
+	for _, group := range []string{"record", "list", "file", "set", "delete", "create"} {
+		if n := r.sizes[group]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, group))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// stable is the part of the table that is the same each time.
+func (t *table) stable() string {
+	return t.format("", func(r *row) string { return "" })
+}
+
+// text is the whole of it.
+func (t *table) text() string {
+	return t.format("\ttime ≤\tbytes ≤\tleft", func(r *row) string {
+		return fmt.Sprintf("\t%v\t%d\t%d", r.took.Round(time.Millisecond), r.received, r.left)
+	})
+}
+
+func (t *table) format(title string, more func(*row) string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "fault\toperations\tsent\tdone\tresult\tsent\tdone\tresult if it hits once%s\n", title)
+	for _, r := range t.rows {
+		fmt.Fprintf(w, "%s\t%s\t%s%s\n", r.fault, r.operations(), r.result, more(r))
+	}
+	w.Flush()
+	return b.String()
+}
+
+// compareWithFile fails where a text differs from the one in a file. With the
+// environment variable UPDATE set it writes the file.
+func compareWithFile(t *testing.T, name, got string) {
+	t.Helper()
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(string(text), "\n")
+	for i, line := range strings.Split(got, "\n") {
+		if i >= len(want) || strings.Join(strings.Fields(line), " ") != strings.Join(strings.Fields(want[i]), " ") {
+			t.Fatalf("line %d of %s is not\n%s\nIf it should be, run the test with UPDATE=1.", i+1, name, line)
+		}
+	}
+}
