@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -224,6 +225,9 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 	if len(segments) == 0 {
 		return &ArgumentError{Operation: op.Name, Name: "segments", Reason: "must not be empty"}
 	}
+	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
+		return &ArgumentError{Operation: op.Name, Name: "out", Reason: "must be nil or a pointer to where the reply shall go"}
+	}
 	var path, escaped strings.Builder
 	for _, segment := range segments {
 		if segment == "" || segment == "." || segment == ".." {
@@ -260,6 +264,9 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 
 // String describes the client without its credentials.
 func (c *Client) String() string {
+	if c == nil || c.config.baseURL == nil {
+		return "cloudapi.Client(not made by NewClient)"
+	}
 	return fmt.Sprintf("cloudapi.Client(%s, project %q)", c.BaseURL(), c.config.project)
 }
 

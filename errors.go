@@ -216,7 +216,7 @@ type TransportError struct {
 func (e *TransportError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
-	b.WriteString(e.Err.Error())
+	fmt.Fprint(&b, e.Err)
 	writeEnd(&b, e.Attempts, e.stopped, e.outcomeUnknown)
 	return b.String()
 }
