@@ -149,6 +149,28 @@ func ExampleErrOutcomeUnknown() {
 	// Output: backend was created
 }
 
+func ExampleConfirm() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	// The server carries the next create out, but the reply gets lost.
+	srv.Fail(cloudapitest.Match{Method: http.MethodPost}, cloudapitest.DropAfter())
+
+	request := &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-4"}
+	_, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", request)
+	fmt.Println(errors.Is(err, cloudapi.ErrOutcomeUnknown))
+	vm, err := cloudapi.Confirm(ctx, err, func(ctx context.Context) (*cloudapi.VM, error) {
+		return client.VMs.Get(ctx, "eu-central-h1", "web-1")
+	}, func(vm *cloudapi.VM) bool {
+		return vm.Size == request.Size
+	})
+	fmt.Println(vm.Name, err)
+	// Output:
+	// true
+	// web-1 <nil>
+}
+
 func ExampleArgumentError() {
 	srv := newServer()
 	defer srv.Close()

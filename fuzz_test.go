@@ -154,7 +154,8 @@ func FuzzList(f *testing.F) {
 			order = OrderByName
 		}
 		r := reply{status: http.StatusOK, header: http.Header{"Content-Type": {contentType}}, body: body}
-		page, err := decodePage[VM](r, &ListOptions{OrderColumn: order, PageSize: max(pageSize, 0)})
+		opts := ListOptions{PageSize: pageSize & 1023, OrderColumn: order}
+		page, err := decodePage[VM](r, &opts)
 		if (page == nil) == (err == nil) {
 			t.Fatalf("%q: %v, %v", body, page, err)
 		}
@@ -176,7 +177,6 @@ func FuzzList(f *testing.F) {
 			t.Fatal(clientErr)
 		}
 		routes := listRoutes{project: &opVMsList, whole: whole}
-		opts := ListOptions{PageSize: pageSize & 1023, OrderColumn: order}
 		items, walkErr := Collect(all[VM](t.Context(), client, &routes, &opts))
 		if n := len(network.take()); n > 2 {
 			t.Fatalf("%q was asked for %d times", body, n)

@@ -1,0 +1,164 @@
+package reliability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// TestCreates cuts the exchange of every operation that must not be carried out
+// twice at every byte, of the request and of the reply, by a close and by a
+// reset. Behind the cut the server works, so that a request which is sent
+// again is carried out again.
+func TestCreates(t *testing.T) {
+	var total, carriedOut, unknown, succeeded, duplicates int
+	for _, op := range operations(t) {
+		if !op.creates {
+			continue
+		}
+		whole := cutExchange(t, op, cut{request: -1, reply: -1})
+		if whole.err != nil || whole.executed != 1 {
+			t.Fatalf("%s without a cut: %+v", op.name, whole)
+		}
+		step := 1
+		if raceDetector {
+			step = 29
+		}
+		var cuts []cut
+		for _, reset := range []bool{false, true} {
+			for n := 0; n < whole.sent; n += step {
+				cuts = append(cuts, cut{request: n, reply: -1, reset: reset})
+			}
+			for n := 0; n <= whole.received; n += step {
+				cuts = append(cuts, cut{request: -1, reply: n, reset: reset})
+			}
+		}
+		for _, c := range cuts {
+			o := cutExchange(t, op, c)
+			isUnknown := errors.Is(o.err, cloudapi.ErrOutcomeUnknown)
+			total++
+			carriedOut += o.executed
+			if isUnknown {
+				unknown++
+			}
+			if o.err == nil {
+				succeeded++
+			}
+			if o.executed > 1 {
+				duplicates++
+			}
+			switch {
+			case o.executed > 1:
+				t.Errorf("%s, %+v: carried out %d times", op.name, c, o.executed)
+			case o.err == nil && (o.executed != 1 || o.value == nil):
+				t.Errorf("%s, %+v: succeeded with %v, carried out %d times", op.name, c, o.value, o.executed)
+			case o.err != nil && !isUnknown:
+				// The connection was there, so the client cannot know.
+				t.Errorf("%s, %+v: carried out %d times, and the error claims to know: %v", op.name, c, o.executed, o.err)
+			case o.err == nil && c.request >= 0, o.err == nil && c.reply >= 0 && c.reply < whole.received:
+				t.Errorf("%s, %+v: succeeded without a complete reply", op.name, c)
+			}
+		}
+	}
+	summary := fmt.Sprintf("%d operations, %d cuts: %d carried out, %d times ErrOutcomeUnknown, %d successes; duplicates: %d",
+		len(once), total, carriedOut, unknown, succeeded, duplicates)
+	if total == 0 || unknown == 0 || carriedOut <= succeeded {
+		t.Errorf("the cuts do not cover both sides of the truth: %s", summary)
+	}
+	t.Log(summary)
+}
+
+// cut is where the first exchange ends: after so many bytes of the request or
+// of the reply, or, with -1, not.
+type cut struct {
+	request, reply int
+	reset          bool
+}
+
+type cutOutcome struct {
+	value          any
+	err            error
+	executed       int
+	sent, received int // bytes, on the first connection
+}
+
+func cutExchange(t *testing.T, op operation, c cut) (o cutOutcome) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p := &peer{op: &op, script: reads((*exchange).works)}
+		var first *cutConn
+		transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := p.dial(ctx, network, address)
+			if first == nil && err == nil {
+				first = &cutConn{Conn: conn, cut: c}
+				conn = first
+			}
+			return conn, err
+		}}
+		client, err := cloudapi.NewClient(
+			cloudapi.WithBaseURL("http://"+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID),
+			cloudapi.WithHTTPClient(&http.Client{Transport: transport}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.value, o.err = op.call(t.Context(), client)
+		transport.CloseIdleConnections()
+		synctest.Wait()
+		p.stop()
+		o.executed = int(p.executed.Load())
+		o.sent, o.received = int(first.written.Load()), int(first.read.Load())
+	})
+	return o
+}
+
+// cutConn is a connection that ends in the middle.
+type cutConn struct {
+	net.Conn
+	cut           cut
+	written, read atomic.Int64
+}
+
+// broken ends the connection, and returns what its user sees of that.
+func (c *cutConn) broken(op string, inOrder error) error {
+	c.Conn.Close()
+	if c.cut.reset {
+		return &net.OpError{Op: op, Net: "tcp", Err: syscall.ECONNRESET}
+	}
+	return inOrder
+}
+
+func (c *cutConn) Write(b []byte) (int, error) {
+	if left := c.cut.request - int(c.written.Load()); c.cut.request >= 0 && left < len(b) {
+		n, _ := c.Conn.Write(b[:left])
+		c.written.Add(int64(n))
+		return n, c.broken("write", &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE})
+	}
+	n, err := c.Conn.Write(b)
+	c.written.Add(int64(n))
+	return n, err
+}
+
+func (c *cutConn) Read(b []byte) (int, error) {
+	if c.cut.reply >= 0 {
+		left := c.cut.reply - int(c.read.Load())
+		if left == 0 {
+			// Not before the request is through: this cut is one of the reply.
+			var one [1]byte
+			c.Conn.Read(one[:])
+			return 0, c.broken("read", io.EOF)
+		}
+		b = b[:min(len(b), left)]
+	}
+	n, err := c.Conn.Read(b)
+	c.read.Add(int64(n))
+	return n, err
+}
