@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -115,8 +114,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 	}
 	cfg.retry = cfg.retry.withDefaults()
 	c.driver = newDriver(cfg.retry.MaxAttempts)
-	header := cfg.header()
-	c.newHeader = func() http.Header { return maps.Clone(header) }
+	c.newHeader = cfg.headerFunc()
 	c.next = cfg.transport
 	for _, wrap := range slices.Backward(cfg.middleware) {
 		if c.next = wrap(c.next); c.next == nil {
@@ -155,19 +153,26 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// header returns the headers of every request.
-func (cfg *config) header() http.Header {
-	h := http.Header{
-		"Accept":     {"application/json"},
-		"User-Agent": {userAgent(cfg.application)},
-	}
+// headerFunc returns a function that makes the headers of a request.
+func (cfg *config) headerFunc() func() http.Header {
+	names := make([]string, 0, 3+len(cfg.headers))
+	values := make([]string, 0, 3+len(cfg.headers))
+	add := func(name, value string) { names, values = append(names, name), append(values, value) }
+	add("Accept", "application/json")
+	add("User-Agent", userAgent(cfg.application))
 	if !cfg.token.IsZero() {
-		h["Authorization"] = []string{"Bearer " + cfg.token.Reveal()}
+		add("Authorization", "Bearer "+cfg.token.Reveal())
 	}
 	for _, header := range cfg.headers {
-		h[header.name] = []string{header.value.Reveal()}
+		add(header.name, header.value.Reveal())
 	}
-	return h
+	return func() http.Header {
+		h := make(http.Header, len(names)+1) // and the Content-Type
+		for i, name := range names {
+			h[name] = values[i : i+1 : i+1]
+		}
+		return h
+	}
 }
 
 func userAgent(application string) string {

@@ -582,7 +582,9 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 		Operation:  cl.op.Name,
 		Method:     cl.op.Method,
 		Path:       cl.path,
-		RetryAfter: parseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
+	}
+	if after := resp.Header.Get("Retry-After"); after != "" {
+		e.RetryAfter = parseRetryAfter(after, time.Now())
 	}
 	hide := cl.redactor()
 	if !e.decodeEnvelope(body) {
@@ -640,7 +642,9 @@ func (cl *call) redactor() func(string) string {
 }
 
 // differsInJSON reports characters that JSON may spell in another way.
-func differsInJSON(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
+func differsInJSON(c rune) bool {
+	return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&'
+}
 
 // jsonString returns a text as it stands between the quotes of a JSON string.
 func jsonString(s string, escapeHTML bool) string {
@@ -805,9 +809,6 @@ func (e *timeoutError) Is(target error) bool { return target == context.Deadline
 // cannot be read, or lies in the past, is 0.
 func parseRetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
-	if value == "" {
-		return 0
-	}
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
 		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second
 	} else if errors.Is(err, strconv.ErrRange) {
