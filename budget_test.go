@@ -36,7 +36,7 @@ func TestDriverBudget(t *testing.T) {
 }
 
 func TestNewClientBudget(t *testing.T) {
-	const budget = 18
+	const budget = 15
 	if got := allocations(t, func() error { canned{}.clients(t); return nil }); got > budget {
 		t.Errorf("%v allocations, the budget is %v", got, budget)
 	}

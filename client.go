@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -114,8 +114,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 	}
 	cfg.retry = cfg.retry.withDefaults()
 	c.driver = newDriver(cfg.retry.MaxAttempts)
-	header := cfg.header()
-	c.newHeader = func() http.Header { return maps.Clone(header) }
+	c.newHeader = cfg.headerFunc()
 	c.next = cfg.transport
 	for _, wrap := range slices.Backward(cfg.middleware) {
 		if c.next = wrap(c.next); c.next == nil {
@@ -154,19 +153,26 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// header returns the headers of every request.
-func (cfg *config) header() http.Header {
-	h := http.Header{
-		"Accept":     {"application/json"},
-		"User-Agent": {userAgent(cfg.application)},
-	}
+// headerFunc returns a function that makes the headers of a request.
+func (cfg *config) headerFunc() func() http.Header {
+	names := make([]string, 0, 3+len(cfg.headers))
+	values := make([]string, 0, 3+len(cfg.headers))
+	add := func(name, value string) { names, values = append(names, name), append(values, value) }
+	add("Accept", "application/json")
+	add("User-Agent", userAgent(cfg.application))
 	if !cfg.token.IsZero() {
-		h["Authorization"] = []string{"Bearer " + cfg.token.Reveal()}
+		add("Authorization", "Bearer "+cfg.token.Reveal())
 	}
 	for _, header := range cfg.headers {
-		h[header.name] = []string{header.value.Reveal()}
+		add(header.name, header.value.Reveal())
 	}
-	return h
+	return func() http.Header {
+		h := make(http.Header, len(names)+1) // and the Content-Type
+		for i, name := range names {
+			h[name] = values[i : i+1 : i+1]
+		}
+		return h
+	}
 }
 
 func userAgent(application string) string {
@@ -224,6 +230,9 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 	if len(segments) == 0 {
 		return &ArgumentError{Operation: op.Name, Name: "segments", Reason: "must not be empty"}
 	}
+	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
+		return &ArgumentError{Operation: op.Name, Name: "out", Reason: "must be nil or a pointer to where the reply shall go"}
+	}
 	var path, escaped strings.Builder
 	for _, segment := range segments {
 		if segment == "" || segment == "." || segment == ".." {
@@ -260,6 +269,9 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 
 // String describes the client without its credentials.
 func (c *Client) String() string {
+	if c == nil || c.config.baseURL == nil {
+		return "cloudapi.Client(not made by NewClient)"
+	}
 	return fmt.Sprintf("cloudapi.Client(%s, project %q)", c.BaseURL(), c.config.project)
 }
 

@@ -3,6 +3,8 @@ package cloudapi
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -506,5 +508,82 @@ func TestDetailsStayJSON(t *testing.T) {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Details != nil || e.Type != "T" || e.Message != "m" {
 		t.Errorf("the error is %#v", err)
+	}
+}
+
+// What is not UTF-8 would arrive as something else: a password, for example,
+// that nobody knows.
+func TestTextThatIsNotUTF8IsNotSent(t *testing.T) {
+	t.Parallel()
+	client := sendingNothing(t)
+	for name, call := range map[string]func() error{
+		"secret": func() error {
+			_, err := client.Postgres.ResetSuperuserPassword(t.Context(), "eu-central-h1", "db", NewSecret("Abcdefghijk1\xff"))
+			return err
+		},
+		"behind a backslash": func() error {
+			_, err := client.Firewalls.Create(t.Context(), "eu-central-h1", "edge", &FirewallCreateRequest{Description: "a\\\xff"})
+			return err
+		},
+		"setting": func() error {
+			_, err := client.Postgres.UpdateConfig(t.Context(), "eu-central-h1", "db", &PostgresConfigUpdateRequest{
+				PGConfig: map[string]Opt[string]{"search_path": Value("\xff")},
+			})
+			return err
+		},
+		"tag": func() error {
+			_, err := client.Postgres.Update(t.Context(), "eu-central-h1", "db", &PostgresUpdateRequest{Tags: []PostgresTag{{Key: "a", Value: "\xff"}}})
+			return err
+		},
+		"name": func() error {
+			_, err := client.VMs.Rename(t.Context(), "eu-central-h1", "web-1", "\xc3")
+			return err
+		},
+	} {
+		if err := call(); !errors.Is(err, ErrInvalidArgument) || strings.Contains(err.Error(), "Abcdef") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTextThatLooksLikeTheReplacementIsSent(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"\uFFFD", `\ufffd`, `\\ufffd`, "\\\uFFFD"} {
+		var got struct{ Description string }
+		client := mockClient(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+			if err := json.NewDecoder(req.Body).Decode(&got); err != nil {
+				t.Error(err)
+			}
+			return respond(http.StatusOK, `{"id":"fw8ww2xa7brt1qrn9hgzbc7efq"}`), nil
+		}))
+		if _, err := client.Firewalls.Create(t.Context(), "eu-central-h1", "edge", &FirewallCreateRequest{Description: text}); err != nil || got.Description != text {
+			t.Errorf("%q arrived as %q, %v", text, got.Description, err)
+		}
+	}
+}
+
+func TestDoRefusesWhatCannotHoldTheReply(t *testing.T) {
+	t.Parallel()
+	client := sendingNothing(t)
+	for _, out := range []any{(*[]byte)(nil), (*VM)(nil), VM{}, map[string]any{}, "text"} {
+		if err := client.Do(t.Context(), "POST", []string{"project"}, nil, nil, out); !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("out %T: %v", out, err)
+		}
+	}
+}
+
+func TestNilContextAndZeroClient(t *testing.T) {
+	t.Parallel()
+	var none context.Context
+	if _, err := sendingNothing(t).VMs.Get(none, "eu-central-h1", "web-1"); !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("without a context: %v", err)
+	}
+	for _, client := range []*Client{nil, {}} {
+		if got := fmt.Sprint(client); got != "cloudapi.Client(not made by NewClient)" {
+			t.Errorf("it prints as %q", got)
+		}
+	}
+	if got := (&TransportError{Operation: "VMs.Get"}).Error(); !strings.HasPrefix(got, "cloudapi: VMs.Get") {
+		t.Errorf("a transport error without a cause is %q", got)
 	}
 }

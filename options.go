@@ -283,7 +283,9 @@ func WithUserAgent(application string) Option {
 
 // WithTimeout bounds one attempt: connecting, sending, and reading the reply.
 // The default is 60 seconds; 0 is no limit. The context bounds the call as a
-// whole, with its retries.
+// whole, with its retries. The error of an attempt that took too long matches
+// context.DeadlineExceeded too, as with net/http; ctx.Err tells whether it was
+// the caller's context that ended.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d < 0 {
@@ -346,13 +348,16 @@ func WithResponseLimit(bytes int64) Option {
 	}
 }
 
-// WithPrefetch makes the All methods fetch up to that many pages ahead while
-// the caller works on the items. The default is 0: a page is asked for when
+// maxPrefetch is more pages than it can be of use to hold.
+const maxPrefetch = 100
+
+// WithPrefetch makes the All methods fetch up to that many pages ahead, at most
+// 100, while the caller works on the items. The default is 0: a page is asked for when
 // its first item is.
 func WithPrefetch(pages int) Option {
 	return func(c *config) error {
-		if pages < 0 {
-			return optionError("prefetch", fmt.Sprint(pages), "must not be negative")
+		if pages < 0 || pages > maxPrefetch {
+			return optionError("prefetch", fmt.Sprint(pages), fmt.Sprintf("must be 0 to %d", maxPrefetch))
 		}
 		c.prefetch = pages
 		return nil

@@ -176,7 +176,8 @@ func TestInvalidOptions(t *testing.T) {
 		{"retry policy", WithRetry(RetryPolicy{MaxDelay: -1}), "must not have negative values"},
 		{"retry policy", WithRetry(RetryPolicy{MaxRetryAfter: -1}), "must not have negative values"},
 		{"response limit", WithResponseLimit(0), "must be positive"},
-		{"prefetch", WithPrefetch(-1), "must not be negative"},
+		{"prefetch", WithPrefetch(-1), "must be 0 to 100"},
+		{"prefetch", WithPrefetch(101), "must be 0 to 100"},
 	} {
 		client, err := NewClient(WithBaseURL("https://api.example.com"), tt.option)
 		argErr, ok := errors.AsType[*ArgumentError](err)

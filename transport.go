@@ -22,6 +22,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hashicorp/go-retryablehttp"
 )
@@ -180,6 +181,9 @@ func (cl *call) encodeBody(request any) error {
 	if err != nil {
 		return &ArgumentError{Operation: cl.op.Name, Name: "request", Reason: "cannot be encoded: " + err.Error()}
 	}
+	if losesText(request, body) {
+		return &ArgumentError{Operation: cl.op.Name, Name: "request", Reason: "holds text that is not UTF-8, which would be sent changed"}
+	}
 	if bytes.Contains(body, maskedJSON) {
 		return &ArgumentError{Operation: cl.op.Name, Name: "request",
 			Reason: "holds a Secret, which would be sent masked: use what Reveal returns"}
@@ -188,12 +192,56 @@ func (cl *call) encodeBody(request any) error {
 	return nil
 }
 
+// losesText reports whether a string of the request was not UTF-8, for which
+// its encoding has U+FFFD, so that something else would be sent.
+func losesText(request any, encoded []byte) bool {
+	replaced := bytes.Contains(encoded, []byte(`\ufffd`)) || bytes.Contains(encoded, []byte("\uFFFD"))
+	return replaced && hasInvalidText(reflect.ValueOf(request))
+}
+
+// hasInvalidText looks for strings that are not UTF-8 in what encoding/json
+// looks at: not in what encodes itself, but for an Opt.
+func hasInvalidText(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.String:
+		return !utf8.ValidString(v.String())
+	case reflect.Pointer, reflect.Interface:
+		return !v.IsNil() && hasInvalidText(v.Elem())
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if hasInvalidText(v.Index(i)) {
+				return true
+			}
+		}
+	case reflect.Map:
+		for entries := v.MapRange(); entries.Next(); {
+			if hasInvalidText(entries.Key()) || hasInvalidText(entries.Value()) {
+				return true
+			}
+		}
+	case reflect.Struct:
+		_, optional := reflect.Zero(v.Type()).Interface().(interface{ IsNull() bool })
+		if v.Type().Implements(reflect.TypeFor[json.Marshaler]()) && !optional {
+			return false
+		}
+		for i := range v.NumField() {
+			if hasInvalidText(v.Field(i)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // maskedJSON is what a Secret is in JSON.
 var maskedJSON = []byte(`"` + redacted + `"`)
 
 // do sends the request until an attempt succeeds or none is left. The error is
 // nil only if the reply was accepted.
 func (cl *call) do(ctx context.Context, result accepter) error {
+	if ctx == nil {
+		return &ArgumentError{Operation: cl.op.Name, Name: "ctx", Reason: "must not be nil"}
+	}
 	cl.result = result
 	cl.ctx = callContext{ctx, cl}
 	cl.request.Request = cl.newRequest()
@@ -534,7 +582,9 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 		Operation:  cl.op.Name,
 		Method:     cl.op.Method,
 		Path:       cl.path,
-		RetryAfter: parseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
+	}
+	if after := resp.Header.Get("Retry-After"); after != "" {
+		e.RetryAfter = parseRetryAfter(after, time.Now())
 	}
 	hide := cl.redactor()
 	if !e.decodeEnvelope(body) {
@@ -592,7 +642,9 @@ func (cl *call) redactor() func(string) string {
 }
 
 // differsInJSON reports characters that JSON may spell in another way.
-func differsInJSON(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
+func differsInJSON(c rune) bool {
+	return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&'
+}
 
 // jsonString returns a text as it stands between the quotes of a JSON string.
 func jsonString(s string, escapeHTML bool) string {
@@ -757,9 +809,6 @@ func (e *timeoutError) Is(target error) bool { return target == context.Deadline
 // cannot be read, or lies in the past, is 0.
 func parseRetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
-	if value == "" {
-		return 0
-	}
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
 		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second
 	} else if errors.Is(err, strconv.ErrRange) {

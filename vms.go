@@ -71,7 +71,8 @@ type VMCreateRequest struct {
 	Size string `json:"size,omitzero"`
 
 	// StorageSize is in GiB. Each size allows two values: 20 and 40 per vCPU,
-	// or 10 and 20 if it is burstable. The smaller one is the default.
+	// or 10 and 20 if it is burstable. The smaller one is the default, which
+	// the real server also uses for negative and absurdly large values.
 	StorageSize int `json:"storage_size,omitzero"`
 
 	// PrivateSubnetID is the ID of a subnet in the same location. Without it
@@ -153,8 +154,8 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 }
 
 // Delete starts to delete a VM; [VMsService.WaitDeleted] waits for the end. Its
-// subnet stays. A VM that does not exist is not an error, so a mistyped name
-// or location looks like success.
+// subnet stays. A VM that does not exist is not an error, so a mistyped name,
+// or another existing location, looks like success.
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
@@ -190,7 +191,8 @@ func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts 
 
 // WaitDeleted waits until a VM that was deleted is gone, after which its name
 // is free. If another VM has taken the name over meanwhile, that is the end as
-// well. The error is a [*WaitError].
+// well. In a project that the token cannot see nothing is found either, which
+// looks like the end. The error is a [*WaitError].
 func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts ...WaitOption) error {
 	return waitDeleted(ctx, "VMs.WaitDeleted", location, vm, waitQuick, s.Get, opts)
 }

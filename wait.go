@@ -189,10 +189,12 @@ func (w *waiter[T]) tolerates(err error) bool {
 }
 
 // isGone reports whether a poll says that the resource does not exist. A
-// location that does not exist says nothing about it.
+// location that does not exist says nothing about it, and neither does a 404
+// that is not the API's own. A project that the token cannot see looks the
+// same as a resource that is gone.
 func isGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Is(ErrNotFound) && e.Type != "InvalidLocation"
+	return ok && e.Is(ErrNotFound) && e.Type != "" && e.Type != "InvalidLocation"
 }
 
 // sleep pauses for d or until the context ends, which is its error.

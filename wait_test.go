@@ -377,3 +377,12 @@ func TestWaitForAConditionOfOnesOwn(t *testing.T) {
 		t.Errorf("Wait = %v, %v", info, err)
 	}
 }
+
+// A proxy's 404 says nothing about the resource.
+func TestWaitDeletedDoesNotTrustAPage(t *testing.T) {
+	t.Parallel()
+	err := answering(t, http.StatusNotFound, "text/html", "<html>no such backend</html>").VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1")
+	if !errors.Is(err, ErrNotFound) {
+		t.Errorf("WaitDeleted = %v, want the 404", err)
+	}
+}

@@ -1,7 +1,10 @@
 package cloudapitest
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -93,7 +96,48 @@ func (f Fault) Repeating() Fault {
 // first of them, the second for the next, and so on. Afterwards requests are
 // executed as usual. Several scripts may wait at once; a request goes to the
 // oldest one that it matches and that has faults left.
-func (s *Server) Fail(match Match, faults ...Fault) { s.faults.add(match, faults) }
+//
+// A match that no request can fit and a fault that is none are errors of the
+// test.
+func (s *Server) Fail(match Match, faults ...Fault) {
+	if problem := s.checkScript(match, faults); problem != "" {
+		s.complain("cloudapitest: Fail: %s", problem)
+		return
+	}
+	s.faults.add(match, faults)
+}
+
+// checkScript returns what is wrong with a script, or "".
+func (s *Server) checkScript(match Match, faults []Fault) string {
+	known := func(fits func(*operation) bool) bool {
+		return slices.ContainsFunc(operations(), func(op operation) bool { return fits(&op) })
+	}
+	switch {
+	case match.Operation != "" && !known(func(op *operation) bool { return op.name() == match.Operation }):
+		return fmt.Sprintf("there is no operation %q; it is a method and a route template", match.Operation)
+	case match.Route != "" && !known(func(op *operation) bool { return op.route == match.Route }):
+		return fmt.Sprintf("there is no route template %q", match.Route)
+	case match.Method != strings.ToUpper(match.Method):
+		return fmt.Sprintf("there is no method %q", match.Method)
+	case match.Nth < 0:
+		return "Nth is negative"
+	case len(faults) == 0:
+		return "there are no faults"
+	}
+	for _, fault := range faults {
+		switch {
+		case fault.kind == noFault && fault.delay <= 0:
+			return "a fault does nothing"
+		case fault.kind == replyInstead && (fault.reply.status < 100 || fault.reply.status > 999):
+			return fmt.Sprintf("%d is no status", fault.reply.status)
+		case fault.kind == truncate && fault.limit < 0:
+			return "a reply cannot be cut to fewer than 0 bytes"
+		case fault.kind == custom && fault.handler == nil:
+			return "a handler is nil"
+		}
+	}
+	return ""
+}
 
 type faultScripts struct {
 	mu      sync.Mutex

@@ -42,6 +42,9 @@ func newConfig(opts []Option) (config, error) {
 		locations:      []string{"eu-central-h1", "eu-north-h1", "us-east-a2"},
 	}
 	for _, opt := range opts {
+		if opt == nil {
+			continue
+		}
 		if err := opt(&cfg); err != nil {
 			return config{}, fmt.Errorf("cloudapitest: %w", err)
 		}

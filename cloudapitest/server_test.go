@@ -457,3 +457,27 @@ func TestOperationsAreUniqueAndAnswered(t *testing.T) {
 
 // elapse lets time pass, which inside a bubble of synctest is over at once.
 func elapse(d time.Duration) { <-time.After(d) }
+
+func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	srv := NewServer()
+	defer srv.Close()
+	var problems []string
+	srv.complain = func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	srv.Fail(Match{Operation: "VMs.Get"}, DropAfter())
+	srv.Fail(Match{Route: "/project/{id}/vm"}, DropAfter())
+	srv.Fail(Match{Method: "get"}, DropAfter())
+	srv.Fail(Match{Nth: -1}, DropAfter())
+	srv.Fail(Match{})
+	srv.Fail(Match{}, Fault{})
+	srv.Fail(Match{}, Reply(0, nil, ""))
+	srv.Fail(Match{}, Truncate(-1))
+	srv.Fail(Match{}, Handle(nil))
+	if len(problems) != 9 {
+		t.Errorf("%d problems were reported, want 9: %q", len(problems), problems)
+	}
+	srv.Fail(Match{Operation: "GET /project", Method: "GET", Route: "/project", Nth: 2}, Delay(time.Second), Reply(503, nil, ""))
+	if len(problems) != 9 {
+		t.Errorf("a proper script is refused: %s", problems[9])
+	}
+}

@@ -72,7 +72,7 @@ const (
 // methods of the services are among them, is checked here.
 func operations(t testing.TB) []operation {
 	t.Helper()
-	text, err := os.ReadFile("../testdata/contract.txt")
+	text, err := os.ReadFile("../../testdata/contract.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// Every contestant and its floor can do every piece of work, and replies are
+// of the same size for all.
+func TestWorkloads(t *testing.T) {
+	server := newServer()
+	defer server.Close()
+	for _, w := range workloads(server) {
+		for _, p := range peers {
+			client, floor, err := w.duel(&p)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", w.name, p.name, err)
+			}
+			if client == nil {
+				continue
+			}
+			if err := client(t.Context()); err != nil {
+				t.Errorf("%s, %s: %v", w.name, p.name, err)
+			}
+			if err := floor(t.Context()); err != nil {
+				t.Errorf("%s, floor of %s: %v", w.name, p.name, err)
+			}
+		}
+	}
+}
+
+func TestReplies(t *testing.T) {
+	for _, p := range peers {
+		for name, reply := range map[string][2]string{
+			"vm":       {p.replies.vm, our.vm},
+			"missing":  {p.replies.missing, our.missing},
+			"database": {p.replies.database, our.database},
+			"page":     {p.replies.page(0, largePage, listLength), our.page(0, largePage, listLength)},
+		} {
+			got, want := reply[0], reply[1]
+			if got == "" {
+				continue
+			}
+			if !json.Valid([]byte(got)) {
+				t.Errorf("%s: %s is not JSON", p.name, name)
+			}
+			if difference := float64(len(got))/float64(len(want)) - 1; difference < -0.1 || difference > 0.1 {
+				t.Errorf("%s: %s has %d bytes, the SDK's has %d", p.name, name, len(got), len(want))
+			}
+		}
+	}
+}

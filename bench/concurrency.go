@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	callers     = 64
+	callsOfEach = 50
+)
+
+// crowd is how it went for many callers at once.
+type crowd struct {
+	connections int
+	total, p99  time.Duration
+}
+
+// measureConcurrency has many callers use one client of each contestant, with
+// its own transport, over loopback.
+func measureConcurrency(ctx context.Context, rounds int) ([]row, error) {
+	type series struct{ connections, total, p99 []float64 }
+	all := make([]series, len(peers))
+	for range max(rounds/15, 3) {
+		for _, i := range rand.Perm(len(peers)) {
+			p := &peers[i]
+			client, err := runCrowd(ctx, p, p.client)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", p.name, err)
+			}
+			floor, err := runCrowd(ctx, p, p.floor)
+			if err != nil {
+				return nil, err
+			}
+			s := &all[i]
+			s.connections = append(s.connections, float64(client.connections))
+			s.total = append(s.total, float64(client.total)/float64(floor.total))
+			s.p99 = append(s.p99, float64(client.p99)/float64(floor.p99))
+		}
+	}
+	var rows []row
+	for i, p := range peers {
+		target := ""
+		if i == 0 {
+			target = "64 connections, time 0.70, p99 1.00"
+		}
+		rows = append(rows, row{fmt.Sprintf("%d callers, %d GETs each, over loopback: %s", callers, callsOfEach, p.name), target,
+			fmt.Sprintf("%.0f connections, time %.2f, p99 %.2f", slices.Max(all[i].connections), median(all[i].total), median(all[i].p99))})
+	}
+	return rows, nil
+}
+
+func runCrowd(ctx context.Context, p *peer, open opener) (c crowd, err error) {
+	var connections atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(p.replies.vm))
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	client, err := open(server.URL, nil)
+	if err != nil {
+		return c, err
+	}
+
+	times := make([]time.Duration, callers*callsOfEach)
+	errs := make([]error, callers)
+	var group sync.WaitGroup
+	start := time.Now()
+	for i := range callers {
+		group.Go(func() {
+			for j := range callsOfEach {
+				begin := time.Now()
+				if errs[i] = client.vm(ctx); errs[i] != nil {
+					return
+				}
+				times[i*callsOfEach+j] = time.Since(begin)
+			}
+		})
+	}
+	group.Wait()
+	c.total = time.Since(start)
+	for _, err := range errs {
+		if err != nil {
+			return c, err
+		}
+	}
+	slices.Sort(times)
+	c.connections, c.p99 = int(connections.Load()), times[len(times)*99/100]
+	return c, nil
+}

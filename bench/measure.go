@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// call is one piece of work.
+type call func(context.Context) error
+
+// sample is a comparison of a contestant with its floor.
+type sample struct {
+	ratio             float64 // of times: the median of all rounds
+	low, high         float64 // its quartiles
+	time              time.Duration
+	allocs, of        float64 // allocations of a call, and of the floor
+	bytes, floorBytes float64
+}
+
+// duel measures a contestant and its floor in turn.
+type duel struct {
+	call, floor call
+	n           int // calls in a slice of time
+	ratios      []float64
+	times       []float64 // of a call, in nanoseconds
+}
+
+// slice is how long each side runs at a time: long enough for the clock, and
+// short enough for both sides to find the machine in the same mood.
+const slice = 2 * time.Millisecond
+
+func newDuel(ctx context.Context, call, floor call) (*duel, error) {
+	d := &duel{call: call, floor: floor, n: 1}
+	for range 3 { // for caches and pools
+		if _, err := timed(ctx, call, 1); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		took, err := timed(ctx, floor, d.n)
+		if err != nil {
+			return nil, err
+		}
+		if took > slice/2 || d.n > 1<<20 {
+			return d, nil
+		}
+		d.n *= 2
+	}
+}
+
+func (d *duel) round(ctx context.Context) error {
+	sides := [2]call{d.floor, d.call}
+	var took [2]time.Duration
+	first := len(d.ratios) % 2
+	for _, side := range [2]int{first, 1 - first} {
+		var err error
+		if took[side], err = timed(ctx, sides[side], d.n); err != nil {
+			return err
+		}
+	}
+	d.ratios = append(d.ratios, float64(took[1])/float64(took[0]))
+	d.times = append(d.times, float64(took[1])/float64(d.n))
+	return nil
+}
+
+func (d *duel) result(ctx context.Context) (s sample, err error) {
+	slices.Sort(d.ratios)
+	n := len(d.ratios)
+	s.ratio, s.low, s.high = d.ratios[n/2], d.ratios[n/4], d.ratios[n*3/4]
+	s.time = time.Duration(median(d.times))
+	if s.allocs, s.bytes, err = memory(ctx, d.call); err != nil {
+		return s, err
+	}
+	s.of, s.floorBytes, err = memory(ctx, d.floor)
+	return s, err
+}
+
+func timed(ctx context.Context, f call, n int) (time.Duration, error) {
+	start := time.Now()
+	for range n {
+		if err := f(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), nil
+}
+
+// memory returns the allocations and bytes of a call.
+func memory(ctx context.Context, f call) (allocs, bytes float64, err error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	n := 1
+	if took, err := timed(ctx, f, 2); err != nil {
+		return 0, 0, err
+	} else if took < 10*time.Millisecond {
+		n = 100
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := timed(ctx, f, n); err != nil {
+		return 0, 0, err
+	}
+	runtime.ReadMemStats(&after)
+	return float64((after.Mallocs - before.Mallocs) / uint64(n)), float64((after.TotalAlloc - before.TotalAlloc) / uint64(n)), nil
+}
+
+func median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	return values[len(values)/2]
+}
+
+// keep has a call use what it got, so that nothing of it is optimized away.
+func keep[T any](value *T, err error) error {
+	if err == nil && value == nil {
+		return fmt.Errorf("neither a %T nor an error", value)
+	}
+	runtime.KeepAlive(value)
+	return err
+}

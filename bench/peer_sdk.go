@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+const (
+	location = "eu-central-h1"
+	vmName   = "web-1"
+	pgName   = "orders-db"
+
+	projectPath = "/project/" + project
+	vmPath      = projectPath + "/location/" + location + "/vm/" + vmName
+	pgPath      = projectPath + "/location/" + location + "/postgres/" + pgName
+
+	publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHnDkYqBnZ0yE0T4l3dLPGm2oY9PSCN7fVqF3yX1aBcD me@example"
+)
+
+var vmRequest = cloudapi.VMCreateRequest{
+	PublicKey: publicKey, BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIP4: new(true), UnixUser: "ubi",
+}
+
+func openSDKClient(base string, transport http.RoundTripper, opts ...cloudapi.Option) (*cloudapi.Client, error) {
+	opts = append(opts, cloudapi.WithBaseURL(base), cloudapi.WithToken(token), cloudapi.WithProject(project))
+	if transport != nil {
+		opts = append(opts, cloudapi.WithHTTPClient(&http.Client{Transport: transport}))
+	}
+	return cloudapi.NewClient(opts...)
+}
+
+func openSDK(base string, transport http.RoundTripper) (*calls, error) {
+	client, err := openSDKClient(base, transport)
+	if err != nil {
+		return nil, err
+	}
+	return &calls{
+		vm:       func(ctx context.Context) error { return keep(client.VMs.Get(ctx, location, vmName)) },
+		database: func(ctx context.Context) error { return keep(client.Postgres.Get(ctx, location, pgName)) },
+		create:   func(ctx context.Context) error { return keep(client.VMs.Create(ctx, location, vmName, &vmRequest)) },
+		list: func(ctx context.Context) error {
+			n := 0
+			for _, err := range client.VMs.All(ctx, nil) {
+				if err != nil {
+					return err
+				}
+				n++
+			}
+			return counted(n, listLength, nil)
+		},
+		metrics: func(ctx context.Context) error { return keep(client.Postgres.Metrics(ctx, location, pgName, nil)) },
+	}, nil
+}
+
+func isNotFoundSDK(err error) bool { return errors.Is(err, cloudapi.ErrNotFound) }
+
+// ourError is the error envelope of the SDK's API.
+type ourError struct {
+	Error struct {
+		Code    int    `json:"code"`
+		Type    string `json:"type"`
+		Message string `json:"message"`
+		Details any    `json:"details"`
+	} `json:"error"`
+}
+
+// ourPage is a page of a list.
+type ourPage struct {
+	Items []*cloudapi.VM `json:"items"`
+	Count int            `json:"count"`
+}
+
+func openFloor(base string, transport http.RoundTripper) (*calls, error) {
+	return floorCalls(newFloor(base, transport)), nil
+}
+
+func floorCalls(f floorClient) *calls {
+	return &calls{
+		vm: func(ctx context.Context) error { return keep(send[cloudapi.VM, ourError](ctx, f, "GET", vmPath, nil)) },
+		database: func(ctx context.Context) error {
+			return keep(send[cloudapi.Postgres, ourError](ctx, f, "GET", pgPath, nil))
+		},
+		create: func(ctx context.Context) error {
+			return keep(send[cloudapi.VM, ourError](ctx, f, "POST", vmPath, &vmRequest))
+		},
+		list:    func(ctx context.Context) error { return floorList(ctx, f, largePage) },
+		metrics: func(ctx context.Context) error { return keep(floorMetrics(ctx, f)) },
+	}
+}
+
+// floorList goes through a list until a page is not full.
+func floorList(ctx context.Context, f floorClient, size int) error {
+	n, after := 0, ""
+	for {
+		page, err := send[ourPage, ourError](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(size)+"&start_after="+after, nil)
+		if err != nil {
+			return err
+		}
+		for _, vm := range page.Items {
+			after = vm.ID
+		}
+		if n += len(page.Items); n >= page.Count || len(page.Items) == 0 {
+			return counted(n, listLength, nil)
+		}
+	}
+}
+
+// handMetrics is the metrics reply as one decodes it without a decoder for its
+// pairs: into values of any type, of which times and floats are made. It is
+// faster than a pair with an UnmarshalJSON of its own.
+type handMetrics struct {
+	Metrics []struct {
+		Key, Name, Description, Unit string
+		Series                       []struct {
+			Labels map[string]string
+			Values [][2]any
+		}
+	} `json:"metrics"`
+}
+
+func floorMetrics(ctx context.Context, f floorClient) (*[][]cloudapi.Sample, error) {
+	reply, err := send[handMetrics, ourError](ctx, f, "GET", pgPath+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	all := [][]cloudapi.Sample{}
+	for _, metric := range reply.Metrics {
+		for _, series := range metric.Series {
+			samples := make([]cloudapi.Sample, len(series.Values))
+			for i, pair := range series.Values {
+				seconds, isNumber := pair[0].(float64)
+				text, isText := pair[1].(string)
+				value, err := strconv.ParseFloat(text, 64)
+				if !isNumber || !isText || err != nil {
+					return nil, errors.New("not a pair")
+				}
+				samples[i] = cloudapi.Sample{Time: time.UnixMicro(int64(seconds * 1e6)).UTC(), Value: value}
+			}
+			all = append(all, samples)
+		}
+	}
+	return &all, nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"debug/buildinfo"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// program is what was built.
+type program struct {
+	size    int64
+	took    time.Duration // on the clock
+	work    time.Duration // of processors
+	modules int
+}
+
+// measurePrograms builds the smallest program with the SDK and the same
+// without it, each with an empty build cache.
+func measurePrograms(w io.Writer) error {
+	const rounds = 3
+	var sizes, times, work []float64
+	var sdk program
+	for range rounds {
+		byHand, err := buildProgram("byhand")
+		if err != nil {
+			return err
+		}
+		if sdk, err = buildProgram("sdk"); err != nil {
+			return err
+		}
+		sizes = append(sizes, float64(sdk.size)/float64(byHand.size))
+		times = append(times, float64(sdk.took)/float64(byHand.took))
+		work = append(work, float64(sdk.work)/float64(byHand.work))
+	}
+	writeRest(w, []row{
+		{"smallest program, beside net/http alone: size", "1.06", fmt.Sprintf("%.3f", median(sizes))},
+		{"smallest program, beside net/http alone: cold build", "1.15", fmt.Sprintf("%.2f, %.2f in processor time", median(times), median(work))},
+		{"modules linked beside the SDK's own", "3", fmt.Sprint(sdk.modules - 1)},
+	})
+	return nil
+}
+
+func buildProgram(name string) (p program, err error) {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return p, err
+	}
+	defer os.RemoveAll(dir)
+	file := dir + "/program"
+	build := exec.Command("go", "build", "-trimpath", "-o", file, "./internal/programs/"+name)
+	build.Env = append(os.Environ(), "GOCACHE="+dir+"/cache")
+	start := time.Now()
+	if output, err := build.CombinedOutput(); err != nil {
+		return p, fmt.Errorf("building %s: %w\n%s", name, err, output)
+	}
+	p.took = time.Since(start)
+	p.work = build.ProcessState.UserTime() + build.ProcessState.SystemTime()
+	info, err := os.Stat(file)
+	if err != nil {
+		return p, err
+	}
+	built, err := buildinfo.ReadFile(file)
+	if err != nil {
+		return p, err
+	}
+	p.size, p.modules = info.Size(), len(built.Deps)
+	return p, nil
+}
