@@ -125,47 +125,6 @@ func TestSecretsInFmt(t *testing.T) {
 	}
 }
 
-// TestSecretsInRecords fills every type that a method takes or returns.
-func TestSecretsInRecords(t *testing.T) {
-	t.Parallel()
-	seen, holders := map[reflect.Type]bool{}, []string{}
-	for _, m := range serviceMethods(t) {
-		for _, typ := range m.types() {
-			if seen[typ] {
-				continue
-			}
-			seen[typ] = true
-			v := filled(typ, secretPassword)
-			secrets := 0
-			walkStrings(v, "", map[pointerID]bool{}, func(_, text string) {
-				if text == secretPassword {
-					secrets++
-				}
-			})
-			if secrets == 0 {
-				continue
-			}
-			holders = append(holders, typ.String())
-			var out bytes.Buffer
-			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
-				fmt.Fprintf(&out, verb+"\n"+verb+"\n", v.Interface(), reflect.Indirect(v).Interface())
-			}
-			for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
-				slog.New(handler).Info("m", "v", v.Interface(), "w", []any{reflect.Indirect(v).Interface()})
-			}
-			out.Write(mustJSON(v.Interface()))
-			out.Write(mustJSON(reflect.Indirect(v).Interface()))
-			if found := shows(out.String()); len(found) > 0 {
-				t.Errorf("%v shows %q in\n%s", typ, found, &out)
-			}
-		}
-	}
-	if len(holders) == 0 {
-		t.Error("no type with a secret was found")
-	}
-	t.Logf("of %d types these hold secrets: %s", len(seen), strings.Join(holders, ", "))
-}
-
 func TestSecretsInSlog(t *testing.T) {
 	t.Parallel()
 	for name, v := range secretHolders(t) {

@@ -19,16 +19,13 @@ func TestConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.Lenient(), cloudapitest.WithDelays(cloudapitest.Delays{}),
 			cloudapitest.WithQuota(cloudapitest.Quota{VM: 1 << 20}))
-		calm := disturb(srv, 0.1)
 		// net/http sends a GET again by itself if a connection in use breaks,
 		// which is one more thing to happen at the same time.
 		transport := srv.HTTPClient().Transport.(*http.Transport).Clone()
 		transport.DisableKeepAlives = false
-		load := &workload{
-			client: srv.Client(cloudapi.WithHTTPClient(&http.Client{Transport: transport}), cloudapi.WithTimeout(time.Minute)),
-			other:  srv.OtherProjectID(),
-			counts: map[string]int{},
-		}
+		client := srv.Client(cloudapi.WithHTTPClient(&http.Client{Transport: transport}), cloudapi.WithTimeout(time.Minute))
+		load := newWorkload(t.Context(), t, client, srv.OtherProjectID())
+		calm := disturb(srv, 0.1)
 		var all []*worker
 		var running sync.WaitGroup
 		for n := range workers {

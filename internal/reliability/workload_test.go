@@ -20,11 +20,22 @@ import (
 // workload is many workers that share a client and do random things to objects
 // of their own, each of which knows what must exist in the end.
 type workload struct {
-	client *cloudapi.Client
-	other  string // a project of another account
+	client   *cloudapi.Client
+	other    string // a project of another account
+	firewall string // the ID of that of all subnets, which would else leave one each
 
 	mu     sync.Mutex
 	counts map[string]int
+}
+
+// newWorkload makes what all workers share.
+func newWorkload(ctx context.Context, t *testing.T, client *cloudapi.Client, other string) *workload {
+	t.Helper()
+	firewall, err := client.Firewalls.Create(ctx, location, "shared", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &workload{client: client, other: other, firewall: firewall.ID, counts: map[string]int{}}
 }
 
 func (w *workload) count(what string) {
@@ -146,7 +157,7 @@ func (w *worker) step(ctx context.Context) (err error) {
 		}
 		name := w.newName()
 		_, err := made(ctx, w, func(ctx context.Context) (*cloudapi.PrivateSubnet, error) {
-			return client.PrivateSubnets.Create(ctx, location, name, nil)
+			return client.PrivateSubnets.Create(ctx, location, name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: w.firewall})
 		}, func(ctx context.Context) (*cloudapi.PrivateSubnet, error) {
 			return client.PrivateSubnets.Get(ctx, location, name)
 		})

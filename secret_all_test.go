@@ -1,0 +1,260 @@
+package cloudapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// exported returns the names of the types that the package exports, and of the
+// functions that return an Option.
+func exported(t *testing.T) (types, options []string) {
+	t.Helper()
+	for name, text := range sourceTexts(t) {
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			switch d := decl.(type) {
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if s, ok := spec.(*ast.TypeSpec); ok && s.Name.IsExported() {
+						types = append(types, s.Name.Name)
+					}
+				}
+			case *ast.FuncDecl:
+				results := d.Type.Results
+				if d.Recv == nil && d.Name.IsExported() && results != nil && len(results.List) == 1 && identifier(results.List[0].Type) == "Option" {
+					options = append(options, d.Name.Name)
+				}
+			}
+		}
+	}
+	return types, options
+}
+
+// reach notes a type of the package and those within it, by their names.
+func reach(t reflect.Type, found map[string]reflect.Type) {
+	name, _, _ := strings.Cut(t.Name(), "[")
+	if t.PkgPath() == reflect.TypeFor[Client]().PkgPath() {
+		if found[name] != nil {
+			return
+		}
+		found[name] = t
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		reach(t.Elem(), found)
+	case reflect.Map:
+		reach(t.Key(), found)
+		reach(t.Elem(), found)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			reach(t.Field(i).Type, found)
+		}
+	}
+}
+
+// beyondReach is what the methods of a File cannot hide: fmt does not ask them
+// for the verbs p and w; nor in an unexported field of another struct, where a
+// *File is an address for the verb v only. A Secret has none of these gaps.
+func beyondReach(name, way string) (butVerbs string, altogether bool) {
+	inField := slices.Contains([]string{"struct", "to struct", "deep"}, way)
+	switch {
+	case !strings.HasSuffix(name, "File"):
+		return "", false
+	case inField:
+		return strings.Replace(verbs, "v", "", 1), name == "File"
+	}
+	return "pw", false
+}
+
+// verbs are those of fmt, and all others that it might take for one.
+const verbs = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// nested are the ways in which a program may come to print a value.
+func nested(v any) map[string]any {
+	type inner struct{ V, v any }
+	return map[string]any{
+		"itself":    v,
+		"pointer":   &v,
+		"struct":    inner{v, v},
+		"to struct": &inner{v, v},
+		"slice":     []any{v, &v},
+		"map":       map[string]any{"k": v, "l": &v},
+		"deep":      []any{map[string]any{"k": []inner{{v, &v}}}},
+		"error":     fmt.Errorf("failed for %v and %+v: %w", v, v, errors.New("x")),
+	}
+}
+
+// printed returns a value as every verb of fmt but some, both handlers of slog,
+// JSON and a recovered panic show it.
+func printed(v any, butVerbs string) string {
+	var out bytes.Buffer
+	for _, verb := range verbs {
+		if strings.ContainsRune(butVerbs, verb) {
+			continue
+		}
+		for _, flags := range []string{"", "+", "#"} {
+			fmt.Fprintf(&out, "%"+flags+string(verb)+"\n", v)
+		}
+	}
+	everything := &slog.HandlerOptions{Level: slog.LevelDebug}
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, everything), slog.NewJSONHandler(&out, everything)} {
+		slog.New(handler).With("v", v).WithGroup("g").Debug("m", slog.Any("w", v), slog.Group("h", "v", v))
+	}
+	if b, err := jsonOf(v); err == nil {
+		out.Write(b)
+	}
+	func() {
+		defer func() { fmt.Fprint(&out, recover()) }()
+		panic(v)
+	}()
+	return out.String()
+}
+
+// TestSecretsInEveryType fills every exported type, those of the methods'
+// arguments and results among them, and prints it in every way.
+func TestSecretsInEveryType(t *testing.T) {
+	t.Parallel()
+	found := map[string]reflect.Type{}
+	for _, m := range serviceMethods(t) {
+		for _, typ := range m.types() {
+			reach(typ, found)
+		}
+	}
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[Client](), reflect.TypeFor[Operation](), reflect.TypeFor[RetryPolicy](), reflect.TypeFor[Limiter](),
+		reflect.TypeFor[Option](), reflect.TypeFor[WaitOption](), reflect.TypeFor[Progress](), reflect.TypeFor[ID](), reflect.TypeFor[Kind](),
+		reflect.TypeFor[Error](), reflect.TypeFor[TransportError](), reflect.TypeFor[DecodeError](), reflect.TypeFor[ArgumentError](), reflect.TypeFor[WaitError](),
+	} {
+		reach(typ, found)
+	}
+	types, _ := exported(t)
+	for _, name := range types {
+		if found[name] == nil {
+			t.Errorf("the type %s was not found: it is not reached from any method or from the list above", name)
+		}
+	}
+	values := secretHolders(t)
+	for name, typ := range found {
+		if ast.IsExported(name) && typ.Kind() == reflect.Struct && name != "Client" && !strings.HasSuffix(name, "Service") {
+			values[name] = filled(typ, secretPassword).Interface()
+			values["pointer to "+name] = filled(reflect.PointerTo(typ), secretPassword).Interface()
+		}
+	}
+	held := 0
+	for name, v := range values {
+		walkStrings(reflect.ValueOf(v), "", map[pointerID]bool{}, func(_, text string) { held += len(shows(text)) })
+		for way, n := range nested(v) {
+			butVerbs, altogether := beyondReach(name, way)
+			if altogether {
+				continue
+			}
+			text := printed(n, butVerbs)
+			if hits := shows(text); len(hits) > 0 {
+				i := strings.Index(text, hits[0])
+				t.Errorf("%s as %s shows %q: …%s…", name, way, hits, text[max(0, i-80):min(len(text), i+80)])
+			}
+		}
+	}
+	if held == 0 {
+		t.Error("no value holds a secret")
+	}
+	t.Logf("%d types, %d values, %d secrets in them", len(types), len(values), held)
+}
+
+func jsonOf(v any) (b []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil { // a cycle, or a type that JSON has not
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return mustJSON(v), nil
+}
+
+// TestSecretsInEveryOption makes a client with each option at its most secret.
+// Its own texts, its log, and what a middleware sees beside the request itself
+// show nothing.
+func TestSecretsInEveryOption(t *testing.T) {
+	t.Setenv(EnvToken, testToken)
+	t.Setenv(EnvBaseURL, "https://api.example.com")
+	t.Setenv(EnvProject, testProject)
+	var log, seen bytes.Buffer
+	var network recorder
+	network.answer = always(500, string(mustJSON(map[string]any{"error": map[string]any{
+		"code": 500, "type": "T", "message": secretHeader + secretRotating, "details": map[string]string{"a": secretPassword}}})))
+	options := map[string]Option{
+		"FromEnv":           FromEnv(),
+		"WithBaseURL":       WithBaseURL("https://api.example.com"),
+		"WithToken":         WithToken(testToken),
+		"WithTokenSource":   WithTokenSource(func(context.Context) (string, error) { return secretRotating, nil }),
+		"WithProject":       WithProject(testProject),
+		"WithHTTPClient":    WithHTTPClient(&http.Client{Transport: &network}),
+		"WithHeader":        WithHeader("X-Key", secretHeader),
+		"WithUserAgent":     WithUserAgent("test/1"),
+		"WithTimeout":       WithTimeout(time.Second),
+		"WithRetry":         WithRetry(RetryPolicy{MaxAttempts: 2, MinDelay: 1, MaxDelay: 1}),
+		"WithLimiter":       WithLimiter(noLimit{}),
+		"WithResponseLimit": WithResponseLimit(1 << 20),
+		"WithPrefetch":      WithPrefetch(1),
+		"WithInsecureHTTP":  WithInsecureHTTP(),
+		"WithLogger":        WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))),
+		"WithMiddleware": WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+				op, _ := OperationFromContext(req.Context())
+				resp, err := next.RoundTrip(req)
+				seen.WriteString(printed(op, "") + printed(req.Context(), "") + printed(req.URL, "") + printed(err, ""))
+				return resp, err
+			})
+		}),
+	}
+	_, names := exported(t)
+	for _, name := range names {
+		if options[name] == nil {
+			t.Errorf("the option %s is not tried", name)
+		}
+	}
+	in := slices.Sorted(maps.Keys(options)) // WithTokenSource comes behind WithToken
+	var all []Option
+	for _, name := range in {
+		all = append(all, options[name])
+	}
+	client, err := NewClient(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.Postgres.CreateMetricDestination(t.Context(), "eu-central-h1", "pg-1",
+		&PostgresMetricDestinationCreateRequest{URL: "https://example.com", Username: "u", Password: NewSecret(secretPassword)})
+	if err == nil || len(network.take()) != 1 {
+		t.Fatalf("the call ended with %v", err)
+	}
+	if log.Len() == 0 || seen.Len() == 0 {
+		t.Error("nothing was logged, or the middleware saw nothing")
+	}
+	for name, text := range map[string]string{
+		"log": log.String(), "middleware": seen.String(), "error": printed(err, ""), "client": printed(client, ""), "options": printed(all, ""),
+	} {
+		if hits := shows(text); len(hits) > 0 {
+			i := strings.Index(text, hits[0])
+			t.Errorf("the %s shows %q: …%s…", name, hits, text[max(0, i-80):min(len(text), i+80)])
+		}
+	}
+}
+
+type noLimit struct{}
+
+func (noLimit) Wait(context.Context) error { return nil }
