@@ -18,6 +18,8 @@ type config struct {
 	otherProjectID string
 	tokens         []tokenConfig
 	pageCap        int
+	logBound       int
+	logBounded     bool
 	delays         Delays
 	quota          Quota
 	locations      []string
@@ -113,6 +115,18 @@ func WithPageCap(n int) Option {
 			return fmt.Errorf("WithPageCap: %d is not a page size", n)
 		}
 		c.pageCap = n
+		return nil
+	}
+}
+
+// WithRequestLog makes [Server.Requests] report the last n requests only. The
+// default is all of them, for a test; a server that runs for long needs a bound.
+func WithRequestLog(n int) Option {
+	return func(c *config) error {
+		if n < 0 {
+			return fmt.Errorf("WithRequestLog: %d is not a number of requests", n)
+		}
+		c.logBound, c.logBounded = n, true
 		return nil
 	}
 }

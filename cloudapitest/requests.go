@@ -25,12 +25,14 @@ type Request struct {
 	Time   time.Time
 }
 
-// Requests returns what has arrived so far, the oldest first.
+// Requests returns what has arrived so far, the oldest first. See
+// [WithRequestLog].
 func (s *Server) Requests() []Request {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
-	requests := make([]Request, len(s.log.entries))
-	for i, e := range s.log.entries {
+	entries := s.log.last()
+	requests := make([]Request, len(entries))
+	for i, e := range entries {
 		requests[i] = e.request
 		requests[i].Header = e.request.Header.Clone()
 		requests[i].Body = slices.Clone(e.request.Body)
@@ -39,8 +41,20 @@ func (s *Server) Requests() []Request {
 }
 
 type requestLog struct {
+	bounded bool
+	bound   int
+
 	mu      sync.Mutex
 	entries []*logEntry
+}
+
+// last returns the entries that count. There may be more: they go in one piece
+// when they are as many as those that stay.
+func (l *requestLog) last() []*logEntry {
+	if !l.bounded {
+		return l.entries
+	}
+	return l.entries[max(0, len(l.entries)-l.bound):]
 }
 
 // logEntry is a request whose status may still be to come.
@@ -64,6 +78,9 @@ func (l *requestLog) add(r *http.Request, op *operation, body []byte) *logEntry 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.entries = append(l.entries, e)
+	if l.bounded && len(l.entries) > 2*l.bound {
+		l.entries = slices.Clone(l.last())
+	}
 	return e
 }
 

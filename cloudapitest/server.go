@@ -83,6 +83,7 @@ func newServer(cfg config) *Server {
 	fail := func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 	s := &Server{
 		config:   cfg,
+		log:      requestLog{bounded: cfg.logBounded, bound: cfg.logBound},
 		router:   newRouter(operations()),
 		state:    newState(cfg, time.Now()),
 		memory:   memnet.Listen(),

@@ -348,6 +348,27 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+func TestRequestLogIsBounded(t *testing.T) {
+	t.Parallel()
+	for bound, want := range map[int]int{0: 0, 1: 1, 3: 3, 100: 20} {
+		srv := New(t, WithRequestLog(bound))
+		for i := range 20 {
+			if status, body := do(t, srv, "GET", fmt.Sprintf("/project?page_size=%d", i+1), ""); status != 200 {
+				t.Fatal(body)
+			}
+		}
+		requests := srv.Requests()
+		if len(requests) != want || len(srv.log.entries) > max(2*bound, 0) {
+			t.Errorf("of 20 requests %d are kept and %d shown, with a bound of %d", len(srv.log.entries), len(requests), bound)
+		}
+		for i, r := range requests {
+			if want := fmt.Sprintf("page_size=%d", 20-len(requests)+i+1); r.RawQuery != want || r.Status != 200 {
+				t.Errorf("request %d is %s with status %d, want %s", i, r.RawQuery, r.Status, want)
+			}
+		}
+	}
+}
+
 func TestOptionsRefuseUnusableValues(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]Option{
@@ -356,6 +377,7 @@ func TestOptionsRefuseUnusableValues(t *testing.T) {
 		"project":   WithProjectID("pj1"),
 		"kind":      WithProjectID(cloudapi.NewID(cloudapi.KindVM).String()),
 		"page":      WithPageCap(0),
+		"log":       WithRequestLog(-1),
 		"locations": WithLocations(),
 	} {
 		if _, err := newConfig([]Option{opt}); err == nil {

@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	srv := cloudapitest.NewServer()
+	srv := cloudapitest.NewServer(cloudapitest.WithRequestLog(0)) // nobody asks for it
 	defer context.AfterFunc(ctx, srv.Close)()
 	fmt.Fprintf(stdout, "export CLOUDAPI_BASE_URL=http://%s\nexport CLOUDAPI_TOKEN=%s\nexport CLOUDAPI_PROJECT=%s\n",
 		listener.Addr(), srv.Token(), srv.ProjectID())

@@ -5,7 +5,7 @@
 //	go test -v -run TestFaults ./internal/reliability        # the table: faults x operations
 //	go test -v -run TestCreates ./internal/reliability       # replies lost at every byte
 //	go test -v -race -run TestConcurrency ./internal/reliability
-//	go test -v -run TestSoak -soak 2m ./internal/reliability # on loopback, in real time
+//	go test -v -run TestSoak ./internal/reliability -soak 2m # on loopback, in real time
 //
 // What the table's columns mean and what the rules are is in
 // docs/reliability.md; the rules themselves are in rules_test.go.

@@ -25,6 +25,9 @@ import (
 // compares the table with the one that is checked in. With -v it prints it.
 func TestFaults(t *testing.T) {
 	ops := operations(t)
+	if raceDetector {
+		ops = sample(ops)
+	}
 	all := faults(t)
 	var out table
 	runs := 0
@@ -49,7 +52,22 @@ func TestFaults(t *testing.T) {
 	if testing.Verbose() {
 		fmt.Print(text, total)
 	}
+	if raceDetector {
+		return // the table would be one of other numbers
+	}
 	compareWithFile(t, filepath.Join("testdata", "faults.txt"), out.stable())
+}
+
+// sample returns two operations of each kind and class.
+func sample(ops []operation) (few []operation) {
+	seen := map[string]int{}
+	for _, op := range ops {
+		key := op.group() + string(op.kind)
+		if seen[key]++; seen[key] <= 2 {
+			few = append(few, op)
+		}
+	}
+	return few
 }
 
 // run performs one call in a bubble of its own.

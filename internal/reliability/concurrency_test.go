@@ -1,0 +1,59 @@
+package reliability
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// TestConcurrency lets 64 goroutines do random things through one client and
+// copies of it while one request in ten fails. In the end the server has what
+// they expect, each thing once, and nothing is left running.
+func TestConcurrency(t *testing.T) {
+	const workers, steps = 64, 60
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, cloudapitest.Lenient(), cloudapitest.WithDelays(cloudapitest.Delays{}),
+			cloudapitest.WithQuota(cloudapitest.Quota{VM: 1 << 20}))
+		calm := disturb(srv, 0.1)
+		// net/http sends a GET again by itself if a connection in use breaks,
+		// which is one more thing to happen at the same time.
+		transport := srv.HTTPClient().Transport.(*http.Transport).Clone()
+		transport.DisableKeepAlives = false
+		load := &workload{
+			client: srv.Client(cloudapi.WithHTTPClient(&http.Client{Transport: transport}), cloudapi.WithTimeout(time.Minute)),
+			other:  srv.OtherProjectID(),
+			counts: map[string]int{},
+		}
+		var all []*worker
+		var running sync.WaitGroup
+		for n := range workers {
+			w := load.worker(n)
+			all = append(all, w)
+			running.Go(func() {
+				for range steps {
+					if err := w.step(t.Context()); err != nil {
+						t.Errorf("%s: %v", w.name, err)
+					}
+				}
+			})
+		}
+		running.Wait()
+		calm()
+		objects := load.check(t.Context(), t, all)
+		transport.CloseIdleConnections()
+		srv.Close()
+		synctest.Wait()
+		if left := goroutinesOfBubble() - withoutClient; left > 0 {
+			t.Errorf("%d goroutines are left", left)
+		}
+		t.Logf("%d requests; in the end %d objects; %v", len(srv.Requests()), objects, load.counts)
+		if load.counts["unknown outcomes"] == 0 || objects == 0 {
+			t.Error("the faults did not reach the creates")
+		}
+	})
+}
