@@ -8,15 +8,20 @@ import (
 	"time"
 )
 
-// Progress is what a wait reports after each poll.
+// Progress is what everything that takes longer than a request reports while
+// it goes on: the waits, Ensure, Watch and a teardown. One function can draw
+// them all: Operation and Resource say what it is about, Done of Total how far
+// it has come, State what it looks like.
 type Progress struct {
-	Operation string        // what is waited for, such as "VMs.WaitRunning"
-	Resource  string        // the location and reference that is waited for
+	Operation string        // what goes on, such as "VMs.WaitRunning"
+	Resource  string        // what it is about, such as "eu-central-h1/web-1"
+	State     string        // the state of the record, or what is being done; "" if there is none
+	Done      int           // how much of Total is finished
+	Total     int           // 1 for a single resource; 0 for what has no end
 	Polls     int           // how often it was looked at
-	Elapsed   time.Duration // since the wait began
-	State     string        // the record's state; "" if it has none
-	Record    any           // the record, such as a *VM; nil if Err is set
-	Err       error         // why the poll failed, or nil
+	Elapsed   time.Duration // since the beginning
+	Record    any           // the record, such as a *VM; nil if there is none
+	Err       error         // why looking or acting failed this time, or nil
 }
 
 // WaitOption is a setting of the Wait methods.
@@ -51,7 +56,8 @@ func WaitTolerance(polls int) WaitOption {
 }
 
 // WaitProgress sets a function that is called after each poll, on the
-// goroutine of the wait.
+// goroutine of the wait. The last poll of a wait that succeeds is reported with
+// Done 1.
 func WaitProgress(report func(Progress)) WaitOption {
 	return func(c *waitConfig) { c.progress = report }
 }
@@ -108,7 +114,19 @@ type stater interface{ stateText() string }
 // mend are tolerated ([WaitTolerance]); others, and an error of done, end it.
 // The error is a [*WaitError], which holds the last record.
 func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts ...WaitOption) (*T, error) {
-	w := waiter[T]{operation: "Wait", resource: "the resource", config: waitQuick, fetch: fetch, done: done}
+	switch {
+	case fetch == nil:
+		return nil, &ArgumentError{Operation: "Wait", Name: "fetch", Reason: "must not be nil"}
+	case done == nil:
+		return nil, &ArgumentError{Operation: "Wait", Name: "done", Reason: "must not be nil"}
+	}
+	w := waiter[T]{operation: "Wait", resource: "the resource", config: waitQuick, done: done, fetch: func(ctx context.Context) (*T, error) {
+		record, err := fetch(ctx)
+		if record == nil && err == nil {
+			err = errors.New("cloudapi: Wait: fetch returned neither a record nor an error")
+		}
+		return record, err
+	}}
 	return w.run(ctx, opts)
 }
 
@@ -136,32 +154,35 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	var last *T
 	failures := 0
 	for polls := 1; ; polls++ {
+		progress := Progress{Operation: w.operation, Resource: w.resource, Total: 1, Polls: polls}
 		record, err := w.fetch(ctx)
-		progress := Progress{Operation: w.operation, Resource: w.resource, Polls: polls, Elapsed: time.Since(start), Err: err}
-		if err == nil {
+		var end error // why the wait ends now, unless it is finished
+		switch {
+		case err == nil:
+			var finished bool
+			if finished, end = w.done(record); finished && end == nil {
+				progress.Done = 1
+			}
 			last, failures = record, 0
-			progress.Record, progress.State = record, stateOf(record)
+			progress.Record, progress.State = recordOf(record), stateOf(record)
+		case w.gone && isGone(err):
+			record, err, progress.Done = nil, nil, 1
+		case ctx.Err() == nil && w.tolerates(err) && failures < w.config.tolerance:
+			failures++
+		default:
+			end = err
 		}
+		progress.Elapsed, progress.Err = time.Since(start), err
 		if w.config.progress != nil {
 			w.config.progress(progress)
 		}
-		finished := false
-		switch {
-		case err == nil:
-			finished, err = w.done(record)
-		case w.gone && isGone(err):
-			return nil, nil
-		case ctx.Err() == nil && w.tolerates(err) && failures < w.config.tolerance:
-			failures++
-			err = nil
-		}
-		if err == nil && finished {
+		if progress.Done == 1 {
 			return record, nil
 		}
-		if err == nil {
-			err = sleep(ctx, rand.N(pause*2/5+1)+pause*4/5)
+		if end == nil {
+			end = sleep(ctx, rand.N(pause*2/5+1)+pause*4/5)
 		}
-		if err != nil {
+		if end != nil {
 			return nil, &WaitError{
 				Operation: w.operation,
 				Resource:  w.resource,
@@ -169,7 +190,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 				Elapsed:   time.Since(start),
 				State:     stateOf(last),
 				Record:    recordOf(last),
-				Err:       err,
+				Err:       end,
 			}
 		}
 		pause = max(pause, min(pause*3/2, w.config.max))

@@ -348,16 +348,32 @@ func TestWaitProgress(t *testing.T) {
 			t.Fatalf("%d events: %v", len(got), err)
 		}
 		for i, p := range got {
-			state, isErr := []string{"creating", "", "deleting", ""}[i], []error{nil, ErrServer, nil, ErrNotFound}[i]
-			if p.Operation != "VMs.WaitDeleted" || p.Resource != "eu-central-h1/web-1" || p.Polls != i+1 || p.State != state || !errors.Is(p.Err, isErr) {
+			state, isErr, done := []string{"creating", "", "deleting", ""}[i], []error{nil, ErrServer, nil, nil}[i], []int{0, 0, 0, 1}[i]
+			if p.Operation != "VMs.WaitDeleted" || p.Resource != "eu-central-h1/web-1" || p.Polls != i+1 || p.State != state ||
+				p.Done != done || p.Total != 1 || !errors.Is(p.Err, isErr) {
 				t.Errorf("event %d is %+v", i, p)
 			}
 			vm, _ := p.Record.(*VM)
-			if (vm != nil) != (p.Err == nil) || vm != nil && vm.State != state || vm == nil && p.Record != nil {
+			if (vm != nil) != (state != "") || vm != nil && vm.State != state || vm == nil && p.Record != nil {
 				t.Errorf("the record of event %d is %#v", i, p.Record)
 			}
 		}
 	})
+}
+
+func TestWaitRefusesToPanic(t *testing.T) {
+	t.Parallel()
+	nothing := func(context.Context) (*VM, error) { return nil, nil }
+	running := func(*VM) (bool, error) { return true, nil }
+	if _, err := Wait(t.Context(), nil, running); !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("without fetch: %v", err)
+	}
+	if _, err := Wait(t.Context(), nothing, nil); !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("without done: %v", err)
+	}
+	if vm, err := Wait(t.Context(), nothing, running); vm != nil || err == nil {
+		t.Errorf("fetch returns nothing: %v, %v", vm, err)
+	}
 }
 
 func TestWaitForAConditionOfOnesOwn(t *testing.T) {
