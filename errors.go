@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,19 @@ var (
 	// exists: creating a VM may also stumble over a default subnet or firewall
 	// that a concurrent call was just making. Look the name up to be sure.
 	ErrAlreadyExists = errors.New("cloudapi: already exists")
+
+	// ErrQuotaExceeded says that a quota has no room for what was asked for: the
+	// vCPUs of a project (VMs, databases and clusters each have a quota), or the
+	// projects of an account. The server answers this with a 400 that differs
+	// from that of an impossible size in its text only; what is recognized is the
+	// text of Ubicloud's service, so with another one this may not match.
+	// [Error.FieldErrors] has the numbers. ErrInvalidRequest matches too.
+	ErrQuotaExceeded = errors.New("cloudapi: quota exceeded")
+
+	// ErrBillingRequired says that the project has no valid billing information,
+	// which VMs, databases and clusters need. It is a 400 that names the field
+	// billing_info, which no request has; ErrInvalidRequest matches too.
+	ErrBillingRequired = errors.New("cloudapi: billing information required")
 
 	// ErrRateLimited is a 429. [Error.RetryAfter] may say for how long.
 	ErrRateLimited = errors.New("cloudapi: rate limited")
@@ -172,6 +186,10 @@ func (e *Error) Is(target error) bool {
 		return e.StatusCode == http.StatusConflict
 	case ErrAlreadyExists:
 		return e.alreadyExists()
+	case ErrQuotaExceeded:
+		return e.quotaExceeded()
+	case ErrBillingRequired:
+		return e.StatusCode == http.StatusBadRequest && len(e.FieldErrors()["billing_info"]) > 0
 	case ErrRateLimited:
 		return e.StatusCode == http.StatusTooManyRequests
 	case ErrServer:
@@ -192,6 +210,25 @@ func (e *Error) alreadyExists() bool {
 			strings.Contains(e.Message, "already taken") || strings.Contains(e.Message, "already exists")
 	}
 	return false
+}
+
+// quotaFields are the fields of requests that ask for vCPUs.
+var quotaFields = []string{"size", "worker_nodes", "node_count"}
+
+// quotaExceeded goes by how the server's texts begin, and by the fields that
+// have them: elsewhere a text may begin with what the request holds.
+func (e *Error) quotaExceeded() bool {
+	if e.StatusCode != http.StatusBadRequest || e.Type != "InvalidRequest" {
+		return false
+	}
+	if strings.HasPrefix(e.Message, "Project limit exceeded.") {
+		return true
+	}
+	return slices.ContainsFunc(detailFields(e.Details), func(f detailField) bool {
+		return slices.Contains(quotaFields, f.name) && slices.ContainsFunc(f.texts, func(text string) bool {
+			return strings.HasPrefix(text, "Insufficient quota for requested size.")
+		})
+	})
 }
 
 // Unwrap returns the context's error if it kept a further attempt from being
