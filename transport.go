@@ -829,6 +829,9 @@ func (cl *call) log(ctx context.Context) {
 	level, message, attempt, err := slog.LevelDebug, "cloudapi: request", cl.attempts, cl.err
 	if err != nil {
 		level, message = slog.LevelWarn, "cloudapi: request failed"
+		if isGone(err) {
+			level = slog.LevelInfo // for some it is the answer that they wait for
+		}
 	}
 	if cl.unsent != nil {
 		level, message, attempt, err = slog.LevelWarn, "cloudapi: request not sent", attempt+1, cl.unsent
