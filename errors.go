@@ -317,7 +317,7 @@ func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.stopped) }
 // was sent. [ErrInvalidArgument] matches it.
 type ArgumentError struct {
 	Operation string // the operation's name, or "" for an option or a helper
-	Name      string // which argument: the contract's name of a path parameter, or the option's
+	Name      string // which argument: the contract's name of a path parameter or of a field of the request, or the option's
 	Value     string // what was passed; never a secret
 	Reason    string // what is wrong with it
 }

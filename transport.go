@@ -171,6 +171,12 @@ func (cl *call) encodeBody(request any) error {
 	if v := reflect.ValueOf(request); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		request = struct{}{}
 	}
+	if r, ok := request.(referrer); ok {
+		if err := r.checkIDs(); err != nil {
+			err.Operation = cl.op.Name
+			return err
+		}
+	}
 	if w, ok := request.(wirer); ok {
 		for _, secret := range w.secretValues() {
 			cl.secrets = append(cl.secrets, secret.Reveal())

@@ -98,6 +98,10 @@ type VMCreateRequest struct {
 	InitScriptArgs string `json:"init_script_args,omitzero"`
 }
 
+func (r VMCreateRequest) checkIDs() *ArgumentError {
+	return checkOptionalID("private_subnet_id", r.PrivateSubnetID)
+}
+
 const vmRoute = locationRoute + "/vm/{vm_reference}"
 
 var (
