@@ -14,33 +14,37 @@ import (
 	"unicode/utf8"
 )
 
+// The rule for texts: what a function of this package returns begins with
+// "cloudapi: ", once. What stands inside such an error does not: the sentinels
+// below, causes, and, by [within], errors that are returned elsewhere.
+
 // Errors of the server, by status. Test for them with [errors.Is]; the details
 // are in the [*Error] that [errors.As] finds.
 var (
 	// ErrInvalidRequest is a 400 or 422: the server refused the request as it
 	// stands. [Error.FieldErrors] says which fields it did not like.
-	ErrInvalidRequest = errors.New("cloudapi: invalid request")
+	ErrInvalidRequest = errors.New("invalid request")
 
 	// ErrUnauthorized is a 401: there was no token, or it is not valid.
-	ErrUnauthorized = errors.New("cloudapi: unauthorized")
+	ErrUnauthorized = errors.New("unauthorized")
 
 	// ErrForbidden is a 403: the token does not permit this.
-	ErrForbidden = errors.New("cloudapi: forbidden")
+	ErrForbidden = errors.New("forbidden")
 
 	// ErrNotFound is a 404: the resource, or something that its path leads
 	// through (the location, the project), does not exist or is not visible.
 	// A delete does not end in it for a resource that is gone already.
-	ErrNotFound = errors.New("cloudapi: not found")
+	ErrNotFound = errors.New("not found")
 
 	// ErrConflict is a 409: other resources depend on the one to be deleted.
-	ErrConflict = errors.New("cloudapi: conflict")
+	ErrConflict = errors.New("conflict")
 
 	// ErrAlreadyExists says that a name, or another value that must be unique,
 	// is taken. The server answers this with a 400, so ErrInvalidRequest
 	// matches too. It does not prove that the resource the caller wanted
 	// exists: creating a VM may also stumble over a default subnet or firewall
 	// that a concurrent call was just making. Look the name up to be sure.
-	ErrAlreadyExists = errors.New("cloudapi: already exists")
+	ErrAlreadyExists = errors.New("already exists")
 
 	// ErrQuotaExceeded says that a quota has no room for what was asked for: the
 	// vCPUs of a project (VMs, databases and clusters each have a quota), or the
@@ -48,25 +52,25 @@ var (
 	// from that of an impossible size in its text only; what is recognized is the
 	// text of Ubicloud's service, so with another one this may not match.
 	// [Error.FieldErrors] has the numbers. ErrInvalidRequest matches too.
-	ErrQuotaExceeded = errors.New("cloudapi: quota exceeded")
+	ErrQuotaExceeded = errors.New("quota exceeded")
 
 	// ErrBillingRequired says that the project has no valid billing information,
 	// which VMs, databases and clusters need. It is a 400 that names the field
 	// billing_info, which no request has; ErrInvalidRequest matches too.
-	ErrBillingRequired = errors.New("cloudapi: billing information required")
+	ErrBillingRequired = errors.New("billing information required")
 
 	// ErrRateLimited is a 429. [Error.RetryAfter] may say for how long.
-	ErrRateLimited = errors.New("cloudapi: rate limited")
+	ErrRateLimited = errors.New("rate limited")
 
 	// ErrServer is any 5xx.
-	ErrServer = errors.New("cloudapi: server error")
+	ErrServer = errors.New("server error")
 )
 
 // Errors of the SDK itself.
 var (
 	// ErrInvalidArgument: an argument or option cannot be right. Nothing was
 	// sent. The error is an [*ArgumentError].
-	ErrInvalidArgument = errors.New("cloudapi: invalid argument")
+	ErrInvalidArgument = errors.New("invalid argument")
 
 	// ErrNoProject: the operation needs a project and the client is bound to
 	// none. See [WithProject] and [Client.InProject].
@@ -74,7 +78,7 @@ var (
 
 	// ErrInvalidResponse: the server reported success but its reply is not
 	// what the contract promises. The error is a [*DecodeError].
-	ErrInvalidResponse = errors.New("cloudapi: invalid response")
+	ErrInvalidResponse = errors.New("invalid response")
 
 	// ErrResponseTooLarge: the reply is larger than [WithResponseLimit].
 	ErrResponseTooLarge = errors.New("reply exceeds the response limit")
@@ -87,7 +91,7 @@ var (
 	// whether the server carried it out is not known: the reply was lost or
 	// unusable, or a failure of the server left it open. What was to be
 	// created may exist. Look before trying again; [Confirm] helps.
-	ErrOutcomeUnknown = errors.New("cloudapi: outcome unknown")
+	ErrOutcomeUnknown = errors.New("outcome unknown")
 )
 
 // Error is an answer of the server with a status of 300 or above, whether or
@@ -368,6 +372,12 @@ func writeEnd(b *strings.Builder, attempts int, stopped error, unknown bool) {
 	}
 }
 
+// within is an error as the cause of another, whose text has the prefix.
+type within struct{ error }
+
+func (w within) Error() string { return strings.TrimPrefix(fmt.Sprint(w.error), "cloudapi: ") }
+func (w within) Unwrap() error { return w.error }
+
 func causes(errs ...error) []error {
 	var out []error
 	for _, err := range errs {
@@ -567,7 +577,9 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 	found, err := find(ctx)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w; looked up: %w", unknown, err)
+		return nil, fmt.Errorf("%w; looked up: %w", unknown, within{err})
+	case found == nil:
+		return nil, fmt.Errorf("%w; looked up: find returned neither a record nor an error", unknown)
 	case !same(found):
 		return nil, fmt.Errorf("%w; looked up: %w, and is another one", unknown, ErrAlreadyExists)
 	}

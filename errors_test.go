@@ -237,3 +237,55 @@ func TestRefusalsByText(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorPrefix: what is returned says once where it comes from, however deep
+// its causes are.
+func TestErrorPrefix(t *testing.T) {
+	t.Parallel()
+	const prefix = "cloudapi: "
+	ctx := t.Context()
+	forbidden := answering(t, 403, "application/json", envelope(403))
+	stalled := answering(t, 200, "application/json", `{"items":[],"count":7}`)
+	get := func(c *Client, opts ...Option) error {
+		c, err := c.With(opts...)
+		if err != nil {
+			return err
+		}
+		_, err = c.VMs.Get(ctx, "l", "v")
+		return err
+	}
+	_, optionErr := NewClient()
+	_, waitErr := forbidden.VMs.WaitRunning(ctx, "l", "v")
+	_, emptyWaitErr := Wait(ctx, func(context.Context) (*VM, error) { return nil, nil }, func(*VM) (bool, error) { return true, nil })
+	_, confirmErr := Confirm(ctx, &Error{outcomeUnknown: true}, func(ctx context.Context) (*VM, error) { return forbidden.VMs.Get(ctx, "l", "v") }, nil)
+	_, listErr := Collect(stalled.VMs.All(ctx, nil))
+	_, idErr := ParseID("x")
+	for name, err := range map[string]error{
+		"server":         get(forbidden),
+		"argument":       get(forbidden.InProject("x")),
+		"no project":     get(forbidden.InProject("")),
+		"option":         optionErr,
+		"ID":             idErr,
+		"list":           listErr,
+		"reply":          get(stalled),
+		"limit":          get(stalled, WithResponseLimit(1)),
+		"limiter":        get(forbidden, WithLimiter(failingAt(1))),
+		"token source":   get(forbidden, WithTokenSource(func(context.Context) (string, error) { return "", nil })),
+		"wait":           waitErr,
+		"wait, no value": emptyWaitErr,
+		"wait, no cause": &WaitError{},
+		"confirm":        confirmErr,
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), prefix) || strings.Count(err.Error(), prefix) != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, sentinel := range []error{
+		ErrInvalidRequest, ErrUnauthorized, ErrForbidden, ErrNotFound, ErrConflict, ErrAlreadyExists, ErrQuotaExceeded, ErrBillingRequired, ErrRateLimited,
+		ErrServer, ErrInvalidArgument, ErrNoProject, ErrInvalidResponse, ErrResponseTooLarge, ErrPaginationStalled, ErrOutcomeUnknown, ErrWaitFailed,
+	} {
+		if strings.Contains(sentinel.Error(), prefix) {
+			t.Errorf("the sentinel %q, which stands inside others, has the prefix", sentinel)
+		}
+	}
+}

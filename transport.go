@@ -451,7 +451,7 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 		err = checkToken(token)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("token source: %w", err)
+		return nil, fmt.Errorf("token source: %w", within{err})
 	}
 	cl.secrets = append(cl.secrets, token)
 	h["Authorization"] = []string{"Bearer " + token}
