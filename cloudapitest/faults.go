@@ -3,6 +3,8 @@ package cloudapitest
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -43,6 +45,7 @@ type Fault struct {
 	limit     int              // of truncate
 	handler   http.HandlerFunc // of custom
 	repeating bool
+	optional  bool
 }
 
 type faultKind int
@@ -76,6 +79,7 @@ func Truncate(n int) Fault { return Fault{kind: truncate, limit: n} }
 func Delay(d time.Duration) Fault { return Fault{delay: d} }
 
 // Handle answers by a function of the caller and does not execute the request.
+// A panic in it, other than [http.ErrAbortHandler], is an error of the test.
 func Handle(f func(http.ResponseWriter, *http.Request)) Fault {
 	return Fault{kind: custom, handler: f}
 }
@@ -86,7 +90,14 @@ func (f Fault) After(d time.Duration) Fault {
 	return f
 }
 
-// Repeating returns a fault that hits every matching request from its turn on.
+// Optional returns a fault that is not reported if no request meets it.
+func (f Fault) Optional() Fault {
+	f.optional = true
+	return f
+}
+
+// Repeating returns a fault that hits every matching request from its turn on,
+// which may be none. No other can follow it in a script.
 func (f Fault) Repeating() Fault {
 	f.repeating = true
 	return f
@@ -98,17 +109,23 @@ func (f Fault) Repeating() Fault {
 // oldest one that it matches and that has faults left.
 //
 // A match that no request can fit and a fault that is none are errors of the
-// test.
+// test. So are, at its end, faults that no request has met, unless they are
+// [Fault.Optional] or [Fault.Repeating]: a test that passes without its fault
+// has not shown what it should.
 func (s *Server) Fail(match Match, faults ...Fault) {
-	if problem := s.checkScript(match, faults); problem != "" {
+	if problem := checkScript(match, faults); problem != "" {
 		s.complain("cloudapitest: Fail: %s", problem)
 		return
 	}
-	s.faults.add(match, faults)
+	script := &faultScript{match: match, faults: slices.Clone(faults)}
+	if _, file, line, ok := runtime.Caller(1); ok {
+		script.caller = fmt.Sprintf("%s:%d", filepath.Base(file), line)
+	}
+	s.faults.add(script)
 }
 
 // checkScript returns what is wrong with a script, or "".
-func (s *Server) checkScript(match Match, faults []Fault) string {
+func checkScript(match Match, faults []Fault) string {
 	known := func(fits func(*operation) bool) bool {
 		return slices.ContainsFunc(operations(), func(op operation) bool { return fits(&op) })
 	}
@@ -124,8 +141,10 @@ func (s *Server) checkScript(match Match, faults []Fault) string {
 	case len(faults) == 0:
 		return "there are no faults"
 	}
-	for _, fault := range faults {
+	for i, fault := range faults {
 		switch {
+		case fault.repeating && i < len(faults)-1:
+			return "a fault follows one that is repeating, so it can never come"
 		case fault.kind == noFault && fault.delay <= 0:
 			return "a fault does nothing"
 		case fault.kind == replyInstead && (fault.reply.status < 100 || fault.reply.status > 999):
@@ -145,15 +164,36 @@ type faultScripts struct {
 }
 
 type faultScript struct {
+	caller string // of Fail: file and line
 	match  Match
-	seen   int
-	faults []Fault
+	seen   int     // how many requests have matched while there were faults
+	faults []Fault // that are left
 }
 
-func (f *faultScripts) add(match Match, faults []Fault) {
+func (f *faultScripts) add(script *faultScript) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.scripts = append(f.scripts, &faultScript{match: match, faults: append([]Fault(nil), faults...)})
+	f.scripts = append(f.scripts, script)
+}
+
+// unmet returns a report for each script of which faults are left that should
+// have come.
+func (f *faultScripts) unmet() (reports []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, script := range f.scripts {
+		left := 0
+		for _, fault := range script.faults {
+			if !fault.repeating && !fault.optional {
+				left++
+			}
+		}
+		if left > 0 {
+			reports = append(reports, fmt.Sprintf("no request has met %d of the faults of the script at %s, which %d requests have matched",
+				left, script.caller, script.seen))
+		}
+	}
+	return reports
 }
 
 // next returns the fault for a request, or the zero value.

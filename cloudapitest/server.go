@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -62,7 +63,13 @@ func New(t TB, opts ...Option) *Server {
 	if !cfg.lenient {
 		s.misuse = t.Errorf
 	}
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		t.Helper()
+		s.Close()
+		for _, report := range s.faults.unmet() {
+			t.Errorf("cloudapitest: %s", report)
+		}
+	})
 	s.serveMemory()
 	return s
 }
@@ -140,14 +147,17 @@ func (s *Server) ProjectID() string { return s.config.projectID }
 func (s *Server) OtherProjectID() string { return s.config.otherProjectID }
 
 // Start serves the API on a free port of the loopback interface, beside the
-// in-memory connections, and returns the base URL.
+// in-memory connections, and returns the base URL. If there is no port, or the
+// server is closed, that is an error of the test, or, without one, panics.
 func (s *Server) Start() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil && !s.serveInBackground(l) {
+		err = http.ErrServerClosed
+	}
 	if err != nil {
-		s.complain("cloudapitest: no loopback listener: %v", err)
+		s.fatal("cloudapitest: Start: %v", err)
 		return ""
 	}
-	s.serveInBackground(l)
 	return "http://" + l.Addr().String()
 }
 
@@ -196,15 +206,17 @@ func (s *Server) SetState(id, state string) {
 
 func (s *Server) serveMemory() { s.serveInBackground(s.memory) }
 
-func (s *Server) serveInBackground(l net.Listener) {
+// serveInBackground reports whether it does: not if the server is closed.
+func (s *Server) serveInBackground(l net.Listener) bool {
 	if !s.enter() {
 		l.Close()
-		return
+		return false
 	}
 	go func() {
 		defer s.serving.Done()
 		s.http.Serve(l) // returns when Close is called; there is nothing else to tell
 	}()
+	return true
 }
 
 // enter counts one more listener in, unless the server is closed.
@@ -233,6 +245,7 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 
 // serve takes one request through log, faults and state.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	defer s.reportPanic()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -266,6 +279,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	out.write(w)
+}
+
+// reportPanic tells the test of a panic, above all in a function of its own,
+// and drops the connection. The server of net/http would only log it.
+func (s *Server) reportPanic() {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v != http.ErrAbortHandler {
+		s.complain("cloudapitest: panic while a request was served: %v\n%s", v, debug.Stack())
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // pause reports whether the delay went by without the client going away or the

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -379,6 +380,12 @@ func TestOptionsRefuseUnusableValues(t *testing.T) {
 		"page":      WithPageCap(0),
 		"log":       WithRequestLog(-1),
 		"locations": WithLocations(),
+		"twice":     WithLocations("a", "b", "a"),
+		"slash":     WithLocations("a/b"),
+		"access":    WithTokenAccess("pat-a", AccessRevoked+1),
+		"no access": WithTokenAccess("pat-a", -1),
+		"delays":    WithDelays(Delays{Detach: -1}),
+		"quota":     WithQuota(Quota{VM: 1, Projects: -1}),
 	} {
 		if _, err := newConfig([]Option{opt}); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -473,11 +480,100 @@ func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	srv.Fail(Match{}, Reply(0, nil, ""))
 	srv.Fail(Match{}, Truncate(-1))
 	srv.Fail(Match{}, Handle(nil))
-	if len(problems) != 9 {
-		t.Errorf("%d problems were reported, want 9: %q", len(problems), problems)
+	srv.Fail(Match{}, DropAfter().Repeating(), DropAfter())
+	if len(problems) != 10 {
+		t.Errorf("%d problems were reported, want 10: %q", len(problems), problems)
 	}
 	srv.Fail(Match{Operation: "GET /project", Method: "GET", Route: "/project", Nth: 2}, Delay(time.Second), Reply(503, nil, ""))
-	if len(problems) != 9 {
-		t.Errorf("a proper script is refused: %s", problems[9])
+	if len(problems) != 10 {
+		t.Errorf("a proper script is refused: %s", problems[10])
+	}
+}
+
+// A faked is a TB whose end the test decides.
+type faked struct {
+	recorder
+	cleanups []func()
+	fatal    string
+}
+
+func (f *faked) Cleanup(cleanup func()) { f.cleanups = append(f.cleanups, cleanup) }
+
+func (f *faked) Fatalf(format string, args ...any) { f.fatal = fmt.Sprintf(format, args...) }
+
+// end does what comes when a test is over, and returns what was reported.
+func (f *faked) end() []string {
+	for _, cleanup := range slices.Backward(f.cleanups) {
+		cleanup()
+	}
+	return f.reports
+}
+
+func TestFaultsThatNobodyMetAreReported(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		match  Match
+		faults []Fault
+		want   string // in the only report; "" if there is none
+	}{
+		"met":             {Match{}, []Fault{Reply(503, nil, ""), Reply(503, nil, "")}, ""},
+		"one left":        {Match{}, []Fault{Reply(503, nil, ""), Reply(503, nil, ""), DropAfter()}, "no request has met 1 of the faults of the script at server_test.go:"},
+		"no match":        {Match{Method: "POST"}, []Fault{DropAfter(), DropAfter()}, "met 2 of the faults"},
+		"not so often":    {Match{Nth: 3}, []Fault{DropAfter()}, "which 2 requests have matched"},
+		"optional":        {Match{Method: "POST"}, []Fault{DropAfter().Optional(), Delay(time.Hour).Optional()}, ""},
+		"partly optional": {Match{Method: "POST"}, []Fault{DropAfter(), DropAfter().Optional()}, "met 1 of the faults"},
+		"repeating":       {Match{Method: "POST"}, []Fault{DropAfter().Repeating()}, ""},
+		"before that":     {Match{Method: "POST"}, []Fault{DropBefore(), DropAfter().Repeating()}, "met 1 of the faults"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tb := &faked{recorder: recorder{TB: t}}
+			srv := New(tb)
+			srv.Fail(tt.match, tt.faults...)
+			for range 2 {
+				do(t, srv, "GET", "/project", "")
+			}
+			reports := tb.end()
+			if tt.want == "" && reports != nil || tt.want != "" && (len(reports) != 1 || !strings.Contains(reports[0], tt.want)) {
+				t.Errorf("reported %q, want %q", reports, tt.want)
+			}
+		})
+	}
+}
+
+func TestPanicsAreReported(t *testing.T) {
+	t.Parallel()
+	broken := func() { var m map[string]int; m["x"] = 1 }
+	for name, script := range map[string]func(*Server){
+		"handler": func(s *Server) { s.Fail(Match{}, Handle(func(http.ResponseWriter, *http.Request) { broken() })) },
+		"match": func(s *Server) {
+			s.Fail(Match{Func: func(Request) bool { broken(); return true }}, DropAfter().Optional())
+		},
+	} {
+		tb := &faked{recorder: recorder{TB: t}}
+		srv := New(tb)
+		script(srv)
+		if status, body := do(t, srv, "GET", "/project", ""); status != 0 {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+		if got := tb.end(); len(got) != 1 || !strings.Contains(got[0], "assignment to entry in nil map") || !strings.Contains(got[0], "server_test.go") {
+			t.Errorf("%s: reported %q", name, got)
+		}
+	}
+	tb := &faked{recorder: recorder{TB: t}}
+	srv := New(tb)
+	srv.Fail(Match{}, Handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	if status, body := do(t, srv, "GET", "/project", ""); status != 0 || tb.end() != nil {
+		t.Errorf("a handler that drops the connection: %d %s, reported %q", status, body, tb.reports)
+	}
+}
+
+func TestStartAfterCloseFails(t *testing.T) {
+	t.Parallel()
+	tb := &faked{recorder: recorder{TB: t}}
+	srv := New(tb)
+	srv.Close()
+	if url := srv.Start(); url != "" || tb.fatal != "cloudapitest: Start: http: Server closed" {
+		t.Errorf("Start = %q, and the test is told %q", url, tb.fatal)
 	}
 }
