@@ -14,8 +14,10 @@ import (
 // Match says which requests a script of faults is for. The zero value matches
 // every request; of several conditions all must hold.
 type Match struct {
-	// Operation is the method and the route template of an operation, such as
-	// "GET /project/{project_id}".
+	// Operation is an operation's name in the SDK, such as "Projects.Get", or
+	// its method and route template, "GET /project/{project_id}". What lists a
+	// location has a name of its own, such as "VMs.ListInLocation"; the methods
+	// All and Wait… have none, since they use other operations.
 	Operation string
 	// Method is an HTTP method, Route a route template.
 	Method, Route string
@@ -29,7 +31,7 @@ type Match struct {
 }
 
 func (m Match) fits(r Request) bool {
-	return (m.Operation == "" || m.Operation == r.Operation) &&
+	return (m.Operation == "" || m.Operation == r.Name || m.Operation == r.Operation) &&
 		(m.Method == "" || m.Method == r.Method) &&
 		(m.Route == "" || m.Route == r.Route) &&
 		(m.Path == "" || m.Path == r.Path) &&
@@ -130,8 +132,8 @@ func checkScript(match Match, faults []Fault) string {
 		return slices.ContainsFunc(operations(), func(op operation) bool { return fits(&op) })
 	}
 	switch {
-	case match.Operation != "" && !known(func(op *operation) bool { return op.name() == match.Operation }):
-		return fmt.Sprintf("there is no operation %q; it is a method and a route template", match.Operation)
+	case match.Operation != "" && !known(func(op *operation) bool { return op.name == match.Operation || op.target() == match.Operation }):
+		return fmt.Sprintf("there is no operation %q; it is a name like VMs.Get or VMs.ListInLocation, or a method and a route template", match.Operation)
 	case match.Route != "" && !known(func(op *operation) bool { return op.route == match.Route }):
 		return fmt.Sprintf("there is no route template %q", match.Route)
 	case match.Method != strings.ToUpper(match.Method):

@@ -21,11 +21,11 @@ func vmInitScriptOperations() []operation {
 		closed(required("script", text)),
 	).named("VmInitScriptUpdate")
 	return []operation{
-		{method: http.MethodGet, route: scripts, list: unpaged, guarded: true, handle: listVMInitScripts},
-		{method: http.MethodPost, route: scripts, body: create, guarded: true, handle: createVMInitScript},
-		{method: http.MethodGet, route: script, guarded: true, handle: getVMInitScript},
-		{method: http.MethodPost, route: script, body: update, guarded: true, handle: updateVMInitScript},
-		{method: http.MethodDelete, route: script, guarded: true, handle: deleteVMInitScript},
+		{name: "VMInitScripts.List", method: http.MethodGet, route: scripts, list: unpaged, guarded: true, handle: listVMInitScripts},
+		{name: "VMInitScripts.Create", method: http.MethodPost, route: scripts, body: create, guarded: true, handle: createVMInitScript},
+		{name: "VMInitScripts.Get", method: http.MethodGet, route: script, guarded: true, handle: getVMInitScript},
+		{name: "VMInitScripts.Update", method: http.MethodPost, route: script, body: update, guarded: true, handle: updateVMInitScript},
+		{name: "VMInitScripts.Delete", method: http.MethodDelete, route: script, guarded: true, handle: deleteVMInitScript},
 	}
 }
 

@@ -19,11 +19,11 @@ func privateLocationOperations() []operation {
 		required("secret_key", text),
 	)
 	return []operation{
-		{method: http.MethodGet, route: all, list: pagedUndeclared, guarded: true, handle: listPrivateLocations},
-		{method: http.MethodPost, route: all, body: create, guarded: true, handle: createPrivateLocation},
-		{method: http.MethodGet, route: one, handle: getPrivateLocation},
-		{method: http.MethodPost, route: one, body: closed(required("name", text)), handle: renamePrivateLocation},
-		{method: http.MethodDelete, route: one, handle: deletePrivateLocation},
+		{name: "PrivateLocations.List", method: http.MethodGet, route: all, list: pagedUndeclared, guarded: true, handle: listPrivateLocations},
+		{name: "PrivateLocations.Create", method: http.MethodPost, route: all, body: create, guarded: true, handle: createPrivateLocation},
+		{name: "PrivateLocations.Get", method: http.MethodGet, route: one, handle: getPrivateLocation},
+		{name: "PrivateLocations.Rename", method: http.MethodPost, route: one, body: closed(required("name", text)), handle: renamePrivateLocation},
+		{name: "PrivateLocations.Delete", method: http.MethodDelete, route: one, handle: deletePrivateLocation},
 	}
 }
 

@@ -18,11 +18,11 @@ const locationRoute = projectRoute + "/location/{location}"
 
 func projectOperations() []operation {
 	return []operation{
-		{method: http.MethodGet, route: "/project", list: pagedDeclared, handle: listProjects},
-		{method: http.MethodPost, route: "/project", body: closed(required("name", text)), handle: createProject},
-		{method: http.MethodGet, route: projectRoute, guarded: true, handle: getProject},
-		{method: http.MethodDelete, route: projectRoute, handle: deleteProject},
-		{method: http.MethodGet, route: projectRoute + "/object-info/{object_id}", handle: getObjectInfo},
+		{name: "Projects.List", method: http.MethodGet, route: "/project", list: pagedDeclared, handle: listProjects},
+		{name: "Projects.Create", method: http.MethodPost, route: "/project", body: closed(required("name", text)), handle: createProject},
+		{name: "Projects.Get", method: http.MethodGet, route: projectRoute, guarded: true, handle: getProject},
+		{name: "Projects.Delete", method: http.MethodDelete, route: projectRoute, handle: deleteProject},
+		{name: "Projects.ObjectInfo", method: http.MethodGet, route: projectRoute + "/object-info/{object_id}", handle: getObjectInfo},
 	}
 }
 

@@ -323,7 +323,7 @@ func (s *Server) answer(r *http.Request, op *operation, params map[string]string
 	}
 	out := s.execute(c, op)
 	for _, name := range c.unknown {
-		s.misuse("cloudapitest: %s has no %s", op.name(), name)
+		s.misuse("cloudapitest: %s has no %s", op.target(), name)
 	}
 	return out
 }

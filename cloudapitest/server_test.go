@@ -171,6 +171,7 @@ func TestFaults(t *testing.T) {
 		want   []string // of successive creates and lists, status or error
 	}{
 		{"reply", Match{Operation: list}, []Fault{Reply(503, header, "busy")}, []string{"200", "503 busy", "200", "200"}},
+		{"reply by the SDK's name", Match{Operation: "Projects.List"}, []Fault{Reply(503, header, "busy")}, []string{"200", "503 busy", "200", "200"}},
 		{"reply to the second", Match{Method: "GET", Nth: 2}, []Fault{Reply(503, nil, "busy")}, []string{"200", "200", "200", "503 busy"}},
 		{"one after the other", Match{Path: "/project"}, []Fault{Reply(500, nil, "a"), Reply(502, nil, "b")},
 			[]string{"500 a", "502 b", "200", "200"}},
@@ -287,7 +288,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		t.Fatalf("%d requests, want 2", len(log))
 	}
 	r := log[0]
-	if r.Operation != "POST /project" || r.Route != "/project" || r.Method != "POST" || r.Path != "/project" ||
+	if r.Name != "Projects.Create" || r.Operation != "POST /project" || r.Route != "/project" || r.Method != "POST" || r.Path != "/project" ||
 		r.RawQuery != "a=1" || string(r.Body) != `{"name":"a"}` || r.Status != 200 {
 		t.Errorf("logged as %+v", r)
 	}
@@ -455,10 +456,10 @@ func TestOperationsAreUniqueAndAnswered(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, op := range operations() {
-		if seen[op.name()] || op.handle == nil || !strings.HasPrefix(op.route, "/project") {
-			t.Errorf("%s: a second row, or one without a handler or a proper route", op.name())
+		if seen[op.target()] || op.handle == nil || !strings.HasPrefix(op.route, "/project") {
+			t.Errorf("%s: a second row, or one without a handler or a proper route", op.target())
 		}
-		seen[op.name()] = true
+		seen[op.target()] = true
 	}
 }
 
@@ -471,7 +472,7 @@ func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	defer srv.Close()
 	var problems []string
 	srv.complain = func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	srv.Fail(Match{Operation: "VMs.Get"}, DropAfter())
+	srv.Fail(Match{Operation: "VMs.All"}, DropAfter())
 	srv.Fail(Match{Route: "/project/{id}/vm"}, DropAfter())
 	srv.Fail(Match{Method: "get"}, DropAfter())
 	srv.Fail(Match{Nth: -1}, DropAfter())

@@ -20,11 +20,11 @@ func sshPublicKeyOperations() []operation {
 		closed(required("public_key", text)),
 	).named("SshPublicKeyUpdate")
 	return []operation{
-		{method: http.MethodGet, route: keys, list: unpaged, guarded: true, handle: listSSHPublicKeys},
-		{method: http.MethodPost, route: keys, body: create, guarded: true, handle: createSSHPublicKey},
-		{method: http.MethodGet, route: key, guarded: true, handle: getSSHPublicKey},
-		{method: http.MethodPost, route: key, body: update, guarded: true, handle: updateSSHPublicKey},
-		{method: http.MethodDelete, route: key, guarded: true, handle: deleteSSHPublicKey},
+		{name: "SSHPublicKeys.List", method: http.MethodGet, route: keys, list: unpaged, guarded: true, handle: listSSHPublicKeys},
+		{name: "SSHPublicKeys.Create", method: http.MethodPost, route: keys, body: create, guarded: true, handle: createSSHPublicKey},
+		{name: "SSHPublicKeys.Get", method: http.MethodGet, route: key, guarded: true, handle: getSSHPublicKey},
+		{name: "SSHPublicKeys.Update", method: http.MethodPost, route: key, body: update, guarded: true, handle: updateSSHPublicKey},
+		{name: "SSHPublicKeys.Delete", method: http.MethodDelete, route: key, guarded: true, handle: deleteSSHPublicKey},
 	}
 }
 

@@ -24,14 +24,14 @@ func privateSubnetOperations() []operation {
 		other    = closed(optional("connected-subnet-id", text))
 	)
 	return []operation{
-		{method: http.MethodGet, route: all, list: pagedDeclared, handle: listPrivateSubnets},
-		{method: http.MethodGet, route: local, list: pagedDeclared, handle: listPrivateSubnets},
-		{method: http.MethodGet, route: one, handle: getPrivateSubnet},
-		{method: http.MethodPost, route: one, body: firewall, bare: true, handle: createPrivateSubnet},
-		{method: http.MethodDelete, route: one, handle: deletePrivateSubnet},
-		{method: http.MethodPost, route: one + "/connect", body: other, handle: connectPrivateSubnet},
-		{method: http.MethodPost, route: one + "/disconnect/{private_subnet_id}", handle: disconnectPrivateSubnet},
-		{method: http.MethodPost, route: one + "/rename", body: named, handle: renamePrivateSubnet},
+		{name: "PrivateSubnets.List", method: http.MethodGet, route: all, list: pagedDeclared, handle: listPrivateSubnets},
+		{name: "PrivateSubnets.ListInLocation", method: http.MethodGet, route: local, list: pagedDeclared, handle: listPrivateSubnets},
+		{name: "PrivateSubnets.Get", method: http.MethodGet, route: one, handle: getPrivateSubnet},
+		{name: "PrivateSubnets.Create", method: http.MethodPost, route: one, body: firewall, bare: true, handle: createPrivateSubnet},
+		{name: "PrivateSubnets.Delete", method: http.MethodDelete, route: one, handle: deletePrivateSubnet},
+		{name: "PrivateSubnets.Connect", method: http.MethodPost, route: one + "/connect", body: other, handle: connectPrivateSubnet},
+		{name: "PrivateSubnets.Disconnect", method: http.MethodPost, route: one + "/disconnect/{private_subnet_id}", handle: disconnectPrivateSubnet},
+		{name: "PrivateSubnets.Rename", method: http.MethodPost, route: one + "/rename", body: named, handle: renamePrivateSubnet},
 	}
 }
 

@@ -32,13 +32,13 @@ func vmOperations() []operation {
 		optional("unix_user", text),
 	)
 	return []operation{
-		{method: http.MethodGet, route: all, list: pagedDeclared, handle: listVMs},
-		{method: http.MethodGet, route: local, list: pagedDeclared, handle: listVMs},
-		{method: http.MethodGet, route: one, handle: getVM},
-		{method: http.MethodPost, route: one, body: create, handle: createVM},
-		{method: http.MethodDelete, route: one, handle: deleteVM},
-		{method: http.MethodPost, route: one + "/rename", body: closed(required("name", text)), handle: renameVM},
-		{method: http.MethodPost, route: one + "/restart", handle: restartVM},
+		{name: "VMs.List", method: http.MethodGet, route: all, list: pagedDeclared, handle: listVMs},
+		{name: "VMs.ListInLocation", method: http.MethodGet, route: local, list: pagedDeclared, handle: listVMs},
+		{name: "VMs.Get", method: http.MethodGet, route: one, handle: getVM},
+		{name: "VMs.Create", method: http.MethodPost, route: one, body: create, handle: createVM},
+		{name: "VMs.Delete", method: http.MethodDelete, route: one, handle: deleteVM},
+		{name: "VMs.Rename", method: http.MethodPost, route: one + "/rename", body: closed(required("name", text)), handle: renameVM},
+		{name: "VMs.Restart", method: http.MethodPost, route: one + "/restart", handle: restartVM},
 	}
 }
 
