@@ -96,7 +96,7 @@ func recordFirewallRule(r *firewallRule) firewallRuleRecord {
 }
 
 func (c *call) firewallDetails(f *firewall) firewallDetails {
-	return firewallDetails{recordFirewall(f), records(c.guardedBy(f), c.recordPrivateSubnet)}
+	return firewallDetails{recordFirewall(f), records(c.guardedBy(f), recordPrivateSubnet)}
 }
 
 // guardedBy returns the subnets that have the firewall.
@@ -111,7 +111,7 @@ func findFirewall(c *call) (*firewall, error) {
 }
 
 func listFirewalls(c *call) (any, error) {
-	return paginate(c, listed[*firewall](c, cloudapi.KindFirewall), objectName, recordFirewall)
+	return paginate(c, listed(c, cloudapi.KindFirewall), objectName, recordFirewall)
 }
 
 func getFirewall(c *call) (any, error) {

@@ -46,7 +46,10 @@ func findInferenceAPIKey(c *call) (*inferenceAPIKey, bool, error) {
 }
 
 func listInferenceAPIKeys(c *call) (any, error) {
-	keys := listed[*inferenceAPIKey](c, cloudapi.KindInferenceAPIKey)
+	var keys []*inferenceAPIKey
+	if c.permitted() {
+		keys = inProject[*inferenceAPIKey](c.state, cloudapi.KindInferenceAPIKey, c.project)
+	}
 	return items[inferenceAPIKeyRecord]{records(keys, recordInferenceAPIKey)}, nil
 }
 

@@ -50,7 +50,7 @@ func findVMInitScript(c *call) (*vmInitScript, error) {
 }
 
 func listVMInitScripts(c *call) (any, error) {
-	scripts := listed[*vmInitScript](c, cloudapi.KindVMInitScript)
+	scripts := as[*vmInitScript](listed(c, cloudapi.KindVMInitScript))
 	slices.SortFunc(scripts, byName)
 	return items[vmInitScriptRecord]{records(scripts, func(s *vmInitScript) vmInitScriptRecord {
 		return vmInitScriptRecord{ID: s.id, Name: s.name}
@@ -86,6 +86,7 @@ func updateVMInitScript(c *call) (any, error) {
 	if err := changed.validate(c, s); err != nil {
 		return nil, err
 	}
+	c.state.index.rename(s, changed.name)
 	*s = changed
 	return recordVMInitScript(s), nil
 }

@@ -164,7 +164,7 @@ func findKubernetesCluster(c *call) (*kubernetesCluster, error) {
 }
 
 func listKubernetesClusters(c *call) (any, error) {
-	return paginate(c, listed[*kubernetesCluster](c, cloudapi.KindKubernetesCluster), objectName, c.recordKubernetesCluster)
+	return paginate(c, listed(c, cloudapi.KindKubernetesCluster), objectName, c.recordKubernetesCluster)
 }
 
 func getKubernetesCluster(c *call) (any, error) {

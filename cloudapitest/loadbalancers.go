@@ -156,7 +156,7 @@ func findLoadBalancer(c *call) (*loadBalancer, error) {
 }
 
 func listLoadBalancers(c *call) (any, error) {
-	return paginate(c, listed[*loadBalancer](c, cloudapi.KindLoadBalancer), objectName, recordLoadBalancer)
+	return paginate(c, listed(c, cloudapi.KindLoadBalancer), objectName, recordLoadBalancer)
 }
 
 func getLoadBalancer(c *call) (any, error) {
@@ -381,6 +381,6 @@ func renameLoadBalancer(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.name = name
+	c.state.index.rename(l, name)
 	return recordLoadBalancer(l), nil
 }

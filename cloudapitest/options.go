@@ -188,7 +188,8 @@ func DefaultQuota() Quota {
 	return Quota{VM: 32, Postgres: 128, Kubernetes: 32, Projects: 10}
 }
 
-// WithQuota replaces all quotas. One that is 0 leaves room for nothing.
+// WithQuota replaces all quotas. One that is 0 leaves room for nothing. With a
+// large one mind that a subnet has room for 59 VMs.
 func WithQuota(q Quota) Option {
 	return func(c *config) error {
 		if min(q.VM, q.Postgres, q.Kubernetes, q.Projects) < 0 {

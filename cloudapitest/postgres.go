@@ -177,7 +177,7 @@ func findPostgres(c *call) (*postgres, error) {
 }
 
 func listPostgres(c *call) (any, error) {
-	return paginate(c, listed[*postgres](c, cloudapi.KindPostgres), objectName[*postgres], c.recordPostgres)
+	return paginate(c, listed(c, cloudapi.KindPostgres), objectName[*postgres], c.recordPostgres)
 }
 
 func getPostgres(c *call) (any, error) {

@@ -49,7 +49,7 @@ func findSSHPublicKey(c *call) (*sshPublicKey, error) {
 }
 
 func listSSHPublicKeys(c *call) (any, error) {
-	keys := listed[*sshPublicKey](c, cloudapi.KindSSHPublicKey)
+	keys := as[*sshPublicKey](listed(c, cloudapi.KindSSHPublicKey))
 	slices.SortFunc(keys, byName)
 	return items[sshPublicKeyRecord]{records(keys, func(k *sshPublicKey) sshPublicKeyRecord {
 		return sshPublicKeyRecord{ID: k.id, Name: k.name}
@@ -89,6 +89,7 @@ func updateSSHPublicKey(c *call) (any, error) {
 	if err := changed.validate(c, k); err != nil {
 		return nil, err
 	}
+	c.state.index.rename(k, changed.name)
 	*k = changed
 	return recordSSHPublicKey(k), nil
 }
