@@ -1,7 +1,9 @@
 package cloudapitest
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"runtime"
@@ -62,9 +64,17 @@ const (
 )
 
 // Reply answers with the status, header and body and does not execute the
-// request. The header may be nil.
+// request. The header may be nil. Without a Content-Type in it a body that is
+// JSON is declared as such.
 func Reply(status int, header http.Header, body string) Fault {
-	return Fault{kind: replyInstead, reply: reply{status, header.Clone(), []byte(body)}}
+	header = maps.Clone(header)
+	if _, declared := header["Content-Type"]; !declared && json.Valid([]byte(body)) {
+		if header == nil {
+			header = http.Header{}
+		}
+		header["Content-Type"] = []string{"application/json"}
+	}
+	return Fault{kind: replyInstead, reply: reply{status, header, []byte(body)}}
 }
 
 // DropBefore closes the connection without executing the request.
@@ -74,7 +84,9 @@ func DropBefore() Fault { return Fault{kind: dropBefore} }
 func DropAfter() Fault { return Fault{kind: dropAfter} }
 
 // Truncate executes the request and closes the connection after the first n
-// bytes of the answer's body.
+// bytes of the answer's body. A body that has no more than that stays whole,
+// which is an error of the test, unless the fault is [Fault.Optional] or
+// [Fault.Repeating].
 func Truncate(n int) Fault { return Fault{kind: truncate, limit: n} }
 
 // Delay executes the request after a while.
@@ -92,7 +104,8 @@ func (f Fault) After(d time.Duration) Fault {
 	return f
 }
 
-// Optional returns a fault that is not reported if no request meets it.
+// Optional returns a fault that is not reported if no request meets it, or if it
+// has no effect.
 func (f Fault) Optional() Fault {
 	f.optional = true
 	return f

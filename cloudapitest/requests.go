@@ -121,6 +121,12 @@ func (w *statusRecorder) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
+// Flush is for handlers that do not know of http.ResponseController.
+func (w *statusRecorder) Flush() {
+	w.entry.answeredByDefault()
+	http.NewResponseController(w.ResponseWriter).Flush()
+}
+
 // Unwrap gives http.ResponseController the writer below.
 func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 

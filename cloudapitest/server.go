@@ -188,20 +188,20 @@ func (s *Server) Close() {
 	s.connections.Wait()
 }
 
-// SetState makes the object with the ID show the state, a VM for example
-// "stopped" or "no capacity available", whatever happens to it, until another
-// state is set. With "" it shows its own again. An ID that no object has is an
-// error of the test.
+// SetState makes the VM, database, cluster or subnet with the ID show the state,
+// a VM for example "stopped" or "no capacity available", whatever happens to it,
+// until another state is set. With "" it shows its own again. An ID that no such
+// object has is an error of the test.
 func (s *Server) SetState(id, state string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.sweep(time.Now())
-	o, ok := s.state.byID[id]
-	if !ok {
-		s.complain("cloudapitest: SetState: there is no object %s", id)
-		return
+	switch o := s.state.byID[id].(type) {
+	case *vm, *postgres, *kubernetesCluster, *privateSubnet:
+		o.core().forced = state
+	default:
+		s.complain("cloudapitest: SetState: there is no object %q that shows a state", id)
 	}
-	o.core().forced = state
 }
 
 func (s *Server) serveMemory() { s.serveInBackground(s.memory) }
@@ -264,6 +264,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		recorder := &statusRecorder{ResponseWriter: w, entry: entry}
 		fault.handler(recorder, r)
+		entry.answeredByDefault()
 		return
 	}
 	out := fault.reply
@@ -275,6 +276,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	entry.answered(out.status)
 	if fault.kind == truncate {
+		if fault.limit >= len(out.body) && !fault.optional && !fault.repeating {
+			s.complain("cloudapitest: Truncate(%d) leaves the answer to %s %s whole, whose body has %d bytes",
+				fault.limit, r.Method, r.URL.EscapedPath(), len(out.body))
+		}
 		out.writeTruncated(w, fault.limit)
 		panic(http.ErrAbortHandler)
 	}

@@ -1,6 +1,7 @@
 package cloudapitest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -434,20 +435,30 @@ func TestStartAndServeSpeakTCP(t *testing.T) {
 func TestSetStateWantsAnObject(t *testing.T) {
 	t.Parallel()
 	tb := &recorder{TB: t}
-	srv := New(tb)
-	srv.SetState(srv.ProjectID(), "odd")
-	if got := srv.state.byID[srv.ProjectID()].core().shown("active"); got != "odd" {
-		t.Errorf("shows %q, want the state that was set", got)
+	srv := New(tb, WithDelays(Delays{}))
+	vm := srv.AddVMs(here, "web", 1)[0]
+	shows := func() string {
+		v, err := srv.Client().VMs.Get(t.Context(), here, vm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.State
 	}
-	srv.SetState(srv.ProjectID(), "")
-	if got := srv.state.byID[srv.ProjectID()].core().shown("active"); got != "active" {
-		t.Errorf("shows %q, want its own state", got)
+	for _, state := range []string{"odd", ""} {
+		srv.SetState(vm, state)
+		if got, want := shows(), cmp.Or(state, "running"); got != want {
+			t.Errorf("shows %q, want %q", got, want)
+		}
 	}
 	if tb.reports != nil {
 		t.Errorf("reported %q", tb.reports)
 	}
-	srv.SetState("vm", "running")
-	if want := []string{"cloudapitest: SetState: there is no object vm"}; !reflect.DeepEqual(tb.reports, want) {
+	srv.SetState("web-1", "running")
+	srv.SetState(srv.ProjectID(), "running")
+	if want := []string{
+		`cloudapitest: SetState: there is no object "web-1" that shows a state`,
+		fmt.Sprintf("cloudapitest: SetState: there is no object %q that shows a state", srv.ProjectID()),
+	}; !reflect.DeepEqual(tb.reports, want) {
 		t.Errorf("reported %q, want %q", tb.reports, want)
 	}
 }
@@ -566,6 +577,76 @@ func TestPanicsAreReported(t *testing.T) {
 	srv.Fail(Match{}, Handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	if status, body := do(t, srv, "GET", "/project", ""); status != 0 || tb.end() != nil {
 		t.Errorf("a handler that drops the connection: %d %s, reported %q", status, body, tb.reports)
+	}
+}
+
+func TestTruncateThatCutsNothingIsReported(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fault Fault
+		want  int
+	}{
+		{Truncate(1), 0}, {Truncate(1 << 20), 1}, {Truncate(1 << 20).Optional(), 0}, {Truncate(1 << 20).Repeating(), 0},
+	} {
+		tb := &faked{recorder: recorder{TB: t}}
+		srv := New(tb)
+		srv.Fail(Match{}, tt.fault)
+		do(t, srv, "GET", "/project", "")
+		if got := tb.end(); len(got) != tt.want || tt.want == 1 && !strings.Contains(got[0], "Truncate(1048576) leaves the answer to GET /project whole") {
+			t.Errorf("%+v: reported %q", tt.fault, got)
+		}
+	}
+}
+
+// TestRepliesAreDeclared: a reply that a test writes as JSON is one that the
+// client takes for JSON.
+func TestRepliesAreDeclared(t *testing.T) {
+	t.Parallel()
+	const vm = `{"id":"vm164pbm96ba3grq6vbsvjb3ax"}`
+	for _, tt := range []struct {
+		header http.Header
+		body   string
+		want   string // Content-Type
+	}{
+		{nil, vm, "application/json"},
+		{http.Header{"X": {"y"}}, vm, "application/json"},
+		{http.Header{"Content-Type": {"text/x"}}, vm, "text/x"},
+		{http.Header{"Content-Type": nil}, vm, ""},
+		{nil, "<html>", "text/html; charset=utf-8"},
+	} {
+		srv := New(t)
+		srv.Fail(Match{Operation: "Projects.List"}, Reply(200, tt.header, tt.body))
+		if resp, err := srv.HTTPClient().Get(srv.URL() + "/project"); err != nil || resp.Header.Get("Content-Type") != tt.want {
+			t.Errorf("%v %s: %v, %+v", tt.header, tt.body, err, resp)
+		}
+		if len(tt.header) > 1 {
+			t.Errorf("the header became %v", tt.header)
+		}
+	}
+}
+
+func TestHandlersAreLogged(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		handle func(http.ResponseWriter, *http.Request)
+		status int
+	}{
+		"nothing": {func(http.ResponseWriter, *http.Request) {}, 200},
+		"header":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(418) }, 418},
+		"body":    {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }, 200},
+		"flush": {func(w http.ResponseWriter, _ *http.Request) {
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, 200},
+		"none": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0},
+	} {
+		srv := New(t)
+		srv.Fail(Match{}, Handle(tt.handle))
+		do(t, srv, "GET", "/project", "")
+		srv.Close()
+		if got := srv.Requests()[0].Status; got != tt.status {
+			t.Errorf("%s: the log says %d, want %d", name, got, tt.status)
+		}
 	}
 }
 
