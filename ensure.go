@@ -294,6 +294,8 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 	switch {
 	case err != nil:
 		return nil, lookedUp(unknown, err)
+	case found == nil:
+		return nil, fmt.Errorf("%w; looked up: find returned neither a record nor an error", unknown)
 	case !same(found):
 		return nil, fmt.Errorf("%w, and is another one", lookedUp(unknown, ErrAlreadyExists))
 	}
@@ -306,5 +308,5 @@ func lookedUp(failure, err error) error {
 	if failure == nil {
 		return err
 	}
-	return fmt.Errorf("%w; looked up: %w", failure, err)
+	return fmt.Errorf("%w; looked up: %w", failure, within{err})
 }

@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"iter"
 )
@@ -74,13 +75,25 @@ type FirewallRuleCreateRequest struct {
 	ProjectID  string `json:"project_id,omitzero"`
 }
 
+func (r FirewallRuleCreateRequest) checkIDs() *ArgumentError {
+	return cmp.Or(checkOptionalID("firewall_id", r.FirewallID), checkOptionalID("project_id", r.ProjectID))
+}
+
 // FirewallRuleUpdateRequest is the body of [FirewallsService.UpdateRule], of
 // the same form as that of CreateRule.
 type FirewallRuleUpdateRequest FirewallRuleCreateRequest
 
+func (r FirewallRuleUpdateRequest) checkIDs() *ArgumentError {
+	return FirewallRuleCreateRequest(r).checkIDs()
+}
+
 // subnetRequest is the body of attaching and detaching a subnet.
 type subnetRequest struct {
 	PrivateSubnetID string `json:"private_subnet_id"`
+}
+
+func (r subnetRequest) checkIDs() *ArgumentError {
+	return checkID("private_subnet_id", r.PrivateSubnetID)
 }
 
 const (

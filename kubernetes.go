@@ -132,9 +132,10 @@ func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (
 // [KubernetesService.WaitRunning] waits for them.
 //
 // A name that is taken is [ErrAlreadyExists]; it stays taken while its last
-// owner is being deleted. Values that are not possible, the vCPU quota and
-// missing billing information are [ErrInvalidRequest] with the field in
-// [Error.FieldErrors]. If the reply is lost the error is [ErrOutcomeUnknown]:
+// owner is being deleted. Values that are not possible are [ErrInvalidRequest]
+// with the field in [Error.FieldErrors]; so are the vCPU quota, which is
+// [ErrQuotaExceeded] as well, and missing billing information, which is
+// [ErrBillingRequired]. If the reply is lost the error is [ErrOutcomeUnknown]:
 // look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
@@ -196,7 +197,7 @@ func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster st
 // ResizeNodePool starts to bring a node pool, given by its ID or name, to a
 // number of nodes, 1 at least. The record that it returns has the new NodeCount
 // but the old VMs; [KubernetesService.WaitNodePool] waits for the rest. More
-// than the vCPU quota allows is [ErrInvalidRequest].
+// than the vCPU quota allows is [ErrQuotaExceeded].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/resize
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {

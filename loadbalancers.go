@@ -93,6 +93,10 @@ type LoadBalancerCreateRequest struct {
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"`
 }
 
+func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
+	return checkID("private_subnet_id", r.PrivateSubnetID)
+}
+
 // LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. It
 // takes the place of what was set before; all fields but Stack are required.
 type LoadBalancerUpdateRequest struct {
@@ -115,10 +119,21 @@ type LoadBalancerUpdateRequest struct {
 	Stack string `json:"stack,omitzero"`
 }
 
+func (r LoadBalancerUpdateRequest) checkIDs() *ArgumentError {
+	for _, id := range r.VMs {
+		if err := checkID("vms", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // vmRequest is the body of attaching and detaching a VM.
 type vmRequest struct {
 	VMID string `json:"vm_id"`
 }
+
+func (r vmRequest) checkIDs() *ArgumentError { return checkID("vm_id", r.VMID) }
 
 const loadBalancerRoute = locationRoute + "/load-balancer/{load_balancer_reference}"
 

@@ -244,9 +244,10 @@ func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*
 // [PostgresService.WaitRunning] waits for the rest, which takes minutes.
 //
 // A name that is taken is [ErrAlreadyExists]; it stays taken while its last
-// owner is being deleted. Values that are not possible, the vCPU quota and
-// missing billing information are [ErrInvalidRequest] with the field in
-// [Error.FieldErrors]. If the reply is lost the error is [ErrOutcomeUnknown]:
+// owner is being deleted. Values that are not possible are [ErrInvalidRequest]
+// with the field in [Error.FieldErrors]; so are the vCPU quota, which is
+// [ErrQuotaExceeded] as well, and missing billing information, which is
+// [ErrBillingRequired]. If the reply is lost the error is [ErrOutcomeUnknown]:
 // look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
@@ -257,7 +258,8 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 // Update starts to change a database, in the maintenance window if it has one.
 // [PostgresService.WaitResized] waits for another size; when another HAType is
 // in effect cannot be seen. Sizes that do not fit each other, and less storage
-// than is needed, are [ErrInvalidRequest].
+// than is needed, are [ErrInvalidRequest]; more than the vCPU quota allows is
+// [ErrQuotaExceeded].
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {

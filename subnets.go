@@ -57,10 +57,18 @@ type PrivateSubnetCreateRequest struct {
 	FirewallID string `json:"firewall_id,omitzero"`
 }
 
+func (r PrivateSubnetCreateRequest) checkIDs() *ArgumentError {
+	return checkOptionalID("firewall_id", r.FirewallID)
+}
+
 // connectRequest is the body of connecting subnets. The hyphens are the
 // contract's.
 type connectRequest struct {
 	ConnectedSubnetID string `json:"connected-subnet-id"`
+}
+
+func (r connectRequest) checkIDs() *ArgumentError {
+	return checkID("connected-subnet-id", r.ConnectedSubnetID)
 }
 
 const subnetRoute = locationRoute + "/private-subnet/{private_subnet_reference}"

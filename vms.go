@@ -101,6 +101,10 @@ type VMCreateRequest struct {
 	InitScriptArgs string `json:"init_script_args,omitzero"`
 }
 
+func (r VMCreateRequest) checkIDs() *ArgumentError {
+	return checkOptionalID("private_subnet_id", r.PrivateSubnetID)
+}
+
 const vmRoute = locationRoute + "/vm/{vm_reference}"
 
 var (
@@ -146,9 +150,10 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 // [VMsService.WaitRunning] waits for the rest.
 //
 // A name that is taken is [ErrAlreadyExists]; it stays taken while its last
-// owner is being deleted. Values that are not possible, the vCPU quota and
-// missing billing information are [ErrInvalidRequest] with the field in
-// [Error.FieldErrors]. If the reply is lost the error is [ErrOutcomeUnknown]:
+// owner is being deleted. Values that are not possible are [ErrInvalidRequest]
+// with the field in [Error.FieldErrors]; so are the vCPU quota, which is
+// [ErrQuotaExceeded] as well, and missing billing information, which is
+// [ErrBillingRequired]. If the reply is lost the error is [ErrOutcomeUnknown]:
 // look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}

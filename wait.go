@@ -86,7 +86,7 @@ func (e *WaitError) Error() string {
 		state = fmt.Sprintf(", last state %q", e.State)
 	}
 	return fmt.Sprintf("cloudapi: %s of %s ended after %v and %d polls%s: %v",
-		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, state, e.Err)
+		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, state, within{e.Err})
 }
 
 // Unwrap returns why the wait ended.
@@ -126,7 +126,7 @@ func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), d
 	w := waiter[T]{operation: "Wait", resource: "the resource", config: waitQuick, done: done, fetch: func(ctx context.Context) (*T, error) {
 		record, err := fetch(ctx)
 		if record == nil && err == nil {
-			err = errors.New("cloudapi: Wait: fetch returned neither a record nor an error")
+			err = errors.New("fetch returned neither a record nor an error")
 		}
 		return record, err
 	}}
