@@ -162,6 +162,23 @@ func (s *FirewallsService) Create(ctx context.Context, location, name string, re
 	return send[Firewall](ctx, s.client, &opFirewallsCreate, request, location, name)
 }
 
+// Ensure creates a firewall unless there is one of that name; see
+// [EnsureOptions]. The name must not be an ID. The description is compared.
+// There is nothing that an update could change. Rules are not part of it.
+func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, created bool, err error) {
+	return ensure(ctx, "Firewalls.Ensure", location, name, opts, ensurer[Firewall]{
+		config: waitQuick,
+		find:   func(ctx context.Context) (*Firewall, error) { return s.Get(ctx, location, name) },
+		create: func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
+		compare: func(_ context.Context, firewall *Firewall) (d drift, err error) {
+			if request != nil {
+				wants(&d, "description", request.Description, firewall.Description)
+			}
+			return d, nil
+		},
+	})
+}
+
 // Delete deletes a firewall, at once, after detaching it from its subnets. One
 // that does not exist is not an error.
 //

@@ -143,6 +143,37 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 	return send[KubernetesCluster](ctx, s.client, &opKubernetesCreate, request, location, name)
 }
 
+// Ensure creates a cluster unless there is one of that name; see
+// [EnsureOptions]. The name must not be an ID. Version, cp_nodes, and worker_size
+// and worker_nodes of the first node pool are compared. Update changes
+// worker_nodes; [KubernetesService.WaitNodePool] waits for the end of that.
+func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, created bool, err error) {
+	find := func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, name) }
+	return ensure(ctx, "Kubernetes.Ensure", location, name, opts, ensurer[KubernetesCluster]{
+		config: waitSlow,
+		find:   find,
+		create: func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
+		compare: func(_ context.Context, cluster *KubernetesCluster) (d drift, err error) {
+			if request == nil {
+				return nil, nil
+			}
+			wants(&d, "version", request.Version, cluster.Version)
+			wants(&d, "cp_nodes", request.CPNodes, cluster.CPNodeCount)
+			if len(cluster.NodePools) > 0 {
+				wants(&d, "worker_size", request.WorkerSize, cluster.NodePools[0].NodeSize)
+				wantsUpdatable(&d, "worker_nodes", request.WorkerNodes, cluster.NodePools[0].NodeCount)
+			}
+			return d, nil
+		},
+		update: func(ctx context.Context, cluster *KubernetesCluster, _ drift) (*KubernetesCluster, error) {
+			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.NodePools[0].ID, request.WorkerNodes); err != nil {
+				return nil, err
+			}
+			return find(ctx)
+		},
+	})
+}
+
 // Delete starts to delete a cluster with its nodes;
 // [KubernetesService.WaitDeleted] waits for the end. A cluster that does not
 // exist is not an error, so a mistyped name or location looks like success.

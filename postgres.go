@@ -1,8 +1,11 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -261,6 +264,53 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.client, &opPostgresUpdate, request, location, postgres)
+}
+
+// Ensure creates a database unless there is one of that name; see
+// [EnsureOptions]. The name must not be an ID. Size and storage_size, as the
+// targets of the database, flavor, ha_type, version and tags, in any order, are
+// compared; firewall rules are not. Update changes size, storage_size, ha_type
+// and tags; [PostgresService.WaitResized] waits for the end of that. Nothing
+// shows the end of a change of the ha_type.
+func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, created bool, err error) {
+	return ensure(ctx, "Postgres.Ensure", location, name, opts, ensurer[Postgres]{
+		config: waitSlow,
+		find:   func(ctx context.Context) (*Postgres, error) { return s.Get(ctx, location, name) },
+		create: func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
+		compare: func(_ context.Context, p *Postgres) (d drift, err error) {
+			if request == nil {
+				return nil, nil
+			}
+			wantsUpdatable(&d, "size", request.Size, cmp.Or(p.TargetVMSize, p.VMSize))
+			wantsUpdatable(&d, "storage_size", request.StorageSize, cmp.Or(p.TargetStorageSizeGiB, p.StorageSizeGiB))
+			wantsUpdatable(&d, "ha_type", request.HAType, p.HAType)
+			wants(&d, "flavor", request.Flavor, p.Flavor)
+			wants(&d, "version", request.Version, p.Version)
+			if request.Tags != nil && !slices.Equal(sortedTags(request.Tags), sortedTags(p.Tags)) {
+				d = append(d, Drift{Field: "tags", Wanted: request.Tags, Found: p.Tags, Updatable: true})
+			}
+			return d, nil
+		},
+		update: func(ctx context.Context, p *Postgres, d drift) (*Postgres, error) {
+			var update PostgresUpdateRequest
+			if d.has("size") || d.has("storage_size") { // one limits the other
+				update.Size, update.StorageSize = request.Size, request.StorageSize
+			}
+			if d.has("ha_type") {
+				update.HAType = request.HAType
+			}
+			if d.has("tags") {
+				update.Tags = request.Tags
+			}
+			return s.Update(ctx, location, p.ID, &update)
+		},
+	})
+}
+
+func sortedTags(tags []PostgresTag) []PostgresTag {
+	return slices.SortedFunc(slices.Values(tags), func(a, b PostgresTag) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
+	})
 }
 
 // Delete starts to delete a database; [PostgresService.WaitDeleted] waits for

@@ -161,6 +161,33 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 	return send[VM](ctx, s.client, &opVMsCreate, request, location, name)
 }
 
+// Ensure creates a VM unless there is one of that name; see [EnsureOptions].
+// The name must not be an ID. Size, storage_size (once the VM is placed on a
+// host), unix_user, enable_ip4 and private_subnet_id are compared. The rest the
+// record does not show, or, for the GPU, not in the request's form. There is
+// nothing that an update could change.
+func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, created bool, err error) {
+	return ensure(ctx, "VMs.Ensure", location, name, opts, ensurer[VM]{
+		config: waitQuick,
+		find:   func(ctx context.Context) (*VM, error) { return s.Get(ctx, location, name) },
+		create: func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
+		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
+			if request == nil {
+				return nil, nil
+			}
+			wants(&d, "size", request.Size, vm.Size)
+			if vm.StorageSizeGiB != 0 {
+				wants(&d, "storage_size", request.StorageSize, vm.StorageSizeGiB)
+			}
+			wants(&d, "unix_user", request.UnixUser, vm.UnixUser)
+			if request.EnableIP4 != nil && *request.EnableIP4 != vm.IP4Enabled {
+				d = append(d, Drift{Field: "enable_ip4", Wanted: *request.EnableIP4, Found: vm.IP4Enabled})
+			}
+			return d, wantsSubnet(ctx, s.client, &d, request.PrivateSubnetID, vm.Subnet)
+		},
+	})
+}
+
 // Delete starts to delete a VM; [VMsService.WaitDeleted] waits for the end. Its
 // subnet stays. A VM that does not exist is not an error, so a mistyped name,
 // or another existing location, looks like success.
