@@ -82,11 +82,8 @@ func (m *serviceMethod) types() (types []reflect.Type) {
 	return types
 }
 
-// isWait reports whether the method polls another one's operation.
-func (m *serviceMethod) isWait() bool {
-	_, name, _ := strings.Cut(m.name, ".")
-	return strings.HasPrefix(name, "Wait")
-}
+// polls reports whether the method of this name polls another one's operation.
+func polls(method string) bool { return strings.HasPrefix(method, "Wait") || method == "Watch" }
 
 // serviceMethods finds all methods of all services. Which of their arguments
 // are part of the path, and what those accept, is found out by calling them.
@@ -138,6 +135,8 @@ func (m *serviceMethod) prepare(t *testing.T, fn reflect.Type) {
 		case reflect.TypeFor[*ListOptions]():
 			m.args = append(m.args, reflect.ValueOf(&ListOptions{}))
 			m.listOpts = index
+		case reflect.TypeFor[*WatchOptions]():
+			m.args = append(m.args, reflect.ValueOf(&WatchOptions{}))
 		default:
 			m.args = append(m.args, filled(in, "x"))
 		}

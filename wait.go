@@ -180,7 +180,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			return record, nil
 		}
 		if end == nil {
-			end = sleep(ctx, rand.N(pause*2/5+1)+pause*4/5)
+			end = sleep(ctx, jitter(pause))
 		}
 		if end != nil {
 			return nil, &WaitError{
@@ -193,14 +193,20 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 				Err:       end,
 			}
 		}
-		pause = max(pause, min(pause*3/2, w.config.max))
+		pause = backOff(pause, w.config.max)
 	}
 }
 
 // tolerates reports whether another poll may succeed where one failed.
 func (w *waiter[T]) tolerates(err error) bool {
+	return isTransient(err) || w.gone && errors.Is(err, ErrForbidden)
+}
+
+// isTransient reports whether a failure of a poll is one that another poll can
+// mend.
+func isTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Is(ErrServer) || e.Is(ErrRateLimited) || w.gone && e.Is(ErrForbidden)
+		return e.Is(ErrServer) || e.Is(ErrRateLimited)
 	}
 	if e, ok := errors.AsType[*DecodeError](err); ok {
 		return e.truncated
@@ -217,6 +223,14 @@ func isGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Is(ErrNotFound) && e.Type != "" && e.Type != "InvalidLocation"
 }
+
+// backOff returns the pause after one that was not enough.
+func backOff(pause, longest time.Duration) time.Duration {
+	return max(pause, min(pause*3/2, longest))
+}
+
+// jitter returns a duration with a random deviation of up to a fifth.
+func jitter(d time.Duration) time.Duration { return rand.N(d*2/5+1) + d*4/5 }
 
 // sleep pauses for d or until the context ends, which is its error.
 func sleep(ctx context.Context, d time.Duration) error {
