@@ -200,7 +200,7 @@ func TestWatchPauses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			least, most := 2.0, 0.0
-			for range 100 {
+			for range 40 {
 				synctest.Test(t, func(t *testing.T) {
 					network := polled(tt.rounds...)
 					_, reports, _ := watched(t, network.client(t), len(tt.rounds), tt.opts)
