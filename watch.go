@@ -57,7 +57,7 @@ type Event[T any] struct {
 // while the server looked, so only the third time without a complete round in
 // between is the end.
 //
-// A watch holds one copy of the records, and some 100 bytes beside each. Every
+// A watch holds one copy of the records, and some 60 bytes beside each. Every
 // range over the sequence is a watch of its own, which starts with nothing.
 // It has no goroutine that outlives the loop.
 type WatchOptions struct {
@@ -117,7 +117,7 @@ func watch[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRou
 	list := all[T, P](ctx, c, &exact, &ListOptions{Location: o.Location, PageSize: o.PageSize})
 	operation := strings.TrimSuffix(routes.project.Name, "List") + "Watch"
 	return func(yield func(Event[T], error) bool) {
-		w := watcher[T, P]{list: list, records: map[string]sighting[T]{}, seed: maphash.MakeSeed()}
+		w := watcher[T, P]{list: list, records: map[string]*sighting[T]{}, seed: maphash.MakeSeed()}
 		start, pause := time.Now(), o.Interval
 		for {
 			changed, err := w.look(yield)
@@ -160,7 +160,7 @@ func (c *Client) retryAfter(err error) time.Duration {
 // watcher compares a list with what it was.
 type watcher[T any, P listItem[T]] struct {
 	list    iter.Seq2[*T, error]
-	records map[string]sighting[T] // by ID
+	records map[string]*sighting[T] // by ID
 	round   int
 	stalls  int  // rounds that stalled since the last complete one
 	left    bool // whether the consumer has left the loop
@@ -205,19 +205,19 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 
 // compare takes note of a record, and returns the event that it makes.
 func (w *watcher[T, P]) compare(record *T) (event Event[T], changed bool) {
-	id := P(record).cursor(OrderByID)
-	known, ok := w.records[id]
-	now := sighting[T]{record, w.digest(record), w.round}
-	switch {
-	case !ok:
-		event = Event[T]{Type: EventAdded, Record: record}
-	case known.digest != now.digest:
-		event = Event[T]{Type: EventModified, Record: record, Old: known.record}
-	default:
-		now.record = known.record
+	id, digest := P(record).cursor(OrderByID), w.digest(record)
+	known := w.records[id]
+	if known == nil {
+		w.records[id] = &sighting[T]{record, digest, w.round}
+		return Event[T]{Type: EventAdded, Record: record}, true
 	}
-	w.records[id] = now
-	return event, event.Type != ""
+	known.round = w.round
+	if known.digest == digest {
+		return event, false
+	}
+	event = Event[T]{Type: EventModified, Record: record, Old: known.record}
+	known.record, known.digest = record, digest
+	return event, true
 }
 
 // missing returns the IDs of the records that this round has not seen.
