@@ -604,6 +604,7 @@ func TestWatchIgnoresOrder(t *testing.T) {
 			show(firewall("fw2", web)+","+firewall("fw1", web, ssh), nic2),
 			show(firewall("fw2", web)+","+firewall("fw1", web, ssh), nic2+","+nic2), // twice
 			show(firewall("fw2", ssh)+","+firewall("fw1", web, web), nic2+","+nic2), // rules changed places
+			show(firewall("fw2", ssh)+","+firewall("fw1", ssh, ssh), nic2+","+nic2),
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -617,7 +618,7 @@ func TestWatchIgnoresOrder(t *testing.T) {
 				changed[round] = true
 			}
 		}
-		if want := map[int]bool{0: true, 2: true, 3: true, 4: true, 5: true}; !maps.Equal(changed, want) {
+		if want := map[int]bool{0: true, 2: true, 3: true, 4: true, 5: true, 6: true}; !maps.Equal(changed, want) {
 			t.Errorf("events came in the rounds %v", changed)
 		}
 	})
@@ -655,6 +656,9 @@ func TestWatchComparesEverything(t *testing.T) {
 	}
 	if watches != 11 {
 		t.Errorf("there are %d watches, not 11", watches)
+	}
+	if digest(reflect.ValueOf(&VM{Name: "ab", State: "c"}).Elem()) == digest(reflect.ValueOf(&VM{Name: "a", State: "bc"}).Elem()) {
+		t.Error("where a text ends makes no difference")
 	}
 	moment := Postgres{LatestRestoreTime: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}
 	elsewhere := Postgres{LatestRestoreTime: moment.LatestRestoreTime.In(time.FixedZone("", 3600))}
