@@ -85,7 +85,7 @@ func texts(attributes []attribute.KeyValue) string {
 		switch a.Key {
 		case "http.request.method", "server.address", "server.port", "url.template", "network.protocol.version", "cloudapi.operation":
 		default:
-			parts = append(parts, fmt.Sprintf(" %s=%s", a.Key, a.Value.Emit()))
+			parts = append(parts, fmt.Sprintf(" %s=%s", a.Key, a.Value.String()))
 		}
 	}
 	slices.Sort(parts)
@@ -307,7 +307,7 @@ func TestConventions(t *testing.T) {
 func asMap(attributes []attribute.KeyValue) map[attribute.Key]string {
 	m := map[attribute.Key]string{}
 	for _, a := range attributes {
-		m[a.Key] = a.Value.Emit()
+		m[a.Key] = a.Value.String()
 	}
 	return m
 }
@@ -423,12 +423,19 @@ func TestNothingPrivate(t *testing.T) {
 	}
 }
 
-// The server learns of the trace only if it shall.
+// The server learns of the trace only if it shall, and other middlewares always.
 func TestPropagation(t *testing.T) {
 	t.Parallel()
 	srv, tel := cloudapitest.New(t), newTelemetry()
+	var seen []trace.SpanContext // by what comes after the instrumentation
 	for _, opts := range [][]otelcloudapi.Option{nil, {otelcloudapi.WithPropagator(propagation.TraceContext{})}} {
-		if _, err := srv.Client(tel.instrument(opts...)).VMs.List(t.Context(), nil); err != nil {
+		inner := cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return middleware(func(req *http.Request) (*http.Response, error) {
+				seen = append(seen, trace.SpanContextFromContext(req.Context()))
+				return next.RoundTrip(req)
+			})
+		})
+		if _, err := srv.Client(tel.instrument(opts...), inner).VMs.List(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -439,6 +446,9 @@ func TestPropagation(t *testing.T) {
 	attempt := tel.spans.Ended()[2].SpanContext()
 	if got, want := requests[1].Header.Get("Traceparent"), fmt.Sprintf("00-%s-%s-01", attempt.TraceID(), attempt.SpanID()); got != want {
 		t.Errorf("the server got %q, want %q", got, want)
+	}
+	if len(seen) != 2 || !seen[1].Equal(attempt) {
+		t.Errorf("a middleware is in the spans %v, want %v to be the second", seen, attempt)
 	}
 }
 
@@ -477,3 +487,7 @@ func TestTransportWithoutResponse(t *testing.T) {
 type roundTripper func() (*http.Response, error)
 
 func (f roundTripper) RoundTrip(*http.Request) (*http.Response, error) { return f() }
+
+type middleware func(*http.Request) (*http.Response, error)
+
+func (f middleware) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
