@@ -31,6 +31,9 @@ type Firewall struct {
 
 func (f *Firewall) missing() string             { return missingID(f.ID) }
 func (f *Firewall) cursor(column string) string { return idOrName(column, f.ID, f.Name) }
+func (f *Firewall) identity() Resource {
+	return Resource{Kind: KindFirewall, ID: f.ID, Location: f.Location, Name: f.Name}
+}
 
 // FirewallRule allows inbound traffic (TCP) from some addresses to some ports.
 type FirewallRule struct {
@@ -39,7 +42,8 @@ type FirewallRule struct {
 	PortRange string `json:"port_range"` // "first..last", both included, also for a single port
 }
 
-func (r *FirewallRule) missing() string { return missingID(r.ID) }
+func (r *FirewallRule) missing() string    { return missingID(r.ID) }
+func (r *FirewallRule) identity() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
 
 // FirewallCreateInProjectRequest is the body of
 // [FirewallsService.CreateInProject].

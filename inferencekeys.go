@@ -17,6 +17,7 @@ type InferenceAPIKey struct {
 
 func (k *InferenceAPIKey) missing() string      { return missingID(k.ID) }
 func (k *InferenceAPIKey) cursor(string) string { return k.ID }
+func (k *InferenceAPIKey) identity() Resource   { return Resource{Kind: KindInferenceAPIKey, ID: k.ID} }
 
 const inferenceAPIKeyRoute = projectRoute + "/inference-api-key/{inference_api_key_id}"
 

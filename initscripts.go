@@ -24,6 +24,9 @@ type VMInitScript struct {
 
 func (s *VMInitScript) missing() string             { return missingID(s.ID) }
 func (s *VMInitScript) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
+func (s *VMInitScript) identity() Resource {
+	return Resource{Kind: KindVMInitScript, ID: s.ID, Name: s.Name}
+}
 
 // VMInitScriptCreateRequest is the body of [VMInitScriptsService.Create].
 type VMInitScriptCreateRequest struct {

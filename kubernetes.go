@@ -31,7 +31,10 @@ type KubernetesCluster struct {
 
 func (k *KubernetesCluster) missing() string             { return missingID(k.ID) }
 func (k *KubernetesCluster) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
-func (k *KubernetesCluster) stateText() string           { return k.DisplayState }
+func (k *KubernetesCluster) identity() Resource {
+	return Resource{Kind: KindKubernetesCluster, ID: k.ID, Location: k.Location, Name: k.Name}
+}
+func (k *KubernetesCluster) stateText() string { return k.DisplayState }
 
 // Known values of [KubernetesCluster.DisplayState].
 const (
@@ -54,6 +57,9 @@ type KubernetesNodePool struct {
 }
 
 func (p *KubernetesNodePool) missing() string { return missingID(p.ID) }
+func (p *KubernetesNodePool) identity() Resource {
+	return Resource{Kind: KindKubernetesNodePool, ID: p.ID, Name: p.Name}
+}
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {

@@ -37,6 +37,9 @@ type LoadBalancer struct {
 
 func (l *LoadBalancer) missing() string             { return missingID(l.ID) }
 func (l *LoadBalancer) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
+func (l *LoadBalancer) identity() Resource {
+	return Resource{Kind: KindLoadBalancer, ID: l.ID, Location: l.Location, Name: l.Name}
+}
 
 // Values of [LoadBalancer.Algorithm].
 const (

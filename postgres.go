@@ -69,7 +69,10 @@ type Postgres struct {
 
 func (p *Postgres) missing() string             { return missingID(p.ID) }
 func (p *Postgres) cursor(column string) string { return idOrName(column, p.ID, p.Name) }
-func (p *Postgres) stateText() string           { return p.State }
+func (p *Postgres) identity() Resource {
+	return Resource{Kind: KindPostgres, ID: p.ID, Location: p.Location, Name: p.Name}
+}
+func (p *Postgres) stateText() string { return p.State }
 
 // Known values of [Postgres.State]. There is none for a restart, a resize, a
 // promotion or a new password: the database stays "running".
@@ -402,6 +405,9 @@ type PostgresFirewallRule struct {
 
 func (r *PostgresFirewallRule) missing() string      { return missingID(r.ID) }
 func (r *PostgresFirewallRule) cursor(string) string { return r.ID }
+func (r *PostgresFirewallRule) identity() Resource {
+	return Resource{Kind: KindPostgresFirewallRule, ID: r.ID}
+}
 
 // PostgresFirewallRuleCreateRequest is the body of
 // [PostgresService.CreateFirewallRule].

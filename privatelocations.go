@@ -32,6 +32,9 @@ type PrivateLocation struct {
 
 func (l *PrivateLocation) missing() string             { return missingID(l.ID) }
 func (l *PrivateLocation) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
+func (l *PrivateLocation) identity() Resource {
+	return Resource{Kind: KindPrivateLocation, ID: l.ID, Name: l.UIName}
+}
 
 // Values of [PrivateLocationCreateRequest.ProviderLocationName].
 const (

@@ -19,6 +19,7 @@ type Project struct {
 
 func (p *Project) missing() string      { return missingID(p.ID) }
 func (p *Project) cursor(string) string { return p.ID }
+func (p *Project) identity() Resource   { return Resource{Kind: KindProject, ID: p.ID, Name: p.Name} }
 
 // ProjectCreateRequest is the body of [ProjectsService.Create].
 type ProjectCreateRequest struct {

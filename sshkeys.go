@@ -23,6 +23,9 @@ type SSHPublicKey struct {
 
 func (k *SSHPublicKey) missing() string             { return missingID(k.ID) }
 func (k *SSHPublicKey) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
+func (k *SSHPublicKey) identity() Resource {
+	return Resource{Kind: KindSSHPublicKey, ID: k.ID, Name: k.Name}
+}
 
 // SSHPublicKeyCreateRequest is the body of [SSHPublicKeysService.Create].
 type SSHPublicKeyCreateRequest struct {

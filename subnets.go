@@ -26,7 +26,10 @@ type PrivateSubnet struct {
 
 func (s *PrivateSubnet) missing() string             { return missingID(s.ID) }
 func (s *PrivateSubnet) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
-func (s *PrivateSubnet) stateText() string           { return s.State }
+func (s *PrivateSubnet) identity() Resource {
+	return Resource{Kind: KindPrivateSubnet, ID: s.ID, Location: s.Location, Name: s.Name}
+}
+func (s *PrivateSubnet) stateText() string { return s.State }
 
 // Known values of [PrivateSubnet.State].
 const (
@@ -43,6 +46,8 @@ type NIC struct {
 	PrivateIPv6 string `json:"private_ipv6"`
 	VMName      string `json:"vm_name"` // the VM that has it; "" if none has
 }
+
+func (n *NIC) identity() Resource { return Resource{Kind: KindNIC, ID: n.ID, Name: n.Name} }
 
 // PrivateSubnetCreateRequest is the body of [PrivateSubnetsService.Create].
 type PrivateSubnetCreateRequest struct {

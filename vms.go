@@ -35,7 +35,10 @@ type VM struct {
 
 func (v *VM) missing() string             { return missingID(v.ID) }
 func (v *VM) cursor(column string) string { return idOrName(column, v.ID, v.Name) }
-func (v *VM) stateText() string           { return v.State }
+func (v *VM) identity() Resource {
+	return Resource{Kind: KindVM, ID: v.ID, Location: v.Location, Name: v.Name}
+}
+func (v *VM) stateText() string { return v.State }
 
 // Known values of [VM.State]. There is none for failure: a VM that cannot be
 // set up stays "creating".
