@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/doc/comment"
+	"go/format"
 	"go/importer"
 	"go/parser"
 	"go/token"
@@ -27,11 +28,12 @@ const module = "github.com/cloudapi-sdk/cloudapi"
 var known = map[string]string{
 	"cloudapi": module, "cloudapitest": module + "/cloudapitest",
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "json": "encoding/json", "log": "log",
-	"os": "os", "slog": "log/slog", "synctest": "testing/synctest", "testing": "testing", "time": "time",
+	"netip": "net/netip", "os": "os", "slog": "log/slog", "synctest": "testing/synctest", "testing": "testing", "time": "time",
 }
 
 // fragment is what statements stand in. What it declares need not be used.
 const fragment = `func _(ctx context.Context, t *testing.T, client *cloudapi.Client, srv *cloudapitest.Server) error {
+	var location, name string
 	var err error
 	%s
 	{
@@ -51,6 +53,9 @@ func TestGoBlocks(t *testing.T) {
 			switch b.language {
 			case "go":
 				blocks = append(blocks, b)
+				if formatted, err := format.Source([]byte(b.code)); err == nil && strings.TrimSpace(string(formatted)) != b.code {
+					t.Errorf("%s:%d: gofmt would write\n%s", b.path, b.line, formatted)
+				}
 			case "":
 			case "sh", "json", "yaml", "text", "promql":
 			default:
@@ -63,7 +68,7 @@ func TestGoBlocks(t *testing.T) {
 
 // givenInComments is what code in comments may use without declaring it.
 const givenInComments = `
-var token, location, id string
+var token, id string
 var vm *cloudapi.VM
 var request *cloudapi.VMCreateRequest
 `
@@ -255,7 +260,7 @@ var (
 // parse takes a block for a file, for declarations, or for statements.
 func (c *compiler) parse(b block) (*ast.File, error) {
 	parse := func(format string, args ...any) (*ast.File, error) {
-		return parser.ParseFile(c.fset, b.path, fmt.Sprintf(format, args...), parser.SkipObjectResolution)
+		return parser.ParseFile(c.fset, "", fmt.Sprintf(format, args...), parser.SkipObjectResolution)
 	}
 	code := fmt.Sprintf("//line %s:%d\n%s", b.path, b.line, b.code)
 	switch {
