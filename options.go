@@ -136,7 +136,8 @@ func WithBaseURL(address string) Option {
 	}
 }
 
-// WithToken sets the personal access token, which is sent as a bearer token.
+// WithToken sets the personal access token, which is sent as a bearer token. The
+// ones of Ubicloud are made in its console and begin with "pat-".
 func WithToken(token string) Option {
 	return func(c *config) error {
 		if err := checkToken(token); err != nil {

@@ -278,3 +278,49 @@ func (c *compiler) parse(b block) (*ast.File, error) {
 	}
 	return parse("package fragment\n%s\n"+fragment, &imports, b.given, code)
 }
+
+// TestNoCommentIsLost looks for comments in exported structs that belong to no
+// field: go doc does not show them.
+func TestNoCommentIsLost(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"*.go", "cloudapitest/*.go", "otelcloudapi/*.go"} {
+		names, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(names), err)
+		}
+		for _, name := range names {
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, lost := range lostComments(file) {
+				t.Errorf("%s: go doc does not show this comment", fset.Position(lost.Pos()))
+			}
+		}
+	}
+}
+
+// lostComments returns the comments in exported structs that belong to no field.
+func lostComments(file *ast.File) (lost []*ast.CommentGroup) {
+	for n := range ast.Preorder(file) {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || !spec.Name.IsExported() {
+			continue
+		}
+		structure, ok := spec.Type.(*ast.StructType)
+		if !ok {
+			continue
+		}
+		shown := map[*ast.CommentGroup]bool{}
+		for _, field := range structure.Fields.List {
+			shown[field.Doc], shown[field.Comment] = true, true
+		}
+		for _, group := range file.Comments {
+			if structure.Pos() < group.Pos() && group.End() < structure.End() && !shown[group] {
+				lost = append(lost, group)
+			}
+		}
+	}
+	return lost
+}
