@@ -75,6 +75,28 @@ func TestOperationTables(t *testing.T) {
 	compareSection(t, "docs/operations.md", strings.TrimSuffix(long.String(), "\n"))
 }
 
+// TestExamples looks for the example of each service.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob(filepath.Join(root, "example*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	for _, r := range readContract(t) {
+		if !strings.Contains(all.String(), "\nfunc Example"+r.service+"Service() {") {
+			t.Errorf("there is no example of %s", r.service)
+		}
+	}
+}
+
 // compareSection compares what stands between two comments in a document.
 func compareSection(t *testing.T, path, want string) {
 	t.Helper()
