@@ -81,7 +81,8 @@
 // after random delays that grow, or after the one that the server asks for.
 // [RetryPolicy] changes that. What creates something is sent again only if the
 // server certainly did nothing. If that is not certain, since the reply was
-// lost for example, the error is [ErrOutcomeUnknown]: look, then decide.
+// lost for example, the error is [ErrOutcomeUnknown]: look, then decide. [Confirm]
+// looks, and the Ensure methods do all of it: they create what is not there.
 //
 // [WithTimeout] bounds one attempt, the context the whole call. An attempt that
 // could only begin after the context's deadline is not waited for.

@@ -181,7 +181,7 @@ func ExampleClient_Do() {
 	defer srv.Close()
 	client := srv.Client()
 	srv.Fail(cloudapitest.Match{Path: "/project/" + client.Project() + "/audit-log"},
-		cloudapitest.Reply(200, http.Header{"Content-Type": {"application/json"}}, `{"items":[{"action":"login"}]}`))
+		cloudapitest.Reply(200, nil, `{"items":[{"action":"login"}]}`))
 
 	var log struct {
 		Items []struct{ Action string }
