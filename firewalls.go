@@ -137,6 +137,13 @@ func (s *FirewallsService) All(ctx context.Context, opts *ListOptions) iter.Seq2
 	return all[Firewall](ctx, s.client, &listFirewalls, opts)
 }
 
+// Watch yields the project's firewalls, or those in [WatchOptions.Location], and
+// then what happens to them and their rules, until the context ends. Records
+// lack PrivateSubnets.
+func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Firewall], error] {
+	return watch[Firewall](ctx, s.client, &listFirewalls, opts)
+}
+
 // CreateInProject makes a firewall without naming a location. It is in the
 // contract, but the real server of October 2025 always answers [ErrNotFound]:
 // use [FirewallsService.Create].

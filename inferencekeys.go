@@ -45,6 +45,12 @@ func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) it
 	return all[InferenceAPIKey](ctx, s.client, &listInferenceAPIKeys, opts)
 }
 
+// Watch yields the project's valid inference API keys that the token may see,
+// and then what happens to them, until the context ends.
+func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[InferenceAPIKey], error] {
+	return watch[InferenceAPIKey](ctx, s.client, &listInferenceAPIKeys, opts)
+}
+
 // Create makes a key. It is there at once, but the inference endpoints may
 // take minutes to accept it. Each call makes another key, and a lost reply
 // ends in [ErrOutcomeUnknown]: compare the lists before and after.

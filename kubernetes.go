@@ -118,6 +118,13 @@ func (s *KubernetesService) All(ctx context.Context, opts *ListOptions) iter.Seq
 	return all[KubernetesCluster](ctx, s.client, &listKubernetesClusters, opts)
 }
 
+// Watch yields the project's clusters, or those in [WatchOptions.Location], and
+// then what happens to them, until the context ends. Records have the short
+// form, which does not show node pools.
+func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[KubernetesCluster], error] {
+	return watch[KubernetesCluster](ctx, s.client, &listKubernetesClusters, opts)
+}
+
 // Get returns a cluster with its nodes. One that does not exist is
 // [ErrNotFound].
 //

@@ -168,6 +168,13 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
 }
 
+// Watch yields the project's load balancers, or those in
+// [WatchOptions.Location], and then what happens to them, until the context
+// ends. Records lack Subnet and VMs, so VMs come and go without an event.
+func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[LoadBalancer], error] {
+	return watch[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
+}
+
 // Get returns a load balancer with its subnet and VMs. One that does not exist is
 // [ErrNotFound].
 //

@@ -229,6 +229,13 @@ func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	return all[Postgres](ctx, s.client, &listPostgres, opts)
 }
 
+// Watch yields the project's databases, or those in [WatchOptions.Location], and
+// then what happens to them, until the context ends. Records have the short
+// form; [PostgresService.Get] returns the rest.
+func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Postgres], error] {
+	return watch[Postgres](ctx, s.client, &listPostgres, opts)
+}
+
 // Get returns a database with all its fields, among them the superuser's
 // password in [Postgres.ConnectionString]. One that does not exist is
 // [ErrNotFound].

@@ -103,6 +103,12 @@ func (s *PrivateLocationsService) All(ctx context.Context, opts *ListOptions) it
 	return all[PrivateLocation](ctx, s.client, &listPrivateLocations, opts)
 }
 
+// Watch yields the project's private locations, and then what happens to them,
+// until the context ends.
+func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateLocation], error] {
+	return watch[PrivateLocation](ctx, s.client, &listPrivateLocations, opts)
+}
+
 // Create makes a private location, at once. A name that is taken is
 // [ErrAlreadyExists].
 //

@@ -136,6 +136,13 @@ func (s *VMsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VM, 
 	return all[VM](ctx, s.client, &listVMs, opts)
 }
 
+// Watch yields the project's VMs, or those in [WatchOptions.Location], and then
+// what happens to them, until the context ends. Records have the short form;
+// [VMsService.Get] returns the rest.
+func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VM], error] {
+	return watch[VM](ctx, s.client, &listVMs, opts)
+}
+
 // Get returns a VM with all its fields. One that does not exist is
 // [ErrNotFound].
 //

@@ -201,8 +201,14 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 
 // tolerates reports whether another poll may succeed where one failed.
 func (w *waiter[T]) tolerates(err error) bool {
+	return isTransient(err) || w.gone && errors.Is(err, ErrForbidden)
+}
+
+// isTransient reports whether a failure of a poll is one that another poll can
+// mend.
+func isTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Is(ErrServer) || e.Is(ErrRateLimited) || w.gone && e.Is(ErrForbidden)
+		return e.Is(ErrServer) || e.Is(ErrRateLimited)
 	}
 	if e, ok := errors.AsType[*DecodeError](err); ok {
 		return e.truncated
