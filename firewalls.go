@@ -153,7 +153,8 @@ func (s *FirewallsService) CreateInProject(ctx context.Context, request *Firewal
 	return send[Firewall](ctx, s.client, &opFirewallsCreateInProject, request)
 }
 
-// Get returns a firewall with its rules and subnets.
+// Get returns a firewall with its rules and subnets. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (*Firewall, error) {
@@ -228,7 +229,7 @@ func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall st
 	return send[FirewallRule](ctx, s.client, &opFirewallsCreateRule, request, location, firewall)
 }
 
-// GetRule returns a rule.
+// GetRule returns a rule. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, ruleID string) (*FirewallRule, error) {

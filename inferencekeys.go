@@ -60,7 +60,8 @@ func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey,
 	return send[InferenceAPIKey](ctx, s.client, &opInferenceAPIKeysCreate, struct{}{})
 }
 
-// Get returns a key.
+// Get returns a key. One that does not exist, or that the token may not see, is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/inference-api-key/{inference_api_key_id}
 func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*InferenceAPIKey, error) {

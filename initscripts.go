@@ -89,7 +89,7 @@ func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScript
 	return send[VMInitScript](ctx, s.client, &opVMInitScriptsCreate, request)
 }
 
-// Get returns an init script.
+// Get returns an init script. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {

@@ -51,9 +51,8 @@ type Postgres struct {
 
 	Tags []PostgresTag `json:"tags"`
 
-	// What follows is not in lists, not in ReadReplicas, and not in the replies
-	// of Rename and Promote.
-
+	// From here on: lists, ReadReplicas, Rename and Promote do not return it.
+	//
 	// ConnectionString is a URL with the name and password of the superuser.
 	// Its host changes with the name of the database.
 	ConnectionString Secret `json:"connection_string"`
@@ -238,7 +237,8 @@ func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions) iter.Se
 }
 
 // Get returns a database with all its fields, among them the superuser's
-// password in [Postgres.ConnectionString].
+// password in [Postgres.ConnectionString]. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*Postgres, error) {

@@ -117,7 +117,8 @@ func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLo
 	return send[PrivateLocation](ctx, s.client, &opPrivateLocationsCreate, request)
 }
 
-// Get returns a private location, given its UIName.
+// Get returns a private location, given its UIName. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*PrivateLocation, error) {

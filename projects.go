@@ -98,7 +98,8 @@ func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequ
 	return send[Project](ctx, s.client, &opProjectsCreate, request)
 }
 
-// Get returns a project.
+// Get returns a project. One that does not exist, or that the token has no role
+// in, is [ErrNotFound] or [ErrForbidden].
 //
 //cloudapi:operation GET /project/{project_id}
 func (s *ProjectsService) Get(ctx context.Context, projectID string) (*Project, error) {

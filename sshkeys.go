@@ -90,7 +90,7 @@ func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKey
 	return send[SSHPublicKey](ctx, s.client, &opSSHPublicKeysCreate, request)
 }
 
-// Get returns an SSH public key.
+// Get returns an SSH public key. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicKey, error) {

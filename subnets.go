@@ -111,7 +111,7 @@ func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions) i
 	return watch[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
 }
 
-// Get returns a private subnet.
+// Get returns a private subnet. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string) (*PrivateSubnet, error) {

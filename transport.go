@@ -249,6 +249,28 @@ func (cl *call) do(ctx context.Context, result accepter) error {
 		return &ArgumentError{Operation: cl.op.Name, Name: "ctx", Reason: "must not be nil"}
 	}
 	cl.result = result
+	return cl.observed(ctx, cl.client.config.observers)
+}
+
+// observed makes the attempts while the observers, the first one outermost,
+// look on.
+func (cl *call) observed(ctx context.Context, observers []Observer) error {
+	if len(observers) == 0 {
+		return cl.run(ctx)
+	}
+	inner, finish := observers[0](ctx, *cl.op)
+	if inner == nil {
+		inner = ctx
+	}
+	err := cl.observed(inner, observers[1:])
+	if finish != nil {
+		finish(err)
+	}
+	return err
+}
+
+// run makes the attempts.
+func (cl *call) run(ctx context.Context) error {
 	cl.ctx = callContext{ctx, cl}
 	cl.request.Request = cl.newRequest()
 	_, err := cl.client.driver.Do(&cl.request)
