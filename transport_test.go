@@ -65,6 +65,25 @@ func TestConnectionsAreBounded(t *testing.T) {
 	})
 }
 
+// TestHeadersAreBounded: the SDK's own transport does not take a good reply with
+// 2 MiB of headers, which net/http would by default.
+func TestHeadersAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		filler := "X-Filler: " + strings.Repeat("x", 8<<10) + "\r\n"
+		p := startPeer(t, answers(http.StatusOK, strings.Repeat(filler, 256), testVM))
+		transport := newTransport().(*http.Transport)
+		transport.Proxy = nil
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return p.listener.Dial(ctx) }
+		client := p.client(t, WithHTTPClient(&http.Client{Transport: transport}), WithRetry(RetryPolicy{MaxAttempts: 1}))
+		defer client.CloseIdleConnections()
+		vm, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if _, ok := errors.AsType[*TransportError](err); !ok || vm != nil || p.requests() != 1 {
+			t.Errorf("got %v, %v after %d requests", vm, err, p.requests())
+		}
+	})
+}
+
 // TestMiddlewareCannotMakeRepeatable: a header that tells net/http to send a
 // request again is on the wire, and the request is there once.
 func TestMiddlewareCannotMakeRepeatable(t *testing.T) {
