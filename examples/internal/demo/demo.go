@@ -41,6 +41,8 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 func Advice(err error) string {
 	var transport *cloudapi.TransportError
 	switch {
+	case errors.Is(err, cloudapi.ErrNoProject):
+		return "Set " + cloudapi.EnvProject + " to the ID of a project."
 	case errors.Is(err, cloudapi.ErrUnauthorized):
 		return "Is the token in " + cloudapi.EnvToken + " complete, and has it not been revoked?"
 	case errors.Is(err, cloudapi.ErrForbidden):

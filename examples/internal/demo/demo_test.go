@@ -98,6 +98,7 @@ func TestAdvice(t *testing.T) {
 		err  error
 		want string
 	}{
+		{cloudapi.ErrNoProject, cloudapi.EnvProject},
 		{&cloudapi.Error{StatusCode: 401}, cloudapi.EnvToken},
 		{&cloudapi.Error{StatusCode: 403}, "permission"},
 		{&cloudapi.Error{StatusCode: 404}, cloudapi.EnvProject},
