@@ -2,6 +2,7 @@ package cloudapi
 
 import (
 	"context"
+	"fmt"
 	"iter"
 )
 
@@ -100,6 +101,31 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
 	}
 	return send[VMInitScript](ctx, s.client, &opVMInitScriptsUpdate, request, script)
+}
+
+// Ensure registers a script unless there is one of that name; see
+// [EnsureOptions]. The name must not be an ID. The script is compared, and
+// changed by Update. A [*DriftError] has the sizes in place of the texts, which
+// may hold secrets.
+func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, created bool, err error) {
+	if request == nil {
+		return nil, false, &ArgumentError{Operation: "VMInitScripts.Ensure", Name: "request", Reason: "must not be nil"}
+	}
+	return ensure(ctx, "VMInitScripts.Ensure", "", request.Name, opts, ensurer[VMInitScript]{
+		config: waitQuick,
+		find:   func(ctx context.Context) (*VMInitScript, error) { return s.Get(ctx, request.Name) },
+		create: func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
+		compare: func(_ context.Context, script *VMInitScript) (d drift, err error) {
+			if request.Script != "" && request.Script != script.Script {
+				size := func(s string) string { return fmt.Sprintf("a script of %d bytes", len(s)) }
+				d = drift{{Field: "script", Wanted: size(request.Script), Found: size(script.Script), Updatable: true}}
+			}
+			return d, nil
+		},
+		update: func(ctx context.Context, script *VMInitScript, _ drift) (*VMInitScript, error) {
+			return s.Update(ctx, script.ID, &VMInitScriptUpdateRequest{Script: request.Script})
+		},
+	})
 }
 
 // Delete deletes an init script, at once; VMs that were created with it are

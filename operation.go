@@ -157,6 +157,31 @@ func checkSegment(s string) string {
 	return ""
 }
 
+// referrer is a request that names other resources by their IDs.
+type referrer interface {
+	// checkIDs returns what is wrong with one of the IDs, or nil.
+	checkIDs() *ArgumentError
+}
+
+// checkID checks the ID in a field of a request. It holds it to the rule for
+// references in paths and no stricter one: the contract says of these fields
+// only that they are strings, and the server's refusal of what is not an ID of
+// the right kind names the field, and does no harm.
+func checkID(field, id string) *ArgumentError {
+	if reason := checkSegment(id); reason != "" {
+		return &ArgumentError{Name: field, Value: withoutToken(id), Reason: reason}
+	}
+	return nil
+}
+
+// checkOptionalID is [checkID] for a field that may be left out.
+func checkOptionalID(field, id string) *ArgumentError {
+	if id == "" {
+		return nil
+	}
+	return checkID(field, id)
+}
+
 // path fills the route's placeholders with args, in order. A route with one
 // more placeholder than there are args takes the bound project for the first.
 //

@@ -323,12 +323,13 @@ func WithLimiter(limiter Limiter) Option {
 	}
 }
 
-// WithLogger sets a logger that gets one line for each attempt: at level
-// Debug if it succeeded, at level Warn if it did not. Attributes are
-// operation, method, route, status, attempt and duration, for a failure error,
-// and retry_in if another attempt follows. Status and duration are absent if
-// the limiter, the token source or the context kept the request from being
-// sent. Bodies and headers are not logged.
+// WithLogger sets a logger that gets one line for each attempt: at level Debug
+// if it succeeded; at level Info if the server's answer is that the resource
+// does not exist, which is what a wait for its deletion is after; otherwise at
+// level Warn. Attributes are operation, method, route, status, attempt and
+// duration, for a failure error, and retry_in if another attempt follows.
+// Status and duration are absent if the limiter, the token source or the
+// context kept the request from being sent. Bodies and headers are not logged.
 func WithLogger(logger *slog.Logger) Option {
 	return func(c *config) error {
 		c.logger = logger

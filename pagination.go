@@ -326,7 +326,13 @@ func ahead[T any](pages pageSeq[T], n int) pageSeq[T] {
 // error that ended it.
 //
 //	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
+//
+// A nil sequence is an [*ArgumentError]: to take it for an empty list could
+// look like the news that nothing is there.
 func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
+	if seq == nil {
+		return nil, &ArgumentError{Operation: "Collect", Name: "seq", Reason: "must not be nil"}
+	}
 	items := []*T{}
 	for item, err := range seq {
 		if err != nil {

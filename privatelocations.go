@@ -128,6 +128,24 @@ func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName stri
 	return send[PrivateLocation](ctx, s.client, &opPrivateLocationsRename, renameRequest{newName}, name)
 }
 
+// Ensure creates a private location unless there is one of that name; see
+// [EnsureOptions]. The provider_location_name is compared; nothing shows the
+// credentials. There is nothing that an update could change.
+func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, created bool, err error) {
+	if request == nil {
+		return nil, false, &ArgumentError{Operation: "PrivateLocations.Ensure", Name: "request", Reason: "must not be nil"}
+	}
+	return ensure(ctx, "PrivateLocations.Ensure", "", request.Name, opts, ensurer[PrivateLocation]{
+		config: waitQuick,
+		find:   func(ctx context.Context) (*PrivateLocation, error) { return s.Get(ctx, request.Name) },
+		create: func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
+		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
+			wants(&d, "provider_location_name", request.ProviderLocationName, l.Name)
+			return d, nil
+		},
+	})
+}
+
 // Delete deletes a private location, at once. One that has databases is
 // [ErrConflict]; for other resources in it the real server answers
 // [ErrServer]. One that does not exist is not an error.

@@ -79,6 +79,7 @@ func (r *recording) key() string { return r.Request.Method + " " + r.Request.Pat
 func TestRecordedErrors(t *testing.T) {
 	t.Parallel()
 	envelopes, others := 0, 0
+	var quotas []string
 	for _, r := range readRecordings(t) {
 		if r.Response.Status < 300 {
 			continue
@@ -89,6 +90,12 @@ func TestRecordedErrors(t *testing.T) {
 		if !ok {
 			t.Errorf("%d: %s is %T: %v", r.Seq, r.key(), err, err)
 			continue
+		}
+		if errors.Is(err, ErrQuotaExceeded) {
+			quotas = append(quotas, r.Operation)
+		}
+		if errors.Is(err, ErrBillingRequired) {
+			t.Errorf("%d: %s is taken for a lack of billing information: %v", r.Seq, r.key(), err)
 		}
 		var body struct {
 			Error *struct {
@@ -113,6 +120,10 @@ func TestRecordedErrors(t *testing.T) {
 		if json.Unmarshal(e.Details, &details) == nil && len(e.FieldErrors()) != len(details) {
 			t.Errorf("%d: %s has the details %s, and the field errors %v", r.Seq, r.key(), e.Details, e.FieldErrors())
 		}
+	}
+	slices.Sort(quotas)
+	if want := []string{"createPostgresDatabase", "createProject", "createVM", "resizeKubernetesNodepool"}; !slices.Equal(quotas, want) {
+		t.Errorf("a quota was exceeded by %v, want %v", quotas, want)
 	}
 	if envelopes == 0 || others == 0 {
 		t.Errorf("%d envelopes and %d other replies were found", envelopes, others)

@@ -140,7 +140,7 @@ func TestSecretsInEveryType(t *testing.T) {
 		reflect.TypeFor[Client](), reflect.TypeFor[Operation](), reflect.TypeFor[RetryPolicy](), reflect.TypeFor[Limiter](),
 		reflect.TypeFor[Option](), reflect.TypeFor[WaitOption](), reflect.TypeFor[Progress](), reflect.TypeFor[ID](), reflect.TypeFor[Kind](),
 		reflect.TypeFor[Error](), reflect.TypeFor[TransportError](), reflect.TypeFor[DecodeError](), reflect.TypeFor[ArgumentError](), reflect.TypeFor[WaitError](),
-		reflect.TypeFor[Resource](), reflect.TypeFor[Reference](),
+		reflect.TypeFor[Resource](), reflect.TypeFor[Reference](), reflect.TypeFor[EnsureOptions](), reflect.TypeFor[DriftError](),
 	} {
 		reach(typ, found)
 	}

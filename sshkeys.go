@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"context"
 	"iter"
+	"strings"
 )
 
 // SSHPublicKeysService works with the SSH public keys that are registered in a
@@ -100,6 +101,27 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 		return nil, &ArgumentError{Operation: opSSHPublicKeysUpdate.Name, Name: "request", Reason: "must set the name or the public key"}
 	}
 	return send[SSHPublicKey](ctx, s.client, &opSSHPublicKeysUpdate, request, key)
+}
+
+// Ensure registers a key unless there is one of that name; see [EnsureOptions].
+// The name must not be an ID. The public_key is compared, without white space
+// around it, and changed by Update.
+func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, created bool, err error) {
+	if request == nil {
+		return nil, false, &ArgumentError{Operation: "SSHPublicKeys.Ensure", Name: "request", Reason: "must not be nil"}
+	}
+	return ensure(ctx, "SSHPublicKeys.Ensure", "", request.Name, opts, ensurer[SSHPublicKey]{
+		config: waitQuick,
+		find:   func(ctx context.Context) (*SSHPublicKey, error) { return s.Get(ctx, request.Name) },
+		create: func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
+		compare: func(_ context.Context, key *SSHPublicKey) (d drift, err error) {
+			wantsUpdatable(&d, "public_key", strings.TrimSpace(request.PublicKey), strings.TrimSpace(key.PublicKey))
+			return d, nil
+		},
+		update: func(ctx context.Context, key *SSHPublicKey, _ drift) (*SSHPublicKey, error) {
+			return s.Update(ctx, key.ID, &SSHPublicKeyUpdateRequest{PublicKey: request.PublicKey})
+		},
+	})
 }
 
 // Delete deletes an SSH public key, at once; VMs that were created with it

@@ -171,6 +171,12 @@ func (cl *call) encodeBody(request any) error {
 	if v := reflect.ValueOf(request); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		request = struct{}{}
 	}
+	if r, ok := request.(referrer); ok {
+		if err := r.checkIDs(); err != nil {
+			err.Operation = cl.op.Name
+			return err
+		}
+	}
 	if w, ok := request.(wirer); ok {
 		for _, secret := range w.secretValues() {
 			cl.secrets = append(cl.secrets, secret.Reveal())
@@ -445,7 +451,7 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 		err = checkToken(token)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("token source: %w", err)
+		return nil, fmt.Errorf("token source: %w", within{err})
 	}
 	cl.secrets = append(cl.secrets, token)
 	h["Authorization"] = []string{"Bearer " + token}
@@ -829,6 +835,9 @@ func (cl *call) log(ctx context.Context) {
 	level, message, attempt, err := slog.LevelDebug, "cloudapi: request", cl.attempts, cl.err
 	if err != nil {
 		level, message = slog.LevelWarn, "cloudapi: request failed"
+		if isGone(err) {
+			level = slog.LevelInfo // for some it is the answer that they wait for
+		}
 	}
 	if cl.unsent != nil {
 		level, message, attempt, err = slog.LevelWarn, "cloudapi: request not sent", attempt+1, cl.unsent

@@ -101,6 +101,10 @@ type VMCreateRequest struct {
 	InitScriptArgs string `json:"init_script_args,omitzero"`
 }
 
+func (r VMCreateRequest) checkIDs() *ArgumentError {
+	return checkOptionalID("private_subnet_id", r.PrivateSubnetID)
+}
+
 const vmRoute = locationRoute + "/vm/{vm_reference}"
 
 var (
@@ -146,14 +150,42 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 // [VMsService.WaitRunning] waits for the rest.
 //
 // A name that is taken is [ErrAlreadyExists]; it stays taken while its last
-// owner is being deleted. Values that are not possible, the vCPU quota and
-// missing billing information are [ErrInvalidRequest] with the field in
-// [Error.FieldErrors]. If the reply is lost the error is [ErrOutcomeUnknown]:
+// owner is being deleted. Values that are not possible are [ErrInvalidRequest]
+// with the field in [Error.FieldErrors]; so are the vCPU quota, which is
+// [ErrQuotaExceeded] as well, and missing billing information, which is
+// [ErrBillingRequired]. If the reply is lost the error is [ErrOutcomeUnknown]:
 // look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
 	return send[VM](ctx, s.client, &opVMsCreate, request, location, name)
+}
+
+// Ensure creates a VM unless there is one of that name; see [EnsureOptions].
+// The name must not be an ID. Size, storage_size (once the VM is placed on a
+// host), unix_user, enable_ip4 and private_subnet_id are compared. The rest the
+// record does not show, or, for the GPU, not in the request's form. There is
+// nothing that an update could change.
+func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, created bool, err error) {
+	return ensure(ctx, "VMs.Ensure", location, name, opts, ensurer[VM]{
+		config: waitQuick,
+		find:   func(ctx context.Context) (*VM, error) { return s.Get(ctx, location, name) },
+		create: func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
+		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
+			if request == nil {
+				return nil, nil
+			}
+			wants(&d, "size", request.Size, vm.Size)
+			if vm.StorageSizeGiB != 0 {
+				wants(&d, "storage_size", request.StorageSize, vm.StorageSizeGiB)
+			}
+			wants(&d, "unix_user", request.UnixUser, vm.UnixUser)
+			if request.EnableIP4 != nil && *request.EnableIP4 != vm.IP4Enabled {
+				d = append(d, Drift{Field: "enable_ip4", Wanted: *request.EnableIP4, Found: vm.IP4Enabled})
+			}
+			return d, wantsSubnet(ctx, s.client, &d, request.PrivateSubnetID, vm.Subnet)
+		},
+	})
 }
 
 // Delete starts to delete a VM; [VMsService.WaitDeleted] waits for the end. Its

@@ -86,7 +86,7 @@ func (e *WaitError) Error() string {
 		state = fmt.Sprintf(", last state %q", e.State)
 	}
 	return fmt.Sprintf("cloudapi: %s of %s ended after %v and %d polls%s: %v",
-		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, state, e.Err)
+		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, state, within{e.Err})
 }
 
 // Unwrap returns why the wait ended.
@@ -98,6 +98,9 @@ var ErrWaitFailed = errors.New("the state cannot be reached any more")
 
 // stater is a record with a state.
 type stater interface{ stateText() string }
+
+// stateDeleting is the one state that all families with states share.
+const stateDeleting = "deleting"
 
 // Wait polls with fetch until done reports true, and returns the record with
 // which it did. It is what all Wait methods are made of, for conditions of the
@@ -123,7 +126,7 @@ func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), d
 	w := waiter[T]{operation: "Wait", resource: "the resource", config: waitQuick, done: done, fetch: func(ctx context.Context) (*T, error) {
 		record, err := fetch(ctx)
 		if record == nil && err == nil {
-			err = errors.New("cloudapi: Wait: fetch returned neither a record nor an error")
+			err = errors.New("fetch returned neither a record nor an error")
 		}
 		return record, err
 	}}
@@ -150,7 +153,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 		}
 	}
 	start := time.Now()
-	pause := w.config.first
+	pauses := w.config.pauses()
 	var last *T
 	failures := 0
 	for polls := 1; ; polls++ {
@@ -180,7 +183,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			return record, nil
 		}
 		if end == nil {
-			end = sleep(ctx, rand.N(pause*2/5+1)+pause*4/5)
+			end = sleep(ctx, pauses.next())
 		}
 		if end != nil {
 			return nil, &WaitError{
@@ -193,7 +196,6 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 				Err:       end,
 			}
 		}
-		pause = max(pause, min(pause*3/2, w.config.max))
 	}
 }
 
@@ -216,6 +218,19 @@ func (w *waiter[T]) tolerates(err error) bool {
 func isGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Is(ErrNotFound) && e.Type != "" && e.Type != "InvalidLocation"
+}
+
+// pauses are those between polls.
+type pauses struct{ pause, max time.Duration }
+
+func (c *waitConfig) pauses() *pauses { return &pauses{c.first, c.max} }
+
+// next returns the next pause, with a random deviation of a fifth. The one
+// behind it is longer by half, up to max.
+func (p *pauses) next() time.Duration {
+	d := p.pause*4/5 + rand.N(p.pause*2/5+1)
+	p.pause = max(p.pause, min(p.pause*3/2, p.max))
+	return d
 }
 
 // sleep pauses for d or until the context ends, which is its error.
@@ -289,7 +304,7 @@ func reaches[P stater](want string) func(P) (bool, error) {
 		switch record.stateText() {
 		case want:
 			return true, nil
-		case "deleting":
+		case stateDeleting:
 			return false, fmt.Errorf("%w: it is being deleted", ErrWaitFailed)
 		default:
 			return false, nil

@@ -32,6 +32,8 @@
 //     there, and a 400 here.
 //   - Requests are executed one at a time, so none of the errors of concurrent
 //     requests occur.
+//   - The 60th VM of a subnet, which a larger quota than the default permits, is
+//     a 500. What the service does was not recorded. Use more subnets.
 //   - GPUs are always refused. A VM gets its addresses and its storage together
 //     with the state "running".
 //   - The nodes of clusters have standard, burstable or premium sizes, not those
