@@ -411,7 +411,7 @@ func TestPausesOfAnyLength(t *testing.T) {
 	for _, longest := range []time.Duration{1, time.Nanosecond * 4, time.Second, math.MaxInt64 / 3, math.MaxInt64} {
 		for _, first := range []time.Duration{1, time.Second, math.MaxInt64 / 2, math.MaxInt64} {
 			p := pauses{first, longest}
-			for range 100 {
+			for range 200 {
 				nominal := min(p.pause, math.MaxInt64/2)
 				if d := p.next(); d < nominal-nominal/5 || d > nominal+nominal/5 {
 					t.Fatalf("a pause of %v is %v", nominal, d)
