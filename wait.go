@@ -31,6 +31,25 @@ type waitConfig struct {
 	first, max time.Duration
 	tolerance  int
 	progress   func(Progress)
+	slots      slots // which the polls take part in
+}
+
+// slots bounds how many requests of an undertaking are under way at a time. A
+// nil one does not.
+type slots chan struct{}
+
+// do calls f once there is a slot, unless the context ends before.
+func (s slots) do(ctx context.Context, f func() error) error {
+	if s == nil {
+		return f()
+	}
+	select {
+	case s <- struct{}{}:
+		defer func() { <-s }()
+		return f()
+	case <-ctx.Done():
+		return contextError(ctx)
+	}
 }
 
 // WaitInterval sets the pause between polls: first at the beginning, growing
@@ -155,7 +174,11 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	failures := 0
 	for polls := 1; ; polls++ {
 		progress := Progress{Operation: w.operation, Resource: w.resource, Total: 1, Polls: polls}
-		record, err := w.fetch(ctx)
+		var record *T
+		err := w.config.slots.do(ctx, func() (err error) {
+			record, err = w.fetch(ctx)
+			return err
+		})
 		var end error // why the wait ends now, unless it is finished
 		switch {
 		case err == nil:
@@ -180,7 +203,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			return record, nil
 		}
 		if end == nil {
-			end = sleep(ctx, rand.N(pause*2/5+1)+pause*4/5)
+			end = sleep(ctx, about(pause))
 		}
 		if end != nil {
 			return nil, &WaitError{
@@ -199,8 +222,14 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 
 // tolerates reports whether another poll may succeed where one failed.
 func (w *waiter[T]) tolerates(err error) bool {
+	return passes(err) || w.gone && errors.Is(err, ErrForbidden)
+}
+
+// passes reports whether a failure is one that another try can mend, of a
+// request that may be sent again.
+func passes(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Is(ErrServer) || e.Is(ErrRateLimited) || w.gone && e.Is(ErrForbidden)
+		return e.Is(ErrServer) || e.Is(ErrRateLimited)
 	}
 	if e, ok := errors.AsType[*DecodeError](err); ok {
 		return e.truncated
@@ -217,6 +246,9 @@ func isGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Is(ErrNotFound) && e.Type != "" && e.Type != "InvalidLocation"
 }
+
+// about returns a random duration that deviates from d by a fifth at most.
+func about(d time.Duration) time.Duration { return rand.N(d*2/5+1) + d*4/5 }
 
 // sleep pauses for d or until the context ends, which is its error.
 func sleep(ctx context.Context, d time.Duration) error {
