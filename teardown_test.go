@@ -411,7 +411,7 @@ func TestTeardownTellsTheTruth(t *testing.T) {
 	t.Parallel()
 	var complete, incomplete atomic.Int32
 	t.Run("runs", func(t *testing.T) {
-		for seed := range uint64(24) {
+		for seed := range uint64(12) {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -497,7 +497,7 @@ func TestTeardownFailure(t *testing.T) {
 				asked++
 			}
 		}
-		if asked != 1 || time.Since(start) > 2*time.Minute {
+		if asked != 1 || time.Since(start) > 20*time.Second { // there is nothing to wait for
 			t.Errorf("asked %d times, in %v", asked, time.Since(start))
 		}
 	})
@@ -575,10 +575,10 @@ func TestTeardownEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestTeardownCancelled cancels at each event of a run.
+// TestTeardownCancelled cancels at one of the events of a run.
 func TestTeardownCancelled(t *testing.T) {
 	t.Parallel()
-	for at := range 30 {
+	for at := 0; at < 32; at += 4 {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
