@@ -3,6 +3,7 @@ package cloudapi_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -87,3 +88,6 @@ func must[T any](v T, err error) func(*testing.T) T {
 		return v
 	}
 }
+
+// elapse lets time go by, in a bubble.
+func elapse(d time.Duration) { <-time.After(d) }

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrAmbiguous: a reference stands for more than one resource.
-var ErrAmbiguous = errors.New("cloudapi: ambiguous reference")
+var ErrAmbiguous = errors.New("ambiguous reference")
 
 // Resource says what a resource is and where, whatever its kind.
 type Resource struct {
@@ -247,7 +247,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 	case len(found) == 0:
 		return nil, nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound)
 	case len(found) > 1:
-		return nil, nil, fmt.Errorf("%w: %v is %v and %v", ErrAmbiguous, ref, found[0], found[1])
+		return nil, nil, fmt.Errorf("cloudapi: %s: %v: %w: %v and %v", operation, ref, ErrAmbiguous, found[0], found[1])
 	}
 	return &found[0], record, nil
 }

@@ -357,11 +357,8 @@ func (r *teardownRun) step(ctx context.Context, i int) {
 	}
 }
 
-// Values of [Progress.State] beside those of records and outcomes.
-const (
-	stateDeleting = "deleting"
-	stateDeleted  = "deleted"
-)
+// stateDeleted is the [Progress.State] of what is gone.
+const stateDeleted = "deleted"
 
 func (r *teardownRun) report(resource Resource, p Progress) {
 	r.reporting <- struct{}{}
@@ -377,9 +374,9 @@ func (r *teardownRun) report(resource Resource, p Progress) {
 	}
 }
 
-// teardownTries is how often a deletion is asked for that may yet be possible.
-// The pauses between them are of 1, 2, 4 and 8 seconds.
-const teardownTries = 5
+// teardownTries is how often a deletion is asked for that may yet be possible,
+// with the pauses of a wait between them: 13 seconds together.
+const teardownTries = 6
 
 // delete deletes a resource and waits until it is gone.
 func (r *teardownRun) delete(ctx context.Context, resource Resource) *TeardownFailure {
@@ -388,8 +385,9 @@ func (r *teardownRun) delete(ctx context.Context, resource Resource) *TeardownFa
 	}
 	r.report(resource, Progress{State: stateDeleting})
 	at, failure := r.try(ctx, resource)
-	for try, pause := 1, time.Second; failure != nil; try, pause = try+1, 2*pause {
-		if try == teardownTries || !r.mayPass(failure) || sleep(ctx, about(pause)) != nil {
+	pauses := waitQuick.pauses()
+	for try := 1; failure != nil; try++ {
+		if try == teardownTries || !r.mayPass(failure) || sleep(ctx, pauses.next()) != nil {
 			return failure
 		}
 		last := failure
@@ -448,7 +446,7 @@ func (r *teardownRun) mayPass(f *TeardownFailure) bool {
 	if f.Outcome == TeardownBlocked {
 		return !slices.ContainsFunc(f.BlockedBy, func(by Resource) bool { return r.failureOf(by) != nil })
 	}
-	return errors.Is(f.Err, ErrConflict) || passes(f.Err)
+	return errors.Is(f.Err, ErrConflict) || isTransient(f.Err)
 }
 
 // blocked says why those that need a resource are still there.

@@ -105,7 +105,7 @@ func (e *WaitError) Error() string {
 		state = fmt.Sprintf(", last state %q", e.State)
 	}
 	return fmt.Sprintf("cloudapi: %s of %s ended after %v and %d polls%s: %v",
-		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, state, e.Err)
+		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, state, within{e.Err})
 }
 
 // Unwrap returns why the wait ended.
@@ -117,6 +117,9 @@ var ErrWaitFailed = errors.New("the state cannot be reached any more")
 
 // stater is a record with a state.
 type stater interface{ stateText() string }
+
+// stateDeleting is the one state that all families with states share.
+const stateDeleting = "deleting"
 
 // Wait polls with fetch until done reports true, and returns the record with
 // which it did. It is what all Wait methods are made of, for conditions of the
@@ -142,7 +145,7 @@ func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), d
 	w := waiter[T]{operation: "Wait", resource: "the resource", config: waitQuick, done: done, fetch: func(ctx context.Context) (*T, error) {
 		record, err := fetch(ctx)
 		if record == nil && err == nil {
-			err = errors.New("cloudapi: Wait: fetch returned neither a record nor an error")
+			err = errors.New("fetch returned neither a record nor an error")
 		}
 		return record, err
 	}}
@@ -169,7 +172,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 		}
 	}
 	start := time.Now()
-	pause := w.config.first
+	pauses := w.config.pauses()
 	var last *T
 	failures := 0
 	for polls := 1; ; polls++ {
@@ -203,7 +206,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			return record, nil
 		}
 		if end == nil {
-			end = sleep(ctx, about(pause))
+			end = sleep(ctx, pauses.next())
 		}
 		if end != nil {
 			return nil, &WaitError{
@@ -216,18 +219,17 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 				Err:       end,
 			}
 		}
-		pause = max(pause, min(pause*3/2, w.config.max))
 	}
 }
 
 // tolerates reports whether another poll may succeed where one failed.
 func (w *waiter[T]) tolerates(err error) bool {
-	return passes(err) || w.gone && errors.Is(err, ErrForbidden)
+	return isTransient(err) || w.gone && errors.Is(err, ErrForbidden)
 }
 
-// passes reports whether a failure is one that another try can mend, of a
-// request that may be sent again.
-func passes(err error) bool {
+// isTransient reports whether a failure of a poll is one that another poll can
+// mend.
+func isTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Is(ErrServer) || e.Is(ErrRateLimited)
 	}
@@ -247,8 +249,18 @@ func isGone(err error) bool {
 	return ok && e.Is(ErrNotFound) && e.Type != "" && e.Type != "InvalidLocation"
 }
 
-// about returns a random duration that deviates from d by a fifth at most.
-func about(d time.Duration) time.Duration { return rand.N(d*2/5+1) + d*4/5 }
+// pauses are those between polls.
+type pauses struct{ pause, max time.Duration }
+
+func (c *waitConfig) pauses() *pauses { return &pauses{c.first, c.max} }
+
+// next returns the next pause, with a random deviation of a fifth. The one
+// behind it is longer by half, up to max.
+func (p *pauses) next() time.Duration {
+	d := p.pause*4/5 + rand.N(p.pause*2/5+1)
+	p.pause = max(p.pause, min(p.pause*3/2, p.max))
+	return d
+}
 
 // sleep pauses for d or until the context ends, which is its error.
 func sleep(ctx context.Context, d time.Duration) error {
@@ -321,7 +333,7 @@ func reaches[P stater](want string) func(P) (bool, error) {
 		switch record.stateText() {
 		case want:
 			return true, nil
-		case "deleting":
+		case stateDeleting:
 			return false, fmt.Errorf("%w: it is being deleted", ErrWaitFailed)
 		default:
 			return false, nil
