@@ -247,7 +247,7 @@ var maskedJSON = []byte(`"` + redacted + `"`)
 // nil only if the reply was accepted.
 func (cl *call) do(ctx context.Context, result accepter) error {
 	if ctx == nil {
-		return &ArgumentError{Operation: cl.op.Name, Name: "ctx", Reason: "must not be nil"}
+		return noContext(cl.op.Name)
 	}
 	cl.result = result
 	return cl.observed(ctx, cl.client.config.observers)
@@ -904,6 +904,11 @@ func contextError(ctx context.Context) error {
 		return cause
 	}
 	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// noContext is what a nil context is answered with.
+func noContext(operation string) error {
+	return &ArgumentError{Operation: operation, Name: "ctx", Reason: "must not be nil"}
 }
 
 // timeoutError says that one attempt took too long.

@@ -375,6 +375,14 @@ func TestWaitRefusesToPanic(t *testing.T) {
 	if vm, err := Wait(t.Context(), nothing, running); vm != nil || err == nil {
 		t.Errorf("fetch returns nothing: %v, %v", vm, err)
 	}
+	var none context.Context
+	if vm, err := Wait(none, func(context.Context) (*VM, error) { return new(VM), nil }, running); vm != nil || !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("without a context: %v, %v", vm, err)
+	}
+	client := polled(vmIn("deleting")).client(t)
+	if err := client.VMs.WaitDeleted(none, "eu-central-h1", "web-1"); !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("without a context: %v", err)
+	}
 }
 
 func TestWaitForAConditionOfOnesOwn(t *testing.T) {
