@@ -95,13 +95,15 @@ func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Nam
 //
 // The kinds, if there are any, are those that it may be. A name that several
 // have is [ErrAmbiguous]. What does not exist, or is of none of the kinds, is
-// [ErrNotFound].
+// [ErrNotFound]; what exists and must not be seen is [ErrForbidden] or, where the
+// server keeps it to itself, ErrNotFound too.
 //
 // An ID mostly takes one request. Without an operation for it, the lists are
 // searched: for the ID of a private location that of private locations, for
 // that of a rule, node pool, NIC or metric destination those of what may have
 // it, and, where a list does not show them, the members one by one. A name takes
-// one request for each of the kinds that it may be.
+// one request for each of the kinds that it may be, and that of a load balancer
+// one more, since another may have it too.
 //
 // [Lookup] returns the record itself.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
@@ -180,6 +182,10 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 			Reason: "is the ID of another kind: " + kind.String()}
 	}
 	f, part := familyOf(kind)
+	if ref.Location != "" && !f.inLocation {
+		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
+			Reason: "has a location, which a " + kind.String() + " is not in"}
+	}
 	var record any
 	switch {
 	case part != nil:
@@ -216,40 +222,68 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 		}
 	}
 	if len(candidates) == 0 {
-		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: ref.String(),
+		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: withoutToken(ref.String()),
 			Reason: "can be none of these kinds: they go by ID, by location/name if they are in a location, by name if they are not"}
 	}
 	records, errs := make([]any, len(candidates)), make([]error, len(candidates))
 	var lookups sync.WaitGroup
 	for i, f := range candidates {
-		lookups.Go(func() { records[i], errs[i] = f.get(ctx, c, ref.Location, ref.Name) })
+		lookups.Go(func() { records[i], errs[i] = c.findNamed(ctx, operation, ref, f) })
 	}
 	lookups.Wait()
 
 	var found []Resource
 	var record any
 	var failures []error
+	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound) // unless there is more to say
 	for i, err := range errs {
+		e, _ := errors.AsType[*Error](err)
 		switch {
 		case err == nil:
 			record = records[i]
 			found = append(found, record.(identified).identity())
-		case errors.Is(err, ErrNotFound):
-		case errors.Is(err, ErrForbidden) && len(candidates) > 1:
+		case errors.Is(err, ErrForbidden):
 			// Who may see one kind of resource need not be allowed to see others.
+			none = err
+		case errors.Is(err, ErrNotFound):
+			if e != nil && e.Type == "InvalidLocation" {
+				none = err // it has the names of those that there are
+			}
 		default:
 			failures = append(failures, err)
 		}
 	}
 	switch {
 	case len(failures) > 0:
-		return nil, nil, errors.Join(failures...)
+		return nil, nil, failures[0]
 	case len(found) == 0:
-		return nil, nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound)
+		return nil, nil, none
 	case len(found) > 1:
-		return nil, nil, fmt.Errorf("cloudapi: %s: %v: %w: %v and %v", operation, ref, ErrAmbiguous, found[0], found[1])
+		return nil, nil, ambiguous(operation, ref, found[0], found[1])
 	}
 	return &found[0], record, nil
+}
+
+// findNamed asks for a name in one family, and whether it is the only one there.
+func (c *Client) findNamed(ctx context.Context, operation string, ref Reference, f family) (any, error) {
+	record, err := f.get(ctx, c, ref.Location, ref.Name)
+	if err != nil || !f.repeats {
+		return record, err
+	}
+	first := record.(identified).identity()
+	for item, err := range f.all(ctx, c, &ListOptions{Location: ref.Location}) {
+		if err != nil {
+			return nil, err
+		}
+		if other := item.(identified).identity(); other.Name == first.Name && other.ID != first.ID {
+			return nil, ambiguous(operation, ref, first, other)
+		}
+	}
+	return record, nil
+}
+
+func ambiguous(operation string, ref Reference, one, other Resource) error {
+	return fmt.Errorf("cloudapi: %s: %v: %w: %v and %v", operation, ref, ErrAmbiguous, one, other)
 }
 
 // findPart looks for a part in everything that may have it.
@@ -296,7 +330,8 @@ type identified interface{ identity() Resource }
 type family struct {
 	kind       Kind
 	inLocation bool
-	named      bool // a name stands for one resource
+	named      bool // a name stands for a resource
+	repeats    bool // or for one of several in its location
 	noID       bool // an ID does not
 
 	all    func(ctx context.Context, c *Client, opts *ListOptions) iter.Seq2[any, error]
@@ -383,10 +418,12 @@ type locatedService[T any] interface {
 }
 
 func located[T any](service func(*Client) locatedService[T]) family {
+	kind := any(new(T)).(identified).identity().Kind
 	f := family{
-		kind:       any(new(T)).(identified).identity().Kind,
+		kind:       kind,
 		inLocation: true,
 		named:      true,
+		repeats:    kind == KindLoadBalancer,
 		all: func(ctx context.Context, c *Client, opts *ListOptions) iter.Seq2[any, error] {
 			return untyped(service(c).All(ctx, opts))
 		},
