@@ -30,11 +30,11 @@ type TeardownOptions struct {
 	// not positive.
 	Concurrency int
 
-	// Progress is called for each beginning, poll and end of a deletion, from
-	// several goroutines but never at the same time: Operation is "Teardown",
-	// Done and Total count the resources of the plan, State is that of the
-	// record, "deleting", "deleted", or an outcome with the reason in Err. The
-	// teardown does not go on until it returns.
+	// Progress is called for each beginning, poll and end of a deletion, on the
+	// goroutine of Run: Operation is "Teardown", Done and Total count the
+	// resources of the plan, State is that of the record, "deleting", "deleted",
+	// or an outcome with the reason in Err. What is reported does not go on until
+	// it returns.
 	Progress func(Progress)
 }
 
@@ -71,6 +71,9 @@ type keptResource struct{ resource, neededBy Resource }
 // not know, as the real one does not know init scripts, is none that a project
 // could contain.
 func (c *Client) PlanTeardown(ctx context.Context, opts *TeardownOptions) (*TeardownPlan, error) {
+	if ctx == nil {
+		return nil, noContext("PlanTeardown")
+	}
 	p := &TeardownPlan{client: c, private: map[string]string{}}
 	if opts != nil {
 		p.options = *opts
@@ -233,22 +236,22 @@ func (p *TeardownPlan) Run(ctx context.Context) error {
 	if p.client == nil {
 		return &ArgumentError{Operation: "Teardown", Name: "plan", Reason: "was not made by PlanTeardown"}
 	}
+	if ctx == nil {
+		return noContext("Teardown")
+	}
 	run := teardownRun{
-		surveyor:  p.surveyor(),
-		plan:      p,
-		started:   time.Now(),
-		ended:     make([]chan struct{}, len(p.steps)),
-		failures:  make([]*TeardownFailure, len(p.steps)),
-		reporting: make(chan struct{}, 1),
+		surveyor: p.surveyor(),
+		plan:     p,
+		started:  time.Now(),
+		ended:    make([]chan struct{}, len(p.steps)),
+		failures: make([]*TeardownFailure, len(p.steps)),
+		events:   make(chan Progress),
+		seen:     make(chan struct{}),
 	}
 	for i := range run.ended {
 		run.ended[i] = make(chan struct{})
 	}
-	var steps sync.WaitGroup
-	for i := range p.steps {
-		steps.Go(func() { run.step(ctx, i) })
-	}
-	steps.Wait()
+	run.steps(ctx)
 
 	report := &TeardownError{Project: p.project()}
 	for i, failure := range run.failures {
@@ -323,7 +326,7 @@ func (e *TeardownError) Unwrap() []error {
 
 // String describes the failure in one line.
 func (f TeardownFailure) String() string {
-	return fmt.Sprintf("%v: %s: %v", f.Resource, f.Outcome, f.Err)
+	return fmt.Sprintf("%v: %s: %v", f.Resource, f.Outcome, within{f.Err})
 }
 
 // teardownRun is one run of a plan.
@@ -334,8 +337,41 @@ type teardownRun struct {
 	ended    []chan struct{}    // closed with the step
 	failures []*TeardownFailure // of a step that has ended; nil: its resource is gone
 
-	reporting chan struct{} // holds a token while one reports; in a test, unlike a mutex, it lets virtual time go on
-	deleted   int
+	events chan Progress // from the steps
+	seen   chan struct{} // answers each
+}
+
+// steps does all steps, and reports what they say.
+func (r *teardownRun) steps(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var steps sync.WaitGroup
+	for i := range r.plan.steps {
+		steps.Go(func() { r.step(ctx, i) })
+	}
+	go func() {
+		steps.Wait()
+		close(r.events)
+	}()
+	deleted := 0
+	report := func(p Progress) {
+		defer func() { r.seen <- struct{}{} }()
+		if p.State == stateDeleted {
+			deleted++
+		}
+		p.Operation, p.Done, p.Total, p.Elapsed = "Teardown", deleted, len(r.plan.steps), time.Since(r.started)
+		if r.plan.options.Progress != nil {
+			r.plan.options.Progress(p)
+		}
+	}
+	defer func() { // nothing goes on behind a Progress that panics
+		cancel()
+		for range r.events {
+			r.seen <- struct{}{}
+		}
+	}()
+	for p := range r.events {
+		report(p)
+	}
 }
 
 // step does a step when its turn has come.
@@ -361,17 +397,9 @@ func (r *teardownRun) step(ctx context.Context, i int) {
 const stateDeleted = "deleted"
 
 func (r *teardownRun) report(resource Resource, p Progress) {
-	r.reporting <- struct{}{}
-	defer func() { <-r.reporting }()
-	if p.State == stateDeleted {
-		r.deleted++
-	}
-	p.Operation, p.Resource = "Teardown", resource.String()
-	p.Done, p.Total = r.deleted, len(r.plan.steps)
-	p.Elapsed = time.Since(r.started)
-	if r.plan.options.Progress != nil {
-		r.plan.options.Progress(p)
-	}
+	p.Resource = resource.String()
+	r.events <- p
+	<-r.seen
 }
 
 // teardownTries is how often a deletion is asked for that may yet be possible,
@@ -446,14 +474,16 @@ func (r *teardownRun) mayPass(f *TeardownFailure) bool {
 	if f.Outcome == TeardownBlocked {
 		return !slices.ContainsFunc(f.BlockedBy, func(by Resource) bool { return r.failureOf(by) != nil })
 	}
-	return errors.Is(f.Err, ErrConflict) || isTransient(f.Err)
+	e, isAnswer := errors.AsType[*Error](f.Err)
+	// What is being destroyed can be forbidden to see for a moment.
+	return errors.Is(f.Err, ErrConflict) || isTransient(f.Err) || isAnswer && e.Method == "GET" && e.Is(ErrForbidden)
 }
 
 // blocked says why those that need a resource are still there.
 func (r *teardownRun) blocked(users []Resource) error {
 	for _, by := range users {
 		if failure := r.failureOf(by); failure != nil {
-			return fmt.Errorf("%v, which needs it, is still there: %w", by, failure.Err)
+			return fmt.Errorf("%v, which needs it, is still there: %w", by, within{failure.Err})
 		}
 	}
 	return fmt.Errorf("%v needs it and is not in the plan", users[0])
