@@ -237,7 +237,6 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 	var failures []error
 	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound) // unless there is more to say
 	for i, err := range errs {
-		e, _ := errors.AsType[*Error](err)
 		switch {
 		case err == nil:
 			record = records[i]
@@ -246,7 +245,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 			// Who may see one kind of resource need not be allowed to see others.
 			none = err
 		case errors.Is(err, ErrNotFound):
-			if e != nil && e.Type == "InvalidLocation" {
+			if isInvalidLocation(err) {
 				none = err // it has the names of those that there are
 			}
 		default:

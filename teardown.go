@@ -338,7 +338,7 @@ type teardownRun struct {
 	failures []*TeardownFailure // of a step that has ended; nil: its resource is gone
 
 	events chan Progress // from the steps
-	seen   chan struct{} // answers each
+	seen   chan struct{} // answers each; closed when nobody listens any more
 }
 
 // steps does all steps, and reports what they say.
@@ -352,9 +352,14 @@ func (r *teardownRun) steps(ctx context.Context) {
 		steps.Wait()
 		close(r.events)
 	}()
+	defer func() { // nothing goes on behind a Progress that panics
+		cancel()
+		close(r.seen)
+		for range r.events {
+		}
+	}()
 	deleted := 0
-	report := func(p Progress) {
-		defer func() { r.seen <- struct{}{} }()
+	for p := range r.events {
 		if p.State == stateDeleted {
 			deleted++
 		}
@@ -362,15 +367,7 @@ func (r *teardownRun) steps(ctx context.Context) {
 		if r.plan.options.Progress != nil {
 			r.plan.options.Progress(p)
 		}
-	}
-	defer func() { // nothing goes on behind a Progress that panics
-		cancel()
-		for range r.events {
-			r.seen <- struct{}{}
-		}
-	}()
-	for p := range r.events {
-		report(p)
+		r.seen <- struct{}{}
 	}
 }
 
@@ -423,8 +420,17 @@ func (r *teardownRun) delete(ctx context.Context, resource Resource) *TeardownFa
 			return last
 		}
 	}
-	f, _ := familyOf(resource.Kind)
-	if f.gone == nil || at.ID == "" {
+	if err := r.wait(ctx, resource, at); err != nil {
+		return &TeardownFailure{Resource: resource, Outcome: TeardownUnderWay, Err: err}
+	}
+	return nil
+}
+
+// wait waits until a resource that is being deleted where it is now is gone, be
+// it with its private location.
+func (r *teardownRun) wait(ctx context.Context, resource, at Resource) error {
+	f, _ := familyOf(at.Kind)
+	if at.ID == "" || f.gone == nil {
 		return nil
 	}
 	err := f.gone(ctx, r.client, at.Location, f.address(at), func(c *waitConfig) { c.slots = r.slots }, WaitProgress(func(p Progress) {
@@ -433,10 +439,13 @@ func (r *teardownRun) delete(ctx context.Context, resource Resource) *TeardownFa
 			r.report(resource, p)
 		}
 	}))
-	if err != nil {
-		return &TeardownFailure{Resource: resource, Outcome: TeardownUnderWay, Err: err}
+	if !isInvalidLocation(err) {
+		return err
 	}
-	return nil
+	if moved, failure := r.locate(ctx, resource); failure == nil && moved != at {
+		return r.wait(ctx, resource, moved)
+	}
+	return err
 }
 
 // try asks for the deletion of a resource unless something needs it, and
@@ -475,8 +484,13 @@ func (r *teardownRun) mayPass(f *TeardownFailure) bool {
 		return !slices.ContainsFunc(f.BlockedBy, func(by Resource) bool { return r.failureOf(by) != nil })
 	}
 	e, isAnswer := errors.AsType[*Error](f.Err)
-	// What is being destroyed can be forbidden to see for a moment.
-	return errors.Is(f.Err, ErrConflict) || isTransient(f.Err) || isAnswer && e.Method == "GET" && e.Is(ErrForbidden)
+	switch {
+	case isAnswer && e.Method == "GET" && e.Is(ErrForbidden): // for a moment, of what is being destroyed
+		return true
+	case isInvalidLocation(f.Err): // gone or renamed since it was looked for
+		return true
+	}
+	return errors.Is(f.Err, ErrConflict) || isTransient(f.Err)
 }
 
 // blocked says why those that need a resource are still there.

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -788,6 +789,45 @@ func TestTeardownGoesByID(t *testing.T) {
 	})
 }
 
+// TestTeardownWhileItsLocationGoes has the private location be renamed, or be
+// deleted by other runs of the plan, while what is in it is being deleted.
+func TestTeardownWhileItsLocationGoes(t *testing.T) {
+	t.Parallel()
+	t.Run("renamed", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newFullProject(t)
+			renames := 0
+			plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Progress: func(e cloudapi.Progress) {
+				if strings.HasPrefix(e.Resource, "VM own/far") && e.Polls == 1 && renames == 0 {
+					renames++
+					must(p.client.PrivateLocations.Rename(t.Context(), "own", "renamed"))(t)
+				}
+			}})
+			report := checkReport(t, p, plan, plan.Run(t.Context()))
+			if len(report.Failed) > 0 || renames != 1 {
+				t.Errorf("%v after %d renames", report, renames)
+			}
+		})
+	})
+	t.Run("deleted", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newFullProject(t)
+			plan := planTeardown(t, p.client, nil)
+			var runs sync.WaitGroup
+			for range 4 {
+				runs.Go(func() {
+					if err := plan.Run(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			runs.Wait()
+		})
+	})
+}
+
 // TestTeardownConcurrency has each request take a second, so that the log shows
 // how many there were at a time.
 func TestTeardownConcurrency(t *testing.T) {
@@ -866,7 +906,7 @@ func TestTeardownProgress(t *testing.T) {
 // TestTeardownProgressPanics: a program can recover, and nothing goes on then.
 func TestTeardownProgressPanics(t *testing.T) {
 	t.Parallel()
-	for at := range 40 {
+	for at := 0; at < 40; at += 6 {
 		synctest.Test(t, func(t *testing.T) {
 			p := newFullProject(t)
 			events := 0
@@ -883,6 +923,7 @@ func TestTeardownProgressPanics(t *testing.T) {
 				}()
 				t.Error(plan.Run(t.Context()))
 			}()
+			synctest.Wait() // for what was on its way
 			requests := len(p.srv.Requests())
 			elapse(time.Hour)
 			if n := len(p.srv.Requests()) - requests; n != 0 || events != at+1 {

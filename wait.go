@@ -250,7 +250,14 @@ func isTransient(err error) bool {
 // same as a resource that is gone.
 func isGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Is(ErrNotFound) && e.Type != "" && e.Type != "InvalidLocation"
+	return ok && e.Is(ErrNotFound) && e.Type != "" && !isInvalidLocation(err)
+}
+
+// isInvalidLocation reports whether the server knows no such location, or no
+// more.
+func isInvalidLocation(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Is(ErrNotFound) && e.Type == "InvalidLocation"
 }
 
 // pauses are those between polls.

@@ -103,6 +103,7 @@ func TestWaitTolerates(t *testing.T) {
 		{"501", []any{501, vmIn("running")}, nil, 2, nil},
 		{"502 and 503", []any{502, 503, vmIn("running")}, nil, 3, nil},
 		{"429", []any{429, vmIn("running")}, nil, 2, nil},
+		{"408", []any{408, vmIn("running")}, nil, 2, nil},
 		{"no connection", []any{io.ErrClosedPipe, vmIn("running")}, nil, 2, nil},
 		{"a reply that was cut off", []any{cut, vmIn("running")}, nil, 2, nil},
 		{"five in a row", []any{500, 500, 500, 500, 500, vmIn("running")}, nil, 6, nil},
