@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 	fmt.Fprintf(stdout, "%s/%s from %s to %s\n", db.Location, db.Name, start.Format(time.DateTime), end.Format(time.DateTime))
 	for _, m := range metrics {
-		fmt.Fprintf(stdout, "\n%s\n", chart(m, *width, isTerminal(stdout)))
+		fmt.Fprintf(stdout, "\n%s\n", chart(m, *width, demo.IsTerminal(stdout)))
 	}
 	if *folder != "" {
 		files, err := savePictures(*folder, metrics)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"golang.org/x/term"
 )
 
 // Main runs a program until it is done or interrupted, and exits with status 1
@@ -82,6 +83,12 @@ func Connect(ctx context.Context, stderr io.Writer, application string, delays c
 		return nil, nil, fmt.Errorf("fill the embedded server: %w", err)
 	}
 	return client, server.Close, nil
+}
+
+// IsTerminal reports whether somebody sees what is written in colours.
+func IsTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == ""
 }
 
 // Database returns the database that the argument names as "location/name" or
