@@ -47,7 +47,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 
 	// In the embedded server VMs and databases take seconds.
-	client, closeServer, err := demo.Connect(ctx, stderr, "provision", cloudapitest.Delays{Create: 2 * time.Second, Resize: 2 * time.Second})
+	client, closeServer, err := demo.Connect(ctx, stderr, "provision", demo.Server{
+		Delays: cloudapitest.Delays{Create: 3 * time.Second, Resize: 3 * time.Second},
+		Empty:  true,
+	})
 	if err != nil {
 		return err
 	}
