@@ -137,6 +137,13 @@ func (s *FirewallsService) All(ctx context.Context, opts *ListOptions) iter.Seq2
 	return all[Firewall](ctx, s.client, &listFirewalls, opts)
 }
 
+// Watch yields the project's firewalls, or those in [WatchOptions.Location], and
+// then what happens to them and their rules, until the context ends. Records
+// lack PrivateSubnets.
+func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Firewall], error] {
+	return watch[Firewall](ctx, s.client, &listFirewalls, opts)
+}
+
 // CreateInProject makes a firewall without naming a location. It is in the
 // contract, but the real server of October 2025 always answers [ErrNotFound]:
 // use [FirewallsService.Create].
@@ -146,7 +153,8 @@ func (s *FirewallsService) CreateInProject(ctx context.Context, request *Firewal
 	return send[Firewall](ctx, s.client, &opFirewallsCreateInProject, request)
 }
 
-// Get returns a firewall with its rules and subnets.
+// Get returns a firewall with its rules and subnets. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (*Firewall, error) {
@@ -221,7 +229,7 @@ func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall st
 	return send[FirewallRule](ctx, s.client, &opFirewallsCreateRule, request, location, firewall)
 }
 
-// GetRule returns a rule.
+// GetRule returns a rule. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, ruleID string) (*FirewallRule, error) {

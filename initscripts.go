@@ -75,6 +75,12 @@ func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
 }
 
+// Watch yields the project's init scripts, and then what happens to them, until
+// the context ends. Records lack the text, so another text is not an event.
+func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VMInitScript], error] {
+	return watch[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
+}
+
 // Create registers an init script, at once. A name that is taken is
 // [ErrAlreadyExists].
 //
@@ -83,7 +89,7 @@ func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScript
 	return send[VMInitScript](ctx, s.client, &opVMInitScriptsCreate, request)
 }
 
-// Get returns an init script.
+// Get returns an init script. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {

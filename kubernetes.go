@@ -23,8 +23,7 @@ type KubernetesCluster struct {
 	NodeSize     string `json:"node_size"`     // of the control plane nodes, such as "standard-2"
 	Version      string `json:"version"`       // such as "v1.34"
 
-	// What follows is in the replies of Get and Create only.
-
+	// From here on: only Get and Create return it.
 	CPVMs     []VM                 `json:"cp_vms"`    // control plane nodes in the short form; none right after Create
 	NodePools []KubernetesNodePool `json:"nodepools"` // after Create there is one, called "<cluster>-np"
 }
@@ -119,7 +118,15 @@ func (s *KubernetesService) All(ctx context.Context, opts *ListOptions) iter.Seq
 	return all[KubernetesCluster](ctx, s.client, &listKubernetesClusters, opts)
 }
 
-// Get returns a cluster with its nodes.
+// Watch yields the project's clusters, or those in [WatchOptions.Location], and
+// then what happens to them, until the context ends. Records have the short
+// form, which does not show node pools.
+func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[KubernetesCluster], error] {
+	return watch[KubernetesCluster](ctx, s.client, &listKubernetesClusters, opts)
+}
+
+// Get returns a cluster with its nodes. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {

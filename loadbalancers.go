@@ -32,8 +32,7 @@ type LoadBalancer struct {
 	SrcPort int `json:"src_port"` // where clients connect to
 	DstPort int `json:"dst_port"` // where the VMs listen
 
-	// What follows is not in lists and not in the reply of Rename.
-
+	// From here on: lists and Rename do not return it.
 	Subnet string   `json:"subnet"` // the name of its private subnet
 	VMs    []string `json:"vms"`    // the IDs of its VMs
 }
@@ -169,7 +168,15 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
 }
 
-// Get returns a load balancer with its subnet and VMs.
+// Watch yields the project's load balancers, or those in
+// [WatchOptions.Location], and then what happens to them, until the context
+// ends. Records lack Subnet and VMs, so VMs come and go without an event.
+func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[LoadBalancer], error] {
+	return watch[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
+}
+
+// Get returns a load balancer with its subnet and VMs. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {

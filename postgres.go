@@ -51,9 +51,8 @@ type Postgres struct {
 
 	Tags []PostgresTag `json:"tags"`
 
-	// What follows is not in lists, not in ReadReplicas, and not in the replies
-	// of Rename and Promote.
-
+	// From here on: lists, ReadReplicas, Rename and Promote do not return it.
+	//
 	// ConnectionString is a URL with the name and password of the superuser.
 	// Its host changes with the name of the database.
 	ConnectionString Secret `json:"connection_string"`
@@ -230,8 +229,16 @@ func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	return all[Postgres](ctx, s.client, &listPostgres, opts)
 }
 
+// Watch yields the project's databases, or those in [WatchOptions.Location], and
+// then what happens to them, until the context ends. Records have the short
+// form; [PostgresService.Get] returns the rest.
+func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Postgres], error] {
+	return watch[Postgres](ctx, s.client, &listPostgres, opts)
+}
+
 // Get returns a database with all its fields, among them the superuser's
-// password in [Postgres.ConnectionString].
+// password in [Postgres.ConnectionString]. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*Postgres, error) {

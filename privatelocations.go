@@ -103,6 +103,12 @@ func (s *PrivateLocationsService) All(ctx context.Context, opts *ListOptions) it
 	return all[PrivateLocation](ctx, s.client, &listPrivateLocations, opts)
 }
 
+// Watch yields the project's private locations, and then what happens to them,
+// until the context ends.
+func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateLocation], error] {
+	return watch[PrivateLocation](ctx, s.client, &listPrivateLocations, opts)
+}
+
 // Create makes a private location, at once. A name that is taken is
 // [ErrAlreadyExists].
 //
@@ -111,7 +117,8 @@ func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLo
 	return send[PrivateLocation](ctx, s.client, &opPrivateLocationsCreate, request)
 }
 
-// Get returns a private location, given its UIName.
+// Get returns a private location, given its UIName. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*PrivateLocation, error) {

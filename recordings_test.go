@@ -144,7 +144,7 @@ func TestRecordedReplies(t *testing.T) {
 	}
 	calls := map[string]*call{} // by method and route
 	for _, m := range serviceMethods(t) {
-		if _, name, _ := strings.Cut(m.name, "."); m.isWait() || strings.HasPrefix(name, "All") {
+		if _, name, _ := strings.Cut(m.name, "."); isComposite(name) || strings.HasPrefix(name, "All") {
 			continue
 		}
 		calls[m.operation.Method+" "+m.operation.Route] = &call{method: &m, args: m.args}

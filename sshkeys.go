@@ -75,6 +75,13 @@ func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
 }
 
+// Watch yields the project's SSH public keys, and then what happens to them,
+// until the context ends. Records lack the key itself, so another key under the
+// same name is not an event.
+func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[SSHPublicKey], error] {
+	return watch[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
+}
+
 // Create registers an SSH public key, at once. A name that is taken is
 // [ErrAlreadyExists].
 //
@@ -83,7 +90,7 @@ func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKey
 	return send[SSHPublicKey](ctx, s.client, &opSSHPublicKeysCreate, request)
 }
 
-// Get returns an SSH public key.
+// Get returns an SSH public key. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicKey, error) {

@@ -104,7 +104,14 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 	return all[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
 }
 
-// Get returns a private subnet.
+// Watch yields the project's private subnets, or those in
+// [WatchOptions.Location], and then what happens to them, their firewalls and
+// NICs, until the context ends.
+func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateSubnet], error] {
+	return watch[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
+}
+
+// Get returns a private subnet. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string) (*PrivateSubnet, error) {

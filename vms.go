@@ -24,8 +24,7 @@ type VM struct {
 	IP4Enabled     bool   `json:"ip4_enabled"`      // whether it has a public IPv4 address
 	IP4            string `json:"ip4"`              // public address; "" if it has none, or none yet
 
-	// What follows is in the replies of Get, Create and Restart only.
-
+	// From here on: only Get, Create and Restart return it.
 	Firewalls   []Firewall `json:"firewalls"`    // of its subnet, each with its Path
 	PrivateIPv4 string     `json:"private_ipv4"` // known from the beginning
 	PrivateIPv6 string     `json:"private_ipv6"` // known from the beginning
@@ -137,7 +136,15 @@ func (s *VMsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VM, 
 	return all[VM](ctx, s.client, &listVMs, opts)
 }
 
-// Get returns a VM with all its fields.
+// Watch yields the project's VMs, or those in [WatchOptions.Location], and then
+// what happens to them, until the context ends. Records have the short form;
+// [VMsService.Get] returns the rest.
+func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VM], error] {
+	return watch[VM](ctx, s.client, &listVMs, opts)
+}
+
+// Get returns a VM with all its fields. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) {
@@ -219,7 +226,9 @@ func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, err
 // WaitRunning waits until a VM that was created or restarted is running, and
 // returns it with its addresses. It goes on while no host has room for the VM;
 // [WaitProgress] shows that, and the context bounds it. A VM that is being
-// deleted or is gone ends it. The error is a [*WaitError].
+// deleted or is gone ends it; one that is stopped does not, since it may be
+// started again, so the wait for it goes on until the context ends. The error
+// is a [*WaitError].
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return waitState(ctx, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -31,6 +32,25 @@ type waitConfig struct {
 	first, max time.Duration
 	tolerance  int
 	progress   func(Progress)
+	slots      slots // which the polls take part in
+}
+
+// slots bounds how many requests of an undertaking are under way at a time. A
+// nil one does not.
+type slots chan struct{}
+
+// do calls f once there is a slot, unless the context ends before.
+func (s slots) do(ctx context.Context, f func() error) error {
+	if s == nil {
+		return f()
+	}
+	select {
+	case s <- struct{}{}:
+		defer func() { <-s }()
+		return f()
+	case <-ctx.Done():
+		return contextError(ctx)
+	}
 }
 
 // WaitInterval sets the pause between polls: first at the beginning, growing
@@ -158,7 +178,11 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	failures := 0
 	for polls := 1; ; polls++ {
 		progress := Progress{Operation: w.operation, Resource: w.resource, Total: 1, Polls: polls}
-		record, err := w.fetch(ctx)
+		var record *T
+		err := w.config.slots.do(ctx, func() (err error) {
+			record, err = w.fetch(ctx)
+			return err
+		})
 		var end error // why the wait ends now, unless it is finished
 		switch {
 		case err == nil:
@@ -201,8 +225,14 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 
 // tolerates reports whether another poll may succeed where one failed.
 func (w *waiter[T]) tolerates(err error) bool {
+	return isTransient(err) || w.gone && errors.Is(err, ErrForbidden)
+}
+
+// isTransient reports whether a failure of a poll is one that another poll can
+// mend.
+func isTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Is(ErrServer) || e.Is(ErrRateLimited) || w.gone && e.Is(ErrForbidden)
+		return e.Is(ErrServer) || e.Is(ErrRateLimited)
 	}
 	if e, ok := errors.AsType[*DecodeError](err); ok {
 		return e.truncated
@@ -228,9 +258,9 @@ func (c *waitConfig) pauses() *pauses { return &pauses{c.first, c.max} }
 // next returns the next pause, with a random deviation of a fifth. The one
 // behind it is longer by half, up to max.
 func (p *pauses) next() time.Duration {
-	d := p.pause*4/5 + rand.N(p.pause*2/5+1)
-	p.pause = max(p.pause, min(p.pause*3/2, p.max))
-	return d
+	d := min(p.pause, math.MaxInt64/2)
+	p.pause = max(p.pause, min(d+d/2+1, p.max))
+	return d - d/5 + rand.N(d/5*2+1)
 }
 
 // sleep pauses for d or until the context ends, which is its error.
