@@ -214,25 +214,38 @@ func clusterCard(k *cloudapi.KubernetesCluster) card {
 }
 
 // databaseCards has a card for each database that follows no other in its
-// location, with its replicas below.
+// location, with its replicas, and theirs, below.
 func databaseCards(inv *inventory, location string) []card {
-	here := map[string]bool{}
+	byPath := map[string]*cloudapi.Postgres{}
 	for _, db := range inv.Postgres {
 		if db.Location == location {
-			here[db.Name] = true
+			byPath["/location/"+location+"/postgres/"+db.Name] = db
 		}
 	}
-	isRoot := func(db *cloudapi.Postgres) bool { return !db.ReadReplica || !here[lastSegment(db.Parent)] }
-	var all []card
-	for _, root := range inv.Postgres {
-		if root.Location != location || !isRoot(root) {
-			continue
-		}
-		parts := []card{databaseTile(root, 0)}
-		for _, db := range inv.Postgres {
-			if db.Location == location && !isRoot(db) && lastSegment(db.Parent) == root.Name {
-				parts = append(parts, databaseTile(db, 28))
+	var roots []*cloudapi.Postgres
+	replicas := map[string][]*cloudapi.Postgres{} // by the ID of the root
+	for _, db := range inv.Postgres {
+		root := db
+		for range inv.Postgres { // no chain is longer
+			if parent := byPath[root.Parent]; root.ReadReplica && parent != nil {
+				root = parent
 			}
+		}
+		switch {
+		case db.Location != location:
+		case root == db:
+			roots = append(roots, db)
+		default:
+			replicas[root.ID] = append(replicas[root.ID], db)
+		}
+	}
+	var all []card
+	for _, root := range roots {
+		parts := []card{databaseTile(root, 0, 0)}
+		above := space // how far it is to the tile, or to the line that comes from there
+		for _, db := range replicas[root.ID] {
+			parts = append(parts, databaseTile(db, 28, above))
+			above = space + databaseH/2
 		}
 		all = append(all, stack(databaseW+2*gap, database, "Postgres "+root.Name, "version "+root.Version, root.ID, parts))
 	}
@@ -244,11 +257,11 @@ const (
 	databaseH = 74.0
 )
 
-// databaseTile is a database; indented, with a line from the one above.
-func databaseTile(db *cloudapi.Postgres, indent float64) card {
+// databaseTile is a database; one that is indented has a line to the one above.
+func databaseTile(db *cloudapi.Postgres, indent, above float64) card {
 	return card{databaseW, databaseH, func(c *canvas, x, y, _ float64) {
 		if indent > 0 {
-			c.line(x+indent/2, y-space, x+indent/2, y+databaseH/2, database.stroke)
+			c.line(x+indent/2, y-above, x+indent/2, y+databaseH/2, database.stroke)
 			c.line(x+indent/2, y+databaseH/2, x+indent, y+databaseH/2, database.stroke)
 		}
 		x += indent

@@ -136,6 +136,23 @@ func project(vms int) *inventory {
 	return inv
 }
 
+func TestDrawsEachDatabaseOnce(t *testing.T) {
+	t.Parallel()
+	db := func(id, name, location, parent string) *cloudapi.Postgres {
+		return &cloudapi.Postgres{ID: id, Name: name, Location: location, Parent: parent, ReadReplica: parent != "", State: "running"}
+	}
+	picture := draw(&inventory{Project: &cloudapi.Project{}, Postgres: []*cloudapi.Postgres{
+		db("1", "a", "l1", ""), db("2", "b", "l1", "/location/l1/postgres/a"), db("3", "c", "l1", "/location/l1/postgres/b"),
+		db("4", "a", "l2", ""), db("5", "orphan", "l2", "/location/l1/postgres/a"), db("6", "loop", "l2", "/location/l2/postgres/loop"),
+	}})
+	checkPicture(t, picture, 6)
+	for head, want := range map[string]int{">Postgres a<": 2, ">Postgres orphan<": 1, ">Postgres loop<": 1, ">Postgres ": 4} {
+		if n := bytes.Count(picture, []byte(head)); n != want {
+			t.Errorf("%d cards %s, want %d", n, head, want)
+		}
+	}
+}
+
 type rectangle struct{ x, y, w, h float64 }
 
 func (a rectangle) overlaps(b rectangle) bool {
