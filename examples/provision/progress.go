@@ -40,10 +40,7 @@ func (p *progress) begin(waits int) (end func()) {
 		mpb.BarPriority(math.MaxInt), // below all others
 		mpb.PrependDecorators(decor.Name("ready ", decor.WCSyncSpaceR)),
 		mpb.AppendDecorators(decor.CountersNoUnit("%d of %d", decor.WCSyncSpace), decor.Elapsed(decor.ET_STYLE_MMSS, decor.WCSyncSpace)))
-	return func() {
-		p.total.Abort(false) // if a wait failed it is not complete
-		p.bars.Shutdown()
-	}
+	return p.bars.Shutdown // also if a wait failed, so that not all are complete
 }
 
 // of shows one wait.

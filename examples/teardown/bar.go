@@ -57,7 +57,6 @@ func (b *bar) show(p cloudapi.Progress) {
 
 func (b *bar) end() {
 	if b.terminal {
-		b.bar.Abort(false) // if something is left it is not complete
-		b.bars.Shutdown()
+		b.bars.Shutdown() // also if something is left, so that it is not complete
 	}
 }
