@@ -58,6 +58,9 @@
 // record's type says so; Get returns all of them. [Collect] makes a slice of a
 // sequence.
 //
+// Watch yields what is in a list and then what changes there, until the context
+// ends.
+//
 // # Errors
 //
 // An answer of the server with a status of 300 or above is an [*Error], with
