@@ -116,7 +116,9 @@ func newClient(from config, opts []Option) (*Client, error) {
 	cfg.retry = cfg.retry.withDefaults()
 	c.driver = newDriver(cfg.retry.MaxAttempts)
 	c.newHeader = cfg.headerFunc()
-	c.next = cfg.transport
+	if c.next = cfg.transport; len(cfg.middleware) > 0 {
+		c.next = unrepeated{c.next}
+	}
 	for _, wrap := range slices.Backward(cfg.middleware) {
 		if c.next = wrap(c.next); c.next == nil {
 			return nil, optionError("middleware", "", "must not return nil")

@@ -481,16 +481,16 @@ func oneLine(s string) string {
 }
 
 // excerpt returns at most max bytes of s, cut at a character, with control
-// characters replaced.
+// characters and what is not UTF-8 replaced. The latter may grow by that.
 func excerpt(s string, max int) (text string, cut bool) {
-	s, cut = truncate(s, max)
+	s, cut = truncate(strings.ToValidUTF8(s, "\uFFFD"), max)
 	clean := func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
 	}
-	return strings.TrimSpace(strings.Map(clean, strings.ToValidUTF8(s, "\uFFFD"))), cut
+	return strings.TrimSpace(strings.Map(clean, s)), cut
 }
 
 // truncate returns at most max bytes of s, cut at a character.

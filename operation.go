@@ -336,6 +336,11 @@ func (renameRequest) renames() bool { return true }
 
 // File is a file that the server sent. It may hold secrets, so printing,
 // logging or encoding it shows all but its content.
+//
+// There is a limit to that, which a [Secret] does not have: fmt asks no method
+// of a value in an unexported field of another struct, nor for the verbs %p and
+// %w. It shows the content there, as it would of any type that os.WriteFile
+// takes as it is.
 type File struct {
 	// Name is the server's name for the file, without folders: up to 128 ASCII
 	// letters, digits, hyphens, underscores and dots, of which neither a dot

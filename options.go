@@ -217,8 +217,9 @@ func WithHTTPClient(client *http.Client) Option {
 // the SDK's own work on it and before the network; [OperationFromContext]
 // tells it what the request is for. The first one given is the outermost.
 //
-// A middleware must not send a request more than once, nor add a header
-// Idempotency-Key or X-Idempotency-Key, with which net/http would.
+// A middleware must not send a request more than once. A header Idempotency-Key
+// or X-Idempotency-Key that it adds is sent in lower case: net/http would send
+// a request with it more than once.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		if slices.ContainsFunc(middleware, func(m func(http.RoundTripper) http.RoundTripper) bool { return m == nil }) {

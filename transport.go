@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"mime"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -20,7 +22,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -376,18 +377,19 @@ func (cl *call) try(req *http.Request) {
 // attempt sends a copy of the request and takes in the reply.
 func (cl *call) attempt(req *http.Request, header http.Header) error {
 	parent := req.Context()
-	ctx := parent
 	var tracker *connTracker // nil where it does not matter
-	if !cl.repeatable {
+	var ctx *attemptContext
+	if cl.repeatable {
+		ctx = &attemptContext{Context: parent}
+	} else {
 		tracker = new(connTracker)
-		ctx = tracker.track(ctx)
+		ctx = tracker.track(parent)
 	}
 	limit := cl.client.config.timeout
 	if limit > 0 {
-		limited := &attemptContext{Context: ctx, deadline: cl.started.Add(limit)}
-		defer limited.stop()
-		ctx = limited
+		ctx.deadline = cl.started.Add(limit)
 	}
+	defer ctx.stop()
 
 	req = req.WithContext(ctx)
 	req.Header = header
@@ -397,7 +399,8 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 		req.ContentLength = int64(len(cl.body))
 	}
 	resp, err := cl.client.next.RoundTrip(req)
-	cl.sent = tracker.sent()
+	sent, vetoed := tracker.result()
+	cl.sent = sent
 	if err == nil && resp == nil {
 		err = errors.New("the transport returned neither a response nor an error")
 	}
@@ -411,6 +414,8 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 	switch {
 	case parent.Err() != nil:
 		err = contextError(parent)
+	case vetoed:
+		err = errNotRepeated
 	case ctx.Err() != nil:
 		err = &timeoutError{limit}
 	}
@@ -421,8 +426,8 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 // first asks: a transport that answers from memory never does, and the timer
 // would cost more than all else that a call adds to it.
 type attemptContext struct {
-	context.Context // of the call
-	deadline        time.Time
+	context.Context           // of the call
+	deadline        time.Time // zero: none
 
 	once   sync.Once
 	timed  context.Context
@@ -430,7 +435,13 @@ type attemptContext struct {
 }
 
 func (c *attemptContext) start() context.Context {
-	c.once.Do(func() { c.timed, c.cancel = context.WithDeadline(c.Context, c.deadline) })
+	c.once.Do(func() {
+		if c.deadline.IsZero() {
+			c.timed, c.cancel = context.WithCancel(c.Context)
+		} else {
+			c.timed, c.cancel = context.WithDeadline(c.Context, c.deadline)
+		}
+	})
 	return c.timed
 }
 
@@ -480,23 +491,92 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 	return h, nil
 }
 
-// connTracker finds out whether an attempt got a connection. net/http calls
-// both hooks before its RoundTrip returns, but another transport may not.
+// connTracker follows an attempt of what must not be carried out twice: it
+// finds out whether there was a connection, and stops net/http from sending the
+// request on a second one. net/http calls the hooks before its RoundTrip
+// returns, but another transport may not.
 type connTracker struct {
-	trace       httptrace.ClientTrace
-	wanted, got atomic.Bool
+	attemptContext
+	trace httptrace.ClientTrace
+
+	mu                         sync.Mutex
+	wanted, got, wrote, vetoed bool
+	conn                       net.Conn // that the request is on
 }
 
-// track returns a context with the tracker.
-func (t *connTracker) track(ctx context.Context) context.Context {
-	t.trace.GetConn = func(string) { t.wanted.Store(true) }
-	t.trace.GotConn = func(httptrace.GotConnInfo) { t.got.Store(true) }
-	return httptrace.WithClientTrace(ctx, &t.trace)
+// track returns the context of the attempt.
+func (t *connTracker) track(parent context.Context) *attemptContext {
+	t.trace.GetConn = func(string) { t.note(&t.wanted) }
+	t.trace.GotConn = func(info httptrace.GotConnInfo) { t.gotConn(info.Conn) }
+	t.trace.WroteHeaders = func() { t.note(&t.wrote) }
+	t.Context = httptrace.WithClientTrace(parent, &t.trace)
+	return &t.attemptContext
 }
 
-// sent reports whether the request may have reached the server, which is taken
-// for true unless it is known that no connection was there to send it on.
-func (t *connTracker) sent() bool { return t == nil || t.got.Load() || !t.wanted.Load() }
+func (t *connTracker) note(event *bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*event = true
+}
+
+// gotConn vetoes a second connection of HTTP/2. There net/http takes a stream
+// that is reset for a PROTOCOL_ERROR for one that was not looked at, like one
+// that a GOAWAY leaves out, and sends the request again for as long as it may.
+// A stream that was refused is repeated on the same connection. HTTP/1.1
+// changes it only if nothing was written.
+func (t *connTracker) gotConn(conn net.Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.got = true
+	switch {
+	case !t.wrote:
+		t.conn = conn
+	case conn != t.conn && isHTTP2(t.conn):
+		t.vetoed = true
+		t.start()
+		t.cancel() // HTTP/2 looks at the context before it writes
+	}
+}
+
+func isHTTP2(conn net.Conn) bool {
+	c, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
+	return ok && c.ConnectionState().NegotiatedProtocol == "h2"
+}
+
+// errNotRepeated stands for what ended the first connection, which net/http
+// does not tell.
+var errNotRepeated = errors.New("the server gave up the connection or the stream, and the request was not sent again")
+
+// result reports whether the request may have reached the server, which is
+// taken for true unless it is known that no connection was there to send it on,
+// and whether a second connection was vetoed.
+func (t *connTracker) result() (sent, vetoed bool) {
+	if t == nil {
+		return true, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.got || !t.wanted, t.vetoed
+}
+
+// unrepeated is the transport below the middlewares. With the headers that it
+// spells in another way net/http would send any request again whose connection
+// breaks, carried out or not. For a server the case of a name is all one.
+type unrepeated struct{ http.RoundTripper }
+
+func (t unrepeated) RoundTrip(req *http.Request) (*http.Response, error) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		values, found := req.Header[name]
+		if !found {
+			continue
+		}
+		req = req.WithContext(req.Context())
+		req.Header = maps.Clone(req.Header)
+		delete(req.Header, name)
+		req.Header[strings.ToLower(name)] = values
+	}
+	return t.RoundTripper.RoundTrip(req)
+}
 
 // receive reads the response and closes it. answer is what it says: nil, an
 // [*Error] or a [*DecodeError]. err is set if there is no complete one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -234,9 +235,9 @@ func (c *waitConfig) pauses() *pauses { return &pauses{c.first, c.max} }
 // next returns the next pause, with a random deviation of a fifth. The one
 // behind it is longer by half, up to max.
 func (p *pauses) next() time.Duration {
-	d := p.pause*4/5 + rand.N(p.pause*2/5+1)
-	p.pause = max(p.pause, min(p.pause*3/2, p.max))
-	return d
+	d := min(p.pause, math.MaxInt64/2)
+	p.pause = max(p.pause, min(d+d/2+1, p.max))
+	return d - d/5 + rand.N(d/5*2+1)
 }
 
 // sleep pauses for d or until the context ends, which is its error.

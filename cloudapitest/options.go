@@ -142,7 +142,8 @@ type Delays struct {
 	Create time.Duration
 	// Backup is the time from a database's start to its first backup, before
 	// which it can be neither restored nor replicated. It can be restored to 5
-	// minutes after that at the earliest.
+	// minutes after that at the earliest. It alone may be negative, as if the
+	// database had run for longer: with -time.Hour it can be restored at once.
 	Backup time.Duration
 	// Restart is how long a VM shows "restarting".
 	Restart time.Duration
@@ -168,7 +169,7 @@ func DefaultDelays() Delays {
 // WithDelays replaces all delays.
 func WithDelays(d Delays) Option {
 	return func(c *config) error {
-		if min(d.Create, d.Backup, d.Restart, d.Resize, d.Promote, d.Detach, d.Delete) < 0 {
+		if min(d.Create, d.Restart, d.Resize, d.Promote, d.Detach, d.Delete) < 0 {
 			return fmt.Errorf("WithDelays: %+v has a negative delay", d)
 		}
 		c.delays = d
