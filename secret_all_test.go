@@ -141,6 +141,7 @@ func TestSecretsInEveryType(t *testing.T) {
 		reflect.TypeFor[Option](), reflect.TypeFor[WaitOption](), reflect.TypeFor[Progress](), reflect.TypeFor[ID](), reflect.TypeFor[Kind](),
 		reflect.TypeFor[Error](), reflect.TypeFor[TransportError](), reflect.TypeFor[DecodeError](), reflect.TypeFor[ArgumentError](), reflect.TypeFor[WaitError](),
 		reflect.TypeFor[Resource](), reflect.TypeFor[Reference](), reflect.TypeFor[EnsureOptions](), reflect.TypeFor[DriftError](),
+		reflect.TypeFor[TeardownOptions](), reflect.TypeFor[TeardownPlan](), reflect.TypeFor[TeardownError](), reflect.TypeFor[TeardownFailure](),
 	} {
 		reach(typ, found)
 	}

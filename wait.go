@@ -32,6 +32,25 @@ type waitConfig struct {
 	first, max time.Duration
 	tolerance  int
 	progress   func(Progress)
+	slots      slots // which the polls take part in
+}
+
+// slots bounds how many requests of an undertaking are under way at a time. A
+// nil one does not.
+type slots chan struct{}
+
+// do calls f once there is a slot, unless the context ends before.
+func (s slots) do(ctx context.Context, f func() error) error {
+	if s == nil {
+		return f()
+	}
+	select {
+	case s <- struct{}{}:
+		defer func() { <-s }()
+		return f()
+	case <-ctx.Done():
+		return contextError(ctx)
+	}
 }
 
 // WaitInterval sets the pause between polls: first at the beginning, growing
@@ -159,7 +178,11 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	failures := 0
 	for polls := 1; ; polls++ {
 		progress := Progress{Operation: w.operation, Resource: w.resource, Total: 1, Polls: polls}
-		record, err := w.fetch(ctx)
+		var record *T
+		err := w.config.slots.do(ctx, func() (err error) {
+			record, err = w.fetch(ctx)
+			return err
+		})
 		var end error // why the wait ends now, unless it is finished
 		switch {
 		case err == nil:
