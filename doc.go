@@ -100,7 +100,8 @@
 //	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
 //
 // [Wait] does the same for any condition. A wait that fails returns a
-// [*WaitError] with the last record.
+// [*WaitError] with the last record. [Client.PlanTeardown] deletes all that a
+// project contains, in the order that it needs, and waits for that.
 //
 // # Secrets, logs and metrics
 //
