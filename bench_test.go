@@ -46,7 +46,7 @@ var workloads = []struct {
 			_, err := c.VMs.Get(ctx, "eu-central-h1", "web-1")
 			return err
 		},
-		budget: 0,
+		budget: -3,
 	},
 	{
 		name:  "Create",
@@ -59,7 +59,7 @@ var workloads = []struct {
 			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", benchRequest)
 			return err
 		},
-		budget: 2,
+		budget: 0,
 	},
 	{
 		name:  "NotFound",
@@ -76,7 +76,7 @@ var workloads = []struct {
 			}
 			return nil
 		},
-		budget: 5,
+		budget: 0,
 	},
 	{
 		name:  "List1000",
