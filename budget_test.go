@@ -42,8 +42,23 @@ func TestNewClientBudget(t *testing.T) {
 	}
 }
 
+// A reply of 7 MB takes memory for its samples, and hardly anything else.
+func TestMetricsBudget(t *testing.T) {
+	const budget = 1_000
+	client, _ := canned{http.StatusOK, benchMetrics(20)}.clients(t)
+	got := testing.AllocsPerRun(1, func() {
+		metrics, err := client.Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", nil)
+		if err != nil || len(metrics.Metrics) != 20 || len(metrics.Metrics[19].Series[4].Values) != 2000 {
+			t.Fatal(metrics, err)
+		}
+	})
+	if got > budget {
+		t.Errorf("%v allocations, the budget is %v", got, budget)
+	}
+}
+
 func allocations(t *testing.T, f func() error) float64 {
-	return testing.AllocsPerRun(50, func() {
+	return testing.AllocsPerRun(20, func() {
 		if err := f(); err != nil {
 			t.Fatal(err)
 		}
