@@ -30,7 +30,7 @@ type duel struct {
 
 // slice is how long each side runs at a time: long enough for the clock, and
 // short enough for both sides to find the machine in the same mood.
-const slice = 2 * time.Millisecond
+const slice = time.Millisecond / 2
 
 func newDuel(ctx context.Context, call, floor call) (*duel, error) {
 	d := &duel{call: call, floor: floor, n: 1}
