@@ -5,6 +5,8 @@
 package cloudapi
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -32,6 +34,38 @@ func TestDriverBudget(t *testing.T) {
 	without := allocations(t, func() error { return attemptVM(t.Context(), client, false) })
 	if with > without {
 		t.Errorf("%v allocations, and %v without the driver", with, without)
+	}
+}
+
+// Hooks that are set and do nothing cost nothing, and so those that are not set.
+func TestHooksBudget(t *testing.T) {
+	without, _ := workloads[0].reply.clients(t)
+	with, err := without.With(WithLogger(slog.New(slog.DiscardHandler)), WithLimiter(unlimited{}),
+		WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := allocations(t, func() error { return workloads[0].sdk(t.Context(), with) })
+	want := allocations(t, func() error { return workloads[0].sdk(t.Context(), without) })
+	if got > want {
+		t.Errorf("%v allocations, and %v without hooks", got, want)
+	}
+}
+
+type unlimited struct{}
+
+func (unlimited) Wait(context.Context) error { return nil }
+
+// A client that makes no call starts nothing.
+func TestNewClientIsIdle(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 10 {
+		if _, err := NewClient(WithBaseURL(benchBase), WithToken(testToken), WithProject(testProject), WithPrefetch(3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := runtime.NumGoroutine(); after > before {
+		t.Errorf("%d goroutines, and %d before", after, before)
 	}
 }
 

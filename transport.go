@@ -354,8 +354,8 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 		ctx = tracker.track(ctx)
 	}
 	limit := cl.client.config.timeout
-	if limit > 0 {
-		limited := &attemptContext{Context: ctx, deadline: cl.started.Add(limit)}
+	if deadline := cl.started.Add(limit); limit > 0 && !endsBefore(parent, deadline) {
+		limited := &attemptContext{Context: ctx, deadline: deadline}
 		defer limited.stop()
 		ctx = limited
 	}
@@ -387,6 +387,12 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 		err = &timeoutError{limit}
 	}
 	return cl.transportError(err)
+}
+
+// endsBefore reports whether a context ends before some time by itself.
+func endsBefore(ctx context.Context, t time.Time) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && deadline.Before(t)
 }
 
 // attemptContext is the context of one attempt. Its timer is made when somebody

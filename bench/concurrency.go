@@ -48,7 +48,7 @@ func measureConcurrency(ctx context.Context, r *report, rounds int) error {
 	}
 	c := contest{fmt.Sprintf("%d callers, %d GETs each, over loopback", callers, callsOfEach), map[string]entry{}}
 	for i, p := range peers {
-		connections, total, p99 := slices.Max(all[i].connections), median(all[i].total), median(all[i].p99)
+		connections, total, p99 := median(all[i].connections), median(all[i].total), median(all[i].p99)
 		more := fmt.Sprintf("%.0f connections, p99 %.2f", connections, p99)
 		c.entries[p.name] = entry{total, more}
 		if p.name == sdk {

@@ -2,9 +2,9 @@
 // what a careful program does by hand with net/http and encoding/json, with a
 // body buffer from a pool, into the same struct.
 //
-//	go -C bench run .          # prints tables, in some minutes
-//	go -C bench run . -quick   # in one
-//	go -C bench run . -docs    # with programs built from nothing; writes ../docs
+//	go -C bench run .                    # prints tables, in some minutes
+//	go -C bench run . -quick             # in one
+//	go -C bench run . -docs -builds 3    # writes ../docs; builds programs from nothing too
 //
 // Every contestant is compared with a floor of its own, which decodes the same
 // bytes into the contestant's own type: a peer's replies are those of its API,
@@ -31,7 +31,8 @@ func main() {
 	quick := flag.Bool("quick", false, "a tenth of the rounds, to see that it works")
 	calls := flag.String("run", "", "only the calls whose names match the regular expression")
 	contestants := flag.String("peers", "", "only the contestants whose names match the regular expression")
-	flag.BoolVar(&o.docs, "docs", false, "build programs from nothing too, and write "+document+" and "+picture)
+	flag.BoolVar(&o.docs, "docs", false, "write "+document+" and "+picture)
+	flag.IntVar(&o.builds, "builds", 0, "how often to build programs from nothing, which takes a minute or more")
 	flag.StringVar(&o.save, "save", "", "file for what the SDK has, such as "+beforeFile)
 	child := flag.String("child", "", "used by the program itself")
 	flag.Parse()
@@ -60,6 +61,7 @@ type options struct {
 	rounds  int
 	calls   *regexp.Regexp
 	partial bool // nothing but calls is wanted
+	builds  int
 	docs    bool
 	save    string
 }
@@ -73,14 +75,16 @@ func run(ctx context.Context, o options) error {
 	others := []func(context.Context, *report, int) error{
 		measureConcurrency, measurePageSize, measurePrefetch, measureMemory, measureHooks, measureNextJSON,
 	}
-	if o.docs {
-		others = append(others, measurePrograms)
-	}
 	if o.partial {
 		others = nil
 	}
 	for _, measure := range others {
 		if err := measure(ctx, &r, o.rounds); err != nil {
+			return err
+		}
+	}
+	if o.builds > 0 {
+		if err := measurePrograms(ctx, &r, o.builds); err != nil {
 			return err
 		}
 	}

@@ -19,8 +19,7 @@ type program struct {
 
 // measurePrograms builds the smallest program with the SDK and the same
 // without it, each with an empty build cache.
-func measurePrograms(ctx context.Context, r *report, _ int) error {
-	const rounds = 3
+func measurePrograms(ctx context.Context, r *report, rounds int) error {
 	var sizes, times, work []float64
 	var ours program
 	for range rounds {
