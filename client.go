@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -115,7 +116,9 @@ func newClient(from config, opts []Option) (*Client, error) {
 	cfg.retry = cfg.retry.withDefaults()
 	c.driver = newDriver(cfg.retry.MaxAttempts)
 	c.newHeader = cfg.headerFunc()
-	c.next = cfg.transport
+	if c.next = cfg.transport; len(cfg.middleware) > 0 {
+		c.next = unrepeated{c.next}
+	}
 	for _, wrap := range slices.Backward(cfg.middleware) {
 		if c.next = wrap(c.next); c.next == nil {
 			return nil, optionError("middleware", "", "must not return nil")
@@ -275,11 +278,12 @@ func (c *Client) String() string {
 	return fmt.Sprintf("cloudapi.Client(%s, project %q)", c.BaseURL(), c.config.project)
 }
 
-// Format prints the same for every verb.
-func (c *Client) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
+// Format prints what [Client.String] returns, for every verb, and for a Client
+// as well as for a pointer to one.
+func (c Client) Format(f fmt.State, _ rune) { io.WriteString(f, c.String()) }
 
 // LogValue returns what [Client.String] does.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // MarshalJSON encodes what [Client.String] returns.
-func (c *Client) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
+func (c Client) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }

@@ -86,10 +86,11 @@ func TestCopiesDoNotShareSlices(t *testing.T) {
 	t.Parallel()
 	var network recorder
 	base := network.client(t, WithHeader("X-1", ""), WithHeader("X-2", ""), WithHeader("X-3", ""),
-		WithMiddleware(naming("1")), WithMiddleware(naming("2")), WithMiddleware(naming("3")))
+		WithMiddleware(naming("1")), WithMiddleware(naming("2")), WithMiddleware(naming("3")),
+		WithObserver(following("1")), WithObserver(following("2")), WithObserver(following("3")))
 	var copies []*Client
 	for _, name := range []string{"a", "b"} {
-		c, err := base.With(WithHeader("X-4", name), WithMiddleware(naming(name)))
+		c, err := base.With(WithHeader("X-4", name), WithMiddleware(naming(name)), WithObserver(following(name)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,6 +105,9 @@ func TestCopiesDoNotShareSlices(t *testing.T) {
 		s := network.take()[0]
 		if s.header.Get("X-4") != name || !slices.Equal(s.header["X-Through"], []string{"1", "2", "3", name}) {
 			t.Errorf("the copy %s sent %v", name, s.header)
+		}
+		if !slices.Equal(s.observers, []string{"1", "2", "3", name}) {
+			t.Errorf("the copy %s was observed by %v", name, s.observers)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -26,13 +27,15 @@ func TestConfirm(t *testing.T) {
 	}{
 		{"it is there", unknown, wanted, nil, 1, wanted, nil, ""},
 		{"another one is", unknown, other, nil, 1, nil, []error{ErrOutcomeUnknown, ErrAlreadyExists},
-			unknown.Error() + "; looked up: cloudapi: already exists, and is another one"},
+			unknown.Error() + "; looked up: already exists, and is another one"},
 		{"none is", unknown, nil, missing, 1, nil, []error{ErrOutcomeUnknown, ErrNotFound},
-			unknown.Error() + "; looked up: " + missing.Error()},
+			unknown.Error() + "; looked up: " + strings.TrimPrefix(missing.Error(), "cloudapi: ")},
 		{"a list shows none", unknown, nil, ErrNotFound, 1, nil, []error{ErrOutcomeUnknown, ErrNotFound},
-			unknown.Error() + "; looked up: cloudapi: not found"},
+			unknown.Error() + "; looked up: not found"},
 		{"it cannot be looked up", unknown, nil, context.Canceled, 1, nil, []error{ErrOutcomeUnknown, context.Canceled},
 			unknown.Error() + "; looked up: context canceled"},
+		{"nothing at all", unknown, nil, nil, 1, nil, []error{ErrOutcomeUnknown},
+			unknown.Error() + "; looked up: find returned neither a record nor an error"},
 		{"the outcome is known", known, wanted, nil, 0, nil, nil, known.Error()},
 		{"there is no error", nil, wanted, nil, 0, nil, []error{ErrInvalidArgument}, "cloudapi: Confirm: unknown must be the error of a create"},
 	} {

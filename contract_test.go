@@ -104,8 +104,8 @@ type operationRow struct{ name, method, route, class string }
 
 func (o operationRow) String() string { return o.method + " " + o.route }
 
-// sourceMethod is an exported method of a service that takes a context and
-// does not wait.
+// sourceMethod is an exported method of a service that takes a context and is
+// not made of others.
 type sourceMethod struct {
 	directives []string // "GET /project"
 	sends      []string // the same, of the operations that the body names
@@ -234,7 +234,7 @@ func (s *packageSource) text(e ast.Expr) (string, error) {
 // readMethod finds the methods of the services.
 func (s *packageSource) readMethod(decl ast.Decl) error {
 	f, ok := decl.(*ast.FuncDecl)
-	if !ok || f.Recv == nil || !f.Name.IsExported() || strings.HasPrefix(f.Name.Name, "Wait") || !takesContext(f) {
+	if !ok || f.Recv == nil || !f.Name.IsExported() || isComposite(f.Name.Name) || !takesContext(f) {
 		return nil
 	}
 	service, ok := strings.CutSuffix(identifier(f.Recv.List[0].Type), "Service")

@@ -578,10 +578,13 @@ func TestNilContextAndZeroClient(t *testing.T) {
 	if _, err := sendingNothing(t).VMs.Get(none, "eu-central-h1", "web-1"); !errors.Is(err, ErrInvalidArgument) {
 		t.Errorf("without a context: %v", err)
 	}
-	for _, client := range []*Client{nil, {}} {
-		if got := fmt.Sprint(client); got != "cloudapi.Client(not made by NewClient)" {
-			t.Errorf("it prints as %q", got)
-		}
+	const unmade = "cloudapi.Client(not made by NewClient)"
+	if got := fmt.Sprint(&Client{}, Client{}); got != unmade+" "+unmade {
+		t.Errorf("clients that nobody made print as %q", got)
+	}
+	var nobody *Client
+	if got := fmt.Sprint(nobody); got != "<nil>" || nobody.String() != unmade {
+		t.Errorf("no client prints as %q, and describes itself as %q", got, nobody)
 	}
 	if got := (&TransportError{Operation: "VMs.Get"}).Error(); !strings.HasPrefix(got, "cloudapi: VMs.Get") {
 		t.Errorf("a transport error without a cause is %q", got)

@@ -30,6 +30,13 @@
 // mistyped reference cannot reach another resource. Of a value and an error
 // exactly one is nil.
 //
+// A location is a name such as "eu-central-h1", or that of a private location.
+// For one that does not exist the error is [ErrNotFound], and
+// [Error.FieldErrors] lists those that do. The projects of a token are in
+// [ProjectsService.All], for which a client need not be bound to one.
+// [Client.Resolve] finds what an ID or a name stands for, and [Lookup] its
+// record.
+//
 // Optional fields of requests are left out when they are zero. Where zero means
 // something, the field is a pointer: new(0), new(false). Where null does, it is
 // an [Opt].
@@ -47,8 +54,9 @@
 //
 // All fetches pages as the loop gets to them, or ahead of it ([WithPrefetch]),
 // and can be ranged over again. It never ends early without an error. Items
-// have the short form of their record; Get returns all fields. [Collect] makes
-// a slice of a sequence.
+// have the short form of their record, which lacks the fields of which the
+// record's type says so; Get returns all of them. [Collect] makes a slice of a
+// sequence.
 //
 // # Errors
 //
@@ -73,7 +81,8 @@
 // after random delays that grow, or after the one that the server asks for.
 // [RetryPolicy] changes that. What creates something is sent again only if the
 // server certainly did nothing. If that is not certain, since the reply was
-// lost for example, the error is [ErrOutcomeUnknown]: look, then decide.
+// lost for example, the error is [ErrOutcomeUnknown]: look, then decide. [Confirm]
+// looks, and the Ensure methods do all of it: they create what is not there.
 //
 // [WithTimeout] bounds one attempt, the context the whole call. An attempt that
 // could only begin after the context's deadline is not waited for.
@@ -94,12 +103,15 @@
 //
 // Tokens, passwords and keys are [Secret] values, which print and encode as
 // "[redacted]" everywhere but in requests. [WithLogger] writes a line for each
-// attempt, without bodies and headers. [WithMiddleware] wraps the transport,
-// and [OperationFromContext] tells it which operation a request belongs to, as
-// a label for traces and metrics.
+// attempt, without bodies and headers. [WithMiddleware] wraps the transport, and
+// so sees attempts; an [Observer] sees calls. [OperationFromContext] tells a
+// middleware which operation a request belongs to, as a label for traces and
+// metrics. Module otelcloudapi reports both to OpenTelemetry.
 //
 // # Tests
 //
 // Package cloudapitest is a server of this API in memory, for tests of
-// programs that use this package.
+// programs that use this package:
+//
+//	client := cloudapitest.New(t).Client()
 package cloudapi

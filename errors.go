@@ -1,11 +1,11 @@
 package cloudapi
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,46 +13,63 @@ import (
 	"unicode/utf8"
 )
 
+// The rule for texts: what a function of this package returns begins with
+// "cloudapi: ", once. What stands inside such an error does not: the sentinels
+// below, causes, and, by [within], errors that are returned elsewhere.
+
 // Errors of the server, by status. Test for them with [errors.Is]; the details
 // are in the [*Error] that [errors.As] finds.
 var (
 	// ErrInvalidRequest is a 400 or 422: the server refused the request as it
 	// stands. [Error.FieldErrors] says which fields it did not like.
-	ErrInvalidRequest = errors.New("cloudapi: invalid request")
+	ErrInvalidRequest = errors.New("invalid request")
 
 	// ErrUnauthorized is a 401: there was no token, or it is not valid.
-	ErrUnauthorized = errors.New("cloudapi: unauthorized")
+	ErrUnauthorized = errors.New("unauthorized")
 
 	// ErrForbidden is a 403: the token does not permit this.
-	ErrForbidden = errors.New("cloudapi: forbidden")
+	ErrForbidden = errors.New("forbidden")
 
 	// ErrNotFound is a 404: the resource, or something that its path leads
 	// through (the location, the project), does not exist or is not visible.
 	// A delete does not end in it for a resource that is gone already.
-	ErrNotFound = errors.New("cloudapi: not found")
+	ErrNotFound = errors.New("not found")
 
 	// ErrConflict is a 409: other resources depend on the one to be deleted.
-	ErrConflict = errors.New("cloudapi: conflict")
+	ErrConflict = errors.New("conflict")
 
 	// ErrAlreadyExists says that a name, or another value that must be unique,
 	// is taken. The server answers this with a 400, so ErrInvalidRequest
 	// matches too. It does not prove that the resource the caller wanted
 	// exists: creating a VM may also stumble over a default subnet or firewall
 	// that a concurrent call was just making. Look the name up to be sure.
-	ErrAlreadyExists = errors.New("cloudapi: already exists")
+	ErrAlreadyExists = errors.New("already exists")
+
+	// ErrQuotaExceeded says that a quota has no room for what was asked for: the
+	// vCPUs of a project (VMs, databases and clusters each have a quota), or the
+	// projects of an account. The server answers this with a 400 that differs
+	// from that of an impossible size in its text only; what is recognized is the
+	// text of Ubicloud's service, so with another one this may not match.
+	// [Error.FieldErrors] has the numbers. ErrInvalidRequest matches too.
+	ErrQuotaExceeded = errors.New("quota exceeded")
+
+	// ErrBillingRequired says that the project has no valid billing information,
+	// which VMs, databases and clusters need. It is a 400 that names the field
+	// billing_info, which no request has; ErrInvalidRequest matches too.
+	ErrBillingRequired = errors.New("billing information required")
 
 	// ErrRateLimited is a 429. [Error.RetryAfter] may say for how long.
-	ErrRateLimited = errors.New("cloudapi: rate limited")
+	ErrRateLimited = errors.New("rate limited")
 
 	// ErrServer is any 5xx.
-	ErrServer = errors.New("cloudapi: server error")
+	ErrServer = errors.New("server error")
 )
 
 // Errors of the SDK itself.
 var (
 	// ErrInvalidArgument: an argument or option cannot be right. Nothing was
 	// sent. The error is an [*ArgumentError].
-	ErrInvalidArgument = errors.New("cloudapi: invalid argument")
+	ErrInvalidArgument = errors.New("invalid argument")
 
 	// ErrNoProject: the operation needs a project and the client is bound to
 	// none. See [WithProject] and [Client.InProject].
@@ -60,7 +77,7 @@ var (
 
 	// ErrInvalidResponse: the server reported success but its reply is not
 	// what the contract promises. The error is a [*DecodeError].
-	ErrInvalidResponse = errors.New("cloudapi: invalid response")
+	ErrInvalidResponse = errors.New("invalid response")
 
 	// ErrResponseTooLarge: the reply is larger than [WithResponseLimit].
 	ErrResponseTooLarge = errors.New("reply exceeds the response limit")
@@ -73,7 +90,7 @@ var (
 	// whether the server carried it out is not known: the reply was lost or
 	// unusable, or a failure of the server left it open. What was to be
 	// created may exist. Look before trying again; [Confirm] helps.
-	ErrOutcomeUnknown = errors.New("cloudapi: outcome unknown")
+	ErrOutcomeUnknown = errors.New("outcome unknown")
 )
 
 // Error is an answer of the server with a status of 300 or above, whether or
@@ -172,6 +189,10 @@ func (e *Error) Is(target error) bool {
 		return e.StatusCode == http.StatusConflict
 	case ErrAlreadyExists:
 		return e.alreadyExists()
+	case ErrQuotaExceeded:
+		return e.quotaExceeded()
+	case ErrBillingRequired:
+		return e.StatusCode == http.StatusBadRequest && len(e.FieldErrors()["billing_info"]) > 0
 	case ErrRateLimited:
 		return e.StatusCode == http.StatusTooManyRequests
 	case ErrServer:
@@ -192,6 +213,25 @@ func (e *Error) alreadyExists() bool {
 			strings.Contains(e.Message, "already taken") || strings.Contains(e.Message, "already exists")
 	}
 	return false
+}
+
+// quotaFields are the fields of requests that ask for vCPUs.
+var quotaFields = []string{"size", "worker_nodes", "node_count"}
+
+// quotaExceeded goes by how the server's texts begin, and by the fields that
+// have them: elsewhere a text may begin with what the request holds.
+func (e *Error) quotaExceeded() bool {
+	if e.StatusCode != http.StatusBadRequest || e.Type != "InvalidRequest" {
+		return false
+	}
+	if strings.HasPrefix(e.Message, "Project limit exceeded.") {
+		return true
+	}
+	return slices.ContainsFunc(detailFields(e.Details), func(f detailField) bool {
+		return slices.Contains(quotaFields, f.name) && slices.ContainsFunc(f.texts, func(text string) bool {
+			return strings.HasPrefix(text, "Insufficient quota for requested size.")
+		})
+	})
 }
 
 // Unwrap returns the context's error if it kept a further attempt from being
@@ -280,7 +320,7 @@ func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.stopped) }
 // was sent. [ErrInvalidArgument] matches it.
 type ArgumentError struct {
 	Operation string // the operation's name, or "" for an option or a helper
-	Name      string // which argument: the contract's name of a path parameter, or the option's
+	Name      string // which argument: the contract's name of a path parameter or of a field of the request, or the option's
 	Value     string // what was passed; never a secret
 	Reason    string // what is wrong with it
 }
@@ -330,6 +370,12 @@ func writeEnd(b *strings.Builder, attempts int, stopped error, unknown bool) {
 		b.WriteString("; it is unknown whether the operation was carried out")
 	}
 }
+
+// within is an error as the cause of another, whose text has the prefix.
+type within struct{ error }
+
+func (w within) Error() string { return strings.TrimPrefix(fmt.Sprint(w.error), "cloudapi: ") }
+func (w within) Unwrap() error { return w.error }
 
 func causes(errs ...error) []error {
 	var out []error
@@ -435,16 +481,16 @@ func oneLine(s string) string {
 }
 
 // excerpt returns at most max bytes of s, cut at a character, with control
-// characters replaced.
+// characters and what is not UTF-8 replaced. The latter may grow by that.
 func excerpt(s string, max int) (text string, cut bool) {
-	s, cut = truncate(s, max)
+	s, cut = truncate(strings.ToValidUTF8(s, "\uFFFD"), max)
 	clean := func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
 	}
-	return strings.TrimSpace(strings.Map(clean, strings.ToValidUTF8(s, "\uFFFD"))), cut
+	return strings.TrimSpace(strings.Map(clean, s)), cut
 }
 
 // truncate returns at most max bytes of s, cut at a character.
@@ -487,52 +533,4 @@ func maskStrings(s string) string {
 		}
 		s = after
 	}
-}
-
-// Confirm finds out what became of a create that ended in [ErrOutcomeUnknown],
-// by looking up what it should have made. It fits every create whose result can
-// be found by something the caller chose, which mostly is the name; where only
-// a list shows it, find returns [ErrNotFound] if the list does not.
-//
-//	vm, err := client.VMs.Create(ctx, location, "web-1", request)
-//	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
-//		vm, err = cloudapi.Confirm(ctx, err, func(ctx context.Context) (*cloudapi.VM, error) {
-//			return client.VMs.Get(ctx, location, "web-1")
-//		}, func(vm *cloudapi.VM) bool {
-//			return vm.Size == request.Size
-//		})
-//	}
-//
-// It looks once, and creates nothing:
-//
-//   - There is one, and same says that it is what was asked for: it is
-//     returned. Whether that call made it or another with the same wish is for
-//     same to tell, if it matters.
-//   - There is one that same does not accept: the error matches
-//     [ErrAlreadyExists] too.
-//   - There is none: the error matches [ErrNotFound] too. It may still appear,
-//     for a request can outlive its connection. Where names are unique the
-//     caller may create it again nevertheless: at worst that is
-//     ErrAlreadyExists. Names of projects are not unique, and those of load
-//     balancers only in their subnet.
-//   - It could not be looked up: the error wraps that failure.
-//
-// The error is always the one of the create with what the lookup adds, and
-// still matches ErrOutcomeUnknown. One that does not is returned as it is,
-// without a lookup; nil is an [*ArgumentError].
-func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
-	if unknown == nil {
-		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}
-	}
-	if !errors.Is(unknown, ErrOutcomeUnknown) {
-		return nil, unknown
-	}
-	found, err := find(ctx)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w; looked up: %w", unknown, err)
-	case !same(found):
-		return nil, fmt.Errorf("%w; looked up: %w, and is another one", unknown, ErrAlreadyExists)
-	}
-	return found, nil
 }

@@ -181,3 +181,108 @@ func TestExcerpt(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusalsByText: these sentinels go by texts of the server, or by a field
+// that only it names, so what is not one of them must not match.
+func TestRefusalsByText(t *testing.T) {
+	t.Parallel()
+	const quota = "Insufficient quota for requested size. Requested vCPU count: 60, currently used vCPU count: 13, " +
+		"maximum allowed vCPU count: 32, remaining vCPU count: 19"
+	details := func(field, text string) *Error {
+		return &Error{StatusCode: 400, Type: "InvalidRequest", Details: mustJSON(map[string]string{field: text})}
+	}
+	message := func(text string) *Error {
+		return &Error{StatusCode: 400, Type: "InvalidRequest", Message: text, Details: []byte("null")}
+	}
+	with := func(e *Error, change func(*Error)) *Error { change(e); return e }
+	for _, tt := range []struct {
+		err  *Error
+		want error // nil: an invalid request and nothing else
+	}{
+		{details("size", quota), ErrQuotaExceeded},
+		{details("worker_nodes", quota), ErrQuotaExceeded},
+		{details("node_count", quota), ErrQuotaExceeded},
+		{with(details("size", ""), func(e *Error) { e.Details = mustJSON(map[string][]string{"size": {"odd", quota}}) }), ErrQuotaExceeded},
+		{message("Project limit exceeded. You can create up to 10 projects. Contact support@ubicloud.com if you need more."), ErrQuotaExceeded},
+		{details("billing_info", "Project doesn't have valid billing information"), ErrBillingRequired},
+		{message("project_id and location_id and name is already taken"), ErrAlreadyExists},
+
+		{details("size", `"huge-1" is not a valid virtual machine size.`), nil},
+		{details("size", "Invalid size."), nil},
+		{details("size", `"`+quota+`" is not a valid virtual machine size.`), nil},
+		{details("start_after", quota+" is not a valid ID"), nil}, // begins with what the request holds
+		{message(quota), nil},
+		{details("size", "billing_info"), nil},
+		{message("billing_info"), nil},
+		{message("name Project limit exceeded."), nil},
+		{message("the name is already taken, or is not"), nil},
+		{with(details("size", quota), func(e *Error) { e.Type = "BadRequest" }), nil},
+		{with(details("size", quota), func(e *Error) { e.Details = []byte("[1]") }), nil},
+	} {
+		for _, target := range []error{ErrQuotaExceeded, ErrBillingRequired, ErrAlreadyExists} {
+			if got := errors.Is(tt.err, target); got != (target == tt.want) {
+				t.Errorf("%v is %v: %v", tt.err, target, got)
+			}
+		}
+		if !errors.Is(tt.err, ErrInvalidRequest) {
+			t.Errorf("%v is no invalid request", tt.err)
+		}
+	}
+	for _, status := range []int{403, 422, 500} {
+		for _, e := range []*Error{details("size", quota), details("billing_info", "none"), message("Project limit exceeded.")} {
+			e.StatusCode = status
+			if errors.Is(e, ErrQuotaExceeded) || errors.Is(e, ErrBillingRequired) {
+				t.Errorf("a %d is taken for what only a 400 is: %v", status, e)
+			}
+		}
+	}
+}
+
+// TestErrorPrefix: what is returned says once where it comes from, however deep
+// its causes are.
+func TestErrorPrefix(t *testing.T) {
+	t.Parallel()
+	const prefix = "cloudapi: "
+	ctx := t.Context()
+	forbidden := answering(t, 403, "application/json", envelope(403))
+	stalled := answering(t, 200, "application/json", `{"items":[],"count":7}`)
+	get := func(c *Client, opts ...Option) error {
+		c, err := c.With(opts...)
+		if err != nil {
+			return err
+		}
+		_, err = c.VMs.Get(ctx, "l", "v")
+		return err
+	}
+	_, optionErr := NewClient()
+	_, waitErr := forbidden.VMs.WaitRunning(ctx, "l", "v")
+	_, emptyWaitErr := Wait(ctx, func(context.Context) (*VM, error) { return nil, nil }, func(*VM) (bool, error) { return true, nil })
+	_, confirmErr := Confirm(ctx, &Error{outcomeUnknown: true}, func(ctx context.Context) (*VM, error) { return forbidden.VMs.Get(ctx, "l", "v") }, nil)
+	_, listErr := Collect(stalled.VMs.All(ctx, nil))
+	_, idErr := ParseID("x")
+	for name, err := range map[string]error{
+		"server":         get(forbidden),
+		"argument":       get(forbidden.InProject("x")),
+		"no project":     get(forbidden.InProject("")),
+		"option":         optionErr,
+		"ID":             idErr,
+		"list":           listErr,
+		"reply":          get(stalled),
+		"limit":          get(stalled, WithResponseLimit(1)),
+		"limiter":        get(forbidden, WithLimiter(failingAt(1))),
+		"token source":   get(forbidden, WithTokenSource(func(context.Context) (string, error) { return "", nil })),
+		"wait":           waitErr,
+		"wait, no value": emptyWaitErr,
+		"wait, no cause": &WaitError{},
+		"confirm":        confirmErr,
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), prefix) || strings.Count(err.Error(), prefix) != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for file, text := range sourceTexts(t) {
+		if strings.Contains(text, `errors.New("`+prefix) {
+			t.Errorf("%s has a sentinel or a cause, which stands inside other errors, with the prefix", file)
+		}
+	}
+}

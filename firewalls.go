@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"iter"
 )
@@ -31,6 +32,9 @@ type Firewall struct {
 
 func (f *Firewall) missing() string             { return missingID(f.ID) }
 func (f *Firewall) cursor(column string) string { return idOrName(column, f.ID, f.Name) }
+func (f *Firewall) identity() Resource {
+	return Resource{Kind: KindFirewall, ID: f.ID, Location: f.Location, Name: f.Name}
+}
 
 // FirewallRule allows inbound traffic (TCP) from some addresses to some ports.
 type FirewallRule struct {
@@ -39,7 +43,8 @@ type FirewallRule struct {
 	PortRange string `json:"port_range"` // "first..last", both included, also for a single port
 }
 
-func (r *FirewallRule) missing() string { return missingID(r.ID) }
+func (r *FirewallRule) missing() string    { return missingID(r.ID) }
+func (r *FirewallRule) identity() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
 
 // FirewallCreateInProjectRequest is the body of
 // [FirewallsService.CreateInProject].
@@ -70,13 +75,25 @@ type FirewallRuleCreateRequest struct {
 	ProjectID  string `json:"project_id,omitzero"`
 }
 
+func (r FirewallRuleCreateRequest) checkIDs() *ArgumentError {
+	return cmp.Or(checkOptionalID("firewall_id", r.FirewallID), checkOptionalID("project_id", r.ProjectID))
+}
+
 // FirewallRuleUpdateRequest is the body of [FirewallsService.UpdateRule], of
 // the same form as that of CreateRule.
 type FirewallRuleUpdateRequest FirewallRuleCreateRequest
 
+func (r FirewallRuleUpdateRequest) checkIDs() *ArgumentError {
+	return FirewallRuleCreateRequest(r).checkIDs()
+}
+
 // subnetRequest is the body of attaching and detaching a subnet.
 type subnetRequest struct {
 	PrivateSubnetID string `json:"private_subnet_id"`
+}
+
+func (r subnetRequest) checkIDs() *ArgumentError {
+	return checkID("private_subnet_id", r.PrivateSubnetID)
 }
 
 const (
@@ -120,6 +137,13 @@ func (s *FirewallsService) All(ctx context.Context, opts *ListOptions) iter.Seq2
 	return all[Firewall](ctx, s.client, &listFirewalls, opts)
 }
 
+// Watch yields the project's firewalls, or those in [WatchOptions.Location], and
+// then what happens to them and their rules, until the context ends. Records
+// lack PrivateSubnets.
+func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Firewall], error] {
+	return watch[Firewall](ctx, s.client, &listFirewalls, opts)
+}
+
 // CreateInProject makes a firewall without naming a location. It is in the
 // contract, but the real server of October 2025 always answers [ErrNotFound]:
 // use [FirewallsService.Create].
@@ -129,7 +153,8 @@ func (s *FirewallsService) CreateInProject(ctx context.Context, request *Firewal
 	return send[Firewall](ctx, s.client, &opFirewallsCreateInProject, request)
 }
 
-// Get returns a firewall with its rules and subnets.
+// Get returns a firewall with its rules and subnets. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (*Firewall, error) {
@@ -143,6 +168,23 @@ func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Create(ctx context.Context, location, name string, request *FirewallCreateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.client, &opFirewallsCreate, request, location, name)
+}
+
+// Ensure creates a firewall unless there is one of that name; see
+// [EnsureOptions]. The name must not be an ID. The description is compared.
+// There is nothing that an update could change. Rules are not part of it.
+func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, created bool, err error) {
+	return ensure(ctx, "Firewalls.Ensure", location, name, opts, ensurer[Firewall]{
+		config: waitQuick,
+		find:   func(ctx context.Context) (*Firewall, error) { return s.Get(ctx, location, name) },
+		create: func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
+		compare: func(_ context.Context, firewall *Firewall) (d drift, err error) {
+			if request != nil {
+				wants(&d, "description", request.Description, firewall.Description)
+			}
+			return d, nil
+		},
+	})
 }
 
 // Delete deletes a firewall, at once, after detaching it from its subnets. One
@@ -187,7 +229,7 @@ func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall st
 	return send[FirewallRule](ctx, s.client, &opFirewallsCreateRule, request, location, firewall)
 }
 
-// GetRule returns a rule.
+// GetRule returns a rule. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, ruleID string) (*FirewallRule, error) {

@@ -195,6 +195,7 @@ func FuzzError(f *testing.F) {
 		`{"error":"TOKEN"}`, `{"error":{"code":"400","type":["TOKEN"],"message":{"a":1},"details":"TOKEN"}}`, `{"error":null}`, `{"error":[]}`,
 		`<html>TOKEN</html>`, ``, `TOK`, `{"error":{"details":{"a":{"b":["TOKEN"]}}}}`, `{"error":{"message":"` + "\xff\x00\u2028\x1b[31m" + `"}}`,
 		`{"error":{"details":[1,2]}}`, `{"error":{"details":7}}`, strings.Repeat("[", 12000), strings.Repeat("é", 400) + "TOKEN",
+		strings.Repeat("\xff-", 200),
 	} {
 		f.Add(400, []byte(body), "", "")
 		f.Add(503, []byte(body), "7", "https://evil.example.com/")
@@ -215,7 +216,7 @@ func FuzzError(f *testing.F) {
 			t.Fatalf("%d: %#v", status, e)
 		case len(text) > 4000 || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
 			t.Fatalf("the text is %d bytes: %q", len(text), text)
-		case len(e.Body) > 2*maxExcerpt:
+		case len(e.Body) > maxExcerpt:
 			t.Fatalf("the excerpt has %d bytes", len(e.Body))
 		case len(e.Details) > 0 && !json.Valid(e.Details):
 			t.Fatalf("the details are %q", e.Details)
@@ -234,7 +235,8 @@ func FuzzError(f *testing.F) {
 // value of a string, and decodes it as a record.
 func FuzzExcerpt(f *testing.F) {
 	for _, body := range []string{testVM, testVM[:20], `{"connection_string":"SECRET"}`, `{"a":["SECRET",{"b":"SECRET"}]}`, `"SECRET"`,
-		`SECRET`, `<html>`, `{"a\"SECRET":1,"b":"\"SECRET"}`, `{"a":"x\\","b":"SECRET"}`, `{"a" :"SECRET`, `["a","SECRET":1]`} {
+		`SECRET`, `<html>`, `{"a\"SECRET":1,"b":"\"SECRET"}`, `{"a":"x\\","b":"SECRET"}`, `{"a" :"SECRET`, `["a","SECRET":1]`,
+		"{" + strings.Repeat("\xd4 ", 99)} { // which grows when it is made valid
 		f.Add([]byte(body))
 	}
 	client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(testToken))

@@ -1,8 +1,10 @@
 package cloudapi
 
 import (
+	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,11 +28,13 @@ type sentRequest struct {
 	body         string
 	hasBody      bool
 	operation    Operation
+	observers    []string // those of following, the outermost first
 }
 
 func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	s := sentRequest{method: req.Method, host: req.URL.Host, target: req.URL.RequestURI(), header: req.Header.Clone(), hasBody: req.Body != nil}
 	s.operation, _ = OperationFromContext(req.Context())
+	s.observers, _ = req.Context().Value(followersKey{}).([]string)
 	if req.Body != nil {
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
@@ -47,6 +51,16 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return r.answer(req)
 }
+
+// following returns an observer that adds its name to the context.
+func following(name string) Observer {
+	return func(ctx context.Context, _ Operation) (context.Context, func(error)) {
+		before, _ := ctx.Value(followersKey{}).([]string)
+		return context.WithValue(ctx, followersKey{}, append(slices.Clone(before), name)), nil
+	}
+}
+
+type followersKey struct{}
 
 // take returns what was sent since it was called last.
 func (r *recorder) take() []sentRequest {

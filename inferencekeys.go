@@ -17,6 +17,7 @@ type InferenceAPIKey struct {
 
 func (k *InferenceAPIKey) missing() string      { return missingID(k.ID) }
 func (k *InferenceAPIKey) cursor(string) string { return k.ID }
+func (k *InferenceAPIKey) identity() Resource   { return Resource{Kind: KindInferenceAPIKey, ID: k.ID} }
 
 const inferenceAPIKeyRoute = projectRoute + "/inference-api-key/{inference_api_key_id}"
 
@@ -44,6 +45,12 @@ func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) it
 	return all[InferenceAPIKey](ctx, s.client, &listInferenceAPIKeys, opts)
 }
 
+// Watch yields the project's valid inference API keys that the token may see,
+// and then what happens to them, until the context ends.
+func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[InferenceAPIKey], error] {
+	return watch[InferenceAPIKey](ctx, s.client, &listInferenceAPIKeys, opts)
+}
+
 // Create makes a key. It is there at once, but the inference endpoints may
 // take minutes to accept it. Each call makes another key, and a lost reply
 // ends in [ErrOutcomeUnknown]: compare the lists before and after.
@@ -53,7 +60,8 @@ func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey,
 	return send[InferenceAPIKey](ctx, s.client, &opInferenceAPIKeysCreate, struct{}{})
 }
 
-// Get returns a key.
+// Get returns a key. One that does not exist, or that the token may not see, is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/inference-api-key/{inference_api_key_id}
 func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*InferenceAPIKey, error) {

@@ -2,6 +2,7 @@ package cloudapi
 
 import (
 	"context"
+	"fmt"
 	"iter"
 )
 
@@ -24,6 +25,9 @@ type VMInitScript struct {
 
 func (s *VMInitScript) missing() string             { return missingID(s.ID) }
 func (s *VMInitScript) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
+func (s *VMInitScript) identity() Resource {
+	return Resource{Kind: KindVMInitScript, ID: s.ID, Name: s.Name}
+}
 
 // VMInitScriptCreateRequest is the body of [VMInitScriptsService.Create].
 type VMInitScriptCreateRequest struct {
@@ -71,6 +75,12 @@ func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
 }
 
+// Watch yields the project's init scripts, and then what happens to them, until
+// the context ends. Records lack the text, so another text is not an event.
+func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VMInitScript], error] {
+	return watch[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
+}
+
 // Create registers an init script, at once. A name that is taken is
 // [ErrAlreadyExists].
 //
@@ -79,7 +89,7 @@ func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScript
 	return send[VMInitScript](ctx, s.client, &opVMInitScriptsCreate, request)
 }
 
-// Get returns an init script.
+// Get returns an init script. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {
@@ -97,6 +107,31 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
 	}
 	return send[VMInitScript](ctx, s.client, &opVMInitScriptsUpdate, request, script)
+}
+
+// Ensure registers a script unless there is one of that name; see
+// [EnsureOptions]. The name must not be an ID. The script is compared, and
+// changed by Update. A [*DriftError] has the sizes in place of the texts, which
+// may hold secrets.
+func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, created bool, err error) {
+	if request == nil {
+		return nil, false, &ArgumentError{Operation: "VMInitScripts.Ensure", Name: "request", Reason: "must not be nil"}
+	}
+	return ensure(ctx, "VMInitScripts.Ensure", "", request.Name, opts, ensurer[VMInitScript]{
+		config: waitQuick,
+		find:   func(ctx context.Context) (*VMInitScript, error) { return s.Get(ctx, request.Name) },
+		create: func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
+		compare: func(_ context.Context, script *VMInitScript) (d drift, err error) {
+			if request.Script != "" && request.Script != script.Script {
+				size := func(s string) string { return fmt.Sprintf("a script of %d bytes", len(s)) }
+				d = drift{{Field: "script", Wanted: size(request.Script), Found: size(script.Script), Updatable: true}}
+			}
+			return d, nil
+		},
+		update: func(ctx context.Context, script *VMInitScript, _ drift) (*VMInitScript, error) {
+			return s.Update(ctx, script.ID, &VMInitScriptUpdateRequest{Script: request.Script})
+		},
+	})
 }
 
 // Delete deletes an init script, at once; VMs that were created with it are

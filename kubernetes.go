@@ -23,15 +23,17 @@ type KubernetesCluster struct {
 	NodeSize     string `json:"node_size"`     // of the control plane nodes, such as "standard-2"
 	Version      string `json:"version"`       // such as "v1.34"
 
-	// What follows is in the replies of Get and Create only.
-
+	// From here on: only Get and Create return it.
 	CPVMs     []VM                 `json:"cp_vms"`    // control plane nodes in the short form; none right after Create
 	NodePools []KubernetesNodePool `json:"nodepools"` // after Create there is one, called "<cluster>-np"
 }
 
 func (k *KubernetesCluster) missing() string             { return missingID(k.ID) }
 func (k *KubernetesCluster) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
-func (k *KubernetesCluster) stateText() string           { return k.DisplayState }
+func (k *KubernetesCluster) identity() Resource {
+	return Resource{Kind: KindKubernetesCluster, ID: k.ID, Location: k.Location, Name: k.Name}
+}
+func (k *KubernetesCluster) stateText() string { return k.DisplayState }
 
 // Known values of [KubernetesCluster.DisplayState].
 const (
@@ -54,6 +56,9 @@ type KubernetesNodePool struct {
 }
 
 func (p *KubernetesNodePool) missing() string { return missingID(p.ID) }
+func (p *KubernetesNodePool) identity() Resource {
+	return Resource{Kind: KindKubernetesNodePool, ID: p.ID, Name: p.Name}
+}
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {
@@ -113,7 +118,15 @@ func (s *KubernetesService) All(ctx context.Context, opts *ListOptions) iter.Seq
 	return all[KubernetesCluster](ctx, s.client, &listKubernetesClusters, opts)
 }
 
-// Get returns a cluster with its nodes.
+// Watch yields the project's clusters, or those in [WatchOptions.Location], and
+// then what happens to them, until the context ends. Records have the short
+// form, which does not show node pools.
+func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[KubernetesCluster], error] {
+	return watch[KubernetesCluster](ctx, s.client, &listKubernetesClusters, opts)
+}
+
+// Get returns a cluster with its nodes. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
@@ -126,14 +139,46 @@ func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (
 // [KubernetesService.WaitRunning] waits for them.
 //
 // A name that is taken is [ErrAlreadyExists]; it stays taken while its last
-// owner is being deleted. Values that are not possible, the vCPU quota and
-// missing billing information are [ErrInvalidRequest] with the field in
-// [Error.FieldErrors]. If the reply is lost the error is [ErrOutcomeUnknown]:
+// owner is being deleted. Values that are not possible are [ErrInvalidRequest]
+// with the field in [Error.FieldErrors]; so are the vCPU quota, which is
+// [ErrQuotaExceeded] as well, and missing billing information, which is
+// [ErrBillingRequired]. If the reply is lost the error is [ErrOutcomeUnknown]:
 // look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Create(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest) (*KubernetesCluster, error) {
 	return send[KubernetesCluster](ctx, s.client, &opKubernetesCreate, request, location, name)
+}
+
+// Ensure creates a cluster unless there is one of that name; see
+// [EnsureOptions]. The name must not be an ID. Version, cp_nodes, and worker_size
+// and worker_nodes of the first node pool are compared. Update changes
+// worker_nodes; [KubernetesService.WaitNodePool] waits for the end of that.
+func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, created bool, err error) {
+	find := func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, name) }
+	return ensure(ctx, "Kubernetes.Ensure", location, name, opts, ensurer[KubernetesCluster]{
+		config: waitSlow,
+		find:   find,
+		create: func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
+		compare: func(_ context.Context, cluster *KubernetesCluster) (d drift, err error) {
+			if request == nil {
+				return nil, nil
+			}
+			wants(&d, "version", request.Version, cluster.Version)
+			wants(&d, "cp_nodes", request.CPNodes, cluster.CPNodeCount)
+			if len(cluster.NodePools) > 0 {
+				wants(&d, "worker_size", request.WorkerSize, cluster.NodePools[0].NodeSize)
+				wantsUpdatable(&d, "worker_nodes", request.WorkerNodes, cluster.NodePools[0].NodeCount)
+			}
+			return d, nil
+		},
+		update: func(ctx context.Context, cluster *KubernetesCluster, _ drift) (*KubernetesCluster, error) {
+			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.NodePools[0].ID, request.WorkerNodes); err != nil {
+				return nil, err
+			}
+			return find(ctx)
+		},
+	})
 }
 
 // Delete starts to delete a cluster with its nodes;
@@ -159,7 +204,7 @@ func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster st
 // ResizeNodePool starts to bring a node pool, given by its ID or name, to a
 // number of nodes, 1 at least. The record that it returns has the new NodeCount
 // but the old VMs; [KubernetesService.WaitNodePool] waits for the rest. More
-// than the vCPU quota allows is [ErrInvalidRequest].
+// than the vCPU quota allows is [ErrQuotaExceeded].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/resize
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {

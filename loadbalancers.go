@@ -1,7 +1,10 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 )
@@ -29,14 +32,16 @@ type LoadBalancer struct {
 	SrcPort int `json:"src_port"` // where clients connect to
 	DstPort int `json:"dst_port"` // where the VMs listen
 
-	// What follows is not in lists and not in the reply of Rename.
-
+	// From here on: lists and Rename do not return it.
 	Subnet string   `json:"subnet"` // the name of its private subnet
 	VMs    []string `json:"vms"`    // the IDs of its VMs
 }
 
 func (l *LoadBalancer) missing() string             { return missingID(l.ID) }
 func (l *LoadBalancer) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
+func (l *LoadBalancer) identity() Resource {
+	return Resource{Kind: KindLoadBalancer, ID: l.ID, Location: l.Location, Name: l.Name}
+}
 
 // Values of [LoadBalancer.Algorithm].
 const (
@@ -87,6 +92,10 @@ type LoadBalancerCreateRequest struct {
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"`
 }
 
+func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
+	return checkID("private_subnet_id", r.PrivateSubnetID)
+}
+
 // LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. It
 // takes the place of what was set before; all fields but Stack are required.
 type LoadBalancerUpdateRequest struct {
@@ -109,10 +118,21 @@ type LoadBalancerUpdateRequest struct {
 	Stack string `json:"stack,omitzero"`
 }
 
+func (r LoadBalancerUpdateRequest) checkIDs() *ArgumentError {
+	for _, id := range r.VMs {
+		if err := checkID("vms", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // vmRequest is the body of attaching and detaching a VM.
 type vmRequest struct {
 	VMID string `json:"vm_id"`
 }
+
+func (r vmRequest) checkIDs() *ArgumentError { return checkID("vm_id", r.VMID) }
 
 const loadBalancerRoute = locationRoute + "/load-balancer/{load_balancer_reference}"
 
@@ -148,7 +168,15 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
 }
 
-// Get returns a load balancer with its subnet and VMs.
+// Watch yields the project's load balancers, or those in
+// [WatchOptions.Location], and then what happens to them, until the context
+// ends. Records lack Subnet and VMs, so VMs come and go without an event.
+func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[LoadBalancer], error] {
+	return watch[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
+}
+
+// Get returns a load balancer with its subnet and VMs. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {
@@ -188,6 +216,66 @@ func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalance
 		body.VMs = []string{}
 	}
 	return send[LoadBalancer](ctx, s.client, &opLoadBalancersUpdate, body, location, loadBalancer)
+}
+
+// Ensure creates a load balancer unless there is one of that name in the
+// request's subnet; see [EnsureOptions]. The name must not be an ID. Ports,
+// algorithm, stack, health_check_protocol and health_check_endpoint are
+// compared. Update changes all of these but the stack and the protocol, by an
+// update that also repeats the VMs which the load balancer has: do not attach
+// others meanwhile. A load balancer that is being deleted does not show it: wait
+// until it is gone before.
+func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, created bool, err error) {
+	if request == nil {
+		return nil, false, &ArgumentError{Operation: "LoadBalancers.Ensure", Name: "request", Reason: "must not be nil"}
+	}
+	return ensure(ctx, "LoadBalancers.Ensure", location, name, opts, ensurer[LoadBalancer]{
+		config: waitQuick,
+		find: func(ctx context.Context) (*LoadBalancer, error) {
+			return s.inSubnet(ctx, request.PrivateSubnetID, name)
+		},
+		create: func(ctx context.Context) (*LoadBalancer, error) { return s.Create(ctx, location, name, request) },
+		compare: func(_ context.Context, l *LoadBalancer) (d drift, err error) {
+			wantsUpdatable(&d, "algorithm", request.Algorithm, l.Algorithm)
+			wantsUpdatable(&d, "src_port", request.SrcPort, l.SrcPort)
+			wantsUpdatable(&d, "dst_port", request.DstPort, l.DstPort)
+			wants(&d, "health_check_protocol", request.HealthCheckProtocol, l.HealthCheckProtocol)
+			wants(&d, "stack", request.Stack, l.Stack)
+			wantsUpdatable(&d, "health_check_endpoint", request.HealthCheckEndpoint, l.HealthCheckEndpoint)
+			return d, nil
+		},
+		update: func(ctx context.Context, l *LoadBalancer, _ drift) (*LoadBalancer, error) {
+			return s.Update(ctx, l.Location, l.ID, &LoadBalancerUpdateRequest{
+				Algorithm:           cmp.Or(request.Algorithm, l.Algorithm),
+				SrcPort:             cmp.Or(request.SrcPort, l.SrcPort),
+				DstPort:             cmp.Or(request.DstPort, l.DstPort),
+				HealthCheckEndpoint: cmp.Or(request.HealthCheckEndpoint, l.HealthCheckEndpoint),
+				VMs:                 l.VMs,
+			})
+		},
+	})
+}
+
+// inSubnet returns the load balancer of a name in a subnet, which decides about
+// its location. Another one may have the same name in the same location.
+func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name string) (*LoadBalancer, error) {
+	subnet, err := s.client.Resolve(ctx, subnetID, KindPrivateSubnet)
+	if err != nil {
+		return nil, err
+	}
+	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
+		if err == nil && l.Name == name {
+			l, err = s.Get(ctx, l.Location, l.ID)
+		}
+		switch {
+		case errors.Is(err, ErrNotFound): // it has gone since
+		case err != nil:
+			return nil, err
+		case l.Name == name && l.Subnet == subnet.Name:
+			return l, nil
+		}
+	}
+	return nil, fmt.Errorf("cloudapi: load balancer %s in %v: %w", name, *subnet, ErrNotFound)
 }
 
 // Delete starts to delete a load balancer. Its record does not show that;

@@ -95,12 +95,6 @@ func TestLoadBalancersWire(t *testing.T) {
 			want: &empty,
 		},
 		{
-			name: "create with nil", method: "POST", target: item, reply: testLBNone,
-			body: `{"algorithm":"","src_port":0,"dst_port":0,"health_check_protocol":"","private_subnet_id":"","stack":"dual"}`,
-			call: createWith(nil),
-			want: &empty,
-		},
-		{
 			name: "update", method: "PATCH", target: item, reply: testLBFull,
 			body: `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz",` +
 				`"vms":["` + testVMID + `","` + testOtherVM + `"],"stack":"ipv6"}`,
@@ -167,12 +161,15 @@ func TestLoadBalancersWire(t *testing.T) {
 func TestLoadBalancerRequestsAreNotChanged(t *testing.T) {
 	t.Parallel()
 	client := answering(t, 200, "application/json", testLBNone)
-	createRequest, updateRequest := LoadBalancerCreateRequest{}, LoadBalancerUpdateRequest{}
+	createRequest, updateRequest := LoadBalancerCreateRequest{PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0"}, LoadBalancerUpdateRequest{}
 	if _, err := client.LoadBalancers.Create(t.Context(), "eu-central-h1", "web-lb", &createRequest); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.LoadBalancers.Update(t.Context(), "eu-central-h1", "web-lb", &updateRequest); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := client.LoadBalancers.Create(t.Context(), "eu-central-h1", "web-lb", nil); !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("create with nil, and so without a subnet: %v", err)
 	}
 	if createRequest.Stack != "" || updateRequest.VMs != nil {
 		t.Errorf("the requests became %+v and %+v", createRequest, updateRequest)

@@ -50,8 +50,15 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 		{"success", []*http.Response{respond(200, testVM)}, nil, slog.LevelDebug,
 			[]string{`level=DEBUG msg="cloudapi: request"` + getVMLine + ` attempt=1 status=200`}},
 		{"success at level info", []*http.Response{respond(200, testVM)}, nil, slog.LevelInfo, []string{""}},
-		{"refusal", []*http.Response{respond(404, envelope(404))}, nil, slog.LevelInfo,
-			[]string{failed + ` attempt=1 status=404 error="cloudapi: VMs.Get: GET ` + path + `: 404 T: m"`}},
+		{"refusal", []*http.Response{respond(403, envelope(403))}, nil, slog.LevelInfo,
+			[]string{failed + ` attempt=1 status=403 error="cloudapi: VMs.Get: GET ` + path + `: 403 T: m"`}},
+		{"nothing there", []*http.Response{respond(404, envelope(404))}, nil, slog.LevelInfo,
+			[]string{strings.Replace(failed, "WARN", "INFO", 1) + ` attempt=1 status=404 error="cloudapi: VMs.Get: GET ` + path + `: 404 T: m"`}},
+		{"no such location", []*http.Response{respond(404, `{"error":{"code":404,"type":"InvalidLocation","message":"m"}}`)}, nil, slog.LevelInfo,
+			[]string{failed + ` attempt=1 status=404 error="cloudapi: VMs.Get: GET ` + path + `: 404 InvalidLocation: m"`}},
+		{"no such backend", []*http.Response{respond(404, "<h1>")}, nil, slog.LevelInfo,
+			[]string{failed + ` attempt=1 status=404 error="cloudapi: VMs.Get: GET ` + path + `: 404 Not Found"`}},
+		{"nothing there at level warn", []*http.Response{respond(404, envelope(404))}, nil, slog.LevelWarn, []string{""}},
 		{"success at last", []*http.Response{respond(503, envelope(503)), respond(200, testVM)}, nil, slog.LevelDebug,
 			[]string{busy, `level=DEBUG msg="cloudapi: request"` + getVMLine + ` attempt=2 status=200`}},
 		{"no connection", []*http.Response{nil}, nil, slog.LevelWarn,
@@ -64,7 +71,7 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 			[]string{unsent + ` attempt=1 error="rate limiter: the budget is spent"`}},
 		{"limiter that fails later", []*http.Response{respond(503, envelope(503))}, []Option{WithLimiter(failingAt(2))}, slog.LevelWarn,
 			[]string{busy, unsent + ` attempt=2 error="rate limiter: the budget is spent"`}},
-		{"level error", []*http.Response{respond(404, envelope(404))}, nil, slog.LevelError, []string{""}},
+		{"level error", []*http.Response{respond(403, envelope(403))}, nil, slog.LevelError, []string{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -99,4 +106,18 @@ func failingAt(n int) Limiter {
 		}
 		return nil
 	})
+}
+
+// The last poll of a wait for a deletion finds nothing, which is no warning.
+func TestWaitDeletedLogsNoWarning(t *testing.T) {
+	t.Parallel()
+	got := logged(t, slog.LevelInfo, func(logger *slog.Logger) {
+		network := recorder{answer: func(*http.Request) (*http.Response, error) { return respond(404, envelope(404)), nil }}
+		if err := network.client(t, WithLogger(logger)).VMs.WaitDeleted(t.Context(), "l", "v"); err != nil {
+			t.Error(err)
+		}
+	})
+	if len(got) != 1 || !strings.HasPrefix(got[0], "level=INFO ") {
+		t.Errorf("the log is %q", got)
+	}
 }

@@ -82,10 +82,10 @@ func (m *serviceMethod) types() (types []reflect.Type) {
 	return types
 }
 
-// isWait reports whether the method polls another one's operation.
-func (m *serviceMethod) isWait() bool {
-	_, name, _ := strings.Cut(m.name, ".")
-	return strings.HasPrefix(name, "Wait")
+// isComposite reports whether a method of that name is made of other methods,
+// and so has no operation of its own.
+func isComposite(name string) bool {
+	return strings.HasPrefix(name, "Wait") || name == "Ensure" || name == "Watch"
 }
 
 // serviceMethods finds all methods of all services. Which of their arguments
@@ -105,6 +105,9 @@ func serviceMethods(t *testing.T) []serviceMethod {
 			if fn.Type.NumIn() < 2 || fn.Type.In(1) != reflect.TypeFor[context.Context]() {
 				t.Errorf("%s.%s does not take a context first", field.Name, fn.Name)
 				continue
+			}
+			if fn.Name == "Ensure" {
+				continue // its name must be none of an ID
 			}
 			m := serviceMethod{name: field.Name + "." + fn.Name, service: i, method: j, listOpts: -1}
 			m.prepare(t, fn.Type)
@@ -138,6 +141,8 @@ func (m *serviceMethod) prepare(t *testing.T, fn reflect.Type) {
 		case reflect.TypeFor[*ListOptions]():
 			m.args = append(m.args, reflect.ValueOf(&ListOptions{}))
 			m.listOpts = index
+		case reflect.TypeFor[*WatchOptions]():
+			m.args = append(m.args, reflect.ValueOf(&WatchOptions{}))
 		default:
 			m.args = append(m.args, filled(in, "x"))
 		}

@@ -157,6 +157,31 @@ func checkSegment(s string) string {
 	return ""
 }
 
+// referrer is a request that names other resources by their IDs.
+type referrer interface {
+	// checkIDs returns what is wrong with one of the IDs, or nil.
+	checkIDs() *ArgumentError
+}
+
+// checkID checks the ID in a field of a request. It holds it to the rule for
+// references in paths and no stricter one: the contract says of these fields
+// only that they are strings, and the server's refusal of what is not an ID of
+// the right kind names the field, and does no harm.
+func checkID(field, id string) *ArgumentError {
+	if reason := checkSegment(id); reason != "" {
+		return &ArgumentError{Name: field, Value: withoutToken(id), Reason: reason}
+	}
+	return nil
+}
+
+// checkOptionalID is [checkID] for a field that may be left out.
+func checkOptionalID(field, id string) *ArgumentError {
+	if id == "" {
+		return nil
+	}
+	return checkID(field, id)
+}
+
 // path fills the route's placeholders with args, in order. A route with one
 // more placeholder than there are args takes the bound project for the first.
 //
@@ -311,6 +336,11 @@ func (renameRequest) renames() bool { return true }
 
 // File is a file that the server sent. It may hold secrets, so printing,
 // logging or encoding it shows all but its content.
+//
+// There is a limit to that, which a [Secret] does not have: fmt asks no method
+// of a value in an unexported field of another struct, nor for the verbs %p and
+// %w. It shows the content there, as it would of any type that os.WriteFile
+// takes as it is.
 type File struct {
 	// Name is the server's name for the file, without folders: up to 128 ASCII
 	// letters, digits, hyphens, underscores and dots, of which neither a dot

@@ -102,7 +102,9 @@ func TestOperationNames(t *testing.T) {
 		service, method, _ := strings.Cut(m.name, ".")
 		want := m.name
 		switch {
-		case m.isWait():
+		case method == "Watch":
+			want = service + ".List"
+		case isComposite(method):
 			want = service + ".Get"
 		case strings.HasPrefix(method, "All"):
 			want = service + ".List" + strings.TrimPrefix(method, "All")

@@ -1,6 +1,11 @@
 package cloudapi
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+)
 
 // Opt is an optional value for the few request fields in which null has a
 // meaning of its own, so that three cases must be told apart: absent (the zero
@@ -35,6 +40,29 @@ func (o Opt[T]) IsNull() bool { return o.state == optNull }
 
 // IsZero reports whether o is absent.
 func (o Opt[T]) IsZero() bool { return o.state == optAbsent }
+
+// String returns the value as fmt.Sprint does, or "<absent>" or "<null>".
+func (o Opt[T]) String() string { return fmt.Sprint(o) }
+
+// Format prints the value as the verb and its flags say, or the same as
+// [Opt.String] for every verb. With %#v it prints Go.
+func (o Opt[T]) Format(f fmt.State, verb rune) {
+	goSyntax := verb == 'v' && f.Flag('#')
+	switch {
+	case o.state == optValue && goSyntax:
+		fmt.Fprintf(f, "cloudapi.Value(%#v)", o.value)
+	case o.state == optValue:
+		fmt.Fprintf(f, fmt.FormatString(f, verb), o.value)
+	case o.state == optNull && goSyntax:
+		fmt.Fprintf(f, "cloudapi.Null[%v]()", reflect.TypeFor[T]())
+	case o.state == optNull:
+		io.WriteString(f, "<null>")
+	case goSyntax:
+		fmt.Fprintf(f, "cloudapi.Opt[%v]{}", reflect.TypeFor[T]())
+	default:
+		io.WriteString(f, "<absent>")
+	}
+}
 
 // MarshalJSON returns the value's JSON, or null.
 func (o Opt[T]) MarshalJSON() ([]byte, error) {

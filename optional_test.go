@@ -2,7 +2,9 @@ package cloudapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -61,5 +63,40 @@ func TestOptOfOtherTypes(t *testing.T) {
 	}
 	if _, err := json.Marshal(Value(make(chan int))); err == nil {
 		t.Error("a channel was encoded")
+	}
+}
+
+func TestOptPrints(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		format string
+		value  any
+		want   string
+	}{
+		{"%v %s %d %+v", Opt[string]{}, "<absent> <absent> <absent> <absent>"},
+		{"%v %s %d %+v", Null[int](), "<null> <null> <null> <null>"},
+		{"%v|%s|%q|%5s", Value("a b"), `a b|a b|"a b"|  a b`},
+		{"%v|%05d|%x", Value(42), "42|00042|2a"},
+		{"%v", Value(""), ""},
+		{"%d", Value("x"), "%!d(string=x)"},
+		{"%#v", Opt[string]{}, "cloudapi.Opt[string]{}"},
+		{"%#v", Null[map[string]int](), "cloudapi.Null[map[string]int]()"},
+		{"%#v", Value("x"), `cloudapi.Value("x")`},
+		{"%v %+v %s %q %d %#v", Value(NewSecret("hush-hush")),
+			`[redacted] [redacted] [redacted] [redacted] [redacted] cloudapi.Value(cloudapi.Secret("[redacted]"))`},
+		{"%+v", PostgresFirewallRuleUpdateRequest{CIDR: Value("10.0.0.0/8")}, "{CIDR:10.0.0.0/8 Description:<absent>}"},
+		{"%v", &PostgresConfigUpdateRequest{PGConfig: map[string]Opt[string]{"work_mem": Null[string](), "x.y": Value("1")}},
+			"&{map[work_mem:<null> x.y:1] map[]}"},
+	} {
+		values := make([]any, strings.Count(tt.format, "%"))
+		for i := range values {
+			values[i] = tt.value
+		}
+		if got := fmt.Sprintf(tt.format, values...); got != tt.want {
+			t.Errorf("%s prints %s, want %s", tt.format, got, tt.want)
+		}
+	}
+	if got := Value(1.5).String() + Null[bool]().String() + (Opt[int]{}).String(); got != "1.5<null><absent>" {
+		t.Errorf("the texts are %s", got)
 	}
 }

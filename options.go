@@ -27,6 +27,7 @@ type config struct {
 	project      string
 	transport    http.RoundTripper
 	middleware   []func(http.RoundTripper) http.RoundTripper
+	observers    []Observer
 	headers      []header
 	application  string
 	timeout      time.Duration
@@ -135,7 +136,8 @@ func WithBaseURL(address string) Option {
 	}
 }
 
-// WithToken sets the personal access token, which is sent as a bearer token.
+// WithToken sets the personal access token, which is sent as a bearer token. The
+// ones of Ubicloud are made in its console and begin with "pat-".
 func WithToken(token string) Option {
 	return func(c *config) error {
 		if err := checkToken(token); err != nil {
@@ -215,14 +217,38 @@ func WithHTTPClient(client *http.Client) Option {
 // the SDK's own work on it and before the network; [OperationFromContext]
 // tells it what the request is for. The first one given is the outermost.
 //
-// A middleware must not send a request more than once, nor add a header
-// Idempotency-Key or X-Idempotency-Key, with which net/http would.
+// A middleware must not send a request more than once. A header Idempotency-Key
+// or X-Idempotency-Key that it adds is sent in lower case: net/http would send
+// a request with it more than once.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		if slices.ContainsFunc(middleware, func(m func(http.RoundTripper) http.RoundTripper) bool { return m == nil }) {
 			return optionError("middleware", "", "must not be nil")
 		}
 		c.middleware = slices.Concat(c.middleware, middleware)
+		return nil
+	}
+}
+
+// Observer is told of a call: an operation with all its attempts and the pauses
+// between them. It is called before the first attempt, with the call's context,
+// and returns the context that the call goes on with, a child of the one it got,
+// and a function that is called with the call's result. Either may be nil.
+//
+// It is what a middleware cannot be, since that sees one attempt: it can open a
+// span in which those of the attempts lie.
+type Observer func(ctx context.Context, op Operation) (context.Context, func(error))
+
+// WithObserver adds observers of the client's calls, of which the first one
+// given is the outermost. Each page of a list and each poll of a wait is a call
+// of its own; what is refused as an [*ArgumentError] is none. They must be safe
+// for concurrent use.
+func WithObserver(observers ...Observer) Option {
+	return func(c *config) error {
+		if slices.ContainsFunc(observers, func(o Observer) bool { return o == nil }) {
+			return optionError("observer", "", "must not be nil")
+		}
+		c.observers = slices.Concat(c.observers, observers)
 		return nil
 	}
 }
@@ -323,12 +349,13 @@ func WithLimiter(limiter Limiter) Option {
 	}
 }
 
-// WithLogger sets a logger that gets one line for each attempt: at level
-// Debug if it succeeded, at level Warn if it did not. Attributes are
-// operation, method, route, status, attempt and duration, for a failure error,
-// and retry_in if another attempt follows. Status and duration are absent if
-// the limiter, the token source or the context kept the request from being
-// sent. Bodies and headers are not logged.
+// WithLogger sets a logger that gets one line for each attempt: at level Debug
+// if it succeeded; at level Info if the server's answer is that the resource
+// does not exist, which is what a wait for its deletion is after; otherwise at
+// level Warn. Attributes are operation, method, route, status, attempt and
+// duration, for a failure error, and retry_in if another attempt follows.
+// Status and duration are absent if the limiter, the token source or the
+// context kept the request from being sent. Bodies and headers are not logged.
 func WithLogger(logger *slog.Logger) Option {
 	return func(c *config) error {
 		c.logger = logger

@@ -156,6 +156,7 @@ func TestInvalidOptions(t *testing.T) {
 		{"HTTP client", WithHTTPClient(nil), "must not be nil"},
 		{"middleware", WithMiddleware(nil), "must not be nil"},
 		{"middleware", WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "must not return nil"},
+		{"observer", WithObserver(nil), "must not be nil"},
 		{"header", WithHeader("", testToken), "is not a header name"},
 		{"header", WithHeader("X Key", testToken), "is not a header name"},
 		{"header", WithHeader("X-Key:", testToken), "is not a header name"},

@@ -78,6 +78,12 @@ type listRoutes struct {
 	// and cursor. A page of another size than the one asked for is the list,
 	// and so is the first one if it comes again.
 	whole bool
+
+	// toEnd: a list of several pages ends with an empty one. Its count does not
+	// tell: it stays the same when, between two pages, an item goes that was
+	// seen and another comes that was not, and one that was there all the time
+	// is then left out. Lists that may be whole end as ever if they do not count.
+	toEnd bool
 }
 
 // list fetches one page. args are what the routes need besides the location.
@@ -259,6 +265,8 @@ func (w *walker) advance(items int, count *int, next string, repeats bool) (fres
 	case stuck:
 		return false, fmt.Errorf("cloudapi: %s: %w: the page after %q does not lead on",
 			w.routes.project.Name, ErrPaginationStalled, w.options.StartAfter)
+	case w.routes.toEnd && (count != nil || !w.routes.whole):
+		w.done = first && count != nil && items >= *count
 	case count == nil:
 		w.done = items < w.options.PageSize
 	default:
@@ -326,7 +334,13 @@ func ahead[T any](pages pageSeq[T], n int) pageSeq[T] {
 // error that ended it.
 //
 //	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
+//
+// A nil sequence is an [*ArgumentError]: to take it for an empty list could
+// look like the news that nothing is there.
 func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
+	if seq == nil {
+		return nil, &ArgumentError{Operation: "Collect", Name: "seq", Reason: "must not be nil"}
+	}
 	items := []*T{}
 	for item, err := range seq {
 		if err != nil {

@@ -392,6 +392,9 @@ func TestCollect(t *testing.T) {
 	if vms, err = Collect(client.VMs.All(t.Context(), nil)); vms == nil || len(vms) != 0 || err != nil {
 		t.Errorf("Collect of nothing = %#v, %v", vms, err)
 	}
+	if vms, err = Collect[VM](nil); vms != nil || !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("Collect of no sequence = %#v, %v", vms, err)
+	}
 	if vms, err = Collect(client.InProject("").VMs.All(t.Context(), nil)); vms != nil || !errors.Is(err, ErrNoProject) {
 		t.Errorf("Collect of an error = %#v, %v", vms, err)
 	}

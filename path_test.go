@@ -1,8 +1,10 @@
 package cloudapi
 
 import (
+	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -148,4 +150,94 @@ func TestPathParametersAreFound(t *testing.T) {
 	for name := range want {
 		t.Errorf("%s was not found", name)
 	}
+}
+
+// TestIDsInBodies calls every method with bad IDs in every field of a body that
+// holds one, whether that comes from an argument or from a request.
+func TestIDsInBodies(t *testing.T) {
+	t.Parallel()
+	var network recorder
+	client := network.client(t)
+	var found []string
+	for _, m := range serviceMethods(t) {
+		_, _ = m.call(t.Context(), client, m.args)
+		sent := network.take()
+		var body map[string]json.RawMessage
+		if !sent[0].hasBody || json.Unmarshal([]byte(sent[0].body), &body) != nil {
+			continue
+		}
+		for key := range body {
+			if !strings.HasSuffix(key, "_id") && !strings.HasSuffix(key, "-id") && key != "vms" {
+				continue
+			}
+			found = append(found, m.name+" "+key)
+			with, optional := m.idInBody(t, key, string(body[key]))
+			for _, bad := range badSegments {
+				if bad.value == "" && optional {
+					continue // not in the body then
+				}
+				_, err := m.call(t.Context(), client, with(bad.value))
+				checkRefused(t, &network, &m, bad.name, bad.value, err)
+				if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != key || e.Operation != m.operation.Name {
+					t.Errorf("%s with a bad %s: %#v", m.name, key, err)
+				}
+			}
+			// A name is no ID, but that is for the server to say.
+			for _, good := range []string{NewID(KindVM).String(), "web-1"} {
+				_, err := m.call(t.Context(), client, with(good))
+				if sent := network.take(); len(sent) != 1 || !strings.Contains(sent[0].body, `"`+good+`"`) {
+					t.Errorf("%s with %s %q sends %+v: %v", m.name, key, good, sent, err)
+				}
+			}
+		}
+	}
+	slices.Sort(found)
+	want := []string{
+		"Firewalls.AttachSubnet private_subnet_id",
+		"Firewalls.CreateRule firewall_id", "Firewalls.CreateRule project_id",
+		"Firewalls.DetachSubnet private_subnet_id",
+		"Firewalls.UpdateRule firewall_id", "Firewalls.UpdateRule project_id",
+		"LoadBalancers.AttachVM vm_id",
+		"LoadBalancers.Create private_subnet_id",
+		"LoadBalancers.DetachVM vm_id",
+		"LoadBalancers.Update vms",
+		"PrivateSubnets.Connect connected-subnet-id",
+		"PrivateSubnets.Create firewall_id",
+		"VMs.Create private_subnet_id",
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("IDs are in the fields\n%s\nwant\n%s", strings.Join(found, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// idInBody returns a function that makes the method's arguments with another
+// value for a field of the body, and whether that field may be left out.
+func (m *serviceMethod) idInBody(t *testing.T, key, value string) (with func(string) []reflect.Value, optional bool) {
+	t.Helper()
+	for i, arg := range m.args {
+		if arg.Kind() == reflect.String && value == `"`+arg.String()+`"` {
+			return func(id string) []reflect.Value { return m.with(i, id) }, false
+		}
+		if arg.Kind() != reflect.Pointer || arg.Type().Elem().Kind() != reflect.Struct {
+			continue
+		}
+		for j := range arg.Type().Elem().NumField() {
+			name, options, _ := strings.Cut(arg.Type().Elem().Field(j).Tag.Get("json"), ",")
+			if name != key {
+				continue
+			}
+			return func(id string) []reflect.Value {
+				request := reflect.New(arg.Type().Elem())
+				request.Elem().Set(arg.Elem())
+				if field := request.Elem().Field(j); field.Kind() == reflect.Slice {
+					field.Set(reflect.ValueOf([]string{NewID(KindVM).String(), id}))
+				} else {
+					field.SetString(id)
+				}
+				return m.with(i, request.Interface())
+			}, options == "omitzero"
+		}
+	}
+	t.Fatalf("%s: where the %s in the body comes from was not found", m.name, key)
+	return nil, false
 }

@@ -1,8 +1,11 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -48,9 +51,8 @@ type Postgres struct {
 
 	Tags []PostgresTag `json:"tags"`
 
-	// What follows is not in lists, not in ReadReplicas, and not in the replies
-	// of Rename and Promote.
-
+	// From here on: lists, ReadReplicas, Rename and Promote do not return it.
+	//
 	// ConnectionString is a URL with the name and password of the superuser.
 	// Its host changes with the name of the database.
 	ConnectionString Secret `json:"connection_string"`
@@ -69,7 +71,10 @@ type Postgres struct {
 
 func (p *Postgres) missing() string             { return missingID(p.ID) }
 func (p *Postgres) cursor(column string) string { return idOrName(column, p.ID, p.Name) }
-func (p *Postgres) stateText() string           { return p.State }
+func (p *Postgres) identity() Resource {
+	return Resource{Kind: KindPostgres, ID: p.ID, Location: p.Location, Name: p.Name}
+}
+func (p *Postgres) stateText() string { return p.State }
 
 // Known values of [Postgres.State]. There is none for a restart, a resize, a
 // promotion or a new password: the database stays "running".
@@ -224,8 +229,16 @@ func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	return all[Postgres](ctx, s.client, &listPostgres, opts)
 }
 
+// Watch yields the project's databases, or those in [WatchOptions.Location], and
+// then what happens to them, until the context ends. Records have the short
+// form; [PostgresService.Get] returns the rest.
+func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Postgres], error] {
+	return watch[Postgres](ctx, s.client, &listPostgres, opts)
+}
+
 // Get returns a database with all its fields, among them the superuser's
-// password in [Postgres.ConnectionString].
+// password in [Postgres.ConnectionString]. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*Postgres, error) {
@@ -238,9 +251,10 @@ func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*
 // [PostgresService.WaitRunning] waits for the rest, which takes minutes.
 //
 // A name that is taken is [ErrAlreadyExists]; it stays taken while its last
-// owner is being deleted. Values that are not possible, the vCPU quota and
-// missing billing information are [ErrInvalidRequest] with the field in
-// [Error.FieldErrors]. If the reply is lost the error is [ErrOutcomeUnknown]:
+// owner is being deleted. Values that are not possible are [ErrInvalidRequest]
+// with the field in [Error.FieldErrors]; so are the vCPU quota, which is
+// [ErrQuotaExceeded] as well, and missing billing information, which is
+// [ErrBillingRequired]. If the reply is lost the error is [ErrOutcomeUnknown]:
 // look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
@@ -251,11 +265,59 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 // Update starts to change a database, in the maintenance window if it has one.
 // [PostgresService.WaitResized] waits for another size; when another HAType is
 // in effect cannot be seen. Sizes that do not fit each other, and less storage
-// than is needed, are [ErrInvalidRequest].
+// than is needed, are [ErrInvalidRequest]; more than the vCPU quota allows is
+// [ErrQuotaExceeded].
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.client, &opPostgresUpdate, request, location, postgres)
+}
+
+// Ensure creates a database unless there is one of that name; see
+// [EnsureOptions]. The name must not be an ID. Size and storage_size, as the
+// targets of the database, flavor, ha_type, version and tags, in any order, are
+// compared; firewall rules are not. Update changes size, storage_size, ha_type
+// and tags; [PostgresService.WaitResized] waits for the end of that. Nothing
+// shows the end of a change of the ha_type.
+func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, created bool, err error) {
+	return ensure(ctx, "Postgres.Ensure", location, name, opts, ensurer[Postgres]{
+		config: waitSlow,
+		find:   func(ctx context.Context) (*Postgres, error) { return s.Get(ctx, location, name) },
+		create: func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
+		compare: func(_ context.Context, p *Postgres) (d drift, err error) {
+			if request == nil {
+				return nil, nil
+			}
+			wantsUpdatable(&d, "size", request.Size, cmp.Or(p.TargetVMSize, p.VMSize))
+			wantsUpdatable(&d, "storage_size", request.StorageSize, cmp.Or(p.TargetStorageSizeGiB, p.StorageSizeGiB))
+			wantsUpdatable(&d, "ha_type", request.HAType, p.HAType)
+			wants(&d, "flavor", request.Flavor, p.Flavor)
+			wants(&d, "version", request.Version, p.Version)
+			if request.Tags != nil && !slices.Equal(sortedTags(request.Tags), sortedTags(p.Tags)) {
+				d = append(d, Drift{Field: "tags", Wanted: request.Tags, Found: p.Tags, Updatable: true})
+			}
+			return d, nil
+		},
+		update: func(ctx context.Context, p *Postgres, d drift) (*Postgres, error) {
+			var update PostgresUpdateRequest
+			if d.has("size") || d.has("storage_size") { // one limits the other
+				update.Size, update.StorageSize = request.Size, request.StorageSize
+			}
+			if d.has("ha_type") {
+				update.HAType = request.HAType
+			}
+			if d.has("tags") {
+				update.Tags = request.Tags
+			}
+			return s.Update(ctx, location, p.ID, &update)
+		},
+	})
+}
+
+func sortedTags(tags []PostgresTag) []PostgresTag {
+	return slices.SortedFunc(slices.Values(tags), func(a, b PostgresTag) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
+	})
 }
 
 // Delete starts to delete a database; [PostgresService.WaitDeleted] waits for
@@ -402,6 +464,9 @@ type PostgresFirewallRule struct {
 
 func (r *PostgresFirewallRule) missing() string      { return missingID(r.ID) }
 func (r *PostgresFirewallRule) cursor(string) string { return r.ID }
+func (r *PostgresFirewallRule) identity() Resource {
+	return Resource{Kind: KindPostgresFirewallRule, ID: r.ID}
+}
 
 // PostgresFirewallRuleCreateRequest is the body of
 // [PostgresService.CreateFirewallRule].

@@ -70,7 +70,7 @@ func configStrings(values map[string]configValue) map[string]string {
 // least one map must be set. [Value] sets a name, [Null] removes it, so that it
 // gets its default; others are left as they are.
 //
-//	&cloudapi.PostgresConfigUpdateRequest{
+//	request := &cloudapi.PostgresConfigUpdateRequest{
 //		PGConfig: map[string]cloudapi.Opt[string]{
 //			"work_mem":        cloudapi.Value("64MB"),
 //			"max_connections": cloudapi.Null[string](),

@@ -115,6 +115,10 @@ type PostgresMetricDestination struct {
 	URL      string `json:"url"`      // of a server that takes Prometheus remote writes
 }
 
+func (d *PostgresMetricDestination) identity() Resource {
+	return Resource{Kind: KindPostgresMetricDestination, ID: d.ID}
+}
+
 // PostgresMetricDestinationCreateRequest is the body of
 // [PostgresService.CreateMetricDestination]. All fields are required.
 type PostgresMetricDestinationCreateRequest struct {

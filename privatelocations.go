@@ -32,6 +32,9 @@ type PrivateLocation struct {
 
 func (l *PrivateLocation) missing() string             { return missingID(l.ID) }
 func (l *PrivateLocation) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
+func (l *PrivateLocation) identity() Resource {
+	return Resource{Kind: KindPrivateLocation, ID: l.ID, Name: l.UIName}
+}
 
 // Values of [PrivateLocationCreateRequest.ProviderLocationName].
 const (
@@ -100,6 +103,12 @@ func (s *PrivateLocationsService) All(ctx context.Context, opts *ListOptions) it
 	return all[PrivateLocation](ctx, s.client, &listPrivateLocations, opts)
 }
 
+// Watch yields the project's private locations, and then what happens to them,
+// until the context ends.
+func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateLocation], error] {
+	return watch[PrivateLocation](ctx, s.client, &listPrivateLocations, opts)
+}
+
 // Create makes a private location, at once. A name that is taken is
 // [ErrAlreadyExists].
 //
@@ -108,7 +117,8 @@ func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLo
 	return send[PrivateLocation](ctx, s.client, &opPrivateLocationsCreate, request)
 }
 
-// Get returns a private location, given its UIName.
+// Get returns a private location, given its UIName. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*PrivateLocation, error) {
@@ -123,6 +133,24 @@ func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*Privat
 //cloudapi:operation POST /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName string) (*PrivateLocation, error) {
 	return send[PrivateLocation](ctx, s.client, &opPrivateLocationsRename, renameRequest{newName}, name)
+}
+
+// Ensure creates a private location unless there is one of that name; see
+// [EnsureOptions]. The provider_location_name is compared; nothing shows the
+// credentials. There is nothing that an update could change.
+func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, created bool, err error) {
+	if request == nil {
+		return nil, false, &ArgumentError{Operation: "PrivateLocations.Ensure", Name: "request", Reason: "must not be nil"}
+	}
+	return ensure(ctx, "PrivateLocations.Ensure", "", request.Name, opts, ensurer[PrivateLocation]{
+		config: waitQuick,
+		find:   func(ctx context.Context) (*PrivateLocation, error) { return s.Get(ctx, request.Name) },
+		create: func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
+		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
+			wants(&d, "provider_location_name", request.ProviderLocationName, l.Name)
+			return d, nil
+		},
+	})
 }
 
 // Delete deletes a private location, at once. One that has databases is

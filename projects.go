@@ -19,6 +19,7 @@ type Project struct {
 
 func (p *Project) missing() string      { return missingID(p.ID) }
 func (p *Project) cursor(string) string { return p.ID }
+func (p *Project) identity() Resource   { return Resource{Kind: KindProject, ID: p.ID, Name: p.Name} }
 
 // ProjectCreateRequest is the body of [ProjectsService.Create].
 type ProjectCreateRequest struct {
@@ -79,6 +80,12 @@ func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	return all[Project](ctx, s.client, &listProjects, opts)
 }
 
+// Watch yields the account's projects, and then what happens to them, their
+// credit included, until the context ends.
+func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Project], error] {
+	return watch[Project](ctx, s.client, &listProjects, opts)
+}
+
 // Create makes a project. Names need not be unique: each call makes another
 // project, and a lost reply ends in [ErrOutcomeUnknown]. An account can have
 // 10; one more is [ErrInvalidRequest].
@@ -91,7 +98,8 @@ func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequ
 	return send[Project](ctx, s.client, &opProjectsCreate, request)
 }
 
-// Get returns a project.
+// Get returns a project. One that does not exist, or that the token has no role
+// in, is [ErrNotFound] or [ErrForbidden].
 //
 //cloudapi:operation GET /project/{project_id}
 func (s *ProjectsService) Get(ctx context.Context, projectID string) (*Project, error) {

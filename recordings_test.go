@@ -79,6 +79,7 @@ func (r *recording) key() string { return r.Request.Method + " " + r.Request.Pat
 func TestRecordedErrors(t *testing.T) {
 	t.Parallel()
 	envelopes, others := 0, 0
+	var quotas []string
 	for _, r := range readRecordings(t) {
 		if r.Response.Status < 300 {
 			continue
@@ -89,6 +90,12 @@ func TestRecordedErrors(t *testing.T) {
 		if !ok {
 			t.Errorf("%d: %s is %T: %v", r.Seq, r.key(), err, err)
 			continue
+		}
+		if errors.Is(err, ErrQuotaExceeded) {
+			quotas = append(quotas, r.Operation)
+		}
+		if errors.Is(err, ErrBillingRequired) {
+			t.Errorf("%d: %s is taken for a lack of billing information: %v", r.Seq, r.key(), err)
 		}
 		var body struct {
 			Error *struct {
@@ -114,6 +121,10 @@ func TestRecordedErrors(t *testing.T) {
 			t.Errorf("%d: %s has the details %s, and the field errors %v", r.Seq, r.key(), e.Details, e.FieldErrors())
 		}
 	}
+	slices.Sort(quotas)
+	if want := []string{"createPostgresDatabase", "createProject", "createVM", "resizeKubernetesNodepool"}; !slices.Equal(quotas, want) {
+		t.Errorf("a quota was exceeded by %v, want %v", quotas, want)
+	}
 	if envelopes == 0 || others == 0 {
 		t.Errorf("%d envelopes and %d other replies were found", envelopes, others)
 	}
@@ -133,7 +144,7 @@ func TestRecordedReplies(t *testing.T) {
 	}
 	calls := map[string]*call{} // by method and route
 	for _, m := range serviceMethods(t) {
-		if _, name, _ := strings.Cut(m.name, "."); m.isWait() || strings.HasPrefix(name, "All") {
+		if _, name, _ := strings.Cut(m.name, "."); isComposite(name) || strings.HasPrefix(name, "All") {
 			continue
 		}
 		calls[m.operation.Method+" "+m.operation.Route] = &call{method: &m, args: m.args}

@@ -194,6 +194,63 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
+// An observer is told once of a call, however many attempts it takes, and with
+// the result that the caller gets.
+func TestObserver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		var reported []error
+		watch := func(name string) Observer {
+			return func(ctx context.Context, op Operation) (context.Context, func(error)) {
+				seen = append(seen, "begin "+name+" "+op.Name)
+				return nil, func(err error) {
+					seen = append(seen, "end "+name)
+					reported = append(reported, err)
+				}
+			}
+		}
+		network := recorder{answer: always(503, envelope(503))}
+		client := network.client(t, WithRetry(RetryPolicy{MaxAttempts: 3}),
+			WithObserver(watch("a"), following("b")), WithObserver(following("c"), watch("d")))
+		_, err := client.VMs.List(t.Context(), nil)
+		sent := network.take()
+		for i, s := range sent {
+			if !slices.Equal(s.observers, []string{"b", "c"}) || s.operation != opVMsList {
+				t.Errorf("attempt %d belongs to %v, observed by %v", i+1, s.operation, s.observers)
+			}
+		}
+		if want := []string{"begin a VMs.List", "begin d VMs.List", "end d", "end a"}; len(sent) != 3 || !slices.Equal(seen, want) {
+			t.Errorf("%d attempts, seen as %q, want 3 as %q", len(sent), seen, want)
+		}
+		if len(reported) != 2 || reported[0] != err || reported[1] != err || err == nil {
+			t.Errorf("the call ended with %v, and reported was %v", err, reported)
+		}
+
+		seen, reported = nil, nil
+		_, err = client.VMs.Get(t.Context(), "..", "web-1")
+		if !errors.Is(err, ErrInvalidArgument) || seen != nil {
+			t.Errorf("%v was seen as %q", err, seen)
+		}
+		network.answer = always(200, testVM)
+		if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil || !slices.Equal(reported, []error{nil, nil}) {
+			t.Errorf("%v was reported as %v", err, reported)
+		}
+
+		// The context that an observer returns is the one that counts.
+		stop := errors.New("stopped by an observer")
+		stopping := network.client(t, WithObserver(func(ctx context.Context, _ Operation) (context.Context, func(error)) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			cancel(stop)
+			return ctx, nil
+		}))
+		network.take()
+		if _, err := stopping.VMs.List(t.Context(), nil); !errors.Is(err, stop) || len(network.take()) != 0 {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
 func TestTransportsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

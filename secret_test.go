@@ -310,14 +310,17 @@ func TestClientDescribesItself(t *testing.T) {
 	var network recorder
 	client := network.client(t)
 	const want = `cloudapi.Client(https://api.example.com, project "` + testProject + `")`
-	for _, got := range []string{client.String(), fmt.Sprintf("%v", client), fmt.Sprintf("%#v", client), fmt.Sprintf("%d", client), client.LogValue().String()} {
+	for _, got := range []string{client.String(), fmt.Sprintf("%v", client), fmt.Sprintf("%#v", client), fmt.Sprintf("%d", client),
+		fmt.Sprintf("%v", *client), fmt.Sprintf("%+v", *client), fmt.Sprint([]Client{*client})[1 : len(want)+1], client.LogValue().String()} {
 		if got != want {
 			t.Errorf("the client is %s, want %s", got, want)
 		}
 	}
-	var decoded string
-	if err := json.Unmarshal(mustJSON(client), &decoded); err != nil || decoded != want {
-		t.Errorf("its JSON is %s", mustJSON(client))
+	for _, v := range []any{client, *client} {
+		var decoded string
+		if err := json.Unmarshal(mustJSON(v), &decoded); err != nil || decoded != want {
+			t.Errorf("its JSON is %s", mustJSON(v))
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"context"
 	"iter"
+	"strings"
 )
 
 // SSHPublicKeysService works with the SSH public keys that are registered in a
@@ -23,6 +24,9 @@ type SSHPublicKey struct {
 
 func (k *SSHPublicKey) missing() string             { return missingID(k.ID) }
 func (k *SSHPublicKey) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
+func (k *SSHPublicKey) identity() Resource {
+	return Resource{Kind: KindSSHPublicKey, ID: k.ID, Name: k.Name}
+}
 
 // SSHPublicKeyCreateRequest is the body of [SSHPublicKeysService.Create].
 type SSHPublicKeyCreateRequest struct {
@@ -71,6 +75,13 @@ func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
 }
 
+// Watch yields the project's SSH public keys, and then what happens to them,
+// until the context ends. Records lack the key itself, so another key under the
+// same name is not an event.
+func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[SSHPublicKey], error] {
+	return watch[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
+}
+
 // Create registers an SSH public key, at once. A name that is taken is
 // [ErrAlreadyExists].
 //
@@ -79,7 +90,7 @@ func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKey
 	return send[SSHPublicKey](ctx, s.client, &opSSHPublicKeysCreate, request)
 }
 
-// Get returns an SSH public key.
+// Get returns an SSH public key. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicKey, error) {
@@ -97,6 +108,27 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 		return nil, &ArgumentError{Operation: opSSHPublicKeysUpdate.Name, Name: "request", Reason: "must set the name or the public key"}
 	}
 	return send[SSHPublicKey](ctx, s.client, &opSSHPublicKeysUpdate, request, key)
+}
+
+// Ensure registers a key unless there is one of that name; see [EnsureOptions].
+// The name must not be an ID. The public_key is compared, without white space
+// around it, and changed by Update.
+func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, created bool, err error) {
+	if request == nil {
+		return nil, false, &ArgumentError{Operation: "SSHPublicKeys.Ensure", Name: "request", Reason: "must not be nil"}
+	}
+	return ensure(ctx, "SSHPublicKeys.Ensure", "", request.Name, opts, ensurer[SSHPublicKey]{
+		config: waitQuick,
+		find:   func(ctx context.Context) (*SSHPublicKey, error) { return s.Get(ctx, request.Name) },
+		create: func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
+		compare: func(_ context.Context, key *SSHPublicKey) (d drift, err error) {
+			wantsUpdatable(&d, "public_key", strings.TrimSpace(request.PublicKey), strings.TrimSpace(key.PublicKey))
+			return d, nil
+		},
+		update: func(ctx context.Context, key *SSHPublicKey, _ drift) (*SSHPublicKey, error) {
+			return s.Update(ctx, key.ID, &SSHPublicKeyUpdateRequest{PublicKey: request.PublicKey})
+		},
+	})
 }
 
 // Delete deletes an SSH public key, at once; VMs that were created with it

@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"context"
 	"iter"
+	"slices"
 )
 
 // PrivateSubnetsService works with private subnets, the networks that VMs, load
@@ -26,7 +27,10 @@ type PrivateSubnet struct {
 
 func (s *PrivateSubnet) missing() string             { return missingID(s.ID) }
 func (s *PrivateSubnet) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
-func (s *PrivateSubnet) stateText() string           { return s.State }
+func (s *PrivateSubnet) identity() Resource {
+	return Resource{Kind: KindPrivateSubnet, ID: s.ID, Location: s.Location, Name: s.Name}
+}
+func (s *PrivateSubnet) stateText() string { return s.State }
 
 // Known values of [PrivateSubnet.State].
 const (
@@ -44,6 +48,8 @@ type NIC struct {
 	VMName      string `json:"vm_name"` // the VM that has it; "" if none has
 }
 
+func (n *NIC) identity() Resource { return Resource{Kind: KindNIC, ID: n.ID, Name: n.Name} }
+
 // PrivateSubnetCreateRequest is the body of [PrivateSubnetsService.Create].
 type PrivateSubnetCreateRequest struct {
 	// FirewallID is the ID of a firewall in the same location. Without it the
@@ -51,10 +57,18 @@ type PrivateSubnetCreateRequest struct {
 	FirewallID string `json:"firewall_id,omitzero"`
 }
 
+func (r PrivateSubnetCreateRequest) checkIDs() *ArgumentError {
+	return checkOptionalID("firewall_id", r.FirewallID)
+}
+
 // connectRequest is the body of connecting subnets. The hyphens are the
 // contract's.
 type connectRequest struct {
 	ConnectedSubnetID string `json:"connected-subnet-id"`
+}
+
+func (r connectRequest) checkIDs() *ArgumentError {
+	return checkID("connected-subnet-id", r.ConnectedSubnetID)
 }
 
 const subnetRoute = locationRoute + "/private-subnet/{private_subnet_reference}"
@@ -90,7 +104,14 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 	return all[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
 }
 
-// Get returns a private subnet.
+// Watch yields the project's private subnets, or those in
+// [WatchOptions.Location], and then what happens to them, their firewalls and
+// NICs, until the context ends.
+func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateSubnet], error] {
+	return watch[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
+}
+
+// Get returns a private subnet. One that does not exist is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string) (*PrivateSubnet, error) {
@@ -105,6 +126,39 @@ func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Create(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.client, &opPrivateSubnetsCreate, request, location, name)
+}
+
+// Ensure creates a private subnet unless there is one of that name; see
+// [EnsureOptions]. The name must not be an ID. That the firewall with the
+// request's firewall_id is attached is compared; Update attaches it, and leaves
+// those that are attached already. A subnet that is being deleted does not show
+// it: wait until it is gone before.
+func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, created bool, err error) {
+	find := func(ctx context.Context) (*PrivateSubnet, error) { return s.Get(ctx, location, name) }
+	return ensure(ctx, "PrivateSubnets.Ensure", location, name, opts, ensurer[PrivateSubnet]{
+		config: waitQuick,
+		find:   find,
+		create: func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
+		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
+			if request == nil || request.FirewallID == "" {
+				return nil, nil
+			}
+			attached := []string{}
+			for _, f := range subnet.Firewalls {
+				attached = append(attached, f.ID)
+			}
+			if !slices.Contains(attached, request.FirewallID) {
+				d = drift{{Field: "firewall_id", Wanted: request.FirewallID, Found: attached, Updatable: true}}
+			}
+			return d, nil
+		},
+		update: func(ctx context.Context, subnet *PrivateSubnet, _ drift) (*PrivateSubnet, error) {
+			if _, err := s.client.Firewalls.AttachSubnet(ctx, location, request.FirewallID, subnet.ID); err != nil {
+				return nil, err
+			}
+			return find(ctx)
+		},
+	})
 }
 
 // Delete starts to delete a private subnet, with the load balancers in it. Its

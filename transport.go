@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"mime"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -20,7 +22,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -171,6 +172,12 @@ func (cl *call) encodeBody(request any) error {
 	if v := reflect.ValueOf(request); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		request = struct{}{}
 	}
+	if r, ok := request.(referrer); ok {
+		if err := r.checkIDs(); err != nil {
+			err.Operation = cl.op.Name
+			return err
+		}
+	}
 	if w, ok := request.(wirer); ok {
 		for _, secret := range w.secretValues() {
 			cl.secrets = append(cl.secrets, secret.Reveal())
@@ -243,6 +250,28 @@ func (cl *call) do(ctx context.Context, result accepter) error {
 		return &ArgumentError{Operation: cl.op.Name, Name: "ctx", Reason: "must not be nil"}
 	}
 	cl.result = result
+	return cl.observed(ctx, cl.client.config.observers)
+}
+
+// observed makes the attempts while the observers, the first one outermost,
+// look on.
+func (cl *call) observed(ctx context.Context, observers []Observer) error {
+	if len(observers) == 0 {
+		return cl.run(ctx)
+	}
+	inner, finish := observers[0](ctx, *cl.op)
+	if inner == nil {
+		inner = ctx
+	}
+	err := cl.observed(inner, observers[1:])
+	if finish != nil {
+		finish(err)
+	}
+	return err
+}
+
+// run makes the attempts.
+func (cl *call) run(ctx context.Context) error {
 	cl.ctx = callContext{ctx, cl}
 	cl.request.Request = cl.newRequest()
 	_, err := cl.client.driver.Do(&cl.request)
@@ -347,18 +376,19 @@ func (cl *call) try(req *http.Request) {
 // attempt sends a copy of the request and takes in the reply.
 func (cl *call) attempt(req *http.Request, header http.Header) error {
 	parent := req.Context()
-	ctx := parent
 	var tracker *connTracker // nil where it does not matter
-	if !cl.repeatable {
+	var ctx *attemptContext
+	if cl.repeatable {
+		ctx = &attemptContext{Context: parent}
+	} else {
 		tracker = new(connTracker)
-		ctx = tracker.track(ctx)
+		ctx = tracker.track(parent)
 	}
 	limit := cl.client.config.timeout
-	if deadline := cl.started.Add(limit); limit > 0 && !endsBefore(parent, deadline) {
-		limited := &attemptContext{Context: ctx, deadline: deadline}
-		defer limited.stop()
-		ctx = limited
+	if limit > 0 {
+		ctx.deadline = cl.started.Add(limit)
 	}
+	defer ctx.stop()
 
 	req = req.WithContext(ctx)
 	req.Host = req.URL.Host // which the driver does without, and saves a copy of the URL
@@ -369,7 +399,8 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 		req.ContentLength = int64(len(cl.body))
 	}
 	resp, err := cl.client.next.RoundTrip(req)
-	cl.sent = tracker.sent()
+	sent, vetoed := tracker.result()
+	cl.sent = sent
 	if err == nil && resp == nil {
 		err = errors.New("the transport returned neither a response nor an error")
 	}
@@ -383,24 +414,20 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 	switch {
 	case parent.Err() != nil:
 		err = contextError(parent)
+	case vetoed:
+		err = errNotRepeated
 	case ctx.Err() != nil:
 		err = &timeoutError{limit}
 	}
 	return cl.transportError(err)
 }
 
-// endsBefore reports whether a context ends before some time by itself.
-func endsBefore(ctx context.Context, t time.Time) bool {
-	deadline, ok := ctx.Deadline()
-	return ok && deadline.Before(t)
-}
-
 // attemptContext is the context of one attempt. Its timer is made when somebody
 // first asks: a transport that answers from memory never does, and the timer
 // would cost more than all else that a call adds to it.
 type attemptContext struct {
-	context.Context // of the call
-	deadline        time.Time
+	context.Context           // of the call
+	deadline        time.Time // zero: none
 
 	once   sync.Once
 	timed  context.Context
@@ -408,7 +435,13 @@ type attemptContext struct {
 }
 
 func (c *attemptContext) start() context.Context {
-	c.once.Do(func() { c.timed, c.cancel = context.WithDeadline(c.Context, c.deadline) })
+	c.once.Do(func() {
+		if c.deadline.IsZero() {
+			c.timed, c.cancel = context.WithCancel(c.Context)
+		} else {
+			c.timed, c.cancel = context.WithDeadline(c.Context, c.deadline)
+		}
+	})
 	return c.timed
 }
 
@@ -451,30 +484,99 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 		err = checkToken(token)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("token source: %w", err)
+		return nil, fmt.Errorf("token source: %w", within{err})
 	}
 	cl.secrets = append(cl.secrets, token)
 	h["Authorization"] = []string{"Bearer " + token}
 	return h, nil
 }
 
-// connTracker finds out whether an attempt got a connection. net/http calls
-// both hooks before its RoundTrip returns, but another transport may not.
+// connTracker follows an attempt of what must not be carried out twice: it
+// finds out whether there was a connection, and stops net/http from sending the
+// request on a second one. net/http calls the hooks before its RoundTrip
+// returns, but another transport may not.
 type connTracker struct {
-	trace       httptrace.ClientTrace
-	wanted, got atomic.Bool
+	attemptContext
+	trace httptrace.ClientTrace
+
+	mu                         sync.Mutex
+	wanted, got, wrote, vetoed bool
+	conn                       net.Conn // that the request is on
 }
 
-// track returns a context with the tracker.
-func (t *connTracker) track(ctx context.Context) context.Context {
-	t.trace.GetConn = func(string) { t.wanted.Store(true) }
-	t.trace.GotConn = func(httptrace.GotConnInfo) { t.got.Store(true) }
-	return httptrace.WithClientTrace(ctx, &t.trace)
+// track returns the context of the attempt.
+func (t *connTracker) track(parent context.Context) *attemptContext {
+	t.trace.GetConn = func(string) { t.note(&t.wanted) }
+	t.trace.GotConn = func(info httptrace.GotConnInfo) { t.gotConn(info.Conn) }
+	t.trace.WroteHeaders = func() { t.note(&t.wrote) }
+	t.Context = httptrace.WithClientTrace(parent, &t.trace)
+	return &t.attemptContext
 }
 
-// sent reports whether the request may have reached the server, which is taken
-// for true unless it is known that no connection was there to send it on.
-func (t *connTracker) sent() bool { return t == nil || t.got.Load() || !t.wanted.Load() }
+func (t *connTracker) note(event *bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*event = true
+}
+
+// gotConn vetoes a second connection of HTTP/2. There net/http takes a stream
+// that is reset for a PROTOCOL_ERROR for one that was not looked at, like one
+// that a GOAWAY leaves out, and sends the request again for as long as it may.
+// A stream that was refused is repeated on the same connection. HTTP/1.1
+// changes it only if nothing was written.
+func (t *connTracker) gotConn(conn net.Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.got = true
+	switch {
+	case !t.wrote:
+		t.conn = conn
+	case conn != t.conn && isHTTP2(t.conn):
+		t.vetoed = true
+		t.start()
+		t.cancel() // HTTP/2 looks at the context before it writes
+	}
+}
+
+func isHTTP2(conn net.Conn) bool {
+	c, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
+	return ok && c.ConnectionState().NegotiatedProtocol == "h2"
+}
+
+// errNotRepeated stands for what ended the first connection, which net/http
+// does not tell.
+var errNotRepeated = errors.New("the server gave up the connection or the stream, and the request was not sent again")
+
+// result reports whether the request may have reached the server, which is
+// taken for true unless it is known that no connection was there to send it on,
+// and whether a second connection was vetoed.
+func (t *connTracker) result() (sent, vetoed bool) {
+	if t == nil {
+		return true, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.got || !t.wanted, t.vetoed
+}
+
+// unrepeated is the transport below the middlewares. With the headers that it
+// spells in another way net/http would send any request again whose connection
+// breaks, carried out or not. For a server the case of a name is all one.
+type unrepeated struct{ http.RoundTripper }
+
+func (t unrepeated) RoundTrip(req *http.Request) (*http.Response, error) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		values, found := req.Header[name]
+		if !found {
+			continue
+		}
+		req = req.WithContext(req.Context())
+		req.Header = maps.Clone(req.Header)
+		delete(req.Header, name)
+		req.Header[strings.ToLower(name)] = values
+	}
+	return t.RoundTripper.RoundTrip(req)
+}
 
 // receive reads the response and closes it. answer is what it says: nil, an
 // [*Error] or a [*DecodeError]. err is set if there is no complete one.
@@ -875,6 +977,9 @@ func (cl *call) log(ctx context.Context) {
 	level, message, attempt, err := slog.LevelDebug, "cloudapi: request", cl.attempts, cl.err
 	if err != nil {
 		level, message = slog.LevelWarn, "cloudapi: request failed"
+		if isGone(err) {
+			level = slog.LevelInfo // for some it is the answer that they wait for
+		}
 	}
 	if cl.unsent != nil {
 		level, message, attempt, err = slog.LevelWarn, "cloudapi: request not sent", attempt+1, cl.unsent

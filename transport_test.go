@@ -1,10 +1,14 @@
 package cloudapi
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -59,6 +63,84 @@ func TestConnectionsAreBounded(t *testing.T) {
 			t.Errorf("%d connections, at most %d are wanted", n, maxConns)
 		}
 	})
+}
+
+// TestHeadersAreBounded: the SDK's own transport does not take a good reply with
+// 2 MiB of headers, which net/http would by default.
+func TestHeadersAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		filler := "X-Filler: " + strings.Repeat("x", 8<<10) + "\r\n"
+		p := startPeer(t, answers(http.StatusOK, strings.Repeat(filler, 256), testVM))
+		transport := newTransport().(*http.Transport)
+		transport.Proxy = nil
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return p.listener.Dial(ctx) }
+		client := p.client(t, WithHTTPClient(&http.Client{Transport: transport}), WithRetry(RetryPolicy{MaxAttempts: 1}))
+		defer client.CloseIdleConnections()
+		vm, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if _, ok := errors.AsType[*TransportError](err); !ok || vm != nil || p.requests() != 1 {
+			t.Errorf("got %v, %v after %d requests", vm, err, p.requests())
+		}
+	})
+}
+
+// TestMiddlewareCannotMakeRepeatable: a header that tells net/http to send a
+// request again is on the wire, and the request is there once.
+func TestMiddlewareCannotMakeRepeatable(t *testing.T) {
+	t.Parallel()
+	for name, create := range map[string]func(context.Context, *Client) error{
+		"with a body": func(ctx context.Context, c *Client) error {
+			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
+			return err
+		},
+		"without a body": func(ctx context.Context, c *Client) error {
+			_, err := c.VMs.Restart(ctx, "eu-central-h1", "web-1")
+			return err
+		},
+	} {
+		for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+			synctest.Test(t, func(t *testing.T) {
+				var wire bytes.Buffer
+				p := startPeer(t, func(p *peer, conn net.Conn) {
+					reader := bufio.NewReader(io.TeeReader(conn, &wire))
+					for range 2 {
+						req, err := http.ReadRequest(reader)
+						if err != nil {
+							return
+						}
+						_, _ = io.Copy(io.Discard, req.Body)
+						p.arrived.Add(1)
+						if req.Method == http.MethodPost {
+							return
+						}
+						_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n")
+					}
+				})
+				client := p.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+					return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+						keyed := req.Clone(req.Context())
+						keyed.Header.Set(header, "key-1")
+						resp, err := next.RoundTrip(keyed)
+						if keyed.Header.Get(header) != "key-1" {
+							t.Error("the header of the middleware's request has changed")
+						}
+						return resp, err
+					})
+				}))
+				if err := client.VMs.Delete(t.Context(), "eu-central-h1", "web-2"); err != nil {
+					t.Fatal(err) // it leaves a connection that was in use
+				}
+				err := create(t.Context(), client)
+				if !errors.Is(err, ErrOutcomeUnknown) || p.requests() != 2 {
+					t.Errorf("%s, %s: %v after %d requests", name, header, err, p.requests()-1)
+				}
+				synctest.Wait()
+				if n := strings.Count(wire.String(), "\r\n"+strings.ToLower(header)+": key-1\r\n"); n != 2 {
+					t.Errorf("%s, %s: the header was sent %d times in\n%s", name, header, n, &wire)
+				}
+			})
+		}
+	}
 }
 
 // TestAttemptContext: the time runs from the beginning of the attempt, whoever

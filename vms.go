@@ -24,8 +24,7 @@ type VM struct {
 	IP4Enabled     bool   `json:"ip4_enabled"`      // whether it has a public IPv4 address
 	IP4            string `json:"ip4"`              // public address; "" if it has none, or none yet
 
-	// What follows is in the replies of Get, Create and Restart only.
-
+	// From here on: only Get, Create and Restart return it.
 	Firewalls   []Firewall `json:"firewalls"`    // of its subnet, each with its Path
 	PrivateIPv4 string     `json:"private_ipv4"` // known from the beginning
 	PrivateIPv6 string     `json:"private_ipv6"` // known from the beginning
@@ -35,7 +34,10 @@ type VM struct {
 
 func (v *VM) missing() string             { return missingID(v.ID) }
 func (v *VM) cursor(column string) string { return idOrName(column, v.ID, v.Name) }
-func (v *VM) stateText() string           { return v.State }
+func (v *VM) identity() Resource {
+	return Resource{Kind: KindVM, ID: v.ID, Location: v.Location, Name: v.Name}
+}
+func (v *VM) stateText() string { return v.State }
 
 // Known values of [VM.State]. There is none for failure: a VM that cannot be
 // set up stays "creating".
@@ -98,6 +100,10 @@ type VMCreateRequest struct {
 	InitScriptArgs string `json:"init_script_args,omitzero"`
 }
 
+func (r VMCreateRequest) checkIDs() *ArgumentError {
+	return checkOptionalID("private_subnet_id", r.PrivateSubnetID)
+}
+
 const vmRoute = locationRoute + "/vm/{vm_reference}"
 
 var (
@@ -130,7 +136,15 @@ func (s *VMsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VM, 
 	return all[VM](ctx, s.client, &listVMs, opts)
 }
 
-// Get returns a VM with all its fields.
+// Watch yields the project's VMs, or those in [WatchOptions.Location], and then
+// what happens to them, until the context ends. Records have the short form;
+// [VMsService.Get] returns the rest.
+func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VM], error] {
+	return watch[VM](ctx, s.client, &listVMs, opts)
+}
+
+// Get returns a VM with all its fields. One that does not exist is
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) {
@@ -143,14 +157,42 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 // [VMsService.WaitRunning] waits for the rest.
 //
 // A name that is taken is [ErrAlreadyExists]; it stays taken while its last
-// owner is being deleted. Values that are not possible, the vCPU quota and
-// missing billing information are [ErrInvalidRequest] with the field in
-// [Error.FieldErrors]. If the reply is lost the error is [ErrOutcomeUnknown]:
+// owner is being deleted. Values that are not possible are [ErrInvalidRequest]
+// with the field in [Error.FieldErrors]; so are the vCPU quota, which is
+// [ErrQuotaExceeded] as well, and missing billing information, which is
+// [ErrBillingRequired]. If the reply is lost the error is [ErrOutcomeUnknown]:
 // look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
 	return send[VM](ctx, s.client, &opVMsCreate, request, location, name)
+}
+
+// Ensure creates a VM unless there is one of that name; see [EnsureOptions].
+// The name must not be an ID. Size, storage_size (once the VM is placed on a
+// host), unix_user, enable_ip4 and private_subnet_id are compared. The rest the
+// record does not show, or, for the GPU, not in the request's form. There is
+// nothing that an update could change.
+func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, created bool, err error) {
+	return ensure(ctx, "VMs.Ensure", location, name, opts, ensurer[VM]{
+		config: waitQuick,
+		find:   func(ctx context.Context) (*VM, error) { return s.Get(ctx, location, name) },
+		create: func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
+		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
+			if request == nil {
+				return nil, nil
+			}
+			wants(&d, "size", request.Size, vm.Size)
+			if vm.StorageSizeGiB != 0 {
+				wants(&d, "storage_size", request.StorageSize, vm.StorageSizeGiB)
+			}
+			wants(&d, "unix_user", request.UnixUser, vm.UnixUser)
+			if request.EnableIP4 != nil && *request.EnableIP4 != vm.IP4Enabled {
+				d = append(d, Drift{Field: "enable_ip4", Wanted: *request.EnableIP4, Found: vm.IP4Enabled})
+			}
+			return d, wantsSubnet(ctx, s.client, &d, request.PrivateSubnetID, vm.Subnet)
+		},
+	})
 }
 
 // Delete starts to delete a VM; [VMsService.WaitDeleted] waits for the end. Its
@@ -184,7 +226,9 @@ func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, err
 // WaitRunning waits until a VM that was created or restarted is running, and
 // returns it with its addresses. It goes on while no host has room for the VM;
 // [WaitProgress] shows that, and the context bounds it. A VM that is being
-// deleted or is gone ends it. The error is a [*WaitError].
+// deleted or is gone ends it; one that is stopped does not, since it may be
+// started again, so the wait for it goes on until the context ends. The error
+// is a [*WaitError].
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return waitState(ctx, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
 }

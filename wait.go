@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -31,6 +32,25 @@ type waitConfig struct {
 	first, max time.Duration
 	tolerance  int
 	progress   func(Progress)
+	slots      slots // which the polls take part in
+}
+
+// slots bounds how many requests of an undertaking are under way at a time. A
+// nil one does not.
+type slots chan struct{}
+
+// do calls f once there is a slot, unless the context ends before.
+func (s slots) do(ctx context.Context, f func() error) error {
+	if s == nil {
+		return f()
+	}
+	select {
+	case s <- struct{}{}:
+		defer func() { <-s }()
+		return f()
+	case <-ctx.Done():
+		return contextError(ctx)
+	}
 }
 
 // WaitInterval sets the pause between polls: first at the beginning, growing
@@ -86,7 +106,7 @@ func (e *WaitError) Error() string {
 		state = fmt.Sprintf(", last state %q", e.State)
 	}
 	return fmt.Sprintf("cloudapi: %s of %s ended after %v and %d polls%s: %v",
-		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, state, e.Err)
+		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, state, within{e.Err})
 }
 
 // Unwrap returns why the wait ended.
@@ -98,6 +118,9 @@ var ErrWaitFailed = errors.New("the state cannot be reached any more")
 
 // stater is a record with a state.
 type stater interface{ stateText() string }
+
+// stateDeleting is the one state that all families with states share.
+const stateDeleting = "deleting"
 
 // Wait polls with fetch until done reports true, and returns the record with
 // which it did. It is what all Wait methods are made of, for conditions of the
@@ -123,7 +146,7 @@ func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), d
 	w := waiter[T]{operation: "Wait", resource: "the resource", config: waitQuick, done: done, fetch: func(ctx context.Context) (*T, error) {
 		record, err := fetch(ctx)
 		if record == nil && err == nil {
-			err = errors.New("cloudapi: Wait: fetch returned neither a record nor an error")
+			err = errors.New("fetch returned neither a record nor an error")
 		}
 		return record, err
 	}}
@@ -150,12 +173,16 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 		}
 	}
 	start := time.Now()
-	pause := w.config.first
+	pauses := w.config.pauses()
 	var last *T
 	failures := 0
 	for polls := 1; ; polls++ {
 		progress := Progress{Operation: w.operation, Resource: w.resource, Total: 1, Polls: polls}
-		record, err := w.fetch(ctx)
+		var record *T
+		err := w.config.slots.do(ctx, func() (err error) {
+			record, err = w.fetch(ctx)
+			return err
+		})
 		var end error // why the wait ends now, unless it is finished
 		switch {
 		case err == nil:
@@ -180,7 +207,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			return record, nil
 		}
 		if end == nil {
-			end = sleep(ctx, rand.N(pause*2/5+1)+pause*4/5)
+			end = sleep(ctx, pauses.next())
 		}
 		if end != nil {
 			return nil, &WaitError{
@@ -193,14 +220,19 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 				Err:       end,
 			}
 		}
-		pause = max(pause, min(pause*3/2, w.config.max))
 	}
 }
 
 // tolerates reports whether another poll may succeed where one failed.
 func (w *waiter[T]) tolerates(err error) bool {
+	return isTransient(err) || w.gone && errors.Is(err, ErrForbidden)
+}
+
+// isTransient reports whether a failure of a poll is one that another poll can
+// mend.
+func isTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Is(ErrServer) || e.Is(ErrRateLimited) || w.gone && e.Is(ErrForbidden)
+		return e.Is(ErrServer) || e.Is(ErrRateLimited)
 	}
 	if e, ok := errors.AsType[*DecodeError](err); ok {
 		return e.truncated
@@ -216,6 +248,19 @@ func (w *waiter[T]) tolerates(err error) bool {
 func isGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Is(ErrNotFound) && e.Type != "" && e.Type != "InvalidLocation"
+}
+
+// pauses are those between polls.
+type pauses struct{ pause, max time.Duration }
+
+func (c *waitConfig) pauses() *pauses { return &pauses{c.first, c.max} }
+
+// next returns the next pause, with a random deviation of a fifth. The one
+// behind it is longer by half, up to max.
+func (p *pauses) next() time.Duration {
+	d := min(p.pause, math.MaxInt64/2)
+	p.pause = max(p.pause, min(d+d/2+1, p.max))
+	return d - d/5 + rand.N(d/5*2+1)
 }
 
 // sleep pauses for d or until the context ends, which is its error.
@@ -289,7 +334,7 @@ func reaches[P stater](want string) func(P) (bool, error) {
 		switch record.stateText() {
 		case want:
 			return true, nil
-		case "deleting":
+		case stateDeleting:
 			return false, fmt.Errorf("%w: it is being deleted", ErrWaitFailed)
 		default:
 			return false, nil

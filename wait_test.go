@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"reflect"
 	"testing"
@@ -400,5 +401,25 @@ func TestWaitDeletedDoesNotTrustAPage(t *testing.T) {
 	err := answering(t, http.StatusNotFound, "text/html", "<html>no such backend</html>").VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1")
 	if !errors.Is(err, ErrNotFound) {
 		t.Errorf("WaitDeleted = %v, want the 404", err)
+	}
+}
+
+// TestPausesOfAnyLength makes sure that no pause is too long to be calculated
+// with.
+func TestPausesOfAnyLength(t *testing.T) {
+	t.Parallel()
+	for _, longest := range []time.Duration{1, time.Nanosecond * 4, time.Second, math.MaxInt64 / 3, math.MaxInt64} {
+		for _, first := range []time.Duration{1, time.Second, math.MaxInt64 / 2, math.MaxInt64} {
+			p := pauses{first, longest}
+			for range 200 {
+				nominal := min(p.pause, math.MaxInt64/2)
+				if d := p.next(); d < nominal-nominal/5 || d > nominal+nominal/5 {
+					t.Fatalf("a pause of %v is %v", nominal, d)
+				}
+			}
+			if p.pause != max(first, longest) && longest < math.MaxInt64/2 {
+				t.Errorf("from %v to %v it grows to %v", first, longest, p.pause)
+			}
+		}
 	}
 }

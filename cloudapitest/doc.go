@@ -17,12 +17,20 @@
 // would answer it and fails the test as well. [Lenient] turns that off.
 //
 // Failures that the service does not show on demand are scripted with
-// [Server.Fail]; [Server.SetState] shows an object in a state of your choice;
-// [Server.Requests] is the log of what arrived.
+// [Server.Fail], and those that no request has met are reported when the test
+// ends; [Server.SetState] shows an object in a state of your choice;
+// [Server.AddVMs] adds many at once; [Server.Requests] is the log of what
+// arrived.
 //
 // All time is that of package time and all in-memory connections are
 // channels, so that inside a bubble of testing/synctest the server takes part in
-// the bubble's time: a wait of minutes is over at once.
+// the bubble's time: a wait of minutes is over at once. A server for a bubble
+// must be made in it. Outside of one, mind that the delays of [DefaultDelays]
+// take the seconds that they say.
+//
+// As with the service, IDs are random and lists are in their order, so that a
+// test must not rely on the order in which it created things; a project that a
+// token creates is one that it may not use; and a default quota is soon full.
 //
 // What it shows is what Ubicloud's service showed in October 2025, as far as
 // exchanges with it were recorded. What the service does and this server does
@@ -32,6 +40,8 @@
 //     there, and a 400 here.
 //   - Requests are executed one at a time, so none of the errors of concurrent
 //     requests occur.
+//   - The 60th VM of a subnet, which a larger quota than the default permits, is
+//     a 500. What the service does was not recorded. Use more subnets.
 //   - GPUs are always refused. A VM gets its addresses and its storage together
 //     with the state "running".
 //   - The nodes of clusters have standard, burstable or premium sizes, not those

@@ -1,8 +1,12 @@
 package cloudapitest
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +16,10 @@ import (
 // Match says which requests a script of faults is for. The zero value matches
 // every request; of several conditions all must hold.
 type Match struct {
-	// Operation is the method and the route template of an operation, such as
-	// "GET /project/{project_id}".
+	// Operation is an operation's name in the SDK, such as "Projects.Get", or
+	// its method and route template, "GET /project/{project_id}". What lists a
+	// location has a name of its own, such as "VMs.ListInLocation"; the methods
+	// All and Wait… have none, since they use other operations.
 	Operation string
 	// Method is an HTTP method, Route a route template.
 	Method, Route string
@@ -27,7 +33,7 @@ type Match struct {
 }
 
 func (m Match) fits(r Request) bool {
-	return (m.Operation == "" || m.Operation == r.Operation) &&
+	return (m.Operation == "" || m.Operation == r.Name || m.Operation == r.Operation) &&
 		(m.Method == "" || m.Method == r.Method) &&
 		(m.Route == "" || m.Route == r.Route) &&
 		(m.Path == "" || m.Path == r.Path) &&
@@ -43,6 +49,7 @@ type Fault struct {
 	limit     int              // of truncate
 	handler   http.HandlerFunc // of custom
 	repeating bool
+	optional  bool
 }
 
 type faultKind int
@@ -57,9 +64,17 @@ const (
 )
 
 // Reply answers with the status, header and body and does not execute the
-// request. The header may be nil.
+// request. The header may be nil. Without a Content-Type in it a body that is
+// JSON is declared as such.
 func Reply(status int, header http.Header, body string) Fault {
-	return Fault{kind: replyInstead, reply: reply{status, header.Clone(), []byte(body)}}
+	header = maps.Clone(header)
+	if _, declared := header["Content-Type"]; !declared && json.Valid([]byte(body)) {
+		if header == nil {
+			header = http.Header{}
+		}
+		header["Content-Type"] = []string{"application/json"}
+	}
+	return Fault{kind: replyInstead, reply: reply{status, header, []byte(body)}}
 }
 
 // DropBefore closes the connection without executing the request.
@@ -69,13 +84,16 @@ func DropBefore() Fault { return Fault{kind: dropBefore} }
 func DropAfter() Fault { return Fault{kind: dropAfter} }
 
 // Truncate executes the request and closes the connection after the first n
-// bytes of the answer's body.
+// bytes of the answer's body. A body that has no more than that stays whole,
+// which is an error of the test, unless the fault is [Fault.Optional] or
+// [Fault.Repeating].
 func Truncate(n int) Fault { return Fault{kind: truncate, limit: n} }
 
 // Delay executes the request after a while.
 func Delay(d time.Duration) Fault { return Fault{delay: d} }
 
 // Handle answers by a function of the caller and does not execute the request.
+// A panic in it, other than [http.ErrAbortHandler], is an error of the test.
 func Handle(f func(http.ResponseWriter, *http.Request)) Fault {
 	return Fault{kind: custom, handler: f}
 }
@@ -86,7 +104,15 @@ func (f Fault) After(d time.Duration) Fault {
 	return f
 }
 
-// Repeating returns a fault that hits every matching request from its turn on.
+// Optional returns a fault that is not reported if no request meets it, or if it
+// has no effect.
+func (f Fault) Optional() Fault {
+	f.optional = true
+	return f
+}
+
+// Repeating returns a fault that hits every matching request from its turn on,
+// which may be none. No other can follow it in a script.
 func (f Fault) Repeating() Fault {
 	f.repeating = true
 	return f
@@ -98,23 +124,29 @@ func (f Fault) Repeating() Fault {
 // oldest one that it matches and that has faults left.
 //
 // A match that no request can fit and a fault that is none are errors of the
-// test.
+// test. So are, at its end, faults that no request has met, unless they are
+// [Fault.Optional] or [Fault.Repeating]: a test that passes without its fault
+// has not shown what it should.
 func (s *Server) Fail(match Match, faults ...Fault) {
-	if problem := s.checkScript(match, faults); problem != "" {
+	if problem := checkScript(match, faults); problem != "" {
 		s.complain("cloudapitest: Fail: %s", problem)
 		return
 	}
-	s.faults.add(match, faults)
+	script := &faultScript{match: match, faults: slices.Clone(faults)}
+	if _, file, line, ok := runtime.Caller(1); ok {
+		script.caller = fmt.Sprintf("%s:%d", filepath.Base(file), line)
+	}
+	s.faults.add(script)
 }
 
 // checkScript returns what is wrong with a script, or "".
-func (s *Server) checkScript(match Match, faults []Fault) string {
+func checkScript(match Match, faults []Fault) string {
 	known := func(fits func(*operation) bool) bool {
 		return slices.ContainsFunc(operations(), func(op operation) bool { return fits(&op) })
 	}
 	switch {
-	case match.Operation != "" && !known(func(op *operation) bool { return op.name() == match.Operation }):
-		return fmt.Sprintf("there is no operation %q; it is a method and a route template", match.Operation)
+	case match.Operation != "" && !known(func(op *operation) bool { return op.name == match.Operation || op.target() == match.Operation }):
+		return fmt.Sprintf("there is no operation %q; it is a name like VMs.Get or VMs.ListInLocation, or a method and a route template", match.Operation)
 	case match.Route != "" && !known(func(op *operation) bool { return op.route == match.Route }):
 		return fmt.Sprintf("there is no route template %q", match.Route)
 	case match.Method != strings.ToUpper(match.Method):
@@ -124,8 +156,10 @@ func (s *Server) checkScript(match Match, faults []Fault) string {
 	case len(faults) == 0:
 		return "there are no faults"
 	}
-	for _, fault := range faults {
+	for i, fault := range faults {
 		switch {
+		case fault.repeating && i < len(faults)-1:
+			return "a fault follows one that is repeating, so it can never come"
 		case fault.kind == noFault && fault.delay <= 0:
 			return "a fault does nothing"
 		case fault.kind == replyInstead && (fault.reply.status < 100 || fault.reply.status > 999):
@@ -145,15 +179,36 @@ type faultScripts struct {
 }
 
 type faultScript struct {
+	caller string // of Fail: file and line
 	match  Match
-	seen   int
-	faults []Fault
+	seen   int     // how many requests have matched while there were faults
+	faults []Fault // that are left
 }
 
-func (f *faultScripts) add(match Match, faults []Fault) {
+func (f *faultScripts) add(script *faultScript) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.scripts = append(f.scripts, &faultScript{match: match, faults: append([]Fault(nil), faults...)})
+	f.scripts = append(f.scripts, script)
+}
+
+// unmet returns a report for each script of which faults are left that should
+// have come.
+func (f *faultScripts) unmet() (reports []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, script := range f.scripts {
+		left := 0
+		for _, fault := range script.faults {
+			if !fault.repeating && !fault.optional {
+				left++
+			}
+		}
+		if left > 0 {
+			reports = append(reports, fmt.Sprintf("no request has met %d of the faults of the script at %s, which %d requests have matched",
+				left, script.caller, script.seen))
+		}
+	}
+	return reports
 }
 
 // next returns the fault for a request, or the zero value.

@@ -25,19 +25,19 @@ func firewallOperations() []operation {
 			optional("firewall_id", text), optional("project_id", text)) // the last two do nothing
 	)
 	return []operation{
-		{method: http.MethodGet, route: all, list: pagedUndeclared, handle: listFirewalls},
-		{method: http.MethodPost, route: all, body: create, handle: describedOnly},
-		{method: http.MethodGet, route: local, list: pagedUndeclared, handle: listFirewalls},
-		{method: http.MethodGet, route: one, handle: getFirewall},
-		{method: http.MethodPost, route: one, body: createAt, handle: createFirewall},
-		{method: http.MethodDelete, route: one, handle: deleteFirewall},
-		{method: http.MethodPost, route: one + "/attach-subnet", body: subnet, handle: attachSubnet},
-		{method: http.MethodPost, route: one + "/detach-subnet", body: subnet, handle: detachSubnet},
-		{method: http.MethodPost, route: one + "/rename", body: named, handle: renameFirewall},
-		{method: http.MethodPost, route: rules, body: ruleBody, handle: createFirewallRule},
-		{method: http.MethodGet, route: rule, handle: getFirewallRule},
-		{method: http.MethodPost, route: rule, body: ruleBody, handle: describedOnly},
-		{method: http.MethodDelete, route: rule, handle: deleteFirewallRule},
+		{name: "Firewalls.List", method: http.MethodGet, route: all, list: pagedUndeclared, handle: listFirewalls},
+		{name: "Firewalls.CreateInProject", method: http.MethodPost, route: all, body: create, handle: describedOnly},
+		{name: "Firewalls.ListInLocation", method: http.MethodGet, route: local, list: pagedUndeclared, handle: listFirewalls},
+		{name: "Firewalls.Get", method: http.MethodGet, route: one, handle: getFirewall},
+		{name: "Firewalls.Create", method: http.MethodPost, route: one, body: createAt, handle: createFirewall},
+		{name: "Firewalls.Delete", method: http.MethodDelete, route: one, handle: deleteFirewall},
+		{name: "Firewalls.AttachSubnet", method: http.MethodPost, route: one + "/attach-subnet", body: subnet, handle: attachSubnet},
+		{name: "Firewalls.DetachSubnet", method: http.MethodPost, route: one + "/detach-subnet", body: subnet, handle: detachSubnet},
+		{name: "Firewalls.Rename", method: http.MethodPost, route: one + "/rename", body: named, handle: renameFirewall},
+		{name: "Firewalls.CreateRule", method: http.MethodPost, route: rules, body: ruleBody, handle: createFirewallRule},
+		{name: "Firewalls.GetRule", method: http.MethodGet, route: rule, handle: getFirewallRule},
+		{name: "Firewalls.UpdateRule", method: http.MethodPost, route: rule, body: ruleBody, handle: describedOnly},
+		{name: "Firewalls.DeleteRule", method: http.MethodDelete, route: rule, handle: deleteFirewallRule},
 	}
 }
 
@@ -96,7 +96,7 @@ func recordFirewallRule(r *firewallRule) firewallRuleRecord {
 }
 
 func (c *call) firewallDetails(f *firewall) firewallDetails {
-	return firewallDetails{recordFirewall(f), records(c.guardedBy(f), c.recordPrivateSubnet)}
+	return firewallDetails{recordFirewall(f), records(c.guardedBy(f), recordPrivateSubnet)}
 }
 
 // guardedBy returns the subnets that have the firewall.
@@ -111,7 +111,7 @@ func findFirewall(c *call) (*firewall, error) {
 }
 
 func listFirewalls(c *call) (any, error) {
-	return paginate(c, listed[*firewall](c, cloudapi.KindFirewall), objectName, recordFirewall)
+	return paginate(c, listed(c, cloudapi.KindFirewall), objectName, recordFirewall)
 }
 
 func getFirewall(c *call) (any, error) {

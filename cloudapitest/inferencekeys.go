@@ -13,10 +13,10 @@ func inferenceAPIKeyOperations() []operation {
 		key  = keys + "/{inference_api_key_id}"
 	)
 	return []operation{
-		{method: http.MethodGet, route: keys, list: unpaged, handle: listInferenceAPIKeys},
-		{method: http.MethodPost, route: keys, body: closed(), guarded: true, handle: createInferenceAPIKey},
-		{method: http.MethodGet, route: key, handle: getInferenceAPIKey},
-		{method: http.MethodDelete, route: key, handle: deleteInferenceAPIKey},
+		{name: "InferenceAPIKeys.List", method: http.MethodGet, route: keys, list: unpaged, handle: listInferenceAPIKeys},
+		{name: "InferenceAPIKeys.Create", method: http.MethodPost, route: keys, body: closed(), guarded: true, handle: createInferenceAPIKey},
+		{name: "InferenceAPIKeys.Get", method: http.MethodGet, route: key, handle: getInferenceAPIKey},
+		{name: "InferenceAPIKeys.Delete", method: http.MethodDelete, route: key, handle: deleteInferenceAPIKey},
 	}
 }
 
@@ -46,7 +46,10 @@ func findInferenceAPIKey(c *call) (*inferenceAPIKey, bool, error) {
 }
 
 func listInferenceAPIKeys(c *call) (any, error) {
-	keys := listed[*inferenceAPIKey](c, cloudapi.KindInferenceAPIKey)
+	var keys []*inferenceAPIKey
+	if c.permitted() {
+		keys = inProject[*inferenceAPIKey](c.state, cloudapi.KindInferenceAPIKey, c.project)
+	}
 	return items[inferenceAPIKeyRecord]{records(keys, recordInferenceAPIKey)}, nil
 }
 

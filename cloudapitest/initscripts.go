@@ -21,11 +21,11 @@ func vmInitScriptOperations() []operation {
 		closed(required("script", text)),
 	).named("VmInitScriptUpdate")
 	return []operation{
-		{method: http.MethodGet, route: scripts, list: unpaged, guarded: true, handle: listVMInitScripts},
-		{method: http.MethodPost, route: scripts, body: create, guarded: true, handle: createVMInitScript},
-		{method: http.MethodGet, route: script, guarded: true, handle: getVMInitScript},
-		{method: http.MethodPost, route: script, body: update, guarded: true, handle: updateVMInitScript},
-		{method: http.MethodDelete, route: script, guarded: true, handle: deleteVMInitScript},
+		{name: "VMInitScripts.List", method: http.MethodGet, route: scripts, list: unpaged, guarded: true, handle: listVMInitScripts},
+		{name: "VMInitScripts.Create", method: http.MethodPost, route: scripts, body: create, guarded: true, handle: createVMInitScript},
+		{name: "VMInitScripts.Get", method: http.MethodGet, route: script, guarded: true, handle: getVMInitScript},
+		{name: "VMInitScripts.Update", method: http.MethodPost, route: script, body: update, guarded: true, handle: updateVMInitScript},
+		{name: "VMInitScripts.Delete", method: http.MethodDelete, route: script, guarded: true, handle: deleteVMInitScript},
 	}
 }
 
@@ -50,7 +50,7 @@ func findVMInitScript(c *call) (*vmInitScript, error) {
 }
 
 func listVMInitScripts(c *call) (any, error) {
-	scripts := listed[*vmInitScript](c, cloudapi.KindVMInitScript)
+	scripts := as[*vmInitScript](listed(c, cloudapi.KindVMInitScript))
 	slices.SortFunc(scripts, byName)
 	return items[vmInitScriptRecord]{records(scripts, func(s *vmInitScript) vmInitScriptRecord {
 		return vmInitScriptRecord{ID: s.id, Name: s.name}
@@ -86,6 +86,7 @@ func updateVMInitScript(c *call) (any, error) {
 	if err := changed.validate(c, s); err != nil {
 		return nil, err
 	}
+	c.state.index.rename(s, changed.name)
 	*s = changed
 	return recordVMInitScript(s), nil
 }

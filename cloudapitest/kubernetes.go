@@ -27,14 +27,14 @@ func kubernetesOperations() []operation {
 		named  = closed(required("name", text))
 	)
 	return []operation{
-		{method: http.MethodGet, route: all, list: pagedDeclared, handle: listKubernetesClusters},
-		{method: http.MethodGet, route: local, list: pagedDeclared, handle: listKubernetesClusters},
-		{method: http.MethodGet, route: one, handle: getKubernetesCluster},
-		{method: http.MethodPost, route: one, body: create, handle: createKubernetesCluster},
-		{method: http.MethodDelete, route: one, handle: deleteKubernetesCluster},
-		{method: http.MethodGet, route: one + "/kubeconfig", handle: getKubeconfig},
-		{method: http.MethodPost, route: pool + "/resize", body: resize, handle: resizeNodePool},
-		{method: http.MethodPost, route: one + "/rename", body: named, handle: renameKubernetesCluster},
+		{name: "Kubernetes.List", method: http.MethodGet, route: all, list: pagedDeclared, handle: listKubernetesClusters},
+		{name: "Kubernetes.ListInLocation", method: http.MethodGet, route: local, list: pagedDeclared, handle: listKubernetesClusters},
+		{name: "Kubernetes.Get", method: http.MethodGet, route: one, handle: getKubernetesCluster},
+		{name: "Kubernetes.Create", method: http.MethodPost, route: one, body: create, handle: createKubernetesCluster},
+		{name: "Kubernetes.Delete", method: http.MethodDelete, route: one, handle: deleteKubernetesCluster},
+		{name: "Kubernetes.Kubeconfig", method: http.MethodGet, route: one + "/kubeconfig", handle: getKubeconfig},
+		{name: "Kubernetes.ResizeNodePool", method: http.MethodPost, route: pool + "/resize", body: resize, handle: resizeNodePool},
+		{name: "Kubernetes.Rename", method: http.MethodPost, route: one + "/rename", body: named, handle: renameKubernetesCluster},
 	}
 }
 
@@ -164,7 +164,7 @@ func findKubernetesCluster(c *call) (*kubernetesCluster, error) {
 }
 
 func listKubernetesClusters(c *call) (any, error) {
-	return paginate(c, listed[*kubernetesCluster](c, cloudapi.KindKubernetesCluster), objectName, c.recordKubernetesCluster)
+	return paginate(c, listed(c, cloudapi.KindKubernetesCluster), objectName, c.recordKubernetesCluster)
 }
 
 func getKubernetesCluster(c *call) (any, error) {

@@ -77,7 +77,7 @@ func TestLifeOfACluster(t *testing.T) {
 		if _, err := clusters.Get(ctx, here, "apps"); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrNotFound)
 		}
-		if nodes := srv.state.byKind[cloudapi.KindVM]; len(nodes) != 0 {
+		if nodes := nodesOf(srv); len(nodes) != 0 {
 			t.Errorf("%d nodes outlive their cluster", len(nodes))
 		}
 	}, WithDelays(Delays{Create: 3 * time.Minute, Delete: time.Minute}))
@@ -215,7 +215,7 @@ func TestClustersThatAreRefused(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %s", tt.name, tt.body, status, body, tt.want)
 		}
 	}
-	if n := len(srv.state.byKind[cloudapi.KindVM]); n != 0 {
+	if n := len(nodesOf(srv)); n != 0 {
 		t.Errorf("refused clusters have left %d nodes", n)
 	}
 	for _, size := range []string{"premium-8", "burstable-1"} {
@@ -283,4 +283,9 @@ func TestRenamedClustersKeepTheirPool(t *testing.T) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrAlreadyExists)
 		}
 	})
+}
+
+// nodesOf returns the nodes of all clusters, which belong to no project.
+func nodesOf(srv *Server) []*vm {
+	return inProject[*vm](srv.state, cloudapi.KindVM, nil)
 }

@@ -80,42 +80,38 @@ func records[T, R any](rows []T, record func(T) R) []R {
 // objectName is the order of most lists by name.
 func objectName[T stored](o T) string { return o.core().name }
 
-// paginate answers with the page of rows that the query asks for. NameOf is the
-// column "name", or nil if the list cannot be ordered by it.
-func paginate[T stored, R any](c *call, rows []T, nameOf func(T) string, record func(T) R) (any, error) {
+// paginate answers with the page of rows, which come in the order of IDs, that
+// the query asks for. NameOf is the column "name", or nil if the list cannot be
+// ordered by it.
+func paginate[T stored, R any](c *call, rows []stored, nameOf func(T) string, record func(T) R) (any, error) {
 	if err := c.checkUploaded(); err != nil {
 		return nil, err
 	}
-	columns := map[string]func(T) string{"id": func(o T) string { return orderOfID(o.core().id) }}
-	supported := "id"
-	if nameOf != nil {
-		columns["name"] = nameOf
-		supported = "id, name"
-	}
-
 	column, ok := last(c.query, "order_column")
 	if !ok {
 		column = "id"
 	}
-	key, ok := columns[column]
-	if !ok {
-		return nil, invalidField("order_column", "Supported ordering columns: %s", supported)
-	}
 	count := len(rows)
-	slices.SortStableFunc(rows, func(a, b T) int { return strings.Compare(key(a), key(b)) })
-
-	if start, ok := last(c.query, "start_after"); ok {
-		if column == "id" {
-			id, err := cloudapi.ParseID(start)
-			if err != nil {
-				return nil, invalidField("start_after", "%s is not a valid ID", start)
-			}
-			start = orderOfID(id.String())
+	start, started := last(c.query, "start_after")
+	switch {
+	case column == "id" && started:
+		id, err := cloudapi.ParseID(start)
+		if err != nil {
+			return nil, invalidField("start_after", "%s is not a valid ID", start)
 		}
-		rows = slices.DeleteFunc(rows, func(o T) bool { return key(o) <= start })
+		rows = rows[after(rows, id.UUID()):]
+	case column == "id":
+	case column == "name" && nameOf != nil:
+		name := func(o stored) string { return nameOf(o.(T)) }
+		rows = slices.DeleteFunc(slices.Clone(rows), func(o stored) bool { return started && name(o) <= start })
+		slices.SortStableFunc(rows, func(a, b stored) int { return strings.Compare(name(a), name(b)) })
+	case nameOf == nil:
+		return nil, invalidField("order_column", "Supported ordering columns: id")
+	default:
+		return nil, invalidField("order_column", "Supported ordering columns: id, name")
 	}
 	rows = rows[:min(len(rows), c.pageSize())]
-	return page[R]{records(rows, record), count}, nil
+	return page[R]{records(as[T](rows), record), count}, nil
 }
 
 // checkUploaded checks the body of a request that should have none. The real
@@ -126,9 +122,6 @@ func (c *call) checkUploaded() error {
 	}
 	return nil
 }
-
-// orderOfID is the value by which IDs of all kinds are ordered: the UUID.
-func orderOfID(id string) string { return cloudapi.ID(id).UUID() }
 
 // pageSize is the page that the query asks for, within the server's largest one.
 func (c *call) pageSize() int {

@@ -37,15 +37,15 @@ func loadBalancerOperations() []operation {
 		named  = closed(required("name", text))
 	)
 	return []operation{
-		{method: http.MethodGet, route: all, list: pagedDeclared, handle: listLoadBalancers},
-		{method: http.MethodGet, route: local, list: pagedDeclared, handle: listLoadBalancers},
-		{method: http.MethodGet, route: one, handle: getLoadBalancer},
-		{method: http.MethodPost, route: one, body: create, handle: createLoadBalancer},
-		{method: http.MethodPatch, route: one, body: update, handle: updateLoadBalancer},
-		{method: http.MethodDelete, route: one, handle: deleteLoadBalancer},
-		{method: http.MethodPost, route: one + "/attach-vm", body: member, handle: attachVM},
-		{method: http.MethodPost, route: one + "/detach-vm", body: member, handle: detachVM},
-		{method: http.MethodPost, route: one + "/rename", body: named, handle: renameLoadBalancer},
+		{name: "LoadBalancers.List", method: http.MethodGet, route: all, list: pagedDeclared, handle: listLoadBalancers},
+		{name: "LoadBalancers.ListInLocation", method: http.MethodGet, route: local, list: pagedDeclared, handle: listLoadBalancers},
+		{name: "LoadBalancers.Get", method: http.MethodGet, route: one, handle: getLoadBalancer},
+		{name: "LoadBalancers.Create", method: http.MethodPost, route: one, body: create, handle: createLoadBalancer},
+		{name: "LoadBalancers.Update", method: http.MethodPatch, route: one, body: update, handle: updateLoadBalancer},
+		{name: "LoadBalancers.Delete", method: http.MethodDelete, route: one, handle: deleteLoadBalancer},
+		{name: "LoadBalancers.AttachVM", method: http.MethodPost, route: one + "/attach-vm", body: member, handle: attachVM},
+		{name: "LoadBalancers.DetachVM", method: http.MethodPost, route: one + "/detach-vm", body: member, handle: detachVM},
+		{name: "LoadBalancers.Rename", method: http.MethodPost, route: one + "/rename", body: named, handle: renameLoadBalancer},
 	}
 }
 
@@ -156,7 +156,7 @@ func findLoadBalancer(c *call) (*loadBalancer, error) {
 }
 
 func listLoadBalancers(c *call) (any, error) {
-	return paginate(c, listed[*loadBalancer](c, cloudapi.KindLoadBalancer), objectName, recordLoadBalancer)
+	return paginate(c, listed(c, cloudapi.KindLoadBalancer), objectName, recordLoadBalancer)
 }
 
 func getLoadBalancer(c *call) (any, error) {
@@ -381,6 +381,6 @@ func renameLoadBalancer(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.name = name
+	c.state.index.rename(l, name)
 	return recordLoadBalancer(l), nil
 }

@@ -54,14 +54,12 @@ func findByID[T stored](c *call, kind cloudapi.Kind, id string) (T, bool) {
 // findByName returns the object of the kind with the name in the call's project
 // and location.
 func findByName[T stored](c *call, kind cloudapi.Kind, name string) (T, bool) {
-	for _, o := range c.state.byKind[kind] {
-		if core := o.core(); core.name == name && core.project == c.project && core.location == c.location {
-			t, ok := o.(T)
-			return t, ok
-		}
+	var first T
+	found := c.state.index.named(scope{kind, c.project, c.location}, name)
+	if len(found) > 0 {
+		first = found[0].(T)
 	}
-	var none T
-	return none, false
+	return first, len(found) > 0
 }
 
 // isIDOf reports whether the server takes s for the ID of an object of the kind
@@ -152,7 +150,7 @@ func rename[T stored](c *call, kind cloudapi.Kind, o T) error {
 		err = checkName[T](c, kind, name, o.core())
 	}
 	if err == nil {
-		o.core().name = name
+		c.state.index.rename(o, name)
 	}
 	return err
 }

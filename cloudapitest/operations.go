@@ -4,6 +4,7 @@ import "slices"
 
 // operation is one row of the API: what is sent where, and what answers it.
 type operation struct {
+	name   string // the SDK's, cloudapi.Operation.Name
 	method string
 	route  string // the contract's template of the path
 	list   paging // for lists: what becomes of the page parameters
@@ -16,8 +17,8 @@ type operation struct {
 	handle  func(*call) (any, error)
 }
 
-// name is what the operation is called in logs and matches.
-func (o *operation) name() string { return o.method + " " + o.route }
+// target is what the operation is called in the contract.
+func (o *operation) target() string { return o.method + " " + o.route }
 
 // operations returns the rows of all families, in the order of the contract.
 func operations() []operation {

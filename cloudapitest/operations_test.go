@@ -1,11 +1,14 @@
 package cloudapitest
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
 func TestEveryOperationOfTheContractIsServed(t *testing.T) {
@@ -16,12 +19,18 @@ func TestEveryOperationOfTheContractIsServed(t *testing.T) {
 	}
 	var want, got []string
 	for line := range strings.Lines(string(contract)) {
-		if f := strings.Fields(line); len(f) > 1 {
-			want = append(want, f[0]+" "+f[1])
+		f := strings.Fields(line)
+		if len(f) < 3 {
+			continue
 		}
+		name := f[2]
+		if strings.HasSuffix(name, ".List") && strings.Contains(f[1], "/location/") {
+			name += "InLocation"
+		}
+		want = append(want, f[0]+" "+f[1]+" "+name)
 	}
 	for _, op := range operations() {
-		got = append(got, op.name())
+		got = append(got, op.target()+" "+op.name)
 	}
 	slices.Sort(want)
 	slices.Sort(got)
@@ -29,3 +38,37 @@ func TestEveryOperationOfTheContractIsServed(t *testing.T) {
 		t.Errorf("served are %d operations:\n%s\nwant %d:\n%s", len(got), strings.Join(got, "\n"), len(want), strings.Join(want, "\n"))
 	}
 }
+
+// The names are the server's own, so that it does not have to know the client;
+// what the client calls its operations is found out from a request of each.
+func TestNamesAreThoseOfTheClient(t *testing.T) {
+	t.Parallel()
+	srv := New(t)
+	var sent []cloudapi.Operation
+	client := srv.Client(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			op, _ := cloudapi.OperationFromContext(r.Context())
+			sent = append(sent, op)
+			return next.RoundTrip(r)
+		})
+	}))
+	ctx := t.Context()
+	_, _ = client.Projects.Get(ctx, srv.ProjectID())
+	_, _ = client.VMs.List(ctx, nil)
+	_, _ = client.VMs.List(ctx, &cloudapi.ListOptions{Location: "eu-central-h1"})
+	_ = client.Firewalls.DeleteRule(ctx, "eu-central-h1", "fw", cloudapi.NewID(cloudapi.KindFirewallRule).String())
+	_, _ = client.Postgres.ListFirewallRules(ctx, "eu-central-h1", "db", nil)
+	log := srv.Requests()
+	if len(log) != 5 || len(sent) != 5 {
+		t.Fatalf("%d requests arrived of %d", len(log), len(sent))
+	}
+	for i, r := range log {
+		if r.Name != sent[i].Name || r.Method != sent[i].Method || r.Route != sent[i].Route || r.Name == "" {
+			t.Errorf("%+v arrived as %s, %s %s", sent[i], r.Name, r.Method, r.Route)
+		}
+	}
+}
+
+type roundTripperFunc func(*http.Request) (*http.Response, error)
+
+func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

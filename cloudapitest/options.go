@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -90,6 +91,9 @@ const (
 // WithTokenAccess adds a token beside the one of [WithToken].
 func WithTokenAccess(token string, access Access) Option {
 	return func(c *config) error {
+		if access < AccessFull || access > AccessRevoked {
+			return fmt.Errorf("WithTokenAccess: %d is not one of the Access constants", access)
+		}
 		c.tokens = append(c.tokens, tokenConfig{token, access})
 		return checkToken(token)
 	}
@@ -138,7 +142,8 @@ type Delays struct {
 	Create time.Duration
 	// Backup is the time from a database's start to its first backup, before
 	// which it can be neither restored nor replicated. It can be restored to 5
-	// minutes after that at the earliest.
+	// minutes after that at the earliest. It alone may be negative, as if the
+	// database had run for longer: with -time.Hour it can be restored at once.
 	Backup time.Duration
 	// Restart is how long a VM shows "restarting".
 	Restart time.Duration
@@ -164,6 +169,9 @@ func DefaultDelays() Delays {
 // WithDelays replaces all delays.
 func WithDelays(d Delays) Option {
 	return func(c *config) error {
+		if min(d.Create, d.Restart, d.Resize, d.Promote, d.Detach, d.Delete) < 0 {
+			return fmt.Errorf("WithDelays: %+v has a negative delay", d)
+		}
 		c.delays = d
 		return nil
 	}
@@ -181,9 +189,13 @@ func DefaultQuota() Quota {
 	return Quota{VM: 32, Postgres: 128, Kubernetes: 32, Projects: 10}
 }
 
-// WithQuota replaces all quotas.
+// WithQuota replaces all quotas. One that is 0 leaves room for nothing. With a
+// large one mind that a subnet has room for 59 VMs.
 func WithQuota(q Quota) Option {
 	return func(c *config) error {
+		if min(q.VM, q.Postgres, q.Kubernetes, q.Projects) < 0 {
+			return fmt.Errorf("WithQuota: %+v has a negative quota", q)
+		}
 		c.quota = q
 		return nil
 	}
@@ -196,10 +208,18 @@ func WithLocations(names ...string) Option {
 		if len(names) == 0 {
 			return fmt.Errorf("WithLocations: no name")
 		}
-		c.locations = names
+		for i, name := range names {
+			if !locationForm.MatchString(name) || slices.Contains(names[:i], name) {
+				return fmt.Errorf("WithLocations: %q cannot be the name of a location, or is there twice", name)
+			}
+		}
+		c.locations = slices.Clone(names)
 		return nil
 	}
 }
+
+// locationForm is what can stand in a path.
+var locationForm = regexp.MustCompile(`^[A-Za-z0-9_~][A-Za-z0-9._~-]*$`)
 
 var tokenForm = regexp.MustCompile(`^pat-[!-~]+$`)
 

@@ -31,25 +31,25 @@ func postgresOperations() []operation {
 	)
 	return slices.Concat(
 		[]operation{
-			{method: http.MethodGet, route: projectRoute + "/postgres", list: pagedDeclared, handle: listPostgres},
-			{method: http.MethodGet, route: postgresDatabases, list: pagedDeclared, handle: listPostgres},
-			{method: http.MethodGet, route: postgresDatabase, handle: getPostgres},
-			{method: http.MethodPost, route: postgresDatabase, body: create, handle: createPostgres},
-			{method: http.MethodPatch, route: postgresDatabase, body: update, handle: updatePostgres},
-			{method: http.MethodDelete, route: postgresDatabase, handle: deletePostgres},
-			{method: http.MethodGet, route: postgresDatabase + "/ca-certificates", handle: getPostgresCertificates},
+			{name: "Postgres.List", method: http.MethodGet, route: projectRoute + "/postgres", list: pagedDeclared, handle: listPostgres},
+			{name: "Postgres.ListInLocation", method: http.MethodGet, route: postgresDatabases, list: pagedDeclared, handle: listPostgres},
+			{name: "Postgres.Get", method: http.MethodGet, route: postgresDatabase, handle: getPostgres},
+			{name: "Postgres.Create", method: http.MethodPost, route: postgresDatabase, body: create, handle: createPostgres},
+			{name: "Postgres.Update", method: http.MethodPatch, route: postgresDatabase, body: update, handle: updatePostgres},
+			{name: "Postgres.Delete", method: http.MethodDelete, route: postgresDatabase, handle: deletePostgres},
+			{name: "Postgres.CACertificates", method: http.MethodGet, route: postgresDatabase + "/ca-certificates", handle: getPostgresCertificates},
 		},
 		postgresConfigOperations(),
 		postgresFirewallOperations(),
 		postgresMetricsOperations(),
 		[]operation{
-			{method: http.MethodPost, route: postgresDatabase + "/promote", handle: promotePostgres},
-			{method: http.MethodPost, route: postgresDatabase + "/read-replica", body: closed(name), handle: replicatePostgres},
-			{method: http.MethodPost, route: postgresDatabase + "/rename", body: closed(name), handle: renamePostgres},
-			{method: http.MethodPost, route: postgresDatabase + "/reset-superuser-password", body: reset, handle: resetPostgresPassword},
-			{method: http.MethodPost, route: postgresDatabase + "/restart", handle: restartPostgres},
-			{method: http.MethodPost, route: postgresDatabase + "/restore", body: restore, handle: restorePostgres},
-			{method: http.MethodPost, route: postgresDatabase + "/set-maintenance-window", body: window, handle: setPostgresWindow},
+			{name: "Postgres.Promote", method: http.MethodPost, route: postgresDatabase + "/promote", handle: promotePostgres},
+			{name: "Postgres.CreateReadReplica", method: http.MethodPost, route: postgresDatabase + "/read-replica", body: closed(name), handle: replicatePostgres},
+			{name: "Postgres.Rename", method: http.MethodPost, route: postgresDatabase + "/rename", body: closed(name), handle: renamePostgres},
+			{name: "Postgres.ResetSuperuserPassword", method: http.MethodPost, route: postgresDatabase + "/reset-superuser-password", body: reset, handle: resetPostgresPassword},
+			{name: "Postgres.Restart", method: http.MethodPost, route: postgresDatabase + "/restart", handle: restartPostgres},
+			{name: "Postgres.Restore", method: http.MethodPost, route: postgresDatabase + "/restore", body: restore, handle: restorePostgres},
+			{name: "Postgres.SetMaintenanceWindow", method: http.MethodPost, route: postgresDatabase + "/set-maintenance-window", body: window, handle: setPostgresWindow},
 		},
 	)
 }
@@ -177,7 +177,7 @@ func findPostgres(c *call) (*postgres, error) {
 }
 
 func listPostgres(c *call) (any, error) {
-	return paginate(c, listed[*postgres](c, cloudapi.KindPostgres), objectName[*postgres], c.recordPostgres)
+	return paginate(c, listed(c, cloudapi.KindPostgres), objectName[*postgres], c.recordPostgres)
 }
 
 func getPostgres(c *call) (any, error) {

@@ -16,9 +16,9 @@ func postgresConfigOperations() []operation {
 		closed(required("pgbouncer_config", freeForm)),
 	).named("PostgresPatchConfig")
 	return []operation{
-		{method: http.MethodGet, route: config, handle: getPostgresConfig},
-		{method: http.MethodPost, route: config, body: replace, handle: replacePostgresConfig},
-		{method: http.MethodPatch, route: config, body: update, handle: updatePostgresConfig},
+		{name: "Postgres.GetConfig", method: http.MethodGet, route: config, handle: getPostgresConfig},
+		{name: "Postgres.ReplaceConfig", method: http.MethodPost, route: config, body: replace, handle: replacePostgresConfig},
+		{name: "Postgres.UpdateConfig", method: http.MethodPatch, route: config, body: update, handle: updatePostgresConfig},
 	}
 }
 

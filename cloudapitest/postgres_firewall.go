@@ -18,10 +18,10 @@ func postgresFirewallOperations() []operation {
 	create := closed(required("cidr", text), description)
 	update := closed(optional("cidr", text.orNull()), description)
 	return []operation{
-		{method: http.MethodGet, route: rules, list: unpaged, handle: listPostgresRules},
-		{method: http.MethodPost, route: rules, body: create, handle: createPostgresRule},
-		{method: http.MethodPatch, route: rule, body: update, handle: updatePostgresRule},
-		{method: http.MethodDelete, route: rule, handle: deletePostgresRule},
+		{name: "Postgres.ListFirewallRules", method: http.MethodGet, route: rules, list: unpaged, handle: listPostgresRules},
+		{name: "Postgres.CreateFirewallRule", method: http.MethodPost, route: rules, body: create, handle: createPostgresRule},
+		{name: "Postgres.UpdateFirewallRule", method: http.MethodPatch, route: rule, body: update, handle: updatePostgresRule},
+		{name: "Postgres.DeleteFirewallRule", method: http.MethodDelete, route: rule, handle: deletePostgresRule},
 	}
 }
 

@@ -16,9 +16,9 @@ func postgresMetricsOperations() []operation {
 	const destinations = postgresDatabase + "/metric-destination"
 	create := closed(required("url", text), required("username", text), required("password", text))
 	return []operation{
-		{method: http.MethodPost, route: destinations, body: create, handle: createMetricDestination},
-		{method: http.MethodDelete, route: destinations + "/{metric_destination_id}", handle: deleteMetricDestination},
-		{method: http.MethodGet, route: postgresDatabase + "/metrics", query: []string{"start", "end", "key"},
+		{name: "Postgres.CreateMetricDestination", method: http.MethodPost, route: destinations, body: create, handle: createMetricDestination},
+		{name: "Postgres.DeleteMetricDestination", method: http.MethodDelete, route: destinations + "/{metric_destination_id}", handle: deleteMetricDestination},
+		{name: "Postgres.Metrics", method: http.MethodGet, route: postgresDatabase + "/metrics", query: []string{"start", "end", "key"},
 			handle: getPostgresMetrics},
 	}
 }

@@ -661,12 +661,16 @@ func TestSettings(t *testing.T) {
 // TestImmediatePostgres is for tests without a bubble, where every wait is real.
 func TestImmediatePostgres(t *testing.T) {
 	t.Parallel()
-	srv := New(t, WithDelays(Delays{}))
+	srv := New(t, WithDelays(Delays{Backup: -time.Hour}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	pg := srv.Client().Postgres
 	if p := createDatabase(t, pg, "db"); p.State != "running" {
 		t.Errorf("created: %s", p.State)
+	}
+	target := &cloudapi.PostgresRestoreRequest{Name: "restored", RestoreTarget: time.Now().Add(-50 * time.Minute)}
+	if p := must(pg.Restore(ctx, here, "db", target)); p.State != "running" {
+		t.Errorf("restored: %s", p.State)
 	}
 	must(pg.CreateReadReplica(ctx, here, "db", "copy"))
 	if p := must(pg.Promote(ctx, here, "copy")); p.ReadReplica {

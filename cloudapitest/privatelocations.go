@@ -19,11 +19,11 @@ func privateLocationOperations() []operation {
 		required("secret_key", text),
 	)
 	return []operation{
-		{method: http.MethodGet, route: all, list: pagedUndeclared, guarded: true, handle: listPrivateLocations},
-		{method: http.MethodPost, route: all, body: create, guarded: true, handle: createPrivateLocation},
-		{method: http.MethodGet, route: one, handle: getPrivateLocation},
-		{method: http.MethodPost, route: one, body: closed(required("name", text)), handle: renamePrivateLocation},
-		{method: http.MethodDelete, route: one, handle: deletePrivateLocation},
+		{name: "PrivateLocations.List", method: http.MethodGet, route: all, list: pagedUndeclared, guarded: true, handle: listPrivateLocations},
+		{name: "PrivateLocations.Create", method: http.MethodPost, route: all, body: create, guarded: true, handle: createPrivateLocation},
+		{name: "PrivateLocations.Get", method: http.MethodGet, route: one, handle: getPrivateLocation},
+		{name: "PrivateLocations.Rename", method: http.MethodPost, route: one, body: closed(required("name", text)), handle: renamePrivateLocation},
+		{name: "PrivateLocations.Delete", method: http.MethodDelete, route: one, handle: deletePrivateLocation},
 	}
 }
 
@@ -60,7 +60,7 @@ func findPrivateLocation(c *call) (*privateLocation, error) {
 
 func listPrivateLocations(c *call) (any, error) {
 	region := func(l *privateLocation) string { return l.place.region }
-	return paginate(c, listed[*privateLocation](c, cloudapi.KindPrivateLocation), region, recordPrivateLocation)
+	return paginate(c, listed(c, cloudapi.KindPrivateLocation), region, recordPrivateLocation)
 }
 
 // createPrivateLocation does not care what the credentials are.
@@ -116,7 +116,8 @@ func renamePrivateLocation(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.name, l.place.name = name, name
+	c.state.index.rename(l, name)
+	l.place.name = name
 	return recordPrivateLocation(l), nil
 }
 
@@ -127,20 +128,19 @@ func deletePrivateLocation(c *call) (any, error) {
 	if err != nil {
 		return deletedOr(err)
 	}
-	if l.holds(c, cloudapi.KindPostgres) {
-		return nil, dependency("Private location '%s' has some resources, first, delete them.", l.name)
-	}
-	for kind := range c.state.byKind {
-		if l.holds(c, kind) {
-			return nil, unexpected()
+	for sc, s := range c.state.index {
+		switch {
+		case sc.location != l.place || len(s.created) == 0:
+		case sc.kind == cloudapi.KindPostgres:
+			return nil, dependency("Private location '%s' has some resources, first, delete them.", l.name)
+		default:
+			err = unexpected()
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	c.remove(l, 0, nil)
 	c.state.locations = slices.DeleteFunc(c.state.locations, func(place *location) bool { return place == l.place })
 	return noContent{}, nil
-}
-
-// holds reports whether something of the kind is in the location.
-func (l *privateLocation) holds(c *call, kind cloudapi.Kind) bool {
-	return slices.ContainsFunc(c.state.byKind[kind], func(o stored) bool { return o.core().location == l.place })
 }

@@ -18,11 +18,11 @@ const locationRoute = projectRoute + "/location/{location}"
 
 func projectOperations() []operation {
 	return []operation{
-		{method: http.MethodGet, route: "/project", list: pagedDeclared, handle: listProjects},
-		{method: http.MethodPost, route: "/project", body: closed(required("name", text)), handle: createProject},
-		{method: http.MethodGet, route: projectRoute, guarded: true, handle: getProject},
-		{method: http.MethodDelete, route: projectRoute, handle: deleteProject},
-		{method: http.MethodGet, route: projectRoute + "/object-info/{object_id}", handle: getObjectInfo},
+		{name: "Projects.List", method: http.MethodGet, route: "/project", list: pagedDeclared, handle: listProjects},
+		{name: "Projects.Create", method: http.MethodPost, route: "/project", body: closed(required("name", text)), handle: createProject},
+		{name: "Projects.Get", method: http.MethodGet, route: projectRoute, guarded: true, handle: getProject},
+		{name: "Projects.Delete", method: http.MethodDelete, route: projectRoute, handle: deleteProject},
+		{name: "Projects.ObjectInfo", method: http.MethodGet, route: projectRoute + "/object-info/{object_id}", handle: getObjectInfo},
 	}
 }
 
@@ -32,6 +32,7 @@ type project struct {
 	object
 	account *account
 	members map[*token]bool
+	vcpus   int // of its VMs, also of those that are being deleted
 }
 
 func newProject(id, name string, a *account, now time.Time) *project {
@@ -58,9 +59,9 @@ func recordProject(p *project) projectRecord { return projectRecord{ID: p.id, Na
 
 // accountProjects are those of the token's account. The list shows them to every token
 // of the account.
-func accountProjects(c *call) []*project {
-	return slices.DeleteFunc(inProject[*project](c.state, cloudapi.KindProject, nil), func(p *project) bool {
-		return p.account != c.token.account
+func accountProjects(c *call) []stored {
+	return slices.DeleteFunc(slices.Clone(c.state.index.byID(scope{kind: cloudapi.KindProject})), func(o stored) bool {
+		return o.(*project).account != c.token.account
 	})
 }
 
@@ -100,7 +101,7 @@ func deleteProject(c *call) (any, error) {
 		return nil, forbidden()
 	}
 	for kind := range objectTypes {
-		if len(inProject[stored](c.state, kind, c.project)) > 0 {
+		if len(c.state.index.all(scope{kind, c.project, nil})) > 0 {
 			return nil, dependency("'%s' project has some resources. Delete all related resources first.", c.project.name)
 		}
 	}

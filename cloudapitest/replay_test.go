@@ -243,8 +243,9 @@ func (r *replayer) adoptLoadBalancers() {
 	s := r.srv.state
 	for recorded, ours := range r.ids {
 		if l, ok := s.byID[ours].(*loadBalancer); ok {
-			delete(s.byID, ours)
-			l.id, s.byID[recorded], r.ids[recorded] = recorded, l, recorded
+			s.drop(l)
+			l.id, r.ids[recorded] = recorded, recorded
+			s.add(l)
 		}
 	}
 }

@@ -10,13 +10,14 @@ import (
 
 // Request is a request that arrived, as [Server.Requests] reports it.
 type Request struct {
-	// Operation is the method and the route template of the operation, such as
-	// "GET /project/{project_id}", and Route the template alone. Both are ""
-	// for a request that is no operation of the API.
-	Operation, Route string
-	Method           string
-	Path             string // escaped, as it was sent
-	RawQuery         string
+	// Name is the SDK's name of the operation, such as "Projects.Get", which
+	// cloudapi.Operation has too. Operation is the method and the route
+	// template, such as "GET /project/{project_id}", and Route the template
+	// alone. All are "" for a request that is no operation of the API.
+	Name, Operation, Route string
+	Method                 string
+	Path                   string // escaped, as it was sent
+	RawQuery               string
 	// Header holds what was sent, with the credentials replaced by "***".
 	Header http.Header
 	Body   []byte
@@ -73,7 +74,7 @@ func (l *requestLog) add(r *http.Request, op *operation, body []byte) *logEntry 
 		Time:     time.Now(),
 	}}
 	if op != nil {
-		e.request.Operation, e.request.Route = op.name(), op.route
+		e.request.Name, e.request.Operation, e.request.Route = op.name, op.target(), op.route
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,6 +119,12 @@ func (w *statusRecorder) WriteHeader(status int) {
 func (w *statusRecorder) Write(b []byte) (int, error) {
 	w.entry.answeredByDefault()
 	return w.ResponseWriter.Write(b)
+}
+
+// Flush is for handlers that do not know of http.ResponseController.
+func (w *statusRecorder) Flush() {
+	w.entry.answeredByDefault()
+	http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Unwrap gives http.ResponseController the writer below.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -62,7 +63,13 @@ func New(t TB, opts ...Option) *Server {
 	if !cfg.lenient {
 		s.misuse = t.Errorf
 	}
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		t.Helper()
+		s.Close()
+		for _, report := range s.faults.unmet() {
+			t.Errorf("cloudapitest: %s", report)
+		}
+	})
 	s.serveMemory()
 	return s
 }
@@ -140,14 +147,17 @@ func (s *Server) ProjectID() string { return s.config.projectID }
 func (s *Server) OtherProjectID() string { return s.config.otherProjectID }
 
 // Start serves the API on a free port of the loopback interface, beside the
-// in-memory connections, and returns the base URL.
+// in-memory connections, and returns the base URL. If there is no port, or the
+// server is closed, that is an error of the test, or, without one, panics.
 func (s *Server) Start() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil && !s.serveInBackground(l) {
+		err = http.ErrServerClosed
+	}
 	if err != nil {
-		s.complain("cloudapitest: no loopback listener: %v", err)
+		s.fatal("cloudapitest: Start: %v", err)
 		return ""
 	}
-	s.serveInBackground(l)
 	return "http://" + l.Addr().String()
 }
 
@@ -178,33 +188,35 @@ func (s *Server) Close() {
 	s.connections.Wait()
 }
 
-// SetState makes the object with the ID show the state, a VM for example
-// "stopped" or "no capacity available", whatever happens to it, until another
-// state is set. With "" it shows its own again. An ID that no object has is an
-// error of the test.
+// SetState makes the VM, database, cluster or subnet with the ID show the state,
+// a VM for example "stopped" or "no capacity available", whatever happens to it,
+// until another state is set. With "" it shows its own again. An ID that no such
+// object has is an error of the test.
 func (s *Server) SetState(id, state string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.sweep(time.Now())
-	o, ok := s.state.byID[id]
-	if !ok {
-		s.complain("cloudapitest: SetState: there is no object %s", id)
-		return
+	switch o := s.state.byID[id].(type) {
+	case *vm, *postgres, *kubernetesCluster, *privateSubnet:
+		o.core().forced = state
+	default:
+		s.complain("cloudapitest: SetState: there is no object %q that shows a state", id)
 	}
-	o.core().forced = state
 }
 
 func (s *Server) serveMemory() { s.serveInBackground(s.memory) }
 
-func (s *Server) serveInBackground(l net.Listener) {
+// serveInBackground reports whether it does: not if the server is closed.
+func (s *Server) serveInBackground(l net.Listener) bool {
 	if !s.enter() {
 		l.Close()
-		return
+		return false
 	}
 	go func() {
 		defer s.serving.Done()
 		s.http.Serve(l) // returns when Close is called; there is nothing else to tell
 	}()
+	return true
 }
 
 // enter counts one more listener in, unless the server is closed.
@@ -233,6 +245,7 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 
 // serve takes one request through log, faults and state.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	defer s.reportPanic()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -251,6 +264,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		recorder := &statusRecorder{ResponseWriter: w, entry: entry}
 		fault.handler(recorder, r)
+		entry.answeredByDefault()
 		return
 	}
 	out := fault.reply
@@ -262,10 +276,27 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	entry.answered(out.status)
 	if fault.kind == truncate {
+		if fault.limit >= len(out.body) && !fault.optional && !fault.repeating {
+			s.complain("cloudapitest: Truncate(%d) leaves the answer to %s %s whole, whose body has %d bytes",
+				fault.limit, r.Method, r.URL.EscapedPath(), len(out.body))
+		}
 		out.writeTruncated(w, fault.limit)
 		panic(http.ErrAbortHandler)
 	}
 	out.write(w)
+}
+
+// reportPanic tells the test of a panic, above all in a function of its own,
+// and drops the connection. The server of net/http would only log it.
+func (s *Server) reportPanic() {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v != http.ErrAbortHandler {
+		s.complain("cloudapitest: panic while a request was served: %v\n%s", v, debug.Stack())
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // pause reports whether the delay went by without the client going away or the
@@ -297,7 +328,7 @@ func (s *Server) answer(r *http.Request, op *operation, params map[string]string
 	}
 	out := s.execute(c, op)
 	for _, name := range c.unknown {
-		s.misuse("cloudapitest: %s has no %s", op.name(), name)
+		s.misuse("cloudapitest: %s has no %s", op.target(), name)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package cloudapitest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -170,6 +172,7 @@ func TestFaults(t *testing.T) {
 		want   []string // of successive creates and lists, status or error
 	}{
 		{"reply", Match{Operation: list}, []Fault{Reply(503, header, "busy")}, []string{"200", "503 busy", "200", "200"}},
+		{"reply by the SDK's name", Match{Operation: "Projects.List"}, []Fault{Reply(503, header, "busy")}, []string{"200", "503 busy", "200", "200"}},
 		{"reply to the second", Match{Method: "GET", Nth: 2}, []Fault{Reply(503, nil, "busy")}, []string{"200", "200", "200", "503 busy"}},
 		{"one after the other", Match{Path: "/project"}, []Fault{Reply(500, nil, "a"), Reply(502, nil, "b")},
 			[]string{"500 a", "502 b", "200", "200"}},
@@ -286,7 +289,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		t.Fatalf("%d requests, want 2", len(log))
 	}
 	r := log[0]
-	if r.Operation != "POST /project" || r.Route != "/project" || r.Method != "POST" || r.Path != "/project" ||
+	if r.Name != "Projects.Create" || r.Operation != "POST /project" || r.Route != "/project" || r.Method != "POST" || r.Path != "/project" ||
 		r.RawQuery != "a=1" || string(r.Body) != `{"name":"a"}` || r.Status != 200 {
 		t.Errorf("logged as %+v", r)
 	}
@@ -379,6 +382,12 @@ func TestOptionsRefuseUnusableValues(t *testing.T) {
 		"page":      WithPageCap(0),
 		"log":       WithRequestLog(-1),
 		"locations": WithLocations(),
+		"twice":     WithLocations("a", "b", "a"),
+		"slash":     WithLocations("a/b"),
+		"access":    WithTokenAccess("pat-a", AccessRevoked+1),
+		"no access": WithTokenAccess("pat-a", -1),
+		"delays":    WithDelays(Delays{Detach: -1}),
+		"quota":     WithQuota(Quota{VM: 1, Projects: -1}),
 	} {
 		if _, err := newConfig([]Option{opt}); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -426,20 +435,30 @@ func TestStartAndServeSpeakTCP(t *testing.T) {
 func TestSetStateWantsAnObject(t *testing.T) {
 	t.Parallel()
 	tb := &recorder{TB: t}
-	srv := New(tb)
-	srv.SetState(srv.ProjectID(), "odd")
-	if got := srv.state.byID[srv.ProjectID()].core().shown("active"); got != "odd" {
-		t.Errorf("shows %q, want the state that was set", got)
+	srv := New(tb, WithDelays(Delays{}))
+	vm := srv.AddVMs(here, "web", 1)[0]
+	shows := func() string {
+		v, err := srv.Client().VMs.Get(t.Context(), here, vm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.State
 	}
-	srv.SetState(srv.ProjectID(), "")
-	if got := srv.state.byID[srv.ProjectID()].core().shown("active"); got != "active" {
-		t.Errorf("shows %q, want its own state", got)
+	for _, state := range []string{"odd", ""} {
+		srv.SetState(vm, state)
+		if got, want := shows(), cmp.Or(state, "running"); got != want {
+			t.Errorf("shows %q, want %q", got, want)
+		}
 	}
 	if tb.reports != nil {
 		t.Errorf("reported %q", tb.reports)
 	}
-	srv.SetState("vm", "running")
-	if want := []string{"cloudapitest: SetState: there is no object vm"}; !reflect.DeepEqual(tb.reports, want) {
+	srv.SetState("web-1", "running")
+	srv.SetState(srv.ProjectID(), "running")
+	if want := []string{
+		`cloudapitest: SetState: there is no object "web-1" that shows a state`,
+		fmt.Sprintf("cloudapitest: SetState: there is no object %q that shows a state", srv.ProjectID()),
+	}; !reflect.DeepEqual(tb.reports, want) {
 		t.Errorf("reported %q, want %q", tb.reports, want)
 	}
 }
@@ -448,10 +467,10 @@ func TestOperationsAreUniqueAndAnswered(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, op := range operations() {
-		if seen[op.name()] || op.handle == nil || !strings.HasPrefix(op.route, "/project") {
-			t.Errorf("%s: a second row, or one without a handler or a proper route", op.name())
+		if seen[op.target()] || op.handle == nil || !strings.HasPrefix(op.route, "/project") {
+			t.Errorf("%s: a second row, or one without a handler or a proper route", op.target())
 		}
-		seen[op.name()] = true
+		seen[op.target()] = true
 	}
 }
 
@@ -464,7 +483,7 @@ func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	defer srv.Close()
 	var problems []string
 	srv.complain = func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	srv.Fail(Match{Operation: "VMs.Get"}, DropAfter())
+	srv.Fail(Match{Operation: "VMs.All"}, DropAfter())
 	srv.Fail(Match{Route: "/project/{id}/vm"}, DropAfter())
 	srv.Fail(Match{Method: "get"}, DropAfter())
 	srv.Fail(Match{Nth: -1}, DropAfter())
@@ -473,11 +492,170 @@ func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	srv.Fail(Match{}, Reply(0, nil, ""))
 	srv.Fail(Match{}, Truncate(-1))
 	srv.Fail(Match{}, Handle(nil))
-	if len(problems) != 9 {
-		t.Errorf("%d problems were reported, want 9: %q", len(problems), problems)
+	srv.Fail(Match{}, DropAfter().Repeating(), DropAfter())
+	if len(problems) != 10 {
+		t.Errorf("%d problems were reported, want 10: %q", len(problems), problems)
 	}
 	srv.Fail(Match{Operation: "GET /project", Method: "GET", Route: "/project", Nth: 2}, Delay(time.Second), Reply(503, nil, ""))
-	if len(problems) != 9 {
-		t.Errorf("a proper script is refused: %s", problems[9])
+	if len(problems) != 10 {
+		t.Errorf("a proper script is refused: %s", problems[10])
+	}
+}
+
+// A faked is a TB whose end the test decides.
+type faked struct {
+	recorder
+	cleanups []func()
+	fatal    string
+}
+
+func (f *faked) Cleanup(cleanup func()) { f.cleanups = append(f.cleanups, cleanup) }
+
+func (f *faked) Fatalf(format string, args ...any) { f.fatal = fmt.Sprintf(format, args...) }
+
+// end does what comes when a test is over, and returns what was reported.
+func (f *faked) end() []string {
+	for _, cleanup := range slices.Backward(f.cleanups) {
+		cleanup()
+	}
+	return f.reports
+}
+
+func TestFaultsThatNobodyMetAreReported(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		match  Match
+		faults []Fault
+		want   string // in the only report; "" if there is none
+	}{
+		"met":             {Match{}, []Fault{Reply(503, nil, ""), Reply(503, nil, "")}, ""},
+		"one left":        {Match{}, []Fault{Reply(503, nil, ""), Reply(503, nil, ""), DropAfter()}, "no request has met 1 of the faults of the script at server_test.go:"},
+		"no match":        {Match{Method: "POST"}, []Fault{DropAfter(), DropAfter()}, "met 2 of the faults"},
+		"not so often":    {Match{Nth: 3}, []Fault{DropAfter()}, "which 2 requests have matched"},
+		"optional":        {Match{Method: "POST"}, []Fault{DropAfter().Optional(), Delay(time.Hour).Optional()}, ""},
+		"partly optional": {Match{Method: "POST"}, []Fault{DropAfter(), DropAfter().Optional()}, "met 1 of the faults"},
+		"repeating":       {Match{Method: "POST"}, []Fault{DropAfter().Repeating()}, ""},
+		"before that":     {Match{Method: "POST"}, []Fault{DropBefore(), DropAfter().Repeating()}, "met 1 of the faults"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tb := &faked{recorder: recorder{TB: t}}
+			srv := New(tb)
+			srv.Fail(tt.match, tt.faults...)
+			for range 2 {
+				do(t, srv, "GET", "/project", "")
+			}
+			reports := tb.end()
+			if tt.want == "" && reports != nil || tt.want != "" && (len(reports) != 1 || !strings.Contains(reports[0], tt.want)) {
+				t.Errorf("reported %q, want %q", reports, tt.want)
+			}
+		})
+	}
+}
+
+func TestPanicsAreReported(t *testing.T) {
+	t.Parallel()
+	broken := func() { panic("a slip of the test") }
+	for name, script := range map[string]func(*Server){
+		"handler": func(s *Server) { s.Fail(Match{}, Handle(func(http.ResponseWriter, *http.Request) { broken() })) },
+		"match": func(s *Server) {
+			s.Fail(Match{Func: func(Request) bool { broken(); return true }}, DropAfter().Optional())
+		},
+	} {
+		tb := &faked{recorder: recorder{TB: t}}
+		srv := New(tb)
+		script(srv)
+		if status, body := do(t, srv, "GET", "/project", ""); status != 0 {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+		if got := tb.end(); len(got) != 1 || !strings.Contains(got[0], "a slip of the test") || !strings.Contains(got[0], "server_test.go") {
+			t.Errorf("%s: reported %q", name, got)
+		}
+	}
+	tb := &faked{recorder: recorder{TB: t}}
+	srv := New(tb)
+	srv.Fail(Match{}, Handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	if status, body := do(t, srv, "GET", "/project", ""); status != 0 || tb.end() != nil {
+		t.Errorf("a handler that drops the connection: %d %s, reported %q", status, body, tb.reports)
+	}
+}
+
+func TestTruncateThatCutsNothingIsReported(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fault Fault
+		want  int
+	}{
+		{Truncate(1), 0}, {Truncate(1 << 20), 1}, {Truncate(1 << 20).Optional(), 0}, {Truncate(1 << 20).Repeating(), 0},
+	} {
+		tb := &faked{recorder: recorder{TB: t}}
+		srv := New(tb)
+		srv.Fail(Match{}, tt.fault)
+		do(t, srv, "GET", "/project", "")
+		if got := tb.end(); len(got) != tt.want || tt.want == 1 && !strings.Contains(got[0], "Truncate(1048576) leaves the answer to GET /project whole") {
+			t.Errorf("%+v: reported %q", tt.fault, got)
+		}
+	}
+}
+
+// TestRepliesAreDeclared: a reply that a test writes as JSON is one that the
+// client takes for JSON.
+func TestRepliesAreDeclared(t *testing.T) {
+	t.Parallel()
+	const vm = `{"id":"vm164pbm96ba3grq6vbsvjb3ax"}`
+	for _, tt := range []struct {
+		header http.Header
+		body   string
+		want   string // Content-Type
+	}{
+		{nil, vm, "application/json"},
+		{http.Header{"X": {"y"}}, vm, "application/json"},
+		{http.Header{"Content-Type": {"text/x"}}, vm, "text/x"},
+		{http.Header{"Content-Type": nil}, vm, ""},
+		{nil, "<html>", "text/html; charset=utf-8"},
+	} {
+		srv := New(t)
+		srv.Fail(Match{Operation: "Projects.List"}, Reply(200, tt.header, tt.body))
+		if resp, err := srv.HTTPClient().Get(srv.URL() + "/project"); err != nil || resp.Header.Get("Content-Type") != tt.want {
+			t.Errorf("%v %s: %v, %+v", tt.header, tt.body, err, resp)
+		}
+		if len(tt.header) > 1 {
+			t.Errorf("the header became %v", tt.header)
+		}
+	}
+}
+
+func TestHandlersAreLogged(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		handle func(http.ResponseWriter, *http.Request)
+		status int
+	}{
+		"nothing": {func(http.ResponseWriter, *http.Request) {}, 200},
+		"header":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(418) }, 418},
+		"body":    {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }, 200},
+		"flush": {func(w http.ResponseWriter, _ *http.Request) {
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, 200},
+		"none": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0},
+	} {
+		srv := New(t)
+		srv.Fail(Match{}, Handle(tt.handle))
+		do(t, srv, "GET", "/project", "")
+		srv.Close()
+		if got := srv.Requests()[0].Status; got != tt.status {
+			t.Errorf("%s: the log says %d, want %d", name, got, tt.status)
+		}
+	}
+}
+
+func TestStartAfterCloseFails(t *testing.T) {
+	t.Parallel()
+	tb := &faked{recorder: recorder{TB: t}}
+	srv := New(tb)
+	srv.Close()
+	if url := srv.Start(); url != "" || tb.fatal != "cloudapitest: Start: http: Server closed" {
+		t.Errorf("Start = %q, and the test is told %q", url, tb.fatal)
 	}
 }

@@ -20,11 +20,11 @@ func sshPublicKeyOperations() []operation {
 		closed(required("public_key", text)),
 	).named("SshPublicKeyUpdate")
 	return []operation{
-		{method: http.MethodGet, route: keys, list: unpaged, guarded: true, handle: listSSHPublicKeys},
-		{method: http.MethodPost, route: keys, body: create, guarded: true, handle: createSSHPublicKey},
-		{method: http.MethodGet, route: key, guarded: true, handle: getSSHPublicKey},
-		{method: http.MethodPost, route: key, body: update, guarded: true, handle: updateSSHPublicKey},
-		{method: http.MethodDelete, route: key, guarded: true, handle: deleteSSHPublicKey},
+		{name: "SSHPublicKeys.List", method: http.MethodGet, route: keys, list: unpaged, guarded: true, handle: listSSHPublicKeys},
+		{name: "SSHPublicKeys.Create", method: http.MethodPost, route: keys, body: create, guarded: true, handle: createSSHPublicKey},
+		{name: "SSHPublicKeys.Get", method: http.MethodGet, route: key, guarded: true, handle: getSSHPublicKey},
+		{name: "SSHPublicKeys.Update", method: http.MethodPost, route: key, body: update, guarded: true, handle: updateSSHPublicKey},
+		{name: "SSHPublicKeys.Delete", method: http.MethodDelete, route: key, guarded: true, handle: deleteSSHPublicKey},
 	}
 }
 
@@ -49,7 +49,7 @@ func findSSHPublicKey(c *call) (*sshPublicKey, error) {
 }
 
 func listSSHPublicKeys(c *call) (any, error) {
-	keys := listed[*sshPublicKey](c, cloudapi.KindSSHPublicKey)
+	keys := as[*sshPublicKey](listed(c, cloudapi.KindSSHPublicKey))
 	slices.SortFunc(keys, byName)
 	return items[sshPublicKeyRecord]{records(keys, func(k *sshPublicKey) sshPublicKeyRecord {
 		return sshPublicKeyRecord{ID: k.id, Name: k.name}
@@ -89,6 +89,7 @@ func updateSSHPublicKey(c *call) (any, error) {
 	if err := changed.validate(c, k); err != nil {
 		return nil, err
 	}
+	c.state.index.rename(k, changed.name)
 	*k = changed
 	return recordSSHPublicKey(k), nil
 }

@@ -14,17 +14,25 @@ type state struct {
 	tokens    map[string]*token
 	locations []*location
 	byID      map[string]stored
-	byKind    map[cloudapi.Kind][]stored // in the order of their creation
-	leaving   []stored                   // deletion accepted, still there
+	index     index
+	leaving   []stored // deletion accepted, still there; who leaves first comes first
+	addresses uint32   // how many public ones were given away
 }
 
 // stored is an object of any kind.
 type stored interface{ core() *object }
 
+// counted is an object that others keep count of.
+type counted interface {
+	added()
+	removed()
+}
+
 // object is what objects of all kinds have in common. Kinds embed it.
 type object struct {
 	id       string
-	name     string
+	order    string // of the ID among all others: the UUID
+	name     string // changed by index.rename only
 	project  *project
 	location *location // nil for kinds without
 	created  time.Time
@@ -71,7 +79,7 @@ func newState(cfg config, now time.Time) *state {
 	s := &state{
 		tokens: map[string]*token{},
 		byID:   map[string]stored{},
-		byKind: map[cloudapi.Kind][]stored{},
+		index:  index{},
 	}
 	for _, name := range cfg.locations {
 		s.locations = append(s.locations, &location{name: name})
@@ -103,8 +111,20 @@ func newState(cfg config, now time.Time) *state {
 
 func (s *state) add(o stored) {
 	core := o.core()
+	core.order = cloudapi.ID(core.id).UUID()
 	s.byID[core.id] = o
-	s.byKind[core.kind()] = append(s.byKind[core.kind()], o)
+	s.index.add(o)
+	if c, ok := o.(counted); ok {
+		c.added()
+	}
+}
+
+func (s *state) drop(o stored) {
+	delete(s.byID, o.core().id)
+	s.index.remove(o)
+	if c, ok := o.(counted); ok {
+		c.removed()
+	}
 }
 
 // remove deletes the object after the delay, and then does what else there is
@@ -115,44 +135,49 @@ func (c *call) remove(o stored, after time.Duration, then func()) {
 		return
 	}
 	core.gone, core.afterGone = c.now.Add(after), then
-	c.state.leaving = append(c.state.leaving, o)
-	c.state.sweep(c.now)
+	s := c.state
+	i := len(s.leaving)
+	for i > 0 && s.leaving[i-1].core().gone.After(core.gone) {
+		i--
+	}
+	s.leaving = slices.Insert(s.leaving, i, o)
+	s.sweep(c.now)
 }
 
 // sweep completes the deletions whose time has come, the oldest first.
 func (s *state) sweep(now time.Time) {
-	slices.SortStableFunc(s.leaving, func(a, b stored) int { return a.core().gone.Compare(b.core().gone) })
 	for len(s.leaving) > 0 && s.leaving[0].core().goneBy(now) {
-		core := s.leaving[0].core()
+		o := s.leaving[0]
 		s.leaving = s.leaving[1:]
-		delete(s.byID, core.id)
-		s.byKind[core.kind()] = slices.DeleteFunc(s.byKind[core.kind()], func(o stored) bool { return o.core() == core })
-		if core.afterGone != nil {
-			core.afterGone()
+		s.drop(o)
+		if then := o.core().afterGone; then != nil {
+			then()
 		}
 	}
 }
 
 // inProject returns the project's objects of the kind in the order of creation.
 func inProject[T stored](s *state, kind cloudapi.Kind, p *project) []T {
-	var found []T
-	for _, o := range s.byKind[kind] {
-		if t, ok := o.(T); ok && o.core().project == p {
-			found = append(found, t)
-		}
-	}
-	return found
+	return as[T](s.index.all(scope{kind, p, nil}))
 }
 
-// listed returns what a list of the kind has to show: the project's objects, of
-// the location only if the route names one, if the token may see them.
-func listed[T stored](c *call, kind cloudapi.Kind) []T {
+// as returns objects as what they are, in a slice of their own.
+func as[T stored](objects []stored) []T {
+	typed := make([]T, len(objects))
+	for i, o := range objects {
+		typed[i] = o.(T)
+	}
+	return typed
+}
+
+// listed returns what a list of the kind has to show, in the order of IDs: the
+// project's objects, of the location only if the route names one, if the token
+// may see them.
+func listed(c *call, kind cloudapi.Kind) []stored {
 	if !c.permitted() {
 		return nil
 	}
-	return slices.DeleteFunc(inProject[T](c.state, kind, c.project), func(o T) bool {
-		return c.location != nil && o.core().location != c.location
-	})
+	return c.state.index.byID(scope{kind, c.project, c.location})
 }
 
 func byName[T stored](a, b T) int { return cmp.Compare(a.core().name, b.core().name) }

@@ -46,7 +46,7 @@ func TestDeletionsAreCompletedInTime(t *testing.T) {
 	remove("fast", 0) // has been asked for already
 
 	names := func() (n []string) {
-		for _, o := range listed[*thing](c, cloudapi.KindVM) {
+		for _, o := range inProject[*thing](c.state, cloudapi.KindVM, c.project) {
 			n = append(n, o.name+":"+o.shown("running"))
 		}
 		return n
@@ -100,7 +100,7 @@ func TestReferencesAreIDsOrNames(t *testing.T) {
 			t.Errorf("%s without permission: %v, want %s", ref, err, want)
 		}
 	}
-	if got := listed[*thing](c, cloudapi.KindVM); got != nil {
+	if got := listed(c, cloudapi.KindVM); got != nil {
 		t.Errorf("%v are listed without permission", got)
 	}
 }
@@ -130,7 +130,7 @@ func TestNamesForNewObjects(t *testing.T) {
 		if got != want || (want != "" && self.name != before) {
 			t.Errorf("renaming %q to %q: %s, want %s", before, name, got, want)
 		}
-		self.name = "self"
+		c.state.index.rename(self, "self")
 	}
 
 	for _, tt := range []struct {

@@ -24,14 +24,14 @@ func privateSubnetOperations() []operation {
 		other    = closed(optional("connected-subnet-id", text))
 	)
 	return []operation{
-		{method: http.MethodGet, route: all, list: pagedDeclared, handle: listPrivateSubnets},
-		{method: http.MethodGet, route: local, list: pagedDeclared, handle: listPrivateSubnets},
-		{method: http.MethodGet, route: one, handle: getPrivateSubnet},
-		{method: http.MethodPost, route: one, body: firewall, bare: true, handle: createPrivateSubnet},
-		{method: http.MethodDelete, route: one, handle: deletePrivateSubnet},
-		{method: http.MethodPost, route: one + "/connect", body: other, handle: connectPrivateSubnet},
-		{method: http.MethodPost, route: one + "/disconnect/{private_subnet_id}", handle: disconnectPrivateSubnet},
-		{method: http.MethodPost, route: one + "/rename", body: named, handle: renamePrivateSubnet},
+		{name: "PrivateSubnets.List", method: http.MethodGet, route: all, list: pagedDeclared, handle: listPrivateSubnets},
+		{name: "PrivateSubnets.ListInLocation", method: http.MethodGet, route: local, list: pagedDeclared, handle: listPrivateSubnets},
+		{name: "PrivateSubnets.Get", method: http.MethodGet, route: one, handle: getPrivateSubnet},
+		{name: "PrivateSubnets.Create", method: http.MethodPost, route: one, body: firewall, bare: true, handle: createPrivateSubnet},
+		{name: "PrivateSubnets.Delete", method: http.MethodDelete, route: one, handle: deletePrivateSubnet},
+		{name: "PrivateSubnets.Connect", method: http.MethodPost, route: one + "/connect", body: other, handle: connectPrivateSubnet},
+		{name: "PrivateSubnets.Disconnect", method: http.MethodPost, route: one + "/disconnect/{private_subnet_id}", handle: disconnectPrivateSubnet},
+		{name: "PrivateSubnets.Rename", method: http.MethodPost, route: one + "/rename", body: named, handle: renamePrivateSubnet},
 	}
 }
 
@@ -39,6 +39,7 @@ type privateSubnet struct {
 	object
 	net4, net6 netip.Prefix
 	firewalls  []*firewall
+	vms        []*vm                   // also those that are being deleted
 	connected  map[*privateSubnet]bool // in both directions
 }
 
@@ -62,7 +63,7 @@ type nicRecord struct {
 }
 
 // recordPrivateSubnet shows no sign of a deletion, as the real server does not.
-func (c *call) recordPrivateSubnet(s *privateSubnet) privateSubnetRecord {
+func recordPrivateSubnet(s *privateSubnet) privateSubnetRecord {
 	return privateSubnetRecord{
 		ID:        s.id,
 		Name:      s.name,
@@ -71,17 +72,10 @@ func (c *call) recordPrivateSubnet(s *privateSubnet) privateSubnetRecord {
 		Net4:      s.net4,
 		Net6:      s.net6,
 		Firewalls: records(s.firewalls, recordFirewall),
-		NICs: records(c.vmsIn(s), func(v *vm) nicRecord {
+		NICs: records(s.vms, func(v *vm) nicRecord {
 			return nicRecord{v.nic.id, v.nic.name, v.nic.ip4, v.nic.ip6, v.name}
 		}),
 	}
-}
-
-// vmsIn returns the subnet's VMs, also those that are being deleted.
-func (c *call) vmsIn(s *privateSubnet) []*vm {
-	return slices.DeleteFunc(inProject[*vm](c.state, cloudapi.KindVM, s.project), func(v *vm) bool {
-		return v.subnet != s
-	})
 }
 
 func findPrivateSubnet(c *call) (*privateSubnet, error) {
@@ -89,7 +83,7 @@ func findPrivateSubnet(c *call) (*privateSubnet, error) {
 }
 
 func listPrivateSubnets(c *call) (any, error) {
-	return paginate(c, listed[*privateSubnet](c, cloudapi.KindPrivateSubnet), objectName, c.recordPrivateSubnet)
+	return paginate(c, listed(c, cloudapi.KindPrivateSubnet), objectName, recordPrivateSubnet)
 }
 
 func getPrivateSubnet(c *call) (any, error) {
@@ -97,7 +91,7 @@ func getPrivateSubnet(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.recordPrivateSubnet(s), nil
+	return recordPrivateSubnet(s), nil
 }
 
 func createPrivateSubnet(c *call) (any, error) {
@@ -116,7 +110,7 @@ func createPrivateSubnet(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.recordPrivateSubnet(s), nil
+	return recordPrivateSubnet(s), nil
 }
 
 // addPrivateSubnet creates a subnet with the firewall. Without one it creates
@@ -190,11 +184,14 @@ type nic struct {
 	ip4, ip6 netip.Addr
 }
 
+// subnetVMs is how many VMs a subnet of 64 addresses has room for.
+const subnetVMs = 59
+
 // newNIC returns a NIC with the lowest addresses that are free in the subnet. A
 // subnet's first four and its last one are not for VMs.
-func (c *call) newNIC(s *privateSubnet, name string) (*nic, error) {
+func newNIC(s *privateSubnet, name string) (*nic, error) {
 	used := map[netip.Addr]bool{}
-	for _, v := range c.vmsIn(s) {
+	for _, v := range s.vms {
 		used[v.nic.ip4] = true
 	}
 	for host := uint32(4); host < 1<<(32-s.net4.Bits())-1; host++ {
@@ -222,7 +219,7 @@ func deletePrivateSubnet(c *call) (any, error) {
 	switch {
 	case err != nil:
 		return deletedOr(err)
-	case slices.ContainsFunc(c.vmsIn(s), func(v *vm) bool { return !v.deleting() }):
+	case slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.deleting() }):
 		return nil, dependency("Private subnet '%s' has VMs attached, first, delete them.", s.name)
 	}
 	for _, l := range c.loadBalancersIn(s) {
@@ -252,7 +249,7 @@ func connectPrivateSubnet(c *call) (any, error) {
 		return nil, alreadyTaken(pair)
 	}
 	s.connected[other], other.connected[s] = true, true
-	return c.recordPrivateSubnet(s), nil
+	return recordPrivateSubnet(s), nil
 }
 
 func disconnectPrivateSubnet(c *call) (any, error) {
@@ -265,7 +262,7 @@ func disconnectPrivateSubnet(c *call) (any, error) {
 		return nil, invalidRequest("Subnet to be disconnected not found")
 	}
 	s.disconnect(other)
-	return c.recordPrivateSubnet(s), nil
+	return recordPrivateSubnet(s), nil
 }
 
 // disconnect may be asked for from either side.
@@ -287,5 +284,5 @@ func renamePrivateSubnet(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.recordPrivateSubnet(s), nil
+	return recordPrivateSubnet(s), nil
 }

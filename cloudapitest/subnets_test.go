@@ -62,9 +62,9 @@ func TestSubnetsRunOutOfAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var vms []*vm
-	for range 59 { // 64 without the first four and the last
+	for range subnetVMs { // 64 without the first four and the last
 		v := &vm{object: c.newObject(cloudapi.KindVM, "vm"), subnet: s}
-		if v.nic, err = c.newNIC(s, "nic"); err != nil {
+		if v.nic, err = newNIC(s, "nic"); err != nil {
 			t.Fatal(err)
 		}
 		if !s.net4.Contains(v.nic.ip4) || !s.net6.Contains(v.nic.ip6) {
@@ -73,11 +73,11 @@ func TestSubnetsRunOutOfAddresses(t *testing.T) {
 		c.state.add(v)
 		vms = append(vms, v)
 	}
-	if nic, err := c.newNIC(s, "nic"); err == nil {
+	if nic, err := newNIC(s, "nic"); err == nil {
 		t.Errorf("one more VM gets %s", nic.ip4)
 	}
 	c.remove(vms[7], 0, nil)
-	if nic, err := c.newNIC(s, "nic"); err != nil || nic.ip4 != vms[7].nic.ip4 || nic.ip6 != vms[7].nic.ip6 {
+	if nic, err := newNIC(s, "nic"); err != nil || nic.ip4 != vms[7].nic.ip4 || nic.ip6 != vms[7].nic.ip6 {
 		t.Errorf("after a deletion a VM gets %v, %v, want %v", nic, err, vms[7].nic)
 	}
 }

@@ -32,13 +32,13 @@ func vmOperations() []operation {
 		optional("unix_user", text),
 	)
 	return []operation{
-		{method: http.MethodGet, route: all, list: pagedDeclared, handle: listVMs},
-		{method: http.MethodGet, route: local, list: pagedDeclared, handle: listVMs},
-		{method: http.MethodGet, route: one, handle: getVM},
-		{method: http.MethodPost, route: one, body: create, handle: createVM},
-		{method: http.MethodDelete, route: one, handle: deleteVM},
-		{method: http.MethodPost, route: one + "/rename", body: closed(required("name", text)), handle: renameVM},
-		{method: http.MethodPost, route: one + "/restart", handle: restartVM},
+		{name: "VMs.List", method: http.MethodGet, route: all, list: pagedDeclared, handle: listVMs},
+		{name: "VMs.ListInLocation", method: http.MethodGet, route: local, list: pagedDeclared, handle: listVMs},
+		{name: "VMs.Get", method: http.MethodGet, route: one, handle: getVM},
+		{name: "VMs.Create", method: http.MethodPost, route: one, body: create, handle: createVM},
+		{name: "VMs.Delete", method: http.MethodDelete, route: one, handle: deleteVM},
+		{name: "VMs.Rename", method: http.MethodPost, route: one + "/rename", body: closed(required("name", text)), handle: renameVM},
+		{name: "VMs.Restart", method: http.MethodPost, route: one + "/restart", handle: restartVM},
 	}
 }
 
@@ -52,6 +52,22 @@ type vm struct {
 	subnet     *privateSubnet
 	nic        *nic
 	restarted  time.Time
+}
+
+// added and removed do nothing for the nodes of clusters, which have neither a
+// project nor a subnet.
+func (v *vm) added() {
+	if v.project != nil {
+		v.project.vcpus += v.size.vcpus
+		v.subnet.vms = append(v.subnet.vms, v)
+	}
+}
+
+func (v *vm) removed() {
+	if v.project != nil {
+		v.project.vcpus -= v.size.vcpus
+		v.subnet.vms = slices.DeleteFunc(v.subnet.vms, func(other *vm) bool { return other == v })
+	}
 }
 
 type vmSize struct {
@@ -151,7 +167,7 @@ func (c *call) vmDetails(v *vm) vmDetails {
 func findVM(c *call) (*vm, error) { return find[*vm](c, cloudapi.KindVM, "vm_reference") }
 
 func listVMs(c *call) (any, error) {
-	return paginate(c, listed[*vm](c, cloudapi.KindVM), objectName, c.recordVM)
+	return paginate(c, listed(c, cloudapi.KindVM), objectName, c.recordVM)
 }
 
 func getVM(c *call) (any, error) {
@@ -263,8 +279,7 @@ func (v *vm) setInitScript(c *call) error {
 	if _, ok := findByID[stored](c, cloudapi.KindVMInitScript, ref); ok || ref == "" {
 		return nil
 	}
-	scripts := inProject[stored](c.state, cloudapi.KindVMInitScript, c.project)
-	if !slices.ContainsFunc(scripts, func(o stored) bool { return o.core().name == ref }) {
+	if len(c.state.index.named(scope{cloudapi.KindVMInitScript, c.project, nil}, ref)) == 0 {
 		return invalidField("init_script", "VM init script \"%s\" is not found", ref)
 	}
 	return nil
@@ -272,11 +287,7 @@ func (v *vm) setInitScript(c *call) error {
 
 // checkQuota counts all VMs that are not gone yet.
 func (v *vm) checkQuota(c *call) error {
-	used := 0
-	for _, other := range inProject[*vm](c.state, cloudapi.KindVM, c.project) {
-		used += other.size.vcpus
-	}
-	return checkVCPUs("size", v.size.vcpus, used, c.config.quota.VM)
+	return checkVCPUs("size", v.size.vcpus, c.project.vcpus, c.config.quota.VM)
 }
 
 // checkVCPUs checks that requested vCPUs are within a quota. Field is the one that
@@ -325,7 +336,7 @@ func (v *vm) connect(c *call) (err error) {
 		v.subnet, err = c.defaultSubnet()
 	}
 	if err == nil {
-		v.nic, err = c.newNIC(v.subnet, v.name+"-nic")
+		v.nic, err = newNIC(v.subnet, v.name+"-nic")
 	}
 	v.ip4, v.ip6 = c.publicAddresses()
 	return err
@@ -340,23 +351,14 @@ func (c *call) defaultSubnet() (*privateSubnet, error) {
 	return c.addPrivateSubnet(name, nil)
 }
 
-// publicAddresses returns addresses that no other VM has, from the ranges for
-// benchmarks and documentation.
+// publicAddresses returns addresses that no other VM has had, from the ranges
+// for benchmarks and documentation.
 func (c *call) publicAddresses() (ip4, ip6 netip.Addr) {
-	used := map[netip.Addr]bool{}
-	for _, o := range c.state.byKind[cloudapi.KindVM] {
-		if v, ok := o.(*vm); ok {
-			used[v.ip4] = true
-		}
-	}
-	for n := uint32(1); ; n++ {
-		b4, b6 := [4]byte{198, 18}, [16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 2}
-		binary.BigEndian.PutUint32(b4[:], binary.BigEndian.Uint32(b4[:])+n)
-		binary.BigEndian.PutUint32(b6[4:], n)
-		if ip4 = netip.AddrFrom4(b4); !used[ip4] {
-			return ip4, netip.AddrFrom16(b6)
-		}
-	}
+	c.state.addresses++
+	b4, b6 := [4]byte{198, 18}, [16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 2}
+	binary.BigEndian.PutUint32(b4[:], binary.BigEndian.Uint32(b4[:])+c.state.addresses)
+	binary.BigEndian.PutUint32(b6[4:], c.state.addresses)
+	return netip.AddrFrom4(b4), netip.AddrFrom16(b6)
 }
 
 func deleteVM(c *call) (any, error) {

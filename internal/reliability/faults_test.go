@@ -400,6 +400,14 @@ func faults(t testing.TB) []fault {
 			s.execute()
 			s.resets(codeInternal)
 		}},
+		{name: "HTTP/2: stream reset for its protocol", stream: func(s *stream) {
+			// To net/http that is an invitation to send it again, again without
+			// a pause.
+			s.execute()
+			if s.wait(7 * time.Second) {
+				s.resets(codeProtocol)
+			}
+		}},
 		{name: "HTTP/2: stream reset in the body", stream: func(s *stream) {
 			s.execute()
 			s.head(false)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/binary"
 	"io"
-	"net/http"
 	"time"
 )
 
@@ -23,6 +22,7 @@ const (
 	flagEndHeaders = 0x4
 
 	codeNo            = 0x0
+	codeProtocol      = 0x1
 	codeInternal      = 0x2
 	codeRefusedStream = 0x7
 	codeCancel        = 0x8
@@ -47,10 +47,12 @@ func (s *stream) wait(d time.Duration) bool {
 	return false
 }
 
-// http2 makes a script of what is done with each stream. It speaks HTTP/2
-// without TLS, to a client that knows so beforehand.
+// http2 makes a script of what is done with each stream.
 func http2(serve func(*stream)) script {
 	return func(x *exchange) {
+		config := serverTLS(trusted)
+		config.NextProtos = []string{"h2"}
+		x.startTLS(config)
 		x.reader = bufio.NewReader(pump(x.Conn))
 		var preface [24]byte // "PRI * HTTP/2.0…"
 		if _, err := io.ReadFull(x.reader, preface[:]); err != nil {
@@ -158,11 +160,4 @@ func (s *stream) resets(code uint32) {
 func (s *stream) goAway(last, code uint32) {
 	payload := binary.BigEndian.AppendUint32(nil, last)
 	s.frame(frameGoAway, 0, 0, binary.BigEndian.AppendUint32(payload, code))
-}
-
-// onlyHTTP2 are the protocols of a client of such a peer.
-func onlyHTTP2() *http.Protocols {
-	var p http.Protocols
-	p.SetUnencryptedHTTP2(true)
-	return &p
 }

@@ -100,13 +100,11 @@ func run(t *testing.T, f fault, op operation, lasting bool) (o outcome) {
 			DialContext:            dial,
 			TLSClientConfig:        &tls.Config{RootCAs: roots},
 			MaxResponseHeaderBytes: headLimit,
+			ForceAttemptHTTP2:      f.stream != nil,
 		}
 		scheme := "http://"
-		if f.tls {
+		if f.tls || f.stream != nil {
 			scheme = "https://"
-		}
-		if f.stream != nil {
-			transport.Protocols = onlyHTTP2()
 		}
 		client, err := cloudapi.NewClient(
 			cloudapi.WithBaseURL(scheme+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID),

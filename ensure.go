@@ -1,0 +1,312 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// EnsureOptions are settings of the Ensure methods. Nil is fine.
+//
+// All Ensure methods work alike. They look the name up, and create what is not
+// there; created is then true. What exists is returned as it is if it is what
+// the request asks for, as far as its record shows, and is a [*DriftError]
+// otherwise. A field that the request leaves to the server is not compared.
+//
+// What is being deleted still has its name: they wait until it is gone, which
+// the context bounds. Several may run at once: one creates, and all return the
+// same. A create whose reply was lost is looked up, and repeated if it left
+// nothing, which is safe where names are unique; if it is found, created is
+// true, although another program may have made it in that moment. What was
+// created is as new as after Create: wait for it where that is asynchronous.
+type EnsureOptions struct {
+	// Update allows to change what exists and differs, with the update
+	// operation that the family has. It is made only if it can mend all
+	// differences; fields that it can change are named at each method.
+	Update bool
+
+	// Progress is called after each step, on the goroutine of the caller. The
+	// last call of an Ensure that succeeds has Done 1.
+	Progress func(Progress)
+}
+
+// DriftError says that what exists under a name is not what an Ensure asked
+// for. [ErrAlreadyExists] matches it. Nothing was changed, unless an update was
+// made and the server's reply to it still differs.
+type DriftError struct {
+	Operation string   // such as "VMs.Ensure"
+	Resource  Resource // what exists
+	Fields    []Drift  // in what it differs; at least one
+	Record    any      // the record of what exists, such as a *VM
+}
+
+// Drift is a difference between a request and what exists.
+type Drift struct {
+	Field     string // the name in the JSON of the request
+	Wanted    any    // the value in the request
+	Found     any    // what the record shows in its place
+	Updatable bool   // whether EnsureOptions.Update could change it
+}
+
+// Error lists the differences in one line.
+func (e *DriftError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "cloudapi: %s: %v differs from the request:", e.Operation, e.Resource)
+	for i, f := range e.Fields {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		fmt.Fprintf(&b, " %s is %s, wanted %s", f.Field, driftText(f.Found), driftText(f.Wanted))
+	}
+	return b.String()
+}
+
+func driftText(v any) string {
+	if s, ok := v.(string); ok {
+		return strconv.Quote(s)
+	}
+	return fmt.Sprint(v)
+}
+
+// Is matches [ErrAlreadyExists].
+func (e *DriftError) Is(target error) bool { return target == ErrAlreadyExists }
+
+// ensurer is what an Ensure needs of a family.
+type ensurer[T any] struct {
+	operation string
+	resource  string // the location and name that are asked for
+	config    waitConfig
+
+	find   func(context.Context) (*T, error)
+	create func(context.Context) (*T, error)
+
+	// compare returns in what a record differs from the request. update mends
+	// what is updatable of that; it is nil if nothing is.
+	compare func(context.Context, *T) (drift, error)
+	update  func(context.Context, *T, drift) (*T, error)
+}
+
+// ensureTries is how often an Ensure tries to create what is not there although
+// the server said that the name was taken, or may have created it.
+const ensureTries = 4
+
+// ensure runs an ensurer, unless what is asked for can be no name.
+func ensure[T any](ctx context.Context, operation, location, name string, opts *EnsureOptions, e ensurer[T]) (record *T, created bool, err error) {
+	reason := checkSegment(name)
+	if kind := any(new(T)).(identified).identity().Kind; IsID(name, kind) {
+		reason = "must be a name and not an ID"
+	}
+	if reason != "" {
+		return nil, false, &ArgumentError{Operation: operation, Name: "name", Value: withoutToken(name), Reason: reason}
+	}
+	e.operation, e.resource = operation, place(location, name)
+	return e.run(ctx, opts)
+}
+
+func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (record *T, created bool, err error) {
+	var o EnsureOptions
+	if opts != nil {
+		o = *opts
+	}
+	progress := Progress{Operation: e.operation, Resource: e.resource, Total: 1}
+	start := time.Now()
+	report := func(state string, record *T, err error) {
+		progress.State, progress.Record, progress.Err, progress.Elapsed = state, recordOf(record), err, time.Since(start)
+		if o.Progress != nil {
+			o.Progress(progress)
+		}
+	}
+	done := func(record *T, created bool) (*T, bool, error) {
+		progress.Done = 1
+		report(stateOf(record), record, nil)
+		return record, created, nil
+	}
+	var failure error // why the last create did not settle it
+	refused := false  // whether the server said why it cannot be created
+	unknown := false  // whether a create may have been carried out
+	pauses := e.config.pauses()
+	for tries := 0; ; {
+		progress.Polls++
+		found, err := e.find(ctx)
+		switch {
+		case err == nil && stateOf(found) == stateDeleting:
+			report(stateDeleting, found, nil)
+			if err := sleep(ctx, pauses.next()); err != nil {
+				return nil, false, fmt.Errorf("cloudapi: %s: %s is being deleted: %w", e.operation, e.resource, err)
+			}
+			continue
+		case err == nil:
+			if found, err = e.mend(ctx, found, o.Update, report); err != nil {
+				return nil, false, err
+			}
+			return done(found, unknown)
+		case refused && errors.Is(err, ErrNotFound):
+			return nil, false, failure
+		case !errors.Is(err, ErrNotFound) || tries == ensureTries:
+			return nil, false, lookedUp(failure, err)
+		}
+		report("creating", nil, failure)
+		if tries++; tries > 1 {
+			if err := sleep(ctx, pauses.next()); err != nil {
+				return nil, false, lookedUp(failure, err)
+			}
+		}
+		record, err := e.create(ctx)
+		switch {
+		case err == nil:
+			return done(record, true)
+		case errors.Is(err, ErrAlreadyExists):
+			failure = err
+		case errors.Is(err, ErrOutcomeUnknown):
+			failure, unknown = err, true
+		case errors.Is(err, ErrInvalidRequest):
+			// The server looks at quotas before names: what a concurrent call
+			// has just made may be why this one would be too much.
+			failure, refused = err, true
+		default:
+			return nil, false, err
+		}
+	}
+}
+
+// mend returns what exists if it is what is asked for, if need be after an
+// update.
+func (e *ensurer[T]) mend(ctx context.Context, found *T, update bool, report func(string, *T, error)) (*T, error) {
+	differences, err := e.compare(ctx, found)
+	if err == nil && update && len(differences) > 0 && differences.updatable() {
+		report("updating", found, nil)
+		var failure error
+		found, failure = e.update(ctx, found, differences)
+		if errors.Is(failure, ErrOutcomeUnknown) {
+			found, err = e.find(ctx)
+		} else {
+			err, failure = failure, nil
+		}
+		if err == nil {
+			differences, err = e.compare(ctx, found)
+		}
+		switch {
+		case failure != nil && err != nil:
+			return nil, lookedUp(failure, err)
+		case failure != nil && len(differences) > 0:
+			return nil, failure
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(differences) > 0:
+		return nil, &DriftError{
+			Operation: e.operation,
+			Resource:  any(found).(identified).identity(),
+			Fields:    differences,
+			Record:    found,
+		}
+	}
+	return found, nil
+}
+
+// drift collects the differences between a request and a record.
+type drift []Drift
+
+// wants adds a field if the request has a value for it and the record another.
+func wants[V comparable](d *drift, field string, wanted, found V) {
+	if wanted != *new(V) && wanted != found {
+		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found})
+	}
+}
+
+// wantsUpdatable is wants for a field that the family's update can change.
+func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
+	before := len(*d)
+	if wants(d, field, wanted, found); len(*d) > before {
+		(*d)[before].Updatable = true
+	}
+}
+
+// wantsSubnet adds the subnet if the request names another than the record,
+// which has its name in place of the ID.
+func wantsSubnet(ctx context.Context, c *Client, d *drift, wanted, found string) error {
+	if wanted == "" {
+		return nil
+	}
+	subnet, err := c.Resolve(ctx, wanted, KindPrivateSubnet)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err != nil || subnet.Name != found {
+		*d = append(*d, Drift{Field: "private_subnet_id", Wanted: wanted, Found: found})
+	}
+	return nil
+}
+
+func (d drift) has(field string) bool {
+	return slices.ContainsFunc(d, func(f Drift) bool { return f.Field == field })
+}
+
+func (d drift) updatable() bool {
+	return !slices.ContainsFunc(d, func(f Drift) bool { return !f.Updatable })
+}
+
+// Confirm finds out what became of a create that ended in [ErrOutcomeUnknown],
+// by looking up what it should have made. It fits every create whose result can
+// be found by something the caller chose, which mostly is the name; where only
+// a list shows it, find returns [ErrNotFound] if the list does not.
+//
+//	vm, err := client.VMs.Create(ctx, location, "web-1", request)
+//	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+//		vm, err = cloudapi.Confirm(ctx, err, func(ctx context.Context) (*cloudapi.VM, error) {
+//			return client.VMs.Get(ctx, location, "web-1")
+//		}, func(vm *cloudapi.VM) bool {
+//			return vm.Size == request.Size
+//		})
+//	}
+//
+// It looks once, and creates nothing:
+//
+//   - There is one, and same says that it is what was asked for: it is
+//     returned. Whether that call made it or another with the same wish is for
+//     same to tell, if it matters.
+//   - There is one that same does not accept: the error matches
+//     [ErrAlreadyExists] too.
+//   - There is none: the error matches [ErrNotFound] too. It may still appear,
+//     for a request can outlive its connection. Where names are unique the
+//     caller may create it again nevertheless: at worst that is
+//     ErrAlreadyExists. Names of projects are not unique, and those of load
+//     balancers only in their subnet.
+//   - It could not be looked up: the error wraps that failure.
+//
+// The error is always the one of the create with what the lookup adds, and
+// still matches ErrOutcomeUnknown. One that does not is returned as it is,
+// without a lookup; nil is an [*ArgumentError].
+func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
+	if unknown == nil {
+		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}
+	}
+	if !errors.Is(unknown, ErrOutcomeUnknown) {
+		return nil, unknown
+	}
+	found, err := find(ctx)
+	switch {
+	case err != nil:
+		return nil, lookedUp(unknown, err)
+	case found == nil:
+		return nil, fmt.Errorf("%w; looked up: find returned neither a record nor an error", unknown)
+	case !same(found):
+		return nil, fmt.Errorf("%w, and is another one", lookedUp(unknown, ErrAlreadyExists))
+	}
+	return found, nil
+}
+
+// lookedUp adds to the failure of a create what looking it up gave. Without
+// such a failure that is all.
+func lookedUp(failure, err error) error {
+	if failure == nil {
+		return err
+	}
+	return fmt.Errorf("%w; looked up: %w", failure, within{err})
+}

@@ -1,0 +1,690 @@
+package cloudapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// ensureCase is the Ensure of a family, in a form that does not depend on its
+// types. The requests are one that the family accepts, and others that differ
+// from it in one field each.
+type ensureCase struct {
+	name   string
+	kind   cloudapi.Kind
+	ensure func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (id string, created bool, err error)
+	count  func(ctx context.Context, c *cloudapi.Client) (int, error)
+	remove func(ctx context.Context, c *cloudapi.Client) error
+
+	fixed     []string // variants that no update can make
+	updatable []string
+}
+
+func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
+	t.Helper()
+	ctx := t.Context()
+	firewall := must(c.Firewalls.Create(ctx, somewhere, "own-rules", nil))(t)
+	other := must(c.Firewalls.Create(ctx, somewhere, "other-rules", nil))(t)
+	subnet := must(c.PrivateSubnets.Create(ctx, somewhere, "own-net", nil))(t)
+	otherNet := must(c.PrivateSubnets.Create(ctx, somewhere, "other-net", nil))(t)
+	key := "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx %s@example.com\n"
+	return []ensureCase{
+		newEnsureCase("VMs", cloudapi.KindVM,
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.VM, bool, error) {
+				r := cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-2", StorageSize: 40, PrivateSubnetID: subnet.ID, EnableIP4: new(false)}
+				switch variant {
+				case "size":
+					r.Size, r.StorageSize = "burstable-2", 0
+				case "storage_size":
+					r.StorageSize = 80
+				case "unix_user":
+					r.UnixUser = "admin"
+				case "enable_ip4":
+					r.EnableIP4 = new(true)
+				case "private_subnet_id":
+					r.PrivateSubnetID = otherNet.ID
+				}
+				return c.VMs.Ensure(ctx, somewhere, "x-1", &r, opts)
+			},
+			func(vm *cloudapi.VM) (string, string) { return vm.ID, vm.Name },
+			func(c *cloudapi.Client) listing[cloudapi.VM] { return c.VMs },
+			func(ctx context.Context, c *cloudapi.Client) error { return c.VMs.Delete(ctx, somewhere, "x-1") },
+			[]string{"size", "storage_size", "unix_user", "enable_ip4", "private_subnet_id"}, nil),
+		newEnsureCase("PrivateSubnets", cloudapi.KindPrivateSubnet,
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.PrivateSubnet, bool, error) {
+				r := cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}
+				if variant == "firewall_id" {
+					r.FirewallID = other.ID
+				}
+				return c.PrivateSubnets.Ensure(ctx, somewhere, "x-1", &r, opts)
+			},
+			func(s *cloudapi.PrivateSubnet) (string, string) { return s.ID, s.Name },
+			func(c *cloudapi.Client) listing[cloudapi.PrivateSubnet] { return c.PrivateSubnets },
+			nil, nil, []string{"firewall_id"}),
+		newEnsureCase("Firewalls", cloudapi.KindFirewall,
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.Firewall, bool, error) {
+				r := cloudapi.FirewallCreateRequest{Description: "web"}
+				if variant == "description" {
+					r.Description = "other"
+				}
+				return c.Firewalls.Ensure(ctx, somewhere, "x-1", &r, opts)
+			},
+			func(f *cloudapi.Firewall) (string, string) { return f.ID, f.Name },
+			func(c *cloudapi.Client) listing[cloudapi.Firewall] { return c.Firewalls },
+			func(ctx context.Context, c *cloudapi.Client) error { return c.Firewalls.Delete(ctx, somewhere, "x-1") },
+			[]string{"description"}, nil),
+		newEnsureCase("LoadBalancers", cloudapi.KindLoadBalancer,
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.LoadBalancer, bool, error) {
+				r := cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin", SrcPort: 80, DstPort: 8080, HealthCheckProtocol: "http",
+					PrivateSubnetID: subnet.ID, Stack: "dual", HealthCheckEndpoint: "/up"}
+				switch variant {
+				case "algorithm":
+					r.Algorithm = "hash_based"
+				case "src_port":
+					r.SrcPort = 81
+				case "dst_port":
+					r.DstPort = 8081
+				case "health_check_protocol":
+					r.HealthCheckProtocol = "tcp"
+				case "stack":
+					r.Stack = "ipv6"
+				case "health_check_endpoint":
+					r.HealthCheckEndpoint = "/health"
+				}
+				return c.LoadBalancers.Ensure(ctx, somewhere, "x-1", &r, opts)
+			},
+			func(l *cloudapi.LoadBalancer) (string, string) { return l.ID, l.Name },
+			func(c *cloudapi.Client) listing[cloudapi.LoadBalancer] { return c.LoadBalancers },
+			nil, []string{"health_check_protocol", "stack"}, []string{"algorithm", "src_port", "dst_port", "health_check_endpoint"}),
+		newEnsureCase("Postgres", cloudapi.KindPostgres,
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.Postgres, bool, error) {
+				r := cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "none", Flavor: "standard", Version: "16",
+					Tags: []cloudapi.PostgresTag{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}}
+				switch variant {
+				case "same, in another order":
+					slices.Reverse(r.Tags)
+				case "size":
+					r.Size, r.StorageSize = "standard-4", 0
+				case "storage_size":
+					r.StorageSize = 128
+				case "ha_type":
+					r.HAType = "async"
+				case "flavor":
+					r.Flavor = "paradedb"
+				case "version":
+					r.Version = "17"
+				case "tags":
+					r.Tags = []cloudapi.PostgresTag{}
+				}
+				return c.Postgres.Ensure(ctx, somewhere, "x-1", &r, opts)
+			},
+			func(p *cloudapi.Postgres) (string, string) { return p.ID, p.Name },
+			func(c *cloudapi.Client) listing[cloudapi.Postgres] { return c.Postgres },
+			func(ctx context.Context, c *cloudapi.Client) error { return c.Postgres.Delete(ctx, somewhere, "x-1") },
+			[]string{"flavor", "version"}, []string{"storage_size", "ha_type", "tags"}),
+		newEnsureCase("Kubernetes", cloudapi.KindKubernetesCluster,
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.KubernetesCluster, bool, error) {
+				r := cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2", CPNodes: 1, WorkerNodes: 2}
+				switch variant {
+				case "version":
+					r.Version = "v1.33"
+				case "worker_size":
+					r.WorkerSize = "standard-4"
+				case "cp_nodes":
+					r.CPNodes = 3
+				case "worker_nodes":
+					r.WorkerNodes = 3
+				}
+				return c.Kubernetes.Ensure(ctx, somewhere, "x-1", &r, opts)
+			},
+			func(k *cloudapi.KubernetesCluster) (string, string) { return k.ID, k.Name },
+			func(c *cloudapi.Client) listing[cloudapi.KubernetesCluster] { return c.Kubernetes },
+			func(ctx context.Context, c *cloudapi.Client) error { return c.Kubernetes.Delete(ctx, somewhere, "x-1") },
+			[]string{"version", "worker_size", "cp_nodes"}, []string{"worker_nodes"}),
+		newEnsureCase("PrivateLocations", cloudapi.KindPrivateLocation,
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.PrivateLocation, bool, error) {
+				r := cloudapi.PrivateLocationCreateRequest{Name: "x-1", ProviderLocationName: "us-east-1",
+					AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}
+				if variant == "provider_location_name" {
+					r.ProviderLocationName = "us-west-2"
+				}
+				return c.PrivateLocations.Ensure(ctx, &r, opts)
+			},
+			func(l *cloudapi.PrivateLocation) (string, string) { return l.ID, l.UIName },
+			func(c *cloudapi.Client) listing[cloudapi.PrivateLocation] { return c.PrivateLocations },
+			func(ctx context.Context, c *cloudapi.Client) error { return c.PrivateLocations.Delete(ctx, "x-1") },
+			[]string{"provider_location_name"}, nil),
+		newEnsureCase("SSHPublicKeys", cloudapi.KindSSHPublicKey,
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.SSHPublicKey, bool, error) {
+				r := cloudapi.SSHPublicKeyCreateRequest{Name: "x-1", PublicKey: fmt.Sprintf(key, "a")}
+				if variant == "public_key" {
+					r.PublicKey = fmt.Sprintf(key, "b")
+				}
+				return c.SSHPublicKeys.Ensure(ctx, &r, opts)
+			},
+			func(k *cloudapi.SSHPublicKey) (string, string) { return k.ID, k.Name },
+			func(c *cloudapi.Client) listing[cloudapi.SSHPublicKey] { return c.SSHPublicKeys },
+			func(ctx context.Context, c *cloudapi.Client) error { return c.SSHPublicKeys.Delete(ctx, "x-1") },
+			nil, []string{"public_key"}),
+		newEnsureCase("VMInitScripts", cloudapi.KindVMInitScript,
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.VMInitScript, bool, error) {
+				r := cloudapi.VMInitScriptCreateRequest{Name: "x-1", Script: "export PASSWORD=one"}
+				if variant == "script" {
+					r.Script = "export PASSWORD=another"
+				}
+				return c.VMInitScripts.Ensure(ctx, &r, opts)
+			},
+			func(s *cloudapi.VMInitScript) (string, string) { return s.ID, s.Name },
+			func(c *cloudapi.Client) listing[cloudapi.VMInitScript] { return c.VMInitScripts },
+			func(ctx context.Context, c *cloudapi.Client) error { return c.VMInitScripts.Delete(ctx, "x-1") },
+			nil, []string{"script"}),
+	}
+}
+
+type listing[T any] interface {
+	List(ctx context.Context, opts *cloudapi.ListOptions) (*cloudapi.Page[T], error)
+}
+
+func newEnsureCase[T any](name string, kind cloudapi.Kind,
+	ensure func(context.Context, *cloudapi.Client, string, *cloudapi.EnsureOptions) (*T, bool, error),
+	identity func(*T) (id, name string), service func(*cloudapi.Client) listing[T],
+	remove func(context.Context, *cloudapi.Client) error, fixed, updatable []string) ensureCase {
+	return ensureCase{
+		name:   name,
+		kind:   kind,
+		remove: remove,
+		ensure: func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (string, bool, error) {
+			record, created, err := ensure(ctx, c, variant, opts)
+			if (record == nil) == (err == nil) {
+				return "", false, fmt.Errorf("Ensure returned %v and %w", record, err)
+			}
+			if err != nil {
+				return "", created, err
+			}
+			id, _ := identity(record)
+			return id, created, nil
+		},
+		count: func(ctx context.Context, c *cloudapi.Client) (int, error) {
+			page, err := service(c).List(ctx, nil)
+			if err != nil {
+				return 0, err
+			}
+			n := 0
+			for _, item := range page.Items {
+				if _, name := identity(item); name == "x-1" {
+					n++
+				}
+			}
+			return n, nil
+		},
+		fixed:     fixed,
+		updatable: updatable,
+	}
+}
+
+// forEachEnsure runs a test for each family, in a bubble and a server of its
+// own.
+func forEachEnsure(t *testing.T, test func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase), opts ...cloudapitest.Option) {
+	t.Helper()
+	srv := cloudapitest.New(t)
+	for i, c := range ensureCases(t, srv.Client()) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t, opts...)
+				client := srv.Client()
+				test(t, srv, client, ensureCases(t, client)[i])
+			})
+		})
+	}
+}
+
+// changes counts the requests that are no GET.
+func changes(srv *cloudapitest.Server) (n int) {
+	for _, r := range srv.Requests() {
+		if r.Method != http.MethodGet {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *ensureCase) wantOne(t *testing.T, client *cloudapi.Client) {
+	t.Helper()
+	if n, err := c.count(t.Context(), client); n != 1 || err != nil {
+		t.Errorf("there are %d, %v", n, err)
+	}
+}
+
+func TestEnsure(t *testing.T) {
+	t.Parallel()
+	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+		id, created, err := c.ensure(t.Context(), client, "", nil)
+		if err != nil || !created {
+			t.Fatalf("the first Ensure: %v, %v", created, err)
+		}
+		elapse(time.Hour) // for what is known only later
+		before := changes(srv)
+		for _, variant := range []string{"", "same, in another order"} {
+			if again, created, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: true}); again != id || created || err != nil {
+				t.Errorf("%q again: %s, %v, %v; want %s", variant, again, created, err, id)
+			}
+		}
+		drifts := func(variant string, updatable bool, opts *cloudapi.EnsureOptions) {
+			t.Helper()
+			_, created, err := c.ensure(t.Context(), client, variant, opts)
+			drift, ok := errors.AsType[*cloudapi.DriftError](err)
+			if created || !ok || !errors.Is(err, cloudapi.ErrAlreadyExists) {
+				t.Errorf("%s: %v, %v", variant, created, err)
+				return
+			}
+			if len(drift.Fields) != 1 || drift.Fields[0].Field != variant || drift.Fields[0].Updatable != updatable ||
+				reflect.DeepEqual(drift.Fields[0].Wanted, drift.Fields[0].Found) || drift.Resource.ID != id || drift.Resource.Kind != c.kind ||
+				drift.Record == nil || drift.Operation != c.name+".Ensure" {
+				t.Errorf("%s: %+v", variant, drift)
+			}
+			if text := err.Error(); !strings.Contains(text, variant) || !strings.Contains(text, id) || strings.Contains(text, "PASSWORD") {
+				t.Errorf("%s: %s", variant, text)
+			}
+		}
+		for _, variant := range c.fixed {
+			drifts(variant, false, nil)
+			drifts(variant, false, &cloudapi.EnsureOptions{Update: true})
+		}
+		for _, variant := range c.updatable {
+			drifts(variant, true, nil)
+		}
+		if n := changes(srv) - before; n != 0 {
+			t.Errorf("%d requests that change something", n)
+		}
+		for _, variant := range c.updatable {
+			for range 2 {
+				if again, created, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: true}); again != id || created || err != nil {
+					t.Errorf("an update of %s: %s, %v, %v", variant, again, created, err)
+				}
+			}
+			if _, _, err := c.ensure(t.Context(), client, "", &cloudapi.EnsureOptions{Update: true}); err != nil {
+				t.Errorf("back from %s: %v", variant, err)
+			}
+		}
+		if n, want := changes(srv)-before, 2*len(c.updatable); n < want || n > want {
+			if c.name != "PrivateSubnets" || n != 1 { // which attaches, and does not detach
+				t.Errorf("%d requests that change something, want %d", n, want)
+			}
+		}
+		c.wantOne(t, client)
+	})
+}
+
+// TestEnsureRaces has many ask for the same at once, also while replies are
+// lost: one is created, and all get it.
+func TestEnsureRaces(t *testing.T) {
+	t.Parallel()
+	const callers = 16
+	type fault func() cloudapitest.Fault
+	var total struct {
+		sync.Mutex
+		runs, calls, creates, created, requests int
+	}
+	for _, tt := range []struct {
+		name   string
+		faults []fault
+	}{
+		{"no faults", nil},
+		{"lost replies", []fault{cloudapitest.DropAfter}},
+		{"lost requests", []fault{cloudapitest.DropBefore}},
+		{"mixed faults", []fault{cloudapitest.DropAfter, cloudapitest.DropBefore,
+			func() cloudapitest.Fault { return cloudapitest.Truncate(10) },
+			func() cloudapitest.Fault { return cloudapitest.Reply(503, nil, "") },
+			func() cloudapitest.Fault { return cloudapitest.Reply(502, nil, "") }}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+				for i := range tt.faults {
+					for n := range 3 {
+						srv.Fail(cloudapitest.Match{Method: "POST", Nth: 1 + n*(1+rand.IntN(2)) + i}, tt.faults[i]().Optional())
+					}
+				}
+				// Requests take their time, so that many look before anything is there.
+				srv.Fail(cloudapitest.Match{}, cloudapitest.Delay(2*time.Millisecond).Repeating())
+				before, changesBefore := len(srv.Requests()), changes(srv)
+				ids, created := make([]string, callers), make([]bool, callers)
+				var group sync.WaitGroup
+				for i := range callers {
+					group.Go(func() {
+						if i%2 == 0 {
+							elapse(rand.N(3 * time.Millisecond))
+						}
+						var err error
+						if ids[i], created[i], err = c.ensure(t.Context(), client, "", nil); err != nil {
+							t.Errorf("caller %d: %v", i, err)
+						}
+					})
+				}
+				group.Wait()
+				if slices.Sort(ids); ids[0] != ids[callers-1] {
+					t.Errorf("the callers got %v", slices.Compact(ids))
+				}
+				n := 0
+				for _, c := range created {
+					if c {
+						n++
+					}
+				}
+				if n == 0 || tt.faults == nil && n != 1 {
+					t.Errorf("%d of the callers created it", n)
+				}
+				c.wantOne(t, client)
+				total.Lock()
+				defer total.Unlock()
+				total.runs++
+				total.calls += callers
+				total.creates += changes(srv) - changesBefore
+				total.created += n
+				total.requests += len(srv.Requests()) - before
+			})
+		})
+	}
+	t.Cleanup(func() {
+		if total.creates < 4*total.runs {
+			t.Errorf("there was hardly a race: %d creates in %d runs", total.creates, total.runs)
+		}
+		t.Logf("%d races of %d callers, %d calls, %d requests, %d of them creates: one object each, %d callers were told that they created it",
+			total.runs, callers, total.calls, total.requests, total.creates, total.created)
+	})
+}
+
+// TestEnsureAfterALostReply loses the create itself.
+func TestEnsureAfterALostReply(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		fault cloudapitest.Fault
+		posts int
+	}{
+		{"executed", cloudapitest.DropAfter(), 1},
+		{"not executed", cloudapitest.DropBefore(), 2},
+		{"a server error", cloudapitest.Reply(502, nil, ""), 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+				srv.Fail(cloudapitest.Match{Method: "POST"}, tt.fault)
+				before := changes(srv)
+				_, created, err := c.ensure(t.Context(), client, "", nil)
+				if err != nil || !created || changes(srv)-before != tt.posts {
+					t.Errorf("%v, %v, after %d POSTs", created, err, changes(srv)-before)
+				}
+				c.wantOne(t, client)
+			})
+		})
+	}
+}
+
+// TestEnsureGivesUp has the server say forever that a name is taken that nobody
+// has, or break every create.
+func TestEnsureGivesUp(t *testing.T) {
+	t.Parallel()
+	taken := cloudapitest.Reply(400, http.Header{"Content-Type": {"application/json"}},
+		`{"error":{"code":400,"type":"InvalidRequest","message":"project_id and location_id and name is already taken","details":null}}`)
+	for _, tt := range []struct {
+		name  string
+		fault cloudapitest.Fault
+		want  error
+		posts int
+	}{
+		{"taken", taken.Repeating(), cloudapi.ErrAlreadyExists, 4},
+		{"broken", cloudapitest.Reply(500, nil, "").Repeating(), cloudapi.ErrOutcomeUnknown, 4},
+		{"forbidden", cloudapitest.Reply(403, nil, "").Repeating(), cloudapi.ErrForbidden, 1},
+		{"refused", cloudapitest.Reply(400, nil, "").Repeating(), cloudapi.ErrInvalidRequest, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+				srv.Fail(cloudapitest.Match{Method: "POST"}, tt.fault)
+				before, start := changes(srv), time.Now()
+				_, created, err := c.ensure(t.Context(), client, "", nil)
+				if waited := time.Since(start); waited == 0 && tt.posts > 1 {
+					t.Error("it tried again without a pause")
+				}
+				if created || !errors.Is(err, tt.want) || changes(srv)-before != tt.posts {
+					t.Errorf("%v, %v, after %d POSTs", created, err, changes(srv)-before)
+				}
+				if errors.Is(err, cloudapi.ErrNotFound) != (tt.posts > 1) {
+					t.Errorf("whether it exists is not the point of %v", err)
+				}
+			})
+		})
+	}
+	t.Run("taken for a moment", func(t *testing.T) {
+		t.Parallel()
+		forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+			srv.Fail(cloudapitest.Match{Method: "POST"}, taken)
+			if _, created, err := c.ensure(t.Context(), client, "", nil); !created || err != nil {
+				t.Errorf("%v, %v", created, err)
+			}
+			c.wantOne(t, client)
+		})
+	})
+	t.Run("a lookup that fails", func(t *testing.T) {
+		t.Parallel()
+		forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+			before := changes(srv)
+			srv.Fail(cloudapitest.Match{Method: "GET"}, cloudapitest.Reply(500, nil, "").Repeating())
+			if _, created, err := c.ensure(t.Context(), client, "", nil); created || !errors.Is(err, cloudapi.ErrServer) || changes(srv) != before {
+				t.Errorf("%v, %v, %d POSTs", created, err, changes(srv)-before)
+			}
+		})
+	})
+}
+
+// TestEnsureLosesAnUpdate loses the update that is no update in the contract,
+// and so is not repeated: attaching a firewall.
+func TestEnsureLosesAnUpdate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		fault cloudapitest.Fault
+		want  error
+	}{
+		{"executed", cloudapitest.DropAfter(), nil},
+		{"not executed", cloudapitest.DropBefore(), cloudapi.ErrOutcomeUnknown},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t)
+				client := srv.Client()
+				firewall := must(client.Firewalls.Create(t.Context(), somewhere, "fw-1", nil))(t)
+				must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
+				srv.Fail(cloudapitest.Match{Method: "POST"}, tt.fault)
+				subnet, created, err := client.PrivateSubnets.Ensure(t.Context(), somewhere, "net-1",
+					&cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}, &cloudapi.EnsureOptions{Update: true})
+				if created || !errors.Is(err, tt.want) || (subnet == nil) != (tt.want != nil) || subnet != nil && len(subnet.Firewalls) != 2 {
+					t.Errorf("%+v, %v, %v", subnet, created, err)
+				}
+			})
+		})
+	}
+}
+
+// TestEnsureWithNobodysSubnet asks for a subnet that does not exist, with a VM
+// that does.
+func TestEnsureWithNobodysSubnet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t).Client()
+		must(client.VMs.Create(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey}))(t)
+		_, _, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey,
+			PrivateSubnetID: cloudapi.NewID(cloudapi.KindPrivateSubnet).String()}, nil)
+		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || drift.Fields[0].Field != "private_subnet_id" {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestEnsureAtTheQuota has two ask for the VM that fills the quota. The server
+// tells the second that there is no room, and not that the name is taken.
+func TestEnsureAtTheQuota(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, cloudapitest.WithQuota(cloudapitest.Quota{VM: 2, Postgres: 1, Kubernetes: 1, Projects: 1}))
+		client := srv.Client()
+		srv.Fail(cloudapitest.Match{}, cloudapitest.Delay(time.Millisecond).Repeating())
+		var ids [2]string
+		var group sync.WaitGroup
+		for i := range ids {
+			group.Go(func() {
+				vm, _, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey}, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids[i] = vm.ID
+			})
+		}
+		group.Wait()
+		if ids[0] != ids[1] || changes(srv) != 2 {
+			t.Errorf("%v after %d POSTs", ids, changes(srv))
+		}
+		vm, created, err := client.VMs.Ensure(t.Context(), somewhere, "web-2", &cloudapi.VMCreateRequest{PublicKey: publicKey}, nil)
+		if vm != nil || created || !errors.Is(err, cloudapi.ErrInvalidRequest) || errors.Is(err, cloudapi.ErrNotFound) {
+			t.Errorf("another one: %v, %v, %v", vm, created, err)
+		}
+	})
+}
+
+// TestEnsureWaitsForAPredecessor deletes what has the name, and ensures it at
+// once.
+func TestEnsureWaitsForAPredecessor(t *testing.T) {
+	t.Parallel()
+	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+		if c.remove == nil {
+			t.Skip("its record does not show that it is being deleted")
+		}
+		id, _, err := c.ensure(t.Context(), client, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elapse(time.Hour)
+		if err := c.remove(t.Context(), client); err != nil {
+			t.Fatal(err)
+		}
+		var events []cloudapi.Progress
+		next, created, err := c.ensure(t.Context(), client, "", &cloudapi.EnsureOptions{Progress: func(p cloudapi.Progress) { events = append(events, p) }})
+		if err != nil || !created || next == id {
+			t.Errorf("%s, %v, %v; before it was %s", next, created, err, id)
+		}
+		c.wantOne(t, client)
+		last := events[len(events)-1]
+		if last.Done != 1 || last.Total != 1 || last.Record == nil || last.Operation != c.name+".Ensure" || !strings.HasSuffix(last.Resource, "x-1") {
+			t.Errorf("the last event is %+v", last)
+		}
+		for _, e := range events[:len(events)-1] {
+			if e.Done != 0 || e.State != "deleting" && e.State != "creating" {
+				t.Errorf("an event before the end is %+v", e)
+			}
+		}
+	})
+}
+
+func TestEnsureEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Delete: time.Hour}))
+		client := srv.Client()
+		request := &cloudapi.VMCreateRequest{PublicKey: publicKey}
+		must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
+		if err := client.VMs.Delete(t.Context(), somewhere, "web-1"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		vm, created, err := client.VMs.Ensure(ctx, somewhere, "web-1", request, nil)
+		if vm != nil || created || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+			t.Errorf("%v, %v, %v after %v", vm, created, err, time.Since(start))
+		}
+	})
+}
+
+// TestEnsureLoadBalancerInItsSubnet has another load balancer of the same name
+// and location in another subnet, and a location that is not the subnet's.
+func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t).Client()
+		ctx := t.Context()
+		one := must(client.PrivateSubnets.Create(ctx, somewhere, "one", nil))(t)
+		two := must(client.PrivateSubnets.Create(ctx, somewhere, "two", nil))(t)
+		request := func(subnet string) *cloudapi.LoadBalancerCreateRequest {
+			return &cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin", SrcPort: 80, DstPort: 80, HealthCheckProtocol: "tcp", PrivateSubnetID: subnet}
+		}
+		ids := map[string]bool{}
+		for _, subnet := range []string{one.ID, two.ID} {
+			for i, location := range []string{somewhere, somewhere, elsewhere} {
+				lb, created, err := client.LoadBalancers.Ensure(ctx, location, "lb", request(subnet), nil)
+				if err != nil || created != (i == 0) {
+					t.Fatalf("%v, %v", created, err)
+				}
+				ids[lb.ID] = true
+			}
+		}
+		if len(ids) != 2 {
+			t.Errorf("there are %v", ids)
+		}
+		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", request("net-1"), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("with a name for an ID: %v, %v", lb, err)
+		}
+		nobodys := cloudapi.NewID(cloudapi.KindPrivateSubnet).String()
+		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", request(nobodys), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) {
+			t.Errorf("with nobody's subnet: %v, %v", lb, err)
+		}
+	})
+}
+
+func TestEnsureRefuses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client, ctx := srv.Client(), t.Context()
+		id := cloudapi.NewID(cloudapi.KindVM).String()
+		for _, name := range []string{"", id, "a/b", "..", "ä"} {
+			vm, created, err := client.VMs.Ensure(ctx, somewhere, name, &cloudapi.VMCreateRequest{PublicKey: publicKey}, nil)
+			if vm != nil || created || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+				t.Errorf("%q: %v, %v, %v", name, vm, created, err)
+			}
+		}
+		_, _, errKey := client.SSHPublicKeys.Ensure(ctx, nil, nil)
+		_, _, errScript := client.VMInitScripts.Ensure(ctx, nil, nil)
+		_, _, errLocation := client.PrivateLocations.Ensure(ctx, nil, nil)
+		_, _, errBalancer := client.LoadBalancers.Ensure(ctx, somewhere, "lb", nil, nil)
+		for _, err := range []error{errKey, errScript, errLocation, errBalancer} {
+			if !errors.Is(err, cloudapi.ErrInvalidArgument) {
+				t.Errorf("without a request: %v", err)
+			}
+		}
+		if n := len(srv.Requests()); n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+		if _, created, err := client.Firewalls.Ensure(ctx, somewhere, "fw", nil, nil); !created || err != nil {
+			t.Errorf("a request that may be nil: %v, %v", created, err)
+		}
+		if _, created, err := client.Firewalls.Ensure(ctx, somewhere, "fw", nil, nil); created || err != nil {
+			t.Errorf("a request that may be nil, again: %v, %v", created, err)
+		}
+	})
+}

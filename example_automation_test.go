@@ -1,0 +1,107 @@
+package cloudapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+func ExampleClient_Resolve() {
+	srv := newServer()
+	defer srv.Close()
+	client, ctx := srv.Client(), context.Background()
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// An ID says what it is, but not where, which most methods want to know.
+	resource, err := client.Resolve(ctx, vm.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(resource.Kind, resource.Location, resource.Name)
+
+	// The record comes with its full form, whatever it is,
+	record, err := client.Fetch(ctx, *resource)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%T\n", record)
+
+	// or as the type that it must have, by ID or by location and name.
+	again, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(again.Size, again.ID == vm.ID)
+	// Output:
+	// VM eu-central-h1 web-1
+	// *cloudapi.VM
+	// standard-2 true
+}
+
+func ExampleVMsService_Ensure() {
+	srv := newServer()
+	defer srv.Close()
+	client, ctx := srv.Client(), context.Background()
+
+	// A script that runs twice, or in two places at once, makes one VM.
+	for range 2 {
+		vm, created, err := client.VMs.Ensure(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-2"}, nil)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(vm.Name, created)
+	}
+
+	// What exists and is not what is asked for is left as it is.
+	_, _, err := client.VMs.Ensure(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-4"}, nil)
+	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
+		for _, f := range drift.Fields {
+			fmt.Printf("%s is %v, wanted %v\n", f.Field, f.Found, f.Wanted)
+		}
+	}
+	// Output:
+	// web-1 true
+	// web-1 false
+	// size is standard-2, wanted standard-4
+}
+
+func ExampleEnsureOptions() {
+	srv := newServer()
+	defer srv.Close()
+	client, ctx := srv.Client(), context.Background()
+	opts := &cloudapi.EnsureOptions{
+		Update: true, // change what exists and differs, where the API can
+		Progress: func(p cloudapi.Progress) {
+			fmt.Println(p.Operation, p.Resource, p.State, p.Done, "of", p.Total)
+		},
+	}
+	for _, size := range []int{64, 128} {
+		_, _, err := client.Postgres.Ensure(ctx, "eu-central-h1", "db-1", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: size}, opts)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	db, err := client.Postgres.WaitResized(ctx, "eu-central-h1", "db-1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(db.StorageSizeGiB, "GiB")
+	// Output:
+	// Postgres.Ensure eu-central-h1/db-1 creating 0 of 1
+	// Postgres.Ensure eu-central-h1/db-1 running 1 of 1
+	// Postgres.Ensure eu-central-h1/db-1 updating 0 of 1
+	// Postgres.Ensure eu-central-h1/db-1 running 1 of 1
+	// 128 GiB
+}

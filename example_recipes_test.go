@@ -1,0 +1,248 @@
+package cloudapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// A loop over everything, page by page, that fetches the next page while it
+// works on this one.
+func Example_lists() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client(cloudapi.WithPrefetch(1))
+	ctx := context.Background()
+	for i := range 25 {
+		if _, err := client.Firewalls.Create(ctx, "eu-central-h1", fmt.Sprintf("edge-%d", i), nil); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+
+	count := 0
+	for firewall, err := range client.Firewalls.All(ctx, &cloudapi.ListOptions{PageSize: 10}) {
+		if err != nil {
+			fmt.Println(err) // the loop ends with it, and with nothing else before the last item
+			return
+		}
+		if firewall.Location == "eu-central-h1" {
+			count++
+		}
+	}
+	fmt.Println(count)
+	// Output: 25
+}
+
+// What may be sent twice is sent again after failures that pass.
+func Example_retries() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{
+		MaxAttempts: 3,
+		MinDelay:    time.Millisecond, // the default is half a second
+	}))
+	ctx := context.Background()
+
+	srv.Fail(cloudapitest.Match{Method: "GET"}, cloudapitest.DropBefore(), cloudapitest.Reply(502, nil, "bad gateway"))
+	page, err := client.VMs.List(ctx, nil)
+	fmt.Println(len(page.Items), err, len(srv.Requests()), "requests")
+
+	// The error is that of the last attempt.
+	srv.Fail(cloudapitest.Match{Method: "GET"}, cloudapitest.Reply(502, nil, "bad gateway").Repeating())
+	_, err = client.VMs.List(ctx, nil)
+	if e, ok := errors.AsType[*cloudapi.Error](err); ok {
+		fmt.Println(e.StatusCode, "after", e.Attempts, "attempts:", e.Body)
+	}
+	// Output:
+	// 0 <nil> 3 requests
+	// 502 after 3 attempts: bad gateway
+}
+
+// Zero is absent. Where zero means something, the field is a pointer; where
+// null does, it is an Opt, for which see its own example.
+func Example_optionalFields() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	_, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
+		PublicKey: publicKey,
+		EnableIP4: new(false),
+		// Size is left to the server.
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var sent map[string]any
+	if err := json.Unmarshal(srv.Requests()[0].Body, &sent); err != nil {
+		fmt.Println(err)
+		return
+	}
+	delete(sent, "public_key")
+	fmt.Println(sent)
+	// Output: map[enable_ip4:false]
+}
+
+// A wait says how it goes, and if it ends without what it waited for, with what.
+func Example_waits() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	srv.SetState(vm.ID, cloudapi.VMStateWaitingForCapacity)
+
+	_, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID, cloudapi.WaitProgress(func(p cloudapi.Progress) {
+		fmt.Println(p.Operation, p.State, p.Polls)
+		cancel() // somebody loses patience
+	}))
+	if e, ok := errors.AsType[*cloudapi.WaitError](err); ok {
+		fmt.Println("ended in", e.State, errors.Is(err, context.Canceled))
+	}
+	// Output:
+	// VMs.WaitRunning waiting for capacity 1
+	// ended in waiting for capacity true
+}
+
+// replaceRules makes the ranges the only ones that may connect to a database.
+func replaceRules(ctx context.Context, client *cloudapi.Client, location, database string, ranges []netip.Prefix) error {
+	old := map[string]string{} // IDs by range
+	for rule, err := range client.Postgres.AllFirewallRules(ctx, location, database, nil) {
+		if err != nil {
+			return err
+		}
+		old[rule.CIDR] = rule.ID
+	}
+	for _, r := range ranges {
+		cidr := r.Masked().String() // the form in which the server keeps it
+		if _, found := old[cidr]; found {
+			delete(old, cidr)
+			continue
+		}
+		request := &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: cidr}
+		_, err := client.Postgres.CreateFirewallRule(ctx, location, database, request)
+		if err != nil && !errors.Is(err, cloudapi.ErrAlreadyExists) {
+			return err
+		}
+	}
+	for _, id := range old {
+		if err := client.Postgres.DeleteFirewallRule(ctx, location, database, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The API has no operation that replaces a database's firewall rules. This adds
+// the new ones first, so that nobody is shut out in between.
+func Example_replaceFirewallRules() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	db, err := client.Postgres.Create(ctx, "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	office := netip.MustParsePrefix("203.0.113.7/24")
+	for range 2 { // the second time there is nothing left to do
+		if err := replaceRules(ctx, client, db.Location, db.ID, []netip.Prefix{office}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	for rule, err := range client.Postgres.AllFirewallRules(ctx, db.Location, db.ID, nil) {
+		fmt.Println(rule.CIDR, err)
+	}
+	// Output: 203.0.113.0/24 <nil>
+}
+
+// An endpoint that has no method. The server for tests has none for it either:
+// a fault answers, and in a test cloudapitest.Lenient lets the request pass.
+func ExampleClient_Do() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	srv.Fail(cloudapitest.Match{Path: "/project/" + client.Project() + "/audit-log"},
+		cloudapitest.Reply(200, nil, `{"items":[{"action":"login"}]}`))
+
+	var log struct {
+		Items []struct{ Action string }
+	}
+	err := client.Do(context.Background(), "GET", []string{"project", client.Project(), "audit-log"}, nil, nil, &log)
+	fmt.Println(log.Items, err)
+	// Output: [{login}] <nil>
+}
+
+// An observer sees a call once, however many attempts it takes. Module
+// otelcloudapi makes a span of it.
+func ExampleWithObserver() {
+	srv := newServer()
+	defer srv.Close()
+	srv.Fail(cloudapitest.Match{}, cloudapitest.Reply(503, nil, ""))
+	client := srv.Client(
+		cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: time.Millisecond}),
+		cloudapi.WithObserver(func(ctx context.Context, op cloudapi.Operation) (context.Context, func(error)) {
+			fmt.Println("begin", op.Name)
+			return ctx, func(err error) { fmt.Println("end", err) }
+		}))
+	if _, err := client.VMs.List(context.Background(), nil); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(len(srv.Requests()), "attempts")
+	// Output:
+	// begin VMs.List
+	// end <nil>
+	// 2 attempts
+}
+
+// deployAll is a program to be tested.
+func deployAll(ctx context.Context, client *cloudapi.Client, names ...string) error {
+	for _, name := range names {
+		vm, err := client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: publicKey})
+		if err != nil {
+			return err
+		}
+		if _, err := client.VMs.WaitRunning(ctx, vm.Location, vm.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A test of a program needs no network. In a test it would be New(t) in place of
+// NewServer; with testing/synctest the delays of the service can stay, for no
+// real time goes by.
+func Example_tests() {
+	srv := cloudapitest.NewServer(cloudapitest.WithDelays(cloudapitest.Delays{}))
+	defer srv.Close()
+	if err := deployAll(context.Background(), srv.Client(), "web-1", "web-2"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, request := range srv.Requests() {
+		if request.Method == http.MethodPost {
+			fmt.Println(request.Path[len("/project/"+srv.ProjectID()):], request.Status)
+		}
+	}
+	// Output:
+	// /location/eu-central-h1/vm/web-1 200
+	// /location/eu-central-h1/vm/web-2 200
+}

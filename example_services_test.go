@@ -1,0 +1,425 @@
+package cloudapi_test
+
+import (
+	"context"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+func ExampleProjectsService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	// The token has no role in what it creates until somebody gives it one.
+	project, err := client.Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: "staging"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(project.Name, cloudapi.IsID(project.ID, cloudapi.KindProject))
+
+	// What an ID stands for.
+	firewall, err := client.Firewalls.Create(ctx, "eu-central-h1", "edge", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	info, err := client.Projects.ObjectInfo(ctx, client.Project(), firewall.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(info.Type, info.Location, info.Name)
+	// Output:
+	// staging true
+	// firewall eu-central-h1 edge
+}
+
+func ExampleFirewallsService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	// A firewall without rules lets nothing in.
+	firewall, err := client.Firewalls.Create(ctx, "eu-central-h1", "edge", &cloudapi.FirewallCreateRequest{Description: "web servers"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, port := range []string{"22", "8000..8999"} {
+		rule := &cloudapi.FirewallRuleCreateRequest{CIDR: "203.0.113.0/24", PortRange: port}
+		if _, err := client.Firewalls.CreateRule(ctx, firewall.Location, firewall.ID, rule); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	// It protects the VMs of the subnets that it is attached to.
+	subnet, err := client.PrivateSubnets.Create(ctx, "eu-central-h1", "frontend", &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	firewall, err = client.Firewalls.Get(ctx, "eu-central-h1", "edge")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, rule := range firewall.FirewallRules {
+		fmt.Println(rule.CIDR, rule.PortRange)
+	}
+	fmt.Println(firewall.PrivateSubnets[0].ID == subnet.ID)
+	// Output:
+	// 203.0.113.0/24 22..22
+	// 203.0.113.0/24 8000..8999
+	// true
+}
+
+func ExampleInferenceAPIKeysService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	key, err := client.InferenceAPIKeys.Create(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(key.Key, len(key.Key.Reveal()) > 0) // only Reveal shows it
+
+	// A deleted key is valid no more.
+	if err := client.InferenceAPIKeys.Delete(ctx, key.ID); err != nil {
+		fmt.Println(err)
+		return
+	}
+	keys, err := cloudapi.Collect(client.InferenceAPIKeys.All(ctx, nil))
+	fmt.Println(len(keys), err)
+	// Output:
+	// [redacted] true
+	// 0 <nil>
+}
+
+func ExampleKubernetesService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+
+	cluster, err := client.Kubernetes.Create(ctx, "eu-central-h1", "apps", &cloudapi.KubernetesClusterCreateRequest{
+		Version:     "v1.34",
+		WorkerSize:  "standard-4",
+		WorkerNodes: 2,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	cluster, err = client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pool := cluster.NodePools[0]
+	if _, err := client.Kubernetes.ResizeNodePool(ctx, cluster.Location, cluster.ID, pool.ID, 3); err != nil {
+		fmt.Println(err)
+		return
+	}
+	nodes, err := client.Kubernetes.WaitNodePool(ctx, cluster.Location, cluster.ID, pool.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(cluster.DisplayState, nodes.Name, len(nodes.VMs))
+	// Output: running apps-np 3
+}
+
+// A file is a secret, and its name is safe to use in a folder of your own.
+func ExampleKubernetesService_Kubeconfig() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	cluster, err := client.Kubernetes.Create(ctx, "eu-central-h1", "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	file, err := client.Kubernetes.Kubeconfig(ctx, cluster.Location, cluster.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	folder, err := os.MkdirTemp("", "kubeconfig")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, file.Name)
+	if err := os.WriteFile(path, file.Content, 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(filepath.Base(path), strings.Contains(string(file.Content), "kind: Config"))
+	// Output: apps-kubeconfig.yaml true
+}
+
+func ExampleLoadBalancersService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	subnet, err := client.PrivateSubnets.Create(ctx, "eu-central-h1", "frontend", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, PrivateSubnetID: subnet.ID})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	lb, err := client.LoadBalancers.Create(ctx, "eu-central-h1", "www", &cloudapi.LoadBalancerCreateRequest{
+		PrivateSubnetID:     subnet.ID,
+		Algorithm:           cloudapi.LoadBalancerAlgorithmRoundRobin,
+		Stack:               cloudapi.LoadBalancerStackDual,
+		SrcPort:             443,
+		DstPort:             8443,
+		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTPS,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	lb, err = client.LoadBalancers.AttachVM(ctx, lb.Location, lb.ID, vm.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(lb.Name, lb.SrcPort, lb.DstPort, lb.HealthCheckEndpoint, lb.VMs[0] == vm.ID)
+	// Output: www 443 8443 /up true
+}
+
+func ExamplePostgresService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+
+	db, err := client.Postgres.Create(ctx, "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{
+		Size:        "standard-2",
+		StorageSize: 64,
+		HAType:      cloudapi.PostgresHATypeAsync,
+		Tags:        []cloudapi.PostgresTag{{Key: "team", Value: "shop"}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	db, err = client.Postgres.WaitRunning(ctx, db.Location, db.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(db.State, db.ConnectionString)                           // a secret
+	fmt.Println(db.ConnectionString.Reveal()[:len("postgres://")])       // what a driver gets
+	file, err := client.Postgres.CACertificates(ctx, db.Location, db.ID) // what it should trust
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	block, _ := pem.Decode(file.Content)
+	fmt.Println(block.Type)
+	// Output:
+	// running [redacted]
+	// postgres://
+	// CERTIFICATE
+}
+
+func ExamplePostgresService_Metrics() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	db, err := client.Postgres.Create(ctx, "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	now := time.Now()
+	metrics, err := client.Postgres.Metrics(ctx, db.Location, db.ID, &cloudapi.PostgresMetricsOptions{
+		Start: now.Add(-2 * time.Hour),
+		End:   now,
+		Key:   cloudapi.PostgresMetricCPUUsage,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, metric := range metrics.Metrics {
+		fmt.Println(metric.Name, metric.Unit, len(metric.Series) > 0, len(metric.Series[0].Values) > 100)
+	}
+	// Output: CPU Usage % true true
+}
+
+func ExamplePrivateLocationsService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	location, err := client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
+		Name:                 "our-aws",
+		ProviderLocationName: cloudapi.ProviderLocationUSEast1,
+		AccessKey:            cloudapi.NewSecret("AKIAIOSFODNN7EXAMPLE"),
+		SecretKey:            cloudapi.NewSecret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(location.UIName, location.Provider, location.Name)
+
+	// UIName is the location of what is in it.
+	db, err := client.Postgres.Create(ctx, location.UIName, "orders", &cloudapi.PostgresCreateRequest{Size: "m6id.large", StorageSize: 118})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(db.Location)
+	// Output:
+	// our-aws aws us-east-1
+	// our-aws
+}
+
+func ExamplePrivateSubnetsService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	frontend, err := client.PrivateSubnets.Create(ctx, "eu-central-h1", "frontend", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	backend, err := client.PrivateSubnets.Create(ctx, "eu-central-h1", "backend", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// Connected subnets reach each other.
+	frontend, err = client.PrivateSubnets.Connect(ctx, frontend.Location, frontend.ID, backend.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// Nobody asked for a firewall, so there is one that lets everything in.
+	for _, firewall := range frontend.Firewalls {
+		fmt.Println(firewall.Name, len(firewall.FirewallRules), "rules")
+	}
+	// Output: frontend-default 2 rules
+}
+
+func ExampleSSHPublicKeysService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	_, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: publicKey})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// VMs can be created with the name in place of the key.
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(vm.Name, vm.UnixUser)
+	// Output: web-1 ubi
+}
+
+func ExampleVMInitScriptsService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	script, err := client.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{
+		Name:   "web-server",
+		Script: "#!/bin/sh\napt-get install -y \"$1\"\n",
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
+		PublicKey:      publicKey,
+		InitScript:     script.Name,
+		InitScriptArgs: "nginx",
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(vm.Name, "runs", script.Name)
+	// Output: web-1 runs web-server
+}
+
+func ExampleVMsService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// By ID, which stays the same when the name does not.
+	if _, err := client.VMs.Rename(ctx, vm.Location, vm.ID, "web-2"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := client.VMs.Restart(ctx, vm.Location, vm.ID); err != nil {
+		fmt.Println(err)
+		return
+	}
+	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(vm.Name, vm.State, vm.Subnet)
+
+	if err := client.VMs.Delete(ctx, vm.Location, vm.ID); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(client.VMs.WaitDeleted(ctx, vm.Location, vm.ID))
+	// Output:
+	// web-2 running default-eu-central-h1
+	// <nil>
+}

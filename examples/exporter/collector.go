@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+)
+
+var (
+	up = prometheus.NewDesc("cloudapi_up",
+		"Whether the API answered all questions of the last refresh.", nil, nil)
+	duration = prometheus.NewDesc("cloudapi_refresh_duration_seconds",
+		"How long the last refresh took.", nil, nil)
+	refreshed = prometheus.NewDesc("cloudapi_refresh_timestamp_seconds",
+		"When the last refresh began.", nil, nil)
+	state = prometheus.NewDesc("cloudapi_resource_state",
+		"1 for each resource, with the state it is in.", []string{"kind", "location", "name", "id", "state"}, nil)
+)
+
+// collector asks the API when it is scraped, but not more often than its
+// maximal age says: Prometheus may scrape from several machines.
+type collector struct {
+	ctx             context.Context // of the program, since scrapes have none
+	client          *cloudapi.Client
+	maxAge, timeout time.Duration
+	errors          *prometheus.CounterVec
+
+	mu      sync.Mutex // held during a refresh, so that scrapes share it
+	began   time.Time
+	metrics []prometheus.Metric
+	err     error
+}
+
+func newCollector(ctx context.Context, client *cloudapi.Client, maxAge, timeout time.Duration) *collector {
+	return &collector{ctx: ctx, client: client, maxAge: maxAge, timeout: timeout,
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "cloudapi_errors_total",
+			Help: "Questions that the API did not answer, by what was asked for.",
+		}, []string{"about"})}
+}
+
+// Describe describes nothing: which metrics a database has is up to the API.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the metrics of the last refresh, after one if it is too old.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.began.IsZero() || time.Since(c.began) >= c.maxAge {
+		c.refresh()
+	}
+	for _, metric := range c.metrics {
+		to <- metric
+	}
+	c.errors.Collect(to) // here, so that it counts those of this refresh
+}
+
+// lastError is what failed in the last refresh.
+func (c *collector) lastError() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// refresh asks everything at the same time. What fails is missing, and the rest
+// is there.
+func (c *collector) refresh() {
+	ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
+	defer cancel()
+	c.began = time.Now()
+	r := &round{}
+	var asks sync.WaitGroup
+	ask := func(about string, question func() error) {
+		asks.Go(func() {
+			if err := question(); err != nil {
+				c.errors.WithLabelValues(about).Inc()
+				r.fail(fmt.Errorf("%s: %w", about, err))
+			}
+		})
+	}
+	ask("VMs", func() error {
+		return states(r, "vm", c.client.VMs.All(ctx, nil), func(vm *cloudapi.VM) []string {
+			return []string{vm.Location, vm.Name, vm.ID, vm.State}
+		})
+	})
+	ask("private subnets", func() error {
+		return states(r, "private_subnet", c.client.PrivateSubnets.All(ctx, nil), func(s *cloudapi.PrivateSubnet) []string {
+			return []string{s.Location, s.Name, s.ID, s.State}
+		})
+	})
+	ask("Kubernetes clusters", func() error {
+		return states(r, "kubernetes_cluster", c.client.Kubernetes.All(ctx, nil), func(k *cloudapi.KubernetesCluster) []string {
+			return []string{k.Location, k.Name, k.ID, k.DisplayState}
+		})
+	})
+	ask("Postgres databases", func() error { return c.databases(ctx, r) })
+	asks.Wait()
+
+	ok := 1.0
+	if r.errs != nil {
+		ok = 0
+	}
+	r.add(up, ok)
+	r.add(duration, time.Since(c.began).Seconds())
+	r.add(refreshed, float64(c.began.UnixMilli())/1000)
+	c.metrics, c.err = r.metrics, errors.Join(r.errs...)
+}
+
+// databases adds the states and the metrics of all databases.
+func (c *collector) databases(ctx context.Context, r *round) error {
+	var databases []*cloudapi.Postgres
+	err := states(r, "postgres", c.client.Postgres.All(ctx, nil), func(db *cloudapi.Postgres) []string {
+		databases = append(databases, db)
+		return []string{db.Location, db.Name, db.ID, db.State}
+	})
+	if err != nil {
+		return err
+	}
+	var asks errgroup.Group // one that fails does not stop the others
+	asks.SetLimit(8)
+	for _, db := range databases {
+		asks.Go(func() error {
+			reply, err := c.client.Postgres.Metrics(ctx, db.Location, db.ID, nil)
+			if errors.Is(err, cloudapi.ErrNotFound) {
+				return nil // deleted meanwhile, or too young for metrics
+			}
+			if err != nil {
+				return fmt.Errorf("metrics of %s/%s: %w", db.Location, db.Name, err)
+			}
+			for _, m := range reply.Metrics {
+				for _, series := range m.Series {
+					r.addNewest(db, m, series)
+				}
+			}
+			return nil
+		})
+	}
+	return asks.Wait()
+}
+
+// round is what a refresh found. It is filled by several goroutines.
+type round struct {
+	mu      sync.Mutex
+	metrics []prometheus.Metric
+	errs    []error
+}
+
+func (r *round) add(desc *prometheus.Desc, value float64, labels ...string) {
+	metric := prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.metrics = append(r.metrics, metric)
+}
+
+func (r *round) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, err)
+}
+
+// states adds the state of each item. The labels are location, name, ID and
+// state.
+func states[T any](r *round, kind string, items iter.Seq2[*T, error], labels func(*T) []string) error {
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		r.add(state, 1, append([]string{kind}, labels(item)...)...)
+	}
+	return nil
+}
+
+// addNewest adds the newest value of a series of a database's metric, as
+// cloudapi_postgres_<key>. To the labels of the series it adds those that tell
+// which database it is.
+func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.PostgresMetric, series cloudapi.PostgresMetricSeries) {
+	if len(series.Values) == 0 {
+		return
+	}
+	labels := []string{"location", "database"}
+	values := []string{db.Location, db.Name}
+	for _, key := range slices.Sorted(maps.Keys(series.Labels)) {
+		label := identifier(key)
+		if slices.Contains(labels, label) {
+			label = "exported_" + label // as Prometheus does
+		}
+		labels = append(labels, label)
+		values = append(values, strings.ToValidUTF8(series.Labels[key], "?"))
+	}
+	help := m.Description
+	if m.Unit != "" {
+		help += " (" + m.Unit + ")"
+	}
+	desc := prometheus.NewDesc("cloudapi_postgres_"+identifier(m.Key), help, labels, nil)
+	r.add(desc, series.Values[len(series.Values)-1].Value, values...)
+}
+
+// identifier replaces what the name of a metric or label must not hold.
+func identifier(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
+			return c
+		}
+		return '_'
+	}, s)
+}

@@ -1,0 +1,104 @@
+// Exporter offers the states of a project's resources and the metrics of its
+// databases to Prometheus.
+//
+//	exporter --listen 127.0.0.1:9790
+//	curl http://127.0.0.1:9790/metrics
+//	exporter --once
+//
+// The last form prints what a scrape would get and ends: for cron with the
+// text collector of the node exporter, and for a look.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
+)
+
+func main() { demo.Main("exporter", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("exporter", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	listen := flags.String("listen", "127.0.0.1:9790", "`address` to serve /metrics on")
+	maxAge := flags.Duration("max-age", 30*time.Second, "how long what the API said is shown again")
+	timeout := flags.Duration("timeout", 8*time.Second, "how long asking the API may take; less than Prometheus' scrape_timeout")
+	once := flags.Bool("once", false, "print the metrics and end, with a status other than 0 if some are missing")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
+	case *timeout <= 0:
+		return fmt.Errorf("a timeout of %v leaves no time: see --timeout", *timeout)
+	}
+
+	client, closeServer, err := demo.Connect(ctx, stderr, "exporter", cloudapitest.Delays{})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	c := newCollector(ctx, client, *maxAge, *timeout)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	if *once {
+		if err := printMetrics(stdout, registry); err != nil {
+			return err
+		}
+		return c.lastError()
+	}
+	return serve(ctx, *listen, stderr, registry)
+}
+
+func printMetrics(w io.Writer, registry *prometheus.Registry) error {
+	families, err := registry.Gather()
+	if err != nil {
+		return err
+	}
+	encoder := expfmt.NewEncoder(w, expfmt.NewFormat(expfmt.TypeTextPlain))
+	for _, family := range families {
+		if err := encoder.Encode(family); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve answers Prometheus until the context ends.
+func serve(ctx context.Context, address string, stderr io.Writer, registry *prometheus.Registry) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("%w: choose another address with --listen", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "The metrics are at /metrics.")
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	stopped := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		server.Shutdown(grace)
+	})
+	fmt.Fprintf(stderr, "Serving http://%s/metrics until interrupted.\n", listener.Addr())
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	<-stopped
+	return nil
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// TestMain keeps the tests away from the API that the environment may name.
+func TestMain(m *testing.M) {
+	os.Unsetenv(cloudapi.EnvBaseURL)
+	os.Exit(m.Run())
+}
+
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	var stdout bytes.Buffer
+	if err := run(t.Context(), []string{"--once"}, &stdout, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	out := stdout.String()
+	for _, want := range []string{
+		"\ncloudapi_up 1\n",
+		"# HELP cloudapi_postgres_cpu_usage Percentage of CPU used by the system (%)\n",
+		`cloudapi_postgres_cpu_usage{database="orders",location="eu-central-h1",mode="user"} `,
+		`,kind="vm",location="us-east-a2",name="render-3",state="stopped"} 1`,
+		`,kind="kubernetes_cluster",location="us-east-a2",name="staging",state="running"} 1`,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if n := strings.Count(out, "\ncloudapi_resource_state{"); n != 13+3+2+1 {
+		t.Errorf("%d states of resources", n)
+	}
+}
+
+func TestServesUntilInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	stderr, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- run(ctx, []string{"--listen", "127.0.0.1:0"}, io.Discard, w)
+		w.Close()
+	}()
+	url := ""
+	for lines := bufio.NewScanner(stderr); url == "" && lines.Scan(); {
+		if _, rest, found := strings.Cut(lines.Text(), "Serving "); found {
+			url, _, _ = strings.Cut(rest, " ")
+		}
+	}
+	if url == "" {
+		t.Fatal(<-done)
+	}
+
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for path, want := range map[string]string{url: "cloudapi_up 1", strings.TrimSuffix(url, "metrics"): "/metrics"} {
+		reply, err := client.Get(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(reply.Body)
+		reply.Body.Close()
+		if err != nil || reply.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+			t.Errorf("%s: status %d, error %v, %s", path, reply.StatusCode, err, body)
+		}
+	}
+	interrupt()
+	if err := <-done; err != nil {
+		t.Errorf("after the interrupt: %v", err)
+	}
+}
+
+// gather scrapes a collector, and returns values by name and the labels about
+// and state.
+func gather(t *testing.T, c *collector) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range metric.GetLabel() {
+				if label.GetName() == "about" || label.GetName() == "state" {
+					name += " " + label.GetValue()
+				}
+			}
+			values[name] += metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
+		}
+	}
+	return values
+}
+
+// newServer has two VMs and a database.
+func newServer(t *testing.T) (*cloudapitest.Server, *cloudapi.Client) {
+	t.Helper()
+	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}))
+	client := server.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+	for i := range 2 {
+		if _, err := client.VMs.Create(t.Context(), "eu-central-h1", fmt.Sprint("vm-", i), &cloudapi.VMCreateRequest{PublicKey: "key"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
+	if _, err := client.Postgres.Create(t.Context(), "eu-central-h1", "db", request); err != nil {
+		t.Fatal(err)
+	}
+	return server, client
+}
+
+func TestWhatFailsIsMissing(t *testing.T) {
+	t.Parallel()
+	server, client := newServer(t)
+	server.Fail(cloudapitest.Match{Operation: "GET /project/{project_id}/vm"}, cloudapitest.Reply(500, nil, "oops").Repeating())
+	server.Fail(cloudapitest.Match{Route: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metrics"}, cloudapitest.Reply(403, nil, "{}"))
+	c := newCollector(t.Context(), client, 0, time.Minute)
+	got := gather(t, c)
+	for name, want := range map[string]float64{
+		"cloudapi_up": 0, "cloudapi_resource_state running": 1, "cloudapi_postgres_deadlocks": 0, "cloudapi_errors_total VMs": 1, "cloudapi_errors_total Postgres databases": 1,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v, in %v", name, got[name], want, got)
+		}
+	}
+	if err := c.lastError(); err == nil || !strings.Contains(err.Error(), "metrics of eu-central-h1/db: ") || !strings.Contains(err.Error(), "VMs: ") {
+		t.Errorf("error %v", err)
+	}
+	if got := gather(t, c); got["cloudapi_errors_total VMs"] != 2 || got["cloudapi_errors_total Postgres databases"] != 1 || got["cloudapi_postgres_transactions"] == 0 {
+		t.Errorf("second scrape: %v", got)
+	}
+}
+
+func TestAsksAgainWhenOld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, client := newServer(t)
+		c := newCollector(t.Context(), client, 30*time.Second, time.Minute)
+		before := len(server.Requests())
+		if up := gather(t, c)["cloudapi_up"]; up != 1 {
+			t.Errorf("up is %v: %v", up, c.lastError())
+		}
+		refresh := len(server.Requests()) - before
+		for _, test := range []struct {
+			pause time.Duration
+			want  int
+		}{{29 * time.Second, 0}, {time.Second, refresh}, {0, 0}} {
+			time.Sleep(test.pause)
+			before := len(server.Requests())
+			gather(t, c)
+			if n := len(server.Requests()) - before; n != test.want {
+				t.Errorf("%d requests after %v, want %d", n, test.pause, test.want)
+			}
+		}
+	})
+}
+
+func TestGivesUpAfterTheTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, client := newServer(t)
+		server.Fail(cloudapitest.Match{Operation: "GET /project/{project_id}/postgres"}, cloudapitest.Delay(time.Hour))
+		start := time.Now()
+		got := gather(t, newCollector(t.Context(), client, 0, 8*time.Second))
+		if took := time.Since(start); took != 8*time.Second {
+			t.Errorf("took %v", took)
+		}
+		if got["cloudapi_up"] != 0 || got["cloudapi_resource_state running"] != 2 || got["cloudapi_errors_total Postgres databases"] != 1 {
+			t.Errorf("got %v", got)
+		}
+		server.Close()
+	})
+}
+
+func TestNamesThatPrometheusRefuses(t *testing.T) {
+	t.Parallel()
+	r := &round{}
+	db := &cloudapi.Postgres{Location: "eu-central-h1", Name: "db"}
+	r.addNewest(db, cloudapi.PostgresMetric{Key: "new-metric.%"}, cloudapi.PostgresMetricSeries{
+		Labels: map[string]string{"data base": "\xff", "database": "orders"}, Values: cloudapi.Samples{{Value: 1}, {Value: 2}}})
+	r.addNewest(db, cloudapi.PostgresMetric{Key: "empty"}, cloudapi.PostgresMetricSeries{})
+	if len(r.metrics) != 1 {
+		t.Fatalf("%d metrics, want 1", len(r.metrics))
+	}
+	if text := r.metrics[0].Desc().String(); !strings.Contains(text, `"cloudapi_postgres_new_metric__"`) || !strings.Contains(text, "{location,database,data_base,exported_database}") {
+		t.Errorf("description %s", text)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--listen", "256.0.0.1:1"}, "--listen"},
+		{[]string{"--timeout", "0s"}, "--timeout"},
+		{[]string{"more"}, "--help"},
+	} {
+		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: error %v, want %q", test.args, err, test.want)
+		}
+	}
+}

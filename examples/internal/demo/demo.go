@@ -1,0 +1,112 @@
+// Package demo is what the example programs share: how they start and stop, and
+// how they get a client.
+package demo
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// Main runs a program until it is done or interrupted, and exits with status 1
+// if it failed and 130 if it was interrupted. A second interrupt kills it.
+func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+	case ctx.Err() != nil:
+		fmt.Fprintf(os.Stderr, "%s: interrupted: %v\n", name, err)
+		os.Exit(130)
+	default:
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		if advice := Advice(err); advice != "" {
+			fmt.Fprintln(os.Stderr, advice)
+		}
+		os.Exit(1)
+	}
+}
+
+// Advice says what a person can do about an error, or nothing.
+func Advice(err error) string {
+	var transport *cloudapi.TransportError
+	switch {
+	case errors.Is(err, cloudapi.ErrNoProject):
+		return "Set " + cloudapi.EnvProject + " to the ID of a project."
+	case errors.Is(err, cloudapi.ErrUnauthorized):
+		return "Is the token in " + cloudapi.EnvToken + " complete, and has it not been revoked?"
+	case errors.Is(err, cloudapi.ErrForbidden):
+		return "The token in " + cloudapi.EnvToken + " lacks a permission for this: grant it, or take another token."
+	case errors.Is(err, cloudapi.ErrOutcomeUnknown):
+		return "It may have happened nevertheless: look before you try again."
+	case errors.Is(err, cloudapi.ErrNotFound):
+		return "Check the name, the location in front of it, and the project in " + cloudapi.EnvProject + "."
+	case errors.Is(err, cloudapi.ErrRateLimited), errors.Is(err, cloudapi.ErrServer):
+		return "The service has a problem: try again in a few minutes."
+	case errors.As(err, &transport):
+		return "Does " + cloudapi.EnvBaseURL + " hold the address of the API, and can this machine reach it?"
+	}
+	return ""
+}
+
+// Connect returns a client of the API that the environment names. If it names
+// none, that is a server inside the program with a project as a small company
+// might have it, and Connect says so. The function that it returns ends the
+// server.
+func Connect(ctx context.Context, stderr io.Writer, application string, delays cloudapitest.Delays) (*cloudapi.Client, func(), error) {
+	if os.Getenv(cloudapi.EnvBaseURL) != "" {
+		client, err := cloudapi.NewClient(cloudapi.FromEnv(), cloudapi.WithUserAgent(application))
+		return client, func() {}, err
+	}
+	fmt.Fprintf(stderr, "Using an embedded server with a made-up project; set %s, %s and %s for a real one.\n",
+		cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject)
+	delays.Backup = -day // as if the databases were a day old: they can be restored
+	server := cloudapitest.NewServer(
+		cloudapitest.WithDelays(delays),
+		cloudapitest.WithQuota(cloudapitest.Quota{VM: 1000, Postgres: 1000, Kubernetes: 1000, Projects: 10}),
+		cloudapitest.WithRequestLog(0),
+	)
+	client := server.Client(cloudapi.WithUserAgent(application))
+	if err := fill(ctx, server, client); err != nil {
+		server.Close()
+		return nil, nil, fmt.Errorf("fill the embedded server: %w", err)
+	}
+	return client, server.Close, nil
+}
+
+// Database returns the database that the argument names as "location/name" or
+// by its ID. Without an argument it is the project's only one that is not a
+// replica.
+func Database(ctx context.Context, client *cloudapi.Client, args []string) (*cloudapi.Postgres, error) {
+	if len(args) == 1 {
+		return cloudapi.Lookup[cloudapi.Postgres](ctx, client, args[0])
+	}
+	var names []string
+	for db, err := range client.Postgres.All(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if !db.ReadReplica {
+			names = append(names, db.Location+"/"+db.Name)
+		}
+	}
+	switch {
+	case len(args) > 1:
+		return nil, fmt.Errorf("name one database, not %d", len(args))
+	case len(names) == 0:
+		return nil, errors.New("the project has no database")
+	case len(names) > 1:
+		return nil, fmt.Errorf("name one of the databases: %s", strings.Join(names, ", "))
+	}
+	return cloudapi.Lookup[cloudapi.Postgres](ctx, client, names[0])
+}

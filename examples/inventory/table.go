@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// newTable has a row for each resource.
+func newTable(inv *inventory) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"Kind", "Location", "Name", "State", "Details", "ID"})
+	add := func(kind cloudapi.Kind, location, name, state, id string, details ...string) {
+		known := slices.DeleteFunc(details, func(text string) bool { return text == "" })
+		t.AppendRow(table.Row{kind, location, name, state, strings.Join(known, ", "), id})
+	}
+	for _, r := range inv.PrivateSubnets {
+		add(cloudapi.KindPrivateSubnet, r.Location, r.Name, r.State, r.ID, r.Net4, count(len(r.NICs), "interface"))
+	}
+	for _, r := range inv.Firewalls {
+		add(cloudapi.KindFirewall, r.Location, r.Name, "", r.ID, ruleTexts(r.FirewallRules)...)
+	}
+	for _, r := range inv.VMs {
+		add(cloudapi.KindVM, r.Location, r.Name, r.State, r.ID, r.Size, "subnet "+r.Subnet, address(r.PrivateIPv4), address(r.IP4))
+	}
+	for _, r := range inv.LoadBalancers {
+		add(cloudapi.KindLoadBalancer, r.Location, r.Name, "", r.ID, fmt.Sprintf("port %d to %d of %s", r.SrcPort, r.DstPort, count(len(r.VMs), "VM")), "subnet "+r.Subnet)
+	}
+	for _, r := range inv.Postgres {
+		role := "high availability " + r.HAType
+		if r.ReadReplica {
+			role = "replica of " + lastSegment(r.Parent)
+		}
+		add(cloudapi.KindPostgres, r.Location, r.Name, r.State, r.ID, "version "+r.Version, r.VMSize, fmt.Sprint(r.StorageSizeGiB, " GiB"), role)
+	}
+	for _, r := range inv.KubernetesClusters {
+		nodes := 0
+		for _, pool := range r.NodePools {
+			nodes += pool.NodeCount
+		}
+		add(cloudapi.KindKubernetesCluster, r.Location, r.Name, r.DisplayState, r.ID, r.Version, fmt.Sprintf("%d+%s", r.CPNodeCount, count(nodes, "node")))
+	}
+	for _, r := range inv.PrivateLocations {
+		add(cloudapi.KindPrivateLocation, "", r.UIName, "", r.ID, r.Provider+" "+r.Name)
+	}
+	for _, r := range inv.SSHPublicKeys {
+		add(cloudapi.KindSSHPublicKey, "", r.Name, "", r.ID)
+	}
+	for _, r := range inv.VMInitScripts {
+		add(cloudapi.KindVMInitScript, "", r.Name, "", r.ID)
+	}
+	for _, r := range inv.InferenceAPIKeys {
+		add(cloudapi.KindInferenceAPIKey, "", "", "", r.ID)
+	}
+	return t
+}
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprint(n, " ", thing, "s")
+}
+
+// address is an address without the length of its prefix.
+func address(s string) string {
+	host, _, _ := strings.Cut(s, "/")
+	return host
+}
+
+func lastSegment(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// ruleTexts describes firewall rules: for each range of addresses its ports.
+func ruleTexts(rules []cloudapi.FirewallRule) []string {
+	var sources []string
+	ports := map[string][]string{}
+	for _, rule := range rules {
+		source := sourceText(rule.CIDR)
+		if ports[source] == nil {
+			sources = append(sources, source)
+		}
+		if text := portText(rule.PortRange); !slices.Contains(ports[source], text) {
+			ports[source] = append(ports[source], text)
+		}
+	}
+	var texts []string
+	for _, source := range sources {
+		texts = append(texts, strings.Join(ports[source], ", ")+" from "+source)
+	}
+	return texts
+}
+
+const anywhere = "anywhere"
+
+func sourceText(cidr string) string {
+	if cidr == "0.0.0.0/0" || cidr == "::/0" {
+		return anywhere
+	}
+	return cidr
+}
+
+func portText(portRange string) string {
+	first, last, _ := strings.Cut(portRange, "..")
+	switch {
+	case first == "0" && last == "65535":
+		return "all ports"
+	case first == last || last == "":
+		return first
+	}
+	return first + "–" + last
+}

@@ -1,0 +1,112 @@
+// Pgmetrics shows what was measured at a database: in the terminal, and as
+// pictures.
+//
+//	pgmetrics eu-central-h1/orders
+//	pgmetrics --start 24h --metric cpu_usage,disk_io eu-central-h1/orders
+//	pgmetrics --start 2026-03-01T08:00:00Z --end 2026-03-01T20:00:00Z --png pictures eu-central-h1/orders
+//
+// Without a name it takes the project's only database.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"golang.org/x/sync/errgroup"
+)
+
+func main() { demo.Main("pgmetrics", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	now := time.Now()
+	start, end := now.Add(-6*time.Hour), now
+	flags := flag.NewFlagSet("pgmetrics", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Func("start", "`time` of the first value, such as 2026-03-01T08:00:00Z, or how long ago, such as 24h (default 6h)", timeFlag(&start, now))
+	flags.Func("end", "`time` of the last value, in the same forms (default now)", timeFlag(&end, now))
+	keys := flags.String("metric", "", "`keys` of the metrics, with commas, such as cpu_usage,disk_io (default all)")
+	folder := flags.String("png", "", "`folder` to draw a picture of each metric and of all of them into")
+	width := flags.Int("width", 80, "`columns` of the charts in the terminal, 20 at least")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case !start.Before(end):
+		return fmt.Errorf("the time range ends at %s, before it starts: see --start and --end", end.Format(time.RFC3339))
+	case *width < 20:
+		return fmt.Errorf("%d columns are too few for a chart: see --width", *width)
+	}
+
+	client, closeServer, err := demo.Connect(ctx, stderr, "pgmetrics", cloudapitest.Delays{})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	db, err := demo.Database(ctx, client, flags.Args())
+	if err != nil {
+		return err
+	}
+	metrics, err := fetch(ctx, client, db, start, end, *keys)
+	if err != nil {
+		return err
+	}
+
+	fmt.Fprintf(stdout, "%s/%s from %s to %s\n", db.Location, db.Name, start.Format(time.DateTime), end.Format(time.DateTime))
+	for _, m := range metrics {
+		fmt.Fprintf(stdout, "\n%s\n", chart(m, *width, isTerminal(stdout)))
+	}
+	if *folder != "" {
+		files, err := savePictures(*folder, metrics)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(stderr, "%d pictures are in %s, all metrics in %s\n", len(files), *folder, files[len(files)-1])
+	}
+	return nil
+}
+
+// timeFlag reads a time, or a duration before now.
+func timeFlag(to *time.Time, now time.Time) func(string) error {
+	return func(text string) (err error) {
+		if ago, err := time.ParseDuration(text); err == nil {
+			*to = now.Add(-ago)
+			return nil
+		}
+		if *to, err = time.Parse(time.RFC3339, text); err != nil {
+			return fmt.Errorf("take a form such as %s or 90m", now.UTC().Format(time.RFC3339))
+		}
+		return nil
+	}
+}
+
+// fetch gets the metrics with the keys, all at the same time, or all that
+// there are.
+func fetch(ctx context.Context, client *cloudapi.Client, db *cloudapi.Postgres, start, end time.Time, keys string) ([]cloudapi.PostgresMetric, error) {
+	wanted := strings.Split(keys, ",") // one empty key stands for all
+	replies := make([]*cloudapi.PostgresMetrics, len(wanted))
+	tasks, ctx := errgroup.WithContext(ctx)
+	for i, key := range wanted {
+		tasks.Go(func() (err error) {
+			replies[i], err = client.Postgres.Metrics(ctx, db.Location, db.ID, &cloudapi.PostgresMetricsOptions{Start: start, End: end, Key: strings.TrimSpace(key)})
+			if err != nil && key != "" {
+				return fmt.Errorf("metric %q: %w", key, err)
+			}
+			return err
+		})
+	}
+	if err := tasks.Wait(); err != nil {
+		return nil, err
+	}
+	var metrics []cloudapi.PostgresMetric
+	for _, reply := range replies {
+		metrics = append(metrics, reply.Metrics...)
+	}
+	return metrics, nil
+}

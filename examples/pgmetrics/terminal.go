@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/guptarohit/asciigraph"
+	"golang.org/x/term"
+)
+
+// Series are told apart by colour in a terminal, elsewhere by character.
+var (
+	terminalColors = []asciigraph.AnsiColor{asciigraph.DodgerBlue, asciigraph.Orange, asciigraph.MediumSeaGreen, asciigraph.Orchid, asciigraph.Gold}
+	characters     = []asciigraph.CharSet{asciigraph.DefaultCharSet, asciigraph.CreateCharSet("*"), asciigraph.CreateCharSet("+"), asciigraph.CreateCharSet("o"), asciigraph.CreateCharSet("x")}
+)
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == ""
+}
+
+// chart draws a metric with characters.
+func chart(m cloudapi.PostgresMetric, width int, colored bool) string {
+	title := m.Name
+	if m.Unit != "" {
+		title += " (" + m.Unit + ")"
+	}
+	var data [][]float64
+	var legends []string
+	var first, last time.Time
+	for _, series := range m.Series {
+		if len(series.Values) == 0 {
+			continue
+		}
+		values := make([]float64, len(series.Values))
+		for i, sample := range series.Values {
+			values[i] = sample.Value
+			if math.IsInf(sample.Value, 0) {
+				values[i] = math.NaN() // a gap
+			}
+		}
+		first, last = series.Values[0].Time, series.Values[len(series.Values)-1].Time
+		data = append(data, values)
+		legends = append(legends, fmt.Sprintf("%s now %s", label(series), humanize(newest(values), m.Unit)))
+	}
+	if data == nil {
+		return title + ": no values"
+	}
+
+	options := []asciigraph.Option{
+		asciigraph.Height(8),
+		asciigraph.Width(width - 12), // the labels need the rest
+		asciigraph.LowerBound(0),
+		asciigraph.YAxisValueFormatter(func(v float64) string { return humanize(v, m.Unit) }),
+	}
+	if last.After(first) {
+		layout := "15:04"
+		if last.Sub(first) > 24*time.Hour {
+			layout = "Jan 2"
+		}
+		options = append(options,
+			asciigraph.XAxisRange(float64(first.Unix()), float64(last.Unix())),
+			asciigraph.XAxisTickCount(5),
+			asciigraph.XAxisValueFormatter(func(v float64) string { return time.Unix(int64(v), 0).Format(layout) }))
+	}
+	if colored {
+		options = append(options, asciigraph.SeriesColors(repeat(terminalColors, len(data))...), asciigraph.SeriesLegends(legends...))
+		return title + "\n" + asciigraph.PlotMany(data, options...)
+	}
+	options = append(options, asciigraph.SeriesChars(repeat(characters, len(data))...))
+	for i := range legends {
+		legends[i] = repeat(characters, len(data))[i].Horizontal + " " + legends[i]
+	}
+	return title + "\n" + asciigraph.PlotMany(data, options...) + "\n    " + strings.Join(legends, "   ")
+}
+
+// repeat returns n of the items, from the beginning again after the last.
+func repeat[T any](items []T, n int) []T {
+	return slices.Repeat(items, n/len(items)+1)[:n]
+}
+
+func newest(values []float64) float64 {
+	for _, v := range slices.Backward(values) {
+		if !math.IsNaN(v) {
+			return v
+		}
+	}
+	return math.NaN()
+}
+
+// label is what tells a series from the others of its metric.
+func label(series cloudapi.PostgresMetricSeries) string {
+	var values []string
+	for _, key := range slices.Sorted(maps.Keys(series.Labels)) {
+		values = append(values, series.Labels[key])
+	}
+	if values == nil {
+		return "value"
+	}
+	return strings.Join(values, ", ")
+}
+
+// humanize writes a number with at most three digits that matter and, where it
+// is long, a prefix: powers of 1024 for bytes, of 1000 for others.
+func humanize(v float64, unit string) string {
+	base, prefixes := 1000.0, []string{"", "k", "M", "G", "T", "P"}
+	if isBytes(unit) {
+		base, prefixes = 1024, []string{"", "Ki", "Mi", "Gi", "Ti", "Pi"}
+	}
+	i := 0
+	for math.Abs(v) >= base && i < len(prefixes)-1 {
+		v /= base
+		i++
+	}
+	digits := 0
+	if math.Abs(v) < 10 && v != math.Trunc(v) {
+		digits = 2
+	} else if math.Abs(v) < 100 && v != math.Trunc(v) {
+		digits = 1
+	}
+	return fmt.Sprintf("%.*f%s", digits, v, prefixes[i])
+}
+
+func isBytes(unit string) bool { return unit == "bytes" || unit == "bytes/s" }

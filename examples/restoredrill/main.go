@@ -1,0 +1,178 @@
+// Restoredrill finds out whether a database can be restored: it restores the
+// newest point in time into a copy, checks the copy, and deletes it.
+//
+//	restoredrill eu-central-h1/orders
+//	restoredrill eu-central-h1/orders sh -c 'psql "$DATABASE_URL" -c "SELECT max(created_at) FROM orders"'
+//
+// A command after the name is run to check what is in the copy. It finds the
+// address with the password in DATABASE_URL; a status other than 0 fails the
+// drill. Without a name it takes the project's only database.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+func main() { demo.Main("restoredrill", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("restoredrill", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	timeout := flags.Duration("timeout", 3*time.Hour, "how long the restore may take")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	reference, command := flags.Args(), []string(nil)
+	if len(reference) > 1 {
+		reference, command = reference[:1], reference[1:]
+	}
+
+	// In the embedded server a restore takes seconds.
+	client, closeServer, err := demo.Connect(ctx, stderr, "restoredrill", cloudapitest.Delays{Create: 2 * time.Second, Delete: time.Second})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	source, err := demo.Database(ctx, client, reference)
+	if err != nil {
+		return err
+	}
+	d := &drill{client: client, source: source, command: command, stdout: stdout, stderr: stderr, start: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, *timeout)
+	defer cancel()
+	return d.run(ctx)
+}
+
+// drill is the restore of a database for a check.
+type drill struct {
+	client         *cloudapi.Client
+	source         *cloudapi.Postgres
+	command        []string // checks the content; may be empty
+	stdout, stderr io.Writer
+	start          time.Time
+}
+
+func (d *drill) run(ctx context.Context) (err error) {
+	source := d.source
+	if source.LatestRestoreTime.IsZero() || source.EarliestRestoreTime.IsZero() {
+		return fmt.Errorf("%s/%s cannot be restored: it has no backup yet, or is a replica or a copy itself", source.Location, source.Name)
+	}
+	// Nothing else has this name, so it is safe to delete what has it.
+	name := source.Name[:min(len(source.Name), 50)] + "-drill-" + strings.ToLower(rand.Text()[:5])
+	d.say("restoring %s/%s as of %s into %s", source.Location, source.Name, source.LatestRestoreTime.Format(time.RFC3339), name)
+	defer func() {
+		// Also after a failure or Ctrl-C, when the context is over.
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
+		defer cancel()
+		if left := d.remove(cleanup, name, errors.Is(err, cloudapi.ErrOutcomeUnknown)); left != nil {
+			err = errors.Join(err, fmt.Errorf("delete %s/%s yourself, it may still be there and cost money: %w", source.Location, name, left))
+		}
+	}()
+
+	copied, err := d.client.Postgres.Restore(ctx, source.Location, source.ID, &cloudapi.PostgresRestoreRequest{
+		Name: name, RestoreTarget: source.LatestRestoreTime,
+	})
+	if err != nil {
+		return err
+	}
+	last := ""
+	copied, err = d.client.Postgres.WaitRunning(ctx, copied.Location, copied.ID, soon, cloudapi.WaitProgress(func(p cloudapi.Progress) {
+		if p.State != last {
+			last = p.State
+			d.say("the copy is %s", p.State)
+		}
+	}))
+	if err != nil {
+		return err
+	}
+	return d.check(ctx, copied)
+}
+
+// soon makes waits look after a second, and more rarely later.
+var soon = cloudapi.WaitInterval(time.Second, 15*time.Second)
+
+// remove deletes the copy, if there is one, and waits until it is gone. If it
+// is unknown whether it was made, not finding it proves nothing.
+func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
+	copied, err := d.client.Postgres.Get(ctx, d.source.Location, name)
+	if errors.Is(err, cloudapi.ErrNotFound) && !unknown {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.say("deleting the copy")
+	if err := d.client.Postgres.Delete(ctx, copied.Location, copied.ID); err != nil {
+		return err
+	}
+	if err := d.client.Postgres.WaitDeleted(ctx, copied.Location, copied.ID, soon); err != nil {
+		return err
+	}
+	d.say("the copy is gone")
+	return nil
+}
+
+// check compares the copy with its source and reports.
+func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
+	report := table.NewWriter()
+	report.SetStyle(table.StyleLight)
+	report.AppendHeader(table.Row{"Check", "Source", "Copy", "Result"})
+	failed := 0
+	add := func(what string, source, copied any, ok bool) {
+		result := "ok"
+		if !ok {
+			result = "FAILED"
+			failed++
+		}
+		report.AppendRow(table.Row{what, source, copied, result})
+	}
+	for _, r := range compare(d.source, copied) {
+		add(r.what, r.source, r.copied, r.ok)
+	}
+	if certificates, err := d.client.Postgres.CACertificates(ctx, copied.Location, copied.ID); err != nil {
+		add("CA certificates", "", err, false)
+	} else {
+		add("CA certificates", "", fmt.Sprint(len(certificates.Content), " bytes"), true)
+	}
+	if len(d.command) > 0 {
+		err := d.runCommand(ctx, copied)
+		outcome := "status 0"
+		if err != nil {
+			outcome = err.Error()
+		}
+		add("content, by "+d.command[0], "", outcome, err == nil)
+	}
+	fmt.Fprintln(d.stdout, report.Render())
+	if failed > 0 {
+		return fmt.Errorf("the copy of %s/%s failed %d checks: see the report", d.source.Location, d.source.Name, failed)
+	}
+	d.say("%s/%s can be restored: it took %v", d.source.Location, d.source.Name, time.Since(d.start).Round(time.Second))
+	return nil
+}
+
+// runCommand runs the command with the address of the copy in its environment,
+// where other users of the machine do not see it.
+func (d *drill) runCommand(ctx context.Context, copied *cloudapi.Postgres) error {
+	command := exec.CommandContext(ctx, d.command[0], d.command[1:]...)
+	command.Env = append(os.Environ(), "DATABASE_URL="+copied.ConnectionString.Reveal())
+	command.Stdout, command.Stderr = d.stderr, d.stderr
+	return command.Run()
+}
+
+func (d *drill) say(format string, args ...any) {
+	fmt.Fprintf(d.stderr, "%7.1fs  %s\n", time.Since(d.start).Seconds(), fmt.Sprintf(format, args...))
+}

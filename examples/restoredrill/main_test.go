@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// TestMain keeps the tests away from the API that the environment may name.
+func TestMain(m *testing.M) {
+	os.Unsetenv(cloudapi.EnvBaseURL)
+	os.Exit(m.Run())
+}
+
+func TestDrill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var stdout, stderr bytes.Buffer
+		if err := run(t.Context(), []string{"eu-central-h1/orders", "true"}, &stdout, &stderr); err != nil {
+			t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
+		}
+		if n := strings.Count(stdout.String(), " ok "); n != 10 {
+			t.Errorf("%d checks succeeded, want 10:\n%s", n, stdout.String())
+		}
+		for _, want := range []string{"the copy is running", "eu-central-h1/orders can be restored", "the copy is gone"} {
+			if !strings.Contains(stderr.String(), want) {
+				t.Errorf("no %q in\n%s", want, stderr.String())
+			}
+		}
+		if all := stdout.String() + stderr.String(); strings.Contains(all, "postgres://") || strings.Contains(all, "redacted") {
+			t.Errorf("something about the password is printed:\n%s", all)
+		}
+	})
+}
+
+// newDrill returns a drill of a database of a server that can be restored.
+func newDrill(t *testing.T, command ...string) (*cloudapitest.Server, *drill) {
+	t.Helper()
+	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
+	client := server.Client()
+	request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
+	if _, err := client.Postgres.Create(t.Context(), "eu-central-h1", "db", request); err != nil {
+		t.Fatal(err)
+	}
+	source, err := client.Postgres.Get(t.Context(), "eu-central-h1", "db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, &drill{client: client, source: source, command: command, stdout: io.Discard, stderr: io.Discard, start: time.Now()}
+}
+
+// databases returns the names of the databases that there are.
+func (d *drill) databases(t *testing.T) string {
+	t.Helper()
+	databases, err := cloudapi.Collect(d.client.Postgres.All(t.Context(), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := ""
+	for _, db := range databases {
+		names += db.Name + " "
+	}
+	return names
+}
+
+const database = "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}"
+
+func TestDeletesTheCopyWhateverFails(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, command string
+		match         cloudapitest.Match
+		fault         cloudapitest.Fault
+		text          string
+		is            error
+	}{
+		{name: "content", command: "false", text: "failed 1 checks"},
+		{name: "command", command: "/no/such/command", text: "failed 1 checks"},
+		{name: "certificates", command: "true", text: "failed 1 checks",
+			match: cloudapitest.Match{Route: database + "/ca-certificates"}, fault: cloudapitest.Reply(404, nil, "{}")},
+		{name: "wait", command: "true", is: cloudapi.ErrForbidden,
+			match: cloudapitest.Match{Method: http.MethodGet, Route: database}, fault: cloudapitest.Reply(403, nil, "{}")},
+		{name: "lost reply", command: "true", is: cloudapi.ErrOutcomeUnknown,
+			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropAfter()},
+		{name: "refused", command: "true", is: cloudapi.ErrInvalidRequest,
+			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.Reply(400, nil, "{}")},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server, d := newDrill(t, test.command)
+				if test.match.Route != "" {
+					server.Fail(test.match, test.fault)
+				}
+				err := d.run(t.Context())
+				if err == nil || !strings.Contains(err.Error(), test.text) || test.is != nil && !errors.Is(err, test.is) {
+					t.Errorf("error %v, want %s %v", err, test.text, test.is)
+				}
+				if strings.Contains(err.Error(), "delete eu-central-h1/") {
+					t.Errorf("asks to delete what is gone: %v", err)
+				}
+				if names := d.databases(t); names != "db " {
+					t.Errorf("there are %s", names)
+				}
+			})
+		})
+	}
+}
+
+func TestDeletesTheCopyAfterInterrupt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, d := newDrill(t)
+		server.Fail(cloudapitest.Match{Method: http.MethodGet, Route: database}, cloudapitest.Delay(time.Hour))
+		ctx, interrupt := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Second, interrupt)
+		if err := d.run(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want that of the context", err)
+		}
+		if took := time.Since(d.start); took < 10*time.Second || took > 20*time.Second {
+			t.Errorf("took %v", took)
+		}
+		if names := d.databases(t); names != "db " {
+			t.Errorf("there are %s", names)
+		}
+	})
+}
+
+func TestTellsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		match cloudapitest.Match
+		fault cloudapitest.Fault
+	}{
+		{"delete", cloudapitest.Match{Method: http.MethodDelete}, cloudapitest.Reply(403, nil, "{}")},
+		{"unknown", cloudapitest.Match{Route: database + "/restore"}, cloudapitest.DropBefore()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server, d := newDrill(t)
+			server.Fail(test.match, test.fault)
+			if err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "delete eu-central-h1/db-drill-") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	source := cloudapi.Postgres{Name: "db", Location: "l", State: "running", Version: "17", Flavor: "standard", VMSize: "standard-2", StorageSizeGiB: 64, Primary: true,
+		ConnectionString: cloudapi.NewSecret("postgres://postgres:secret@one.example.com:5432/postgres")}
+	good := source
+	good.Parent = "/location/l/postgres/db"
+	good.ConnectionString = cloudapi.NewSecret("postgres://postgres:secret@two.example.com:5432/postgres")
+	for what, spoil := range map[string]func(*cloudapi.Postgres){
+		"":             func(*cloudapi.Postgres) {},
+		"state":        func(db *cloudapi.Postgres) { db.State = "unavailable" },
+		"version":      func(db *cloudapi.Postgres) { db.Version = "16" },
+		"flavor":       func(db *cloudapi.Postgres) { db.Flavor = "lantern" },
+		"size":         func(db *cloudapi.Postgres) { db.VMSize = "standard-4" },
+		"storage":      func(db *cloudapi.Postgres) { db.StorageSizeGiB = 32 },
+		"takes writes": func(db *cloudapi.Postgres) { db.Primary = false },
+		"made from":    func(db *cloudapi.Postgres) { db.Parent = "" },
+		"address":      func(db *cloudapi.Postgres) { db.ConnectionString = source.ConnectionString },
+		"address ":     func(db *cloudapi.Postgres) { db.ConnectionString = cloudapi.Secret{} },
+		"address  ": func(db *cloudapi.Postgres) {
+			db.ConnectionString = cloudapi.NewSecret("postgres://postgres:other@two.example.com:5432/postgres")
+		},
+	} {
+		copied := good
+		spoil(&copied)
+		failed := ""
+		for _, r := range compare(&source, &copied) {
+			if !r.ok {
+				failed += r.what
+			}
+			if strings.Contains(r.source+r.copied, "secret") {
+				t.Errorf("%s shows the password", r.what)
+			}
+		}
+		if failed != strings.TrimSpace(what) {
+			t.Errorf("%q fails, want %q", failed, what)
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"eu-central-h1/orders-reports"}, "cannot be restored"},
+		{[]string{"eu-central-h1/payments"}, "not found"},
+		{[]string{"--timeout", "soon"}, "timeout"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%q: error %v, want %q", test.args, err, test.want)
+			}
+		})
+	}
+}

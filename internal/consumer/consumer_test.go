@@ -1,0 +1,243 @@
+package consumer
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	root   = "../.."
+	module = "github.com/cloudapi-sdk/cloudapi"
+	// version is what the modules are published as here, and what otelcloudapi
+	// asks for.
+	version = "v0.1.0"
+)
+
+// program is what a user might write: a program, and a test of it.
+var program = map[string]string{
+	"main.go": `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+func names(ctx context.Context, client *cloudapi.Client) (names []string, err error) {
+	for firewall, err := range client.Firewalls.All(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, firewall.Name)
+	}
+	return names, nil
+}
+
+func main() {
+	client, err := cloudapi.NewClient(cloudapi.FromEnv())
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(names(context.Background(), client))
+}
+`,
+	"main_test.go": `package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+func TestNames(t *testing.T) {
+	srv := cloudapitest.New(t)
+	client := srv.Client()
+	if _, err := client.Firewalls.Create(t.Context(), "eu-central-h1", "edge", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := names(t.Context(), client); err != nil || !slices.Equal(got, []string{"edge"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+`,
+}
+
+// traced is the program with a nested module.
+var traced = map[string]string{"main.go": `package main
+
+import (
+	"fmt"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/otelcloudapi"
+)
+
+func main() {
+	fmt.Println(cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), otelcloudapi.Instrument()))
+}
+`}
+
+// TestConsumer gets the SDK with go get, as a user does, and builds, tests and
+// runs a program with it. The proxy is a folder, which has the modules of this
+// repository, and behind it the modules that were downloaded before.
+func TestConsumer(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it compiles the SDK anew")
+	}
+	c := newConsumer(t)
+	c.publish(t, module, root)
+	c.write(t, program)
+	c.run(t, "go", "mod", "init", "example.com/program")
+	c.run(t, "go", "get", module+"@"+version)
+	c.run(t, "go", "build", "-mod=readonly", "-o", "program", ".")
+	c.run(t, "go", "test", "-mod=readonly", "./...")
+	if modules := c.run(t, "go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "."); strings.Contains(modules, "httpmock") {
+		t.Errorf("the program is linked with what only tests of the SDK need: %s", modules)
+	}
+	cmd := c.command("./program")
+	if out, err := cmd.Output(); err == nil || !strings.Contains(string(out), "WithBaseURL") {
+		t.Errorf("the program ended with %v and says %q", err, out)
+	}
+}
+
+// TestConsumerWithTraces does that with the module for OpenTelemetry.
+func TestConsumerWithTraces(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it compiles the SDK anew")
+	}
+	list := exec.Command("go", "list", "-deps", ".")
+	list.Dir, list.Env = filepath.Join(root, "otelcloudapi"), append(os.Environ(), "GOPROXY=off", "GOWORK=off")
+	if out, err := list.CombinedOutput(); err != nil {
+		t.Skipf("the dependencies of otelcloudapi are not here: go -C otelcloudapi mod download: %s", out)
+	}
+	c := newConsumer(t)
+	c.publish(t, module, root)
+	c.publish(t, module+"/otelcloudapi", filepath.Join(root, "otelcloudapi"))
+	c.write(t, traced)
+	c.run(t, "go", "mod", "init", "example.com/program")
+	c.run(t, "go", "get", module+"/otelcloudapi@"+version, module+"@"+version)
+	if out := c.run(t, "go", "run", "-mod=readonly", "."); !strings.Contains(out, "<nil>") {
+		t.Errorf("the program says %q", out)
+	}
+}
+
+// A consumer is a folder for a user's module, and the proxy that it asks.
+type consumer struct {
+	dir, proxy string
+	env        []string
+}
+
+func newConsumer(t *testing.T) *consumer {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	downloaded := filepath.Join(strings.TrimSpace(string(out)), "cache", "download")
+	c := &consumer{dir: t.TempDir(), proxy: t.TempDir()}
+	c.env = append(os.Environ(),
+		"GOPROXY=file://"+filepath.ToSlash(c.proxy)+",file://"+filepath.ToSlash(downloaded),
+		"GOMODCACHE="+t.TempDir(), "GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off",
+		"CLOUDAPI_BASE_URL=", "CLOUDAPI_TOKEN=", "CLOUDAPI_PROJECT=")
+	return c
+}
+
+func (c *consumer) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = c.dir, c.env
+	return cmd
+}
+
+func (c *consumer) run(t *testing.T, name string, args ...string) (output string) {
+	t.Helper()
+	out, err := c.command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func (c *consumer) write(t *testing.T, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// publish puts a module into the proxy: what is in its folder, without the
+// modules and the hidden folders below it.
+func (c *consumer) publish(t *testing.T, path, dir string) {
+	t.Helper()
+	versions := filepath.Join(c.proxy, filepath.FromSlash(path), "@v")
+	if err := os.MkdirAll(versions, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	info, err := json.Marshal(map[string]string{"Version": version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"list": []byte(version + "\n"), version + ".info": info, version + ".mod": mod} {
+		if err := os.WriteFile(filepath.Join(versions, name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.Create(filepath.Join(versions, version+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	archive := zip.NewWriter(file)
+	err = filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			_, nested := os.Stat(filepath.Join(name, "go.mod"))
+			if name != dir && (nested == nil || strings.HasPrefix(entry.Name(), ".")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !entry.Type().IsRegular() || entry.Name() == ".git" {
+			return nil
+		}
+		relative, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		w, err := archive.Create(fmt.Sprintf("%s@%s/%s", path, version, filepath.ToSlash(relative)))
+		if err == nil {
+			_, err = w.Write(content)
+		}
+		return err
+	})
+	if err == nil {
+		err = archive.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,978 @@
+package cloudapi_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// newFullProject is everything, and a VM with its default subnet and firewall in
+// the private location.
+func newFullProject(t *testing.T, opts ...cloudapitest.Option) *everything {
+	t.Helper()
+	p := newEverything(t, opts...)
+	must(p.client.VMs.Create(t.Context(), "own", "far", &cloudapi.VMCreateRequest{PublicKey: publicKey}))(t)
+	return p
+}
+
+// contents returns what the lists of the project show, by ID.
+func contents(t *testing.T, client *cloudapi.Client) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, family := range []string{"vm", "private-subnet", "firewall", "load-balancer", "postgres", "kubernetes-cluster",
+		"private-location", "ssh-public-key", "vm-init-script", "inference-api-key"} {
+		var page struct {
+			Items []struct{ ID, Name, Location string }
+		}
+		err := client.Do(t.Context(), http.MethodGet, []string{"project", client.Project(), family}, nil, nil, &page)
+		if err != nil && !errors.Is(err, cloudapi.ErrNotFound) { // which the project may be
+			t.Fatal(err)
+		}
+		for _, item := range page.Items {
+			found[item.ID] = strings.TrimSpace(family + " " + item.Location + " " + item.Name)
+		}
+	}
+	return found
+}
+
+func planTeardown(t *testing.T, client *cloudapi.Client, options *cloudapi.TeardownOptions) *cloudapi.TeardownPlan {
+	t.Helper()
+	return must(client.PlanTeardown(t.Context(), options))(t)
+}
+
+// described returns resources without their IDs, which are random.
+func described(resources []cloudapi.Resource) []string {
+	var texts []string
+	for _, r := range resources {
+		text, _, _ := strings.Cut(r.String(), " (")
+		if r.Name == "" {
+			text = r.Kind.String()
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+func equalTexts(t *testing.T, what string, got []cloudapi.Resource, want ...string) {
+	t.Helper()
+	if !slices.Equal(described(got), want) {
+		t.Errorf("%s:\n%q, want\n%q", what, described(got), want)
+	}
+}
+
+// checkReport checks that each resource of the plan is in the report once, that
+// what it says is gone is, and that what was not touched is not.
+func checkReport(t *testing.T, p *everything, plan *cloudapi.TeardownPlan, err error) *cloudapi.TeardownError {
+	t.Helper()
+	planned := slices.Concat(plan.Stages()...)
+	there := contents(t, p.client)
+	var report *cloudapi.TeardownError
+	if err == nil {
+		report = &cloudapi.TeardownError{Deleted: planned}
+	} else if !errors.As(err, &report) || len(report.Failed) == 0 {
+		t.Fatalf("the error is %v", err)
+	}
+	for _, r := range report.Deleted {
+		if there[r.ID] != "" {
+			t.Errorf("%v is reported as deleted and there", r)
+		}
+	}
+	accounted := slices.Clone(report.Deleted)
+	for _, f := range report.Failed {
+		accounted = append(accounted, f.Resource)
+		if f.Err == nil {
+			t.Errorf("%v has no reason", f)
+		}
+		if untouched := f.Outcome == cloudapi.TeardownBlocked || f.Outcome == cloudapi.TeardownNotTried; untouched &&
+			f.Resource.Kind != cloudapi.KindProject && there[f.Resource.ID] == "" {
+			t.Errorf("%v is gone", f)
+		}
+		if (f.Outcome == cloudapi.TeardownBlocked) != (len(f.BlockedBy) > 0) {
+			t.Errorf("%v is blocked by %v", f, f.BlockedBy)
+		}
+		delete(there, f.Resource.ID)
+	}
+	byID := func(a, b cloudapi.Resource) int { return cmp.Compare(a.ID, b.ID) }
+	slices.SortFunc(accounted, byID)
+	slices.SortFunc(planned, byID)
+	if !reflect.DeepEqual(accounted, planned) {
+		t.Errorf("the report accounts for %v, the plan has %v", accounted, planned)
+	}
+	for _, kept := range plan.Kept() {
+		if there[kept.ID] == "" && kept.Kind != cloudapi.KindProject {
+			t.Errorf("%v was to be kept", kept)
+		}
+	}
+	return report
+}
+
+// outcomes returns the failures of a report as outcome and resource.
+func outcomes(report *cloudapi.TeardownError) []string {
+	var texts []string
+	for _, f := range report.Failed {
+		texts = append(texts, f.Outcome+" "+described([]cloudapi.Resource{f.Resource})[0])
+	}
+	return texts
+}
+
+// deletes matches the requests that delete the resource.
+func deletes(r string) cloudapitest.Match {
+	return cloudapitest.Match{Method: http.MethodDelete, Func: func(q cloudapitest.Request) bool { return strings.HasSuffix(q.Path, "/"+r) }}
+}
+
+func envelope(status int, kind string) cloudapitest.Fault {
+	return cloudapitest.Reply(status, http.Header{"Content-Type": {"application/json"}},
+		fmt.Sprintf(`{"error":{"code":%d,"type":%q,"message":"x","details":null}}`, status, kind))
+}
+
+// TestTeardownEverything deletes a project of all kinds, and looks at the order
+// in the server's log.
+func TestTeardownEverything(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Project: true})
+		stages := plan.Stages()
+		if len(stages) != 5 || len(plan.Kept()) != 0 {
+			t.Fatal(plan)
+		}
+		equalTexts(t, "stage 1", stages[0], "Kubernetes cluster eu-central-h1/k8s-1", "load balancer eu-central-h1/lb-1",
+			"VM eu-central-h1/stray", "VM eu-central-h1/web-1", "VM own/far", "Postgres database eu-central-h1/db-1",
+			"Postgres database eu-central-h1/db-2", "private subnet eu-north-h1/net-1", "SSH public key laptop",
+			"VM init script setup", "inference API key")
+		equalTexts(t, "stage 2", stages[1], "private subnet eu-central-h1/default-eu-central-h1", "private subnet eu-central-h1/net-1",
+			"private subnet own/default-own", "firewall eu-north-h1/net-1-default")
+		equalTexts(t, "stage 3", stages[2], "firewall eu-central-h1/default-eu-central-h1-default", "firewall eu-central-h1/fw-1",
+			"firewall own/default-own-default")
+		equalTexts(t, "stage 4", stages[3], "private location own")
+		equalTexts(t, "stage 5", stages[4], "project main")
+
+		for _, r := range p.srv.Requests() { // nothing but reading so far, beside making it
+			if r.Method == http.MethodDelete {
+				t.Errorf("%s %s", r.Method, r.Path)
+			}
+		}
+		planned, before, start := slices.Concat(stages...), len(p.srv.Requests()), time.Now()
+		if err := plan.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		log := p.srv.Requests()[before:]
+		t.Logf("%d resources, %d requests, %v", len(planned), len(log), time.Since(start))
+		if len(contents(t, p.client)) > 0 {
+			t.Errorf("%v is left", contents(t, p.client))
+		}
+
+		// Each is deleted once, and those that it waits for have been gone before.
+		deleted, gone := map[string]int{}, map[string]int{}
+		for i, r := range log {
+			id := r.Path[strings.LastIndex(r.Path, "/")+1:]
+			switch {
+			case r.Method == http.MethodDelete && deleted[id] == 0:
+				deleted[id] = i + 1
+				gone[id] = i + 1
+			case r.Method == http.MethodDelete:
+				t.Errorf("%s was deleted twice", r.Path)
+			case r.Status == http.StatusNotFound:
+				gone[id] = i + 1
+			}
+		}
+		address := func(r cloudapi.Resource) string {
+			if r.Kind == cloudapi.KindPrivateLocation {
+				return r.Name
+			}
+			return r.ID
+		}
+		if len(deleted) != len(planned) {
+			t.Errorf("%d were deleted, %d planned", len(deleted), len(planned))
+		}
+		names := described(planned)
+		servers := []string{"Kubernetes cluster eu-central-h1/k8s-1", "Postgres database eu-central-h1/db-1", "Postgres database eu-central-h1/db-2"}
+		for late, early := range map[string][]string{
+			"private subnet eu-central-h1/net-1":                   append(servers, "VM eu-central-h1/web-1", "load balancer eu-central-h1/lb-1"),
+			"private subnet eu-central-h1/default-eu-central-h1":   append(servers, "VM eu-central-h1/stray"),
+			"private subnet own/default-own":                       {"VM own/far"},
+			"firewall eu-central-h1/fw-1":                          {"private subnet eu-central-h1/net-1"},
+			"firewall eu-central-h1/default-eu-central-h1-default": {"private subnet eu-central-h1/default-eu-central-h1"},
+			"firewall eu-north-h1/net-1-default":                   {"private subnet eu-north-h1/net-1"},
+			"firewall own/default-own-default":                     {"private subnet own/default-own"},
+			"private location own":                                 {"VM own/far", "private subnet own/default-own", "firewall own/default-own-default"},
+			"project main":                                         names[:len(names)-1],
+		} {
+			for _, early := range early {
+				l, e := slices.Index(names, late), slices.Index(names, early)
+				if l < 0 || e < 0 || deleted[address(planned[l])] <= gone[address(planned[e])] {
+					t.Errorf("%s was deleted before %s was gone", late, early)
+				}
+			}
+		}
+
+		if err := plan.Run(t.Context()); err != nil {
+			t.Errorf("the second run ended with %v", err)
+		}
+	})
+}
+
+// TestTeardownTwice runs a plan again, and makes another.
+func TestTeardownTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		plan := planTeardown(t, p.client, nil)
+		for range 2 {
+			if err := plan.Run(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		must(p.client.Projects.Get(t.Context(), p.client.Project()))(t)
+		plan = planTeardown(t, p.client, nil)
+		if want := "teardown of project " + p.client.Project() + ": 0 to delete, 0 to keep\n"; plan.String() != want || len(plan.Stages()) != 0 {
+			t.Errorf("the next plan is %q", plan)
+		}
+		if err := plan.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTeardownKeep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		net, firewall, private := "private subnet eu-central-h1/net-1", "firewall eu-central-h1/fw-1", "private location own"
+		for name, want := range map[string][]string{
+			"web-1": {"VM eu-central-h1/web-1", net, firewall},
+			"lb-1":  {"load balancer eu-central-h1/lb-1", net, firewall},
+			"stray": {"VM eu-central-h1/stray", "private subnet eu-central-h1/default-eu-central-h1",
+				"firewall eu-central-h1/default-eu-central-h1-default"},
+			"far":    {"VM own/far", "private subnet own/default-own", "firewall own/default-own-default", private},
+			"fw-1":   {firewall},
+			"db-2":   {"Postgres database eu-central-h1/db-2"},
+			"laptop": {"SSH public key laptop"},
+			"own":    {private},
+			"main":   {},
+		} {
+			plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{
+				Project: true,
+				Keep:    func(r cloudapi.Resource) bool { return r.Name == name },
+			})
+			equalTexts(t, name, plan.Kept(), append(want, "project main")...)
+			if n := len(slices.Concat(plan.Stages()...)) + len(plan.Kept()); n != 20 {
+				t.Errorf("%s: %d resources are planned or kept", name, n)
+			}
+		}
+		plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{
+			Project: true,
+			Keep:    func(r cloudapi.Resource) bool { return r.Name == "web-1" || r.Name == "far" },
+		})
+		checkReport(t, p, plan, plan.Run(t.Context()))
+		if there := contents(t, p.client); len(there) != len(plan.Kept())-1 { // the project is in no list of its own
+			t.Errorf("%v is there, %v was to be kept", there, plan.Kept())
+		}
+		vm := must(p.client.VMs.Get(t.Context(), somewhere, "web-1"))(t)
+		if vm.Subnet != "net-1" || len(vm.Firewalls) != 1 || vm.State != cloudapi.VMStateRunning {
+			t.Errorf("the VM that was kept is %+v", vm)
+		}
+	})
+}
+
+func TestTeardownPlanText(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		c := srv.Client()
+		vm := must(c.VMs.Create(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey}))(t)
+		other := must(c.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
+		net := must(c.PrivateSubnets.Get(t.Context(), somewhere, "default-eu-central-h1"))(t)
+		plan := planTeardown(t, c, &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.ID == vm.ID }})
+		want := fmt.Sprintf(`teardown of project %s: 2 to delete, 3 to keep
+stage 1
+  private subnet eu-central-h1/net-1 (%s)
+stage 2
+  firewall eu-central-h1/net-1-default (%s)
+kept
+  VM eu-central-h1/web-1 (%s)
+  private subnet eu-central-h1/default-eu-central-h1 (%s), needed by VM eu-central-h1/web-1 (%[4]s)
+  firewall eu-central-h1/default-eu-central-h1-default (%[6]s), needed by private subnet eu-central-h1/default-eu-central-h1 (%[5]s)
+`, c.Project(), other.ID, other.Firewalls[0].ID, vm.ID, net.ID, net.Firewalls[0].ID)
+		if got := plan.String(); got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+		type resource = map[string]string
+		location := func(kind, id, name string) resource {
+			return resource{"kind": kind, "id": id, "location": somewhere, "name": name}
+		}
+		var got any
+		if err := json.Unmarshal(must(json.Marshal(plan))(t), &got); err != nil {
+			t.Fatal(err)
+		}
+		wantJSON := map[string]any{
+			"project": c.Project(),
+			"stages":  []any{[]any{location("ps", other.ID, "net-1")}, []any{location("fw", other.Firewalls[0].ID, "net-1-default")}},
+			"kept": []any{location("vm", vm.ID, "web-1"), location("ps", net.ID, net.Name),
+				location("fw", net.Firewalls[0].ID, net.Firewalls[0].Name)},
+		}
+		if text, wantText := string(must(json.Marshal(got))(t)), string(must(json.Marshal(wantJSON))(t)); text != wantText {
+			t.Errorf("%s, want\n%s", text, wantText)
+		}
+		plan.Stages()[0][0].ID = vm.ID // which is a copy
+		if err := plan.Run(t.Context()); err != nil || contents(t, c)[vm.ID] == "" {
+			t.Errorf("the run ended with %v, and there is %v", err, contents(t, c))
+		}
+	})
+}
+
+// TestTeardownWithFaults has each request that deletes something, and some
+// others, go wrong in a way that passes.
+func TestTeardownWithFaults(t *testing.T) {
+	t.Parallel()
+	conflict, failure := envelope(409, "DependencyError"), envelope(500, "UnexceptedError")
+	for name, arrange := range map[string]func(t *testing.T, p *everything){
+		"lost replies": func(t *testing.T, p *everything) {
+			seen := map[string]bool{}
+			p.srv.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
+				first := !seen[r.Path]
+				seen[r.Path] = true
+				return first
+			}}, cloudapitest.DropAfter().Repeating())
+		},
+		"lost requests": func(t *testing.T, p *everything) {
+			seen := map[string]bool{}
+			p.srv.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool {
+				first := !seen[r.Operation]
+				seen[r.Operation] = true
+				return first
+			}}, cloudapitest.DropBefore().Repeating())
+		},
+		"server errors": func(t *testing.T, p *everything) {
+			seen := map[string]int{}
+			p.srv.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
+				seen[r.Path]++
+				return seen[r.Path] <= 9 // more than the client itself tries
+			}}, failure.Repeating())
+		},
+		"conflicts": func(t *testing.T, p *everything) {
+			seen := map[string]int{}
+			p.srv.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
+				seen[r.Path]++
+				return seen[r.Path] <= 4
+			}}, conflict.Repeating())
+		},
+		"polls": func(t *testing.T, p *everything) {
+			p.srv.Fail(cloudapitest.Match{Operation: "GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}"},
+				cloudapitest.Truncate(9), envelope(403, "Forbidden"), cloudapitest.Reply(502, nil, "<html>"))
+		},
+		"a deletion that takes hours": func(t *testing.T, p *everything) {
+			polls, stop := 0, 1000
+			p.srv.Fail(cloudapitest.Match{Method: http.MethodGet, Func: func(r cloudapitest.Request) bool {
+				if strings.HasSuffix(r.Path, p.vm.ID) {
+					polls++
+				}
+				return strings.HasSuffix(r.Path, p.vm.ID) && polls < stop
+			}}, cloudapitest.Handle(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"id":%q,"name":"web-1","state":"deleting","location":%q}`, p.vm.ID, somewhere)
+			}).Repeating())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newFullProject(t)
+				plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Project: true})
+				arrange(t, p)
+				if err := plan.Run(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if there := contents(t, p.client); len(there) > 0 {
+					t.Errorf("%v is left", there)
+				}
+			})
+		})
+	}
+}
+
+// TestTeardownTellsTheTruth has a part of all requests fail in ways that may
+// not pass, and ends some runs before their time.
+func TestTeardownTellsTheTruth(t *testing.T) {
+	t.Parallel()
+	var complete, incomplete atomic.Int32
+	t.Run("runs", func(t *testing.T) {
+		for seed := range uint64(12) {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p := newFullProject(t)
+					random := rand.New(rand.NewPCG(seed, 0))
+					plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Concurrency: 1 + int(seed%5)})
+					limit, rate := time.Duration(5+random.IntN(120))*time.Second, random.Float64()/2
+					var over atomic.Bool
+					for _, fault := range []cloudapitest.Fault{
+						cloudapitest.DropAfter(), cloudapitest.DropBefore(), envelope(500, "UnexceptedError"),
+						envelope(409, "DependencyError"), cloudapitest.Delay(2 * time.Second), envelope(403, "Forbidden"),
+					} {
+						p.srv.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool {
+							return !over.Load() && random.Float64() < rate/6
+						}}, fault.Repeating())
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), limit)
+					defer cancel()
+					start := time.Now()
+					err := plan.Run(ctx)
+					if took := time.Since(start); took > limit+time.Second {
+						t.Errorf("took %v of %v", took, limit)
+					}
+					over.Store(true)
+					checkReport(t, p, plan, err)
+					if err == nil {
+						complete.Add(1)
+					} else {
+						incomplete.Add(1)
+					}
+				})
+			})
+		}
+	})
+	if complete.Load() == 0 || incomplete.Load() == 0 {
+		t.Errorf("%d runs were complete, %d were not", complete.Load(), incomplete.Load())
+	}
+}
+
+// TestTeardownFailure has one VM that must not be deleted.
+func TestTeardownFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		var last cloudapi.Progress
+		plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Project: true, Progress: func(e cloudapi.Progress) { last = e }})
+		p.srv.Fail(deletes(p.vm.ID), envelope(403, "Forbidden").Repeating())
+		start, before := time.Now(), len(p.srv.Requests())
+		err := plan.Run(t.Context())
+		report := checkReport(t, p, plan, err)
+		want := []string{
+			"failed VM eu-central-h1/web-1",
+			"blocked private subnet eu-central-h1/net-1",
+			"blocked firewall eu-central-h1/fw-1",
+			"blocked project main",
+		}
+		if got := outcomes(report); !slices.Equal(got, want) {
+			t.Fatalf("%q, want %q", got, want)
+		}
+		equalTexts(t, "the subnet is blocked by", report.Failed[1].BlockedBy, "VM eu-central-h1/web-1")
+		equalTexts(t, "the firewall is blocked by", report.Failed[2].BlockedBy, "private subnet eu-central-h1/net-1")
+		equalTexts(t, "the project is blocked by", report.Failed[3].BlockedBy, "VM eu-central-h1/web-1",
+			"private subnet eu-central-h1/net-1", "firewall eu-central-h1/fw-1")
+		for _, f := range report.Failed {
+			if !errors.Is(f.Err, cloudapi.ErrForbidden) {
+				t.Errorf("%v", f)
+			}
+		}
+		if len(report.Deleted) != 16 || report.Project != p.client.Project() || !errors.Is(err, cloudapi.ErrForbidden) {
+			t.Errorf("%d deleted: %v", len(report.Deleted), err)
+		}
+		if text := err.Error(); !strings.HasPrefix(text, "cloudapi: Teardown of project "+p.client.Project()+
+			": 4 of 20 resources are left: 1 failed, 3 blocked; first VM eu-central-h1/web-1 ("+p.vm.ID+"): failed: cloudapi: VMs.Delete: ") ||
+			strings.Contains(text, "\n") {
+			t.Errorf("the error is %q", text)
+		}
+		if last.Done != 16 || last.Total != 20 {
+			t.Errorf("the last event is %+v", last)
+		}
+		asked := 0
+		for _, r := range p.srv.Requests()[before:] {
+			if r.Method == http.MethodDelete && r.Status == http.StatusForbidden {
+				asked++
+			}
+		}
+		if asked != 1 || time.Since(start) > 20*time.Second { // there is nothing to wait for
+			t.Errorf("asked %d times, in %v", asked, time.Since(start))
+		}
+	})
+}
+
+// TestTeardownGivesUp has one subnet that never can be deleted, for a reason
+// that nobody sees.
+func TestTeardownGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		plan := planTeardown(t, p.client, nil)
+		p.srv.Fail(deletes(p.otherPlace.ID), envelope(409, "DependencyError").Repeating())
+		before := len(p.srv.Requests())
+		report := checkReport(t, p, plan, plan.Run(t.Context()))
+		want := []string{"failed private subnet eu-north-h1/net-1", "blocked firewall eu-north-h1/net-1-default"}
+		if got := outcomes(report); !slices.Equal(got, want) {
+			t.Fatalf("%q, want %q", got, want)
+		}
+		var times []time.Time
+		for _, r := range p.srv.Requests()[before:] {
+			if r.Method == http.MethodDelete && r.Status == http.StatusConflict {
+				times = append(times, r.Time)
+			}
+		}
+		if len(times) != 6 {
+			t.Fatalf("tried at %v", times)
+		}
+		for i, pause := 1, time.Second; i < len(times); i, pause = i+1, min(pause*3/2, 5*time.Second) {
+			if d := times[i].Sub(times[i-1]); d < pause*4/5 || d > pause*6/5 {
+				t.Errorf("pause %d is %v", i, d)
+			}
+		}
+		if !errors.Is(report, cloudapi.ErrConflict) {
+			t.Error(report)
+		}
+	})
+}
+
+// TestTeardownEndsWithItsContext ends the context while a deletion goes on that
+// never ends.
+func TestTeardownEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t, cloudapitest.WithDelays(cloudapitest.Delays{Create: time.Second, Backup: time.Second}))
+		plan := planTeardown(t, p.client, nil)
+		p.srv.Fail(cloudapitest.Match{Method: http.MethodGet, Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, p.vm.ID) }},
+			cloudapitest.Handle(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"id":%q,"name":"web-1","state":"deleting","location":%q}`, p.vm.ID, somewhere)
+			}).Repeating())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		start := time.Now()
+		err := plan.Run(ctx)
+		if took := time.Since(start); took != time.Hour {
+			t.Errorf("took %v", took)
+		}
+		var report *cloudapi.TeardownError
+		if !errors.As(err, &report) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		want := []string{
+			"under way VM eu-central-h1/web-1",
+			"not tried private subnet eu-central-h1/net-1",
+			"not tried firewall eu-central-h1/fw-1",
+		}
+		if got := outcomes(report); !slices.Equal(got, want) {
+			t.Fatalf("%q, want %q", got, want)
+		}
+		var wait *cloudapi.WaitError
+		if !errors.As(report.Failed[0].Err, &wait) || wait.State != "deleting" {
+			t.Errorf("the VM: %v", report.Failed[0])
+		}
+	})
+}
+
+// TestTeardownCancelled cancels at one of the events of a run.
+func TestTeardownCancelled(t *testing.T) {
+	t.Parallel()
+	for at := 0; at < 32; at += 4 {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newFullProject(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var cancelled time.Time
+				events := 0
+				plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Progress: func(cloudapi.Progress) {
+					if events == at {
+						cancelled = time.Now()
+						cancel()
+					}
+					events++
+				}})
+				err := plan.Run(ctx)
+				if took := time.Since(cancelled); took != 0 {
+					t.Errorf("ended %v later", took)
+				}
+				report := checkReport(t, p, plan, err)
+				if !errors.Is(err, context.Canceled) || !strings.Contains(strings.Join(outcomes(report), "\n"), "not tried") {
+					t.Errorf("%q", outcomes(report))
+				}
+				if err := plan.Run(t.Context()); err != nil {
+					t.Errorf("the next run ended with %v", err)
+				}
+			})
+		})
+	}
+	t.Run("before", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newFullProject(t)
+			plan := planTeardown(t, p.client, nil)
+			before := len(p.srv.Requests())
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			report := checkReport(t, p, plan, plan.Run(ctx))
+			if len(report.Deleted) > 0 || len(report.Failed) != 19 || !errors.Is(report, context.Canceled) {
+				t.Error(report)
+			}
+			for _, r := range p.srv.Requests()[before:] {
+				if r.Method != http.MethodGet {
+					t.Errorf("%s %s", r.Method, r.Path)
+				}
+			}
+		})
+	})
+}
+
+// TestTeardownSparesTheNew makes something that is not in the plan, and that
+// would go too, be hurt, or be in the way.
+func TestTeardownSparesTheNew(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		add  func(ctx context.Context, p *everything) (id string, err error)
+		want []string
+	}{
+		"load balancer": {
+			func(ctx context.Context, p *everything) (string, error) {
+				l, err := p.client.LoadBalancers.Create(ctx, somewhere, "new", &cloudapi.LoadBalancerCreateRequest{
+					Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 80,
+					HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: p.subnet.ID})
+				if err != nil {
+					return "", err
+				}
+				return l.ID, nil
+			},
+			[]string{"private subnet eu-central-h1/net-1", "firewall eu-central-h1/fw-1", "project main"},
+		},
+		"VM": {
+			func(ctx context.Context, p *everything) (string, error) {
+				vm, err := p.client.VMs.Create(ctx, somewhere, "new", &cloudapi.VMCreateRequest{PublicKey: publicKey, PrivateSubnetID: p.subnet.ID})
+				if err != nil {
+					return "", err
+				}
+				return vm.ID, nil
+			},
+			[]string{"private subnet eu-central-h1/net-1", "firewall eu-central-h1/fw-1", "project main"},
+		},
+		"subnet": {
+			func(ctx context.Context, p *everything) (string, error) {
+				s, err := p.client.PrivateSubnets.Create(ctx, somewhere, "new", &cloudapi.PrivateSubnetCreateRequest{FirewallID: p.firewall.ID})
+				if err != nil {
+					return "", err
+				}
+				return s.ID, nil
+			},
+			[]string{"firewall eu-central-h1/fw-1", "project main"},
+		},
+		"firewall in the private location": {
+			func(ctx context.Context, p *everything) (string, error) {
+				f, err := p.client.Firewalls.Create(ctx, "own", "new", nil)
+				if err != nil {
+					return "", err
+				}
+				return f.ID, nil
+			},
+			[]string{"private location own", "project main"},
+		},
+		"key": {
+			func(ctx context.Context, p *everything) (string, error) {
+				k, err := p.client.InferenceAPIKeys.Create(ctx)
+				if err != nil {
+					return "", err
+				}
+				return k.ID, nil
+			},
+			[]string{"project main"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newFullProject(t)
+				plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Project: true})
+				id := must(c.add(t.Context(), p))(t)
+				err := plan.Run(t.Context())
+				report := checkReport(t, p, plan, err)
+				if contents(t, p.client)[id] == "" {
+					t.Error("what is new is gone")
+				}
+				var stay []cloudapi.Resource
+				for _, f := range report.Failed {
+					stay = append(stay, f.Resource)
+					if f.Outcome != cloudapi.TeardownBlocked || !strings.Contains(f.Err.Error(), id+") needs it and is not in the plan") &&
+						!strings.Contains(f.Err.Error(), id+" needs it and is not in the plan") && f.Resource.Kind != cloudapi.KindProject {
+						t.Error(f)
+					}
+				}
+				equalTexts(t, "what stays", stay, c.want...)
+				if t.Failed() {
+					return
+				}
+				if first := report.Failed[0]; len(first.BlockedBy) != 1 || first.BlockedBy[0].ID != id {
+					t.Errorf("%v is blocked by %v", first, first.BlockedBy)
+				}
+			})
+		})
+	}
+}
+
+// TestTeardownWaitsForTheNew has something new go away by itself.
+func TestTeardownWaitsForTheNew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		plan := planTeardown(t, p.client, nil)
+		must(p.client.PrivateSubnets.Create(t.Context(), elsewhere, "new", &cloudapi.PrivateSubnetCreateRequest{FirewallID: p.otherPlace.Firewalls[0].ID}))(t)
+		time.AfterFunc(8*time.Second, func() {
+			if err := p.client.PrivateSubnets.Delete(t.Context(), elsewhere, "new"); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := plan.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestTeardownGoesByID has the names of the plan be those of others by the time
+// it is run.
+func TestTeardownGoesByID(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		c, ctx := p.client, t.Context()
+		plan := planTeardown(t, c, nil)
+		check := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(c.VMs.Delete(ctx, somewhere, p.stray.ID))
+		check(c.VMs.WaitDeleted(ctx, somewhere, p.stray.ID))
+		check(c.SSHPublicKeys.Delete(ctx, p.key.ID))
+		must(c.Firewalls.Rename(ctx, somewhere, p.firewall.ID, "renamed"))(t)
+		must(c.PrivateLocations.Rename(ctx, "own", "renamed"))(t)
+		must(c.PrivateSubnets.Rename(ctx, elsewhere, p.otherPlace.ID, "renamed"))(t)
+
+		net := must(c.PrivateSubnets.Create(ctx, elsewhere, "net-1", nil))(t)
+		vm := must(c.VMs.Create(ctx, elsewhere, "stray", &cloudapi.VMCreateRequest{PublicKey: publicKey, PrivateSubnetID: net.ID}))(t)
+		key := must(c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: publicKey}))(t)
+		firewall := must(c.Firewalls.Create(ctx, somewhere, "fw-1", nil))(t)
+		location := must(c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: "own",
+			ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
+		far := must(c.VMs.Create(ctx, "own", "far", &cloudapi.VMCreateRequest{PublicKey: publicKey}))(t)
+		farNet := must(c.PrivateSubnets.Get(ctx, "own", "default-own"))(t)
+
+		check(plan.Run(ctx))
+		there := contents(t, c)
+		for _, id := range []string{net.ID, net.Firewalls[0].ID, vm.ID, key.ID, firewall.ID, location.ID, far.ID, farNet.ID, farNet.Firewalls[0].ID} {
+			if there[id] == "" {
+				t.Errorf("%s is gone", id)
+			}
+			delete(there, id)
+		}
+		if len(there) > 0 {
+			t.Errorf("%v is left", there)
+		}
+
+		// A private location that is gone had nothing in it.
+		plan = planTeardown(t, c, &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.Location == elsewhere }})
+		check(must(c.PlanTeardown(ctx, nil))(t).Run(ctx))
+		check(plan.Run(ctx))
+	})
+}
+
+// TestTeardownConcurrency has each request take a second, so that the log shows
+// how many there were at a time.
+func TestTeardownConcurrency(t *testing.T) {
+	t.Parallel()
+	for set, want := range map[int]int{0: 8, -1: 8, 1: 1, 3: 3} {
+		t.Run(fmt.Sprint(set), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newFullProject(t)
+				p.srv.Fail(cloudapitest.Match{}, cloudapitest.Delay(time.Second).Repeating())
+				before := len(p.srv.Requests())
+				plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Concurrency: set})
+				planned := len(p.srv.Requests())
+				if err := plan.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				requests := p.srv.Requests()
+				for what, log := range map[string][]cloudapitest.Request{"plan": requests[before:planned], "run": requests[planned:]} {
+					most := 0
+					for i, r := range log {
+						last := i
+						for last < len(log) && log[last].Time.Sub(r.Time) < time.Second {
+							last++
+						}
+						most = max(most, last-i)
+					}
+					if most != want {
+						t.Errorf("the %s made %d requests at a time, want %d", what, most, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestTeardownProgress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		var inside atomic.Int32
+		events := map[string][]cloudapi.Progress{}
+		done, start := 0, time.Now()
+		plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Progress: func(e cloudapi.Progress) {
+			if inside.Add(1) != 1 {
+				t.Error("two calls at a time")
+			}
+			defer inside.Add(-1)
+			<-time.After(time.Millisecond)
+			if e.State == "deleted" {
+				done++
+			}
+			if e.Operation != "Teardown" || e.Total != 19 || e.Done != done || e.Err != nil || e.Elapsed < 0 || e.Elapsed > time.Since(start) {
+				t.Errorf("%+v", e)
+			}
+			events[e.Resource] = append(events[e.Resource], e)
+		}})
+		if err := plan.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if done != 19 || len(events) != 19 {
+			t.Errorf("%d events of %d resources", done, len(events))
+		}
+		for resource, all := range events {
+			first, last := all[0], all[len(all)-1]
+			if first.State != "deleting" || last.State != "deleted" || first.Polls != 0 || first.Record != nil {
+				t.Errorf("%s: %+v", resource, all)
+			}
+		}
+		web := events[cloudapi.Resource{Kind: cloudapi.KindVM, ID: p.vm.ID, Location: somewhere, Name: "web-1"}.String()]
+		if len(web) < 3 || web[1].State != "deleting" || web[1].Polls != 1 || web[1].Record.(*cloudapi.VM).ID != p.vm.ID {
+			t.Errorf("%+v", web)
+		}
+	})
+}
+
+// TestTeardownPlanFailures makes no plan from what is not the whole truth.
+func TestTeardownPlanFailures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		fail := func(operation string, fault cloudapitest.Fault) {
+			p.srv.Fail(cloudapitest.Match{Operation: operation}, fault)
+		}
+		if plan, err := p.client.InProject("").PlanTeardown(t.Context(), nil); plan != nil || !errors.Is(err, cloudapi.ErrNoProject) {
+			t.Errorf("no project: %v, %v", plan, err)
+		}
+		nobody := cloudapi.NewID(cloudapi.KindProject).String()
+		if plan, err := p.client.InProject(nobody).PlanTeardown(t.Context(), nil); plan != nil || !errors.Is(err, cloudapi.ErrNotFound) {
+			t.Errorf("nobody's project: %v, %v", plan, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if plan, err := p.client.PlanTeardown(ctx, nil); plan != nil || !errors.Is(err, context.Canceled) {
+			t.Errorf("no context: %v, %v", plan, err)
+		}
+		for _, operation := range []string{
+			"GET /project/{project_id}/ssh-public-key",
+			"GET /project/{project_id}",
+			"GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}",
+		} {
+			fail(operation, envelope(403, "Forbidden"))
+			plan, err := p.client.PlanTeardown(t.Context(), &cloudapi.TeardownOptions{Project: true})
+			if plan != nil || !errors.Is(err, cloudapi.ErrForbidden) {
+				t.Errorf("%s: %v, %v", operation, plan, err)
+			}
+		}
+		fail("GET /project/{project_id}/vm", cloudapitest.Reply(404, nil, "<html>"))
+		if plan, err := p.client.PlanTeardown(t.Context(), nil); plan != nil || !errors.Is(err, cloudapi.ErrNotFound) {
+			t.Errorf("a 404 of something else: %v, %v", plan, err)
+		}
+
+		// The real server has no init scripts.
+		fail("GET /project/{project_id}/vm-init-script", cloudapitest.Reply(404, http.Header{"Content-Type": {"application/json"}},
+			`{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for."}}`))
+		plan := planTeardown(t, p.client, nil)
+		if n := len(slices.Concat(plan.Stages()...)); n != 18 {
+			t.Errorf("without init scripts there are %d resources", n)
+		}
+
+		// A load balancer that has gone since it was listed is none.
+		fail("GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}", envelope(404, "ResourceNotFound"))
+		plan = planTeardown(t, p.client, nil)
+		if n := len(slices.Concat(plan.Stages()...)); n != 18 {
+			t.Errorf("without the load balancer there are %d resources", n)
+		}
+
+		var nothing cloudapi.TeardownPlan
+		if err := nothing.Run(t.Context()); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("a plan of nothing: %v", err)
+		}
+		if text := nothing.String(); text != "teardown of project : 0 to delete, 0 to keep\n" {
+			t.Errorf("%q", text)
+		}
+	})
+}
+
+// A plan is made, shown, and run.
+func ExampleClient_PlanTeardown() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	for _, name := range []string{"web-1", "web-2"} {
+		if _, err := client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: publicKey}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	if _, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: publicKey}); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	plan, err := client.PlanTeardown(ctx, &cloudapi.TeardownOptions{
+		Keep: func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindSSHPublicKey },
+		Progress: func(p cloudapi.Progress) {
+			if p.State == "deleted" {
+				fmt.Printf("%d of %d\n", p.Done, p.Total)
+			}
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i, stage := range plan.Stages() { // or fmt.Print(plan), which shows the IDs as well
+		for _, r := range stage {
+			fmt.Println(i+1, r.Kind, r.Name)
+		}
+	}
+	err = plan.Run(ctx)
+	if report, ok := errors.AsType[*cloudapi.TeardownError](err); ok {
+		for _, failure := range report.Failed {
+			fmt.Println(failure)
+		}
+	}
+	fmt.Println("kept:", plan.Kept()[0].Name)
+	// Output:
+	// 1 VM web-1
+	// 1 VM web-2
+	// 2 private subnet default-eu-central-h1
+	// 3 firewall default-eu-central-h1-default
+	// 1 of 4
+	// 2 of 4
+	// 3 of 4
+	// 4 of 4
+	// kept: laptop
+}

@@ -1,0 +1,207 @@
+//go:build !race
+
+// The race detector changes what things take.
+
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	watchedPages   = 100
+	watchedRecords = watchedPages * 1000
+)
+
+// largeList answers with the pages of a list of 100,000 VMs, which are made
+// beforehand, so that what is measured is the client.
+type largeList []string
+
+func newLargeList() largeList {
+	list := make(largeList, watchedPages+1)
+	for i := range watchedPages {
+		list[i] = benchPage(i, watchedPages)
+	}
+	list[watchedPages] = fmt.Sprintf(`{"items":[],"count":%d}`, watchedRecords)
+	return list
+}
+
+func (l largeList) RoundTrip(req *http.Request) (*http.Response, error) {
+	page := 0
+	if after := req.URL.Query().Get("start_after"); after != "" {
+		last, err := strconv.Atoi(after[2:])
+		if err != nil {
+			return nil, err
+		}
+		page = (last + 1) / 1000
+	}
+	resp := respond(http.StatusOK, "")
+	resp.Body = io.NopCloser(strings.NewReader(l[page]))
+	resp.ContentLength = int64(len(l[page]))
+	return resp, nil
+}
+
+func (l largeList) client(tb testing.TB) *Client {
+	client, err := NewClient(WithBaseURL(benchBase), WithToken(testToken), WithProject(testProject), WithHTTPClient(&http.Client{Transport: l}))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return client
+}
+
+// rounds watches the list for some rounds, calling between after each.
+func (l largeList) rounds(tb testing.TB, n int, between func(round int)) (events int) {
+	ctx, cancel := context.WithCancel(tb.Context())
+	defer cancel()
+	for _, err := range l.client(tb).VMs.Watch(ctx, &WatchOptions{Interval: time.Millisecond, MaxInterval: time.Millisecond, Progress: func(p Progress) {
+		if between(p.Polls); p.Polls == n {
+			cancel()
+		}
+	}}) {
+		if err == nil {
+			events++
+		} else if !errors.Is(err, context.Canceled) {
+			tb.Fatal(err)
+		}
+	}
+	return events
+}
+
+// TestWatchMemory: between rounds a watch holds the records and little more,
+// however often it has looked.
+func TestWatchMemory(t *testing.T) {
+	const budget = 72 // bytes for each record, beside the record
+	list := newLargeList()
+	before := liveHeap()
+	records := make([]*VM, 0, watchedRecords)
+	for vm, err := range list.client(t).VMs.All(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, vm)
+	}
+	records = records[:watchedRecords:watchedRecords]
+	alone := liveHeap() - before - 8*watchedRecords
+	clear(records)
+	records = nil
+
+	before = liveHeap()
+	var held []int64
+	start, took := time.Now(), []time.Duration{}
+	events := list.rounds(t, 4, func(int) {
+		took = append(took, time.Since(start))
+		held = append(held, liveHeap()-before)
+		start = time.Now()
+	})
+	if events != watchedRecords {
+		t.Errorf("%d events", events)
+	}
+	t.Logf("%d records of %d bytes; a watch holds %d bytes more for each", watchedRecords, alone/watchedRecords, (held[0]-alone)/watchedRecords)
+	for i := range held {
+		t.Logf("round %d took %v, and left %.1f MB", i+1, took[i].Round(time.Millisecond), float64(held[i])/1e6)
+		if beside := (held[i] - alone) / watchedRecords; beside > budget {
+			t.Errorf("after round %d it holds %d bytes for each record beside it, where the budget is %d", i+1, beside, budget)
+		}
+	}
+	if held[3] > held[0]+100<<10 {
+		t.Errorf("after 4 rounds it holds %d bytes, and after one %d", held[3], held[0])
+	}
+}
+
+// TestWatchRoundBudget: comparing takes no memory, so a round without a change
+// takes what walking the list does.
+func TestWatchRoundBudget(t *testing.T) {
+	list := largeList{benchPage(0, 1)}
+	client := list.client(t)
+	walk := allocations(t, func() error { _, err := ids(t, client.VMs.All(t.Context(), nil)); return err })
+	w := watcher[VM, *VM]{list: client.VMs.All(t.Context(), nil), records: map[string]*sighting[VM]{}, seed: maphash.MakeSeed()}
+	w.look(func(Event[VM], error) bool { return true })
+	round := allocations(t, func() error {
+		changed, err := w.look(func(Event[VM], error) bool { return false })
+		if changed {
+			t.Error("something has changed")
+		}
+		return err
+	})
+	if round > walk+5 {
+		t.Errorf("a round of 1000 records has %v allocations, and walking the list %v", round, walk)
+	}
+}
+
+// BenchmarkWatch is a round over 100,000 records in which nothing changes,
+// beside walking the list.
+func BenchmarkWatch(b *testing.B) {
+	list := newLargeList()
+	perRecord := func(b *testing.B) {
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/watchedRecords, "ns/record")
+	}
+	b.Run("All", func(b *testing.B) {
+		b.ReportAllocs()
+		client := list.client(b)
+		for b.Loop() {
+			for _, err := range client.VMs.All(b.Context(), nil) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		perRecord(b)
+	})
+	b.Run("round", func(b *testing.B) {
+		b.ReportAllocs()
+		w := watcher[VM, *VM]{list: list.client(b).VMs.All(b.Context(), nil), records: map[string]*sighting[VM]{}, seed: maphash.MakeSeed()}
+		w.look(func(Event[VM], error) bool { return true })
+		for b.Loop() {
+			if changed, err := w.look(func(Event[VM], error) bool { return true }); changed || err != nil {
+				b.Fatal(changed, err)
+			}
+		}
+		perRecord(b)
+	})
+}
+
+// BenchmarkCompare finds out in the ways that there are that a record is as it
+// was. What can be kept of the one before is made beforehand.
+func BenchmarkCompare(b *testing.B) {
+	var was, is VM
+	for _, vm := range []*VM{&was, &is} {
+		if err := (reply{status: 200, body: []byte(benchVM)}).json(vm); err != nil {
+			b.Fatal(err)
+		}
+		vm.Firewalls = nil // the short form
+	}
+	w := watcher[VM, *VM]{seed: maphash.MakeSeed()}
+	digest, encoded := w.digest(&was), maphash.Bytes(w.seed, mustJSON(&was))
+	for _, way := range []struct {
+		name string
+		same func() bool
+	}{
+		{"digest", func() bool { return w.digest(&is) == digest }},
+		{"DeepEqual", func() bool { return reflect.DeepEqual(&is, &was) }},
+		{"JSON", func() bool { return maphash.Bytes(w.seed, mustJSON(&is)) == encoded }},
+		{"by hand", func() bool {
+			return is.ID == was.ID && is.Name == was.Name && is.State == was.State && is.Location == was.Location && is.Size == was.Size &&
+				is.UnixUser == was.UnixUser && is.StorageSizeGiB == was.StorageSizeGiB && is.IP6 == was.IP6 && is.IP4Enabled == was.IP4Enabled &&
+				is.IP4 == was.IP4
+		}},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if !way.same() {
+					b.Fatal("they differ")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,368 @@
+package cloudapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"reflect"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// TestWatchModel watches servers on which things are created, renamed, changed
+// and deleted between the rounds and while a list is walked, and whose replies
+// fail. Applying the events must give what the server has, whenever nothing has
+// happened during a round, and no event may be untrue or come twice.
+func TestWatchModel(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(4)
+	if testing.Short() {
+		seeds = 1
+	}
+	var total totals
+	t.Cleanup(func() {
+		t.Logf("%d rounds, of which %d failed and nothing happened during %d; %d changes, %d faults; %d events",
+			total.rounds.Load(), total.broken.Load(), total.quiet.Load(), total.changes.Load(), total.faults.Load(), total.events.Load())
+		if rounds := total.rounds.Load(); !t.Failed() && (total.broken.Load() < rounds/20 || total.quiet.Load() < rounds/10 || total.events.Load() < rounds) {
+			t.Error("that is too little to tell")
+		}
+	})
+	for seed := range seeds {
+		runWatchModel(t, &total, "VMs", seed, (*world).changeVM, func(r *cloudapi.VM) string { return r.ID },
+			func(c *cloudapi.Client) lister[cloudapi.VM] { return c.VMs })
+		runWatchModel(t, &total, "Firewalls", seed, (*world).changeFirewall, func(r *cloudapi.Firewall) string { return r.ID },
+			func(c *cloudapi.Client) lister[cloudapi.Firewall] { return c.Firewalls })
+		runWatchModel(t, &total, "PrivateSubnets", seed, (*world).changeSubnet, func(r *cloudapi.PrivateSubnet) string { return r.ID },
+			func(c *cloudapi.Client) lister[cloudapi.PrivateSubnet] { return c.PrivateSubnets })
+		runWatchModel(t, &total, "Postgres", seed, (*world).changePostgres, func(r *cloudapi.Postgres) string { return r.ID },
+			func(c *cloudapi.Client) lister[cloudapi.Postgres] { return c.Postgres })
+		runWatchModel(t, &total, "SSHPublicKeys", seed, (*world).changeKey, func(r *cloudapi.SSHPublicKey) string { return r.ID },
+			func(c *cloudapi.Client) lister[cloudapi.SSHPublicKey] { return c.SSHPublicKeys })
+	}
+}
+
+// totals are what happened to all watches together.
+type totals struct{ rounds, broken, quiet, changes, faults, events atomic.Int64 }
+
+// lister is a service whose list can be watched.
+type lister[T any] interface {
+	All(context.Context, *cloudapi.ListOptions) iter.Seq2[*T, error]
+	Watch(context.Context, *cloudapi.WatchOptions) iter.Seq2[cloudapi.Event[T], error]
+}
+
+// world is a server and whoever changes what is on it.
+type world struct {
+	t      *testing.T
+	srv    *cloudapitest.Server
+	client *cloudapi.Client // of those who change things
+	rng    *rand.Rand
+
+	change  func(*world, context.Context) error
+	noisy   bool // whether things happen while the list is walked
+	changes int
+	faults  int
+
+	// When the round began, and after how many changes.
+	began  time.Time
+	before int
+}
+
+func newWorld(t *testing.T, seed uint64, change func(*world, context.Context) error) *world {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	after := func() time.Duration { return time.Duration(rng.IntN(40)) * time.Second }
+	opts := []cloudapitest.Option{
+		cloudapitest.WithDelays(cloudapitest.Delays{Create: after(), Backup: after(), Restart: after(), Resize: after(), Delete: after()}),
+		cloudapitest.WithQuota(cloudapitest.Quota{VM: 1 << 20, Postgres: 1 << 20}),
+	}
+	if seed%4 < 2 {
+		opts = append(opts, cloudapitest.WithPageCap(3+rng.IntN(5)))
+	}
+	w := &world{t: t, srv: cloudapitest.New(t, opts...), rng: rng, change: change}
+	w.client = w.srv.Client()
+	return w
+}
+
+// act changes one thing, which may turn out to be impossible.
+func (w *world) act(ctx context.Context) {
+	w.changes++
+	err := w.change(w, ctx)
+	if err != nil && !errors.Is(err, cloudapi.ErrInvalidRequest) && !errors.Is(err, cloudapi.ErrConflict) && !errors.Is(err, cloudapi.ErrNotFound) {
+		w.t.Errorf("a change failed: %v", err)
+	}
+}
+
+// disturb is the transport of the watch. Before a page is asked for, things
+// may happen, and the request may go wrong.
+func (w *world) disturb(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		if !req.URL.Query().Has("start_after") {
+			w.began, w.before = time.Now(), w.changes
+		}
+		for w.noisy && w.rng.IntN(3) == 0 {
+			w.act(context.WithoutCancel(req.Context()))
+		}
+		if w.rng.IntN(10) == 0 {
+			w.faults++
+			w.srv.Fail(cloudapitest.Match{Method: http.MethodGet, Path: req.URL.EscapedPath()}, w.fault())
+		}
+		return next.RoundTrip(req)
+	})
+}
+
+func (w *world) fault() cloudapitest.Fault {
+	return []cloudapitest.Fault{
+		cloudapitest.Reply(http.StatusServiceUnavailable, nil, ""),
+		cloudapitest.Reply(http.StatusInternalServerError, nil, `{"error":{"code":500,"type":"UnexceptedError","message":"Sorry"}}`),
+		cloudapitest.Reply(http.StatusTooManyRequests, http.Header{"Retry-After": {"7"}}, ""),
+		cloudapitest.DropBefore(),
+		cloudapitest.DropAfter(),
+		cloudapitest.Truncate(w.rng.IntN(20)),
+		cloudapitest.Delay(time.Duration(1+w.rng.IntN(20)) * time.Second),
+		cloudapitest.Delay(5 * time.Minute), // longer than an attempt may take
+	}[w.rng.IntN(8)]
+}
+
+// model is what the events of a watch add up to.
+type model[T any] struct {
+	*world
+	total   *totals
+	id      func(*T) string
+	service lister[T]
+
+	records map[string]*T
+	gone    map[string]bool
+}
+
+func runWatchModel[T any](t *testing.T, total *totals, name string, seed uint64, change func(*world, context.Context) error,
+	id func(*T) string, service func(*cloudapi.Client) lister[T]) {
+	t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, seed, change)
+			watcher := w.srv.Client(cloudapi.WithMiddleware(w.disturb), cloudapi.WithPrefetch(int(seed)%3),
+				cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1 + int(seed)%2}))
+			m := model[T]{world: w, total: total, id: id, service: service(w.client), records: map[string]*T{}, gone: map[string]bool{}}
+			for range 12 {
+				m.act(t.Context())
+			}
+			m.run(t.Context(), service(watcher))
+			total.changes.Add(int64(w.changes))
+			total.faults.Add(int64(w.faults))
+		})
+	})
+}
+
+// run applies the events of 60 rounds.
+func (m *model[T]) run(ctx context.Context, watched lister[T]) {
+	watchCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	opts := &cloudapi.WatchOptions{PageSize: 2 + m.rng.IntN(6), Progress: func(p cloudapi.Progress) {
+		m.total.rounds.Add(1)
+		switch {
+		case p.Err != nil:
+			m.total.broken.Add(1)
+		case m.changes == m.before && time.Now().Equal(m.began):
+			m.total.quiet.Add(1)
+			if truth := m.truth(ctx); !reflect.DeepEqual(m.records, truth) || p.Done != len(truth) {
+				m.t.Errorf("after round %d the events give %d records, the server has %d, and %d are reported", p.Polls, len(m.records), len(truth), p.Done)
+			}
+		}
+		for m.rng.IntN(2) == 0 {
+			m.act(ctx)
+		}
+		if m.noisy = m.rng.IntN(2) == 0; p.Polls == 60 {
+			cancel()
+		}
+	}}
+	for e, err := range watched.Watch(watchCtx, opts) {
+		if err == nil {
+			m.apply(ctx, e)
+		} else if !errors.Is(err, context.Canceled) {
+			m.t.Errorf("it ends with %v", err)
+		}
+	}
+}
+
+// truth returns what the server has.
+func (m *model[T]) truth(ctx context.Context) map[string]*T {
+	records := map[string]*T{}
+	for record, err := range m.service.All(ctx, nil) {
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		records[m.id(record)] = record
+	}
+	return records
+}
+
+// apply takes over an event, if it can be true. IDs do not come back.
+func (m *model[T]) apply(ctx context.Context, e cloudapi.Event[T]) {
+	m.total.events.Add(1)
+	id := m.id(e.Record)
+	known := m.records[id]
+	switch e.Type {
+	case cloudapi.EventAdded:
+		if known != nil || m.gone[id] || e.Old != nil {
+			m.t.Errorf("%s was added again", id)
+		}
+		m.records[id] = e.Record
+	case cloudapi.EventModified:
+		if known == nil || e.Old != known || reflect.DeepEqual(e.Old, e.Record) {
+			m.t.Errorf("%s was modified from %v to %v, and it was %v", id, e.Old, e.Record, known)
+		}
+		m.records[id] = e.Record
+	case cloudapi.EventDeleted:
+		if known == nil || e.Record != known || e.Old != nil || m.truth(ctx)[id] != nil {
+			m.t.Errorf("%s was deleted, and it was %v", id, known)
+		}
+		delete(m.records, id)
+		m.gone[id] = true
+	}
+}
+
+// somewhere returns a location.
+func (w *world) somewhere() string {
+	return []string{"eu-central-h1", "eu-north-h1", "us-east-a2"}[w.rng.IntN(3)]
+}
+
+// name returns a name that may be taken.
+func (w *world) name() string { return fmt.Sprintf("name-%d", w.rng.IntN(30)) }
+
+// pick returns one of the items of a list, or nil if it has none.
+func pick[T any](w *world, items iter.Seq2[*T, error]) *T {
+	all, err := cloudapi.Collect(items)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[w.rng.IntN(len(all))]
+}
+
+func (w *world) changeVM(ctx context.Context) error {
+	vms := w.client.VMs
+	vm := pick(w, vms.All(ctx, nil))
+	what := w.rng.IntN(8)
+	if vm == nil {
+		what = 0
+	}
+	var err error
+	switch what {
+	case 0, 1, 2:
+		_, err = vms.Create(ctx, w.somewhere(), w.name(), &cloudapi.VMCreateRequest{PublicKey: publicKey, EnableIP4: new(true)})
+	case 3, 4:
+		err = vms.Delete(ctx, vm.Location, vm.ID)
+	case 5:
+		_, err = vms.Rename(ctx, vm.Location, vm.ID, w.name())
+	case 6:
+		_, err = vms.Restart(ctx, vm.Location, vm.ID)
+	case 7:
+		w.srv.SetState(vm.ID, []string{"", cloudapi.VMStateStopped, cloudapi.VMStateNoCapacityAvailable}[w.rng.IntN(3)])
+	}
+	return err
+}
+
+func (w *world) changeFirewall(ctx context.Context) error {
+	firewalls := w.client.Firewalls
+	firewall := pick(w, firewalls.All(ctx, nil))
+	what := w.rng.IntN(8)
+	if firewall == nil {
+		what = 0
+	}
+	var err error
+	switch what {
+	case 0, 1, 2:
+		_, err = firewalls.Create(ctx, w.somewhere(), w.name(), nil)
+	case 3, 4:
+		err = firewalls.Delete(ctx, firewall.Location, firewall.ID)
+	case 5:
+		_, err = firewalls.Rename(ctx, firewall.Location, firewall.ID, w.name())
+	case 6:
+		cidr := fmt.Sprintf("10.0.%d.0/24", w.rng.IntN(4))
+		_, err = firewalls.CreateRule(ctx, firewall.Location, firewall.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: cidr})
+	case 7:
+		for _, rule := range firewall.FirewallRules {
+			err = errors.Join(err, firewalls.DeleteRule(ctx, firewall.Location, firewall.ID, rule.ID))
+		}
+	}
+	return err
+}
+
+func (w *world) changeSubnet(ctx context.Context) error {
+	subnets := w.client.PrivateSubnets
+	subnet := pick(w, subnets.All(ctx, nil))
+	what := w.rng.IntN(9)
+	if subnet == nil {
+		what = 0
+	}
+	var err error
+	switch what {
+	case 0, 1, 2:
+		_, err = subnets.Create(ctx, w.somewhere(), w.name(), nil)
+	case 3, 4:
+		err = subnets.Delete(ctx, subnet.Location, subnet.ID)
+	case 5:
+		_, err = subnets.Rename(ctx, subnet.Location, subnet.ID, w.name())
+	case 6:
+		_, err = w.client.VMs.Create(ctx, subnet.Location, w.name(), &cloudapi.VMCreateRequest{PublicKey: publicKey, PrivateSubnetID: subnet.ID})
+	case 7:
+		if vm := pick(w, w.client.VMs.All(ctx, nil)); vm != nil {
+			err = w.client.VMs.Delete(ctx, vm.Location, vm.ID)
+		}
+	case 8:
+		return w.changeFirewall(ctx)
+	}
+	return err
+}
+
+func (w *world) changePostgres(ctx context.Context) error {
+	databases := w.client.Postgres
+	database := pick(w, databases.All(ctx, nil))
+	what := w.rng.IntN(8)
+	if database == nil {
+		what = 0
+	}
+	tags := []cloudapi.PostgresTag{{Key: "owner", Value: w.name()}, {Key: "env", Value: w.name()}}
+	var err error
+	switch what {
+	case 0, 1, 2:
+		_, err = databases.Create(ctx, w.somewhere(), w.name(), &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Tags: tags})
+	case 3, 4:
+		err = databases.Delete(ctx, database.Location, database.ID)
+	case 5:
+		_, err = databases.Rename(ctx, database.Location, database.ID, w.name())
+	case 6:
+		_, err = databases.Update(ctx, database.Location, database.ID, &cloudapi.PostgresUpdateRequest{Tags: tags})
+	case 7:
+		_, err = databases.SetMaintenanceWindow(ctx, database.Location, database.ID, new(w.rng.IntN(24)))
+	}
+	return err
+}
+
+func (w *world) changeKey(ctx context.Context) error {
+	keys := w.client.SSHPublicKeys
+	key := pick(w, keys.All(ctx, nil))
+	what := w.rng.IntN(6)
+	if key == nil {
+		what = 0
+	}
+	var err error
+	switch what {
+	case 0, 1, 2:
+		_, err = keys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: w.name(), PublicKey: publicKey})
+	case 3, 4:
+		err = keys.Delete(ctx, key.ID)
+	case 5:
+		_, err = keys.Update(ctx, key.ID, &cloudapi.SSHPublicKeyUpdateRequest{Name: w.name()})
+	}
+	return err
+}

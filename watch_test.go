@@ -1,0 +1,716 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"iter"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// listOf is a whole list of items, given as "name" or "name=state".
+func listOf(items ...string) string {
+	var b strings.Builder
+	for i, item := range slices.Sorted(slices.Values(items)) {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		name, state, _ := strings.Cut(item, "=")
+		fmt.Fprintf(&b, `{"id":"vm%024s","name":"%s","state":"%s"}`, name, name, state)
+	}
+	return fmt.Sprintf(`{"items":[%s],"count":%d}`, b.String(), len(items))
+}
+
+// text returns what an event says.
+func text(e Event[VM]) string {
+	show := func(vm *VM) string { return strings.TrimSuffix(vm.Name+"="+vm.State, "=") }
+	s := string(e.Type) + " " + show(e.Record)
+	if e.Old != nil {
+		s += " from " + show(e.Old)
+	}
+	return s
+}
+
+// watched ranges over a watch of at most that many rounds, and returns its
+// events, its rounds and its last error.
+func watched(t *testing.T, client *Client, rounds int, opts WatchOptions) (events []string, reports []Progress, last error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	opts.Progress = func(p Progress) {
+		if reports = append(reports, p); p.Polls == rounds {
+			cancel()
+		}
+	}
+	for e, err := range client.VMs.Watch(ctx, &opts) {
+		if last != nil {
+			t.Errorf("the watch goes on after its error, with %v, %v", e, err)
+		}
+		if last = err; err == nil {
+			events = append(events, text(e))
+		} else if e != (Event[VM]{}) {
+			t.Errorf("with the error comes %v", e)
+		}
+	}
+	return events, reports, last
+}
+
+func TestWatchYieldsWhatChanges(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		rounds []any // as for polled
+		want   []string
+	}{
+		{"nothing", []any{listOf()}, nil},
+		{"no change", []any{listOf("a"), listOf("a"), listOf("a")}, []string{"added a"}},
+		{"the first round", []any{listOf("b", "a")}, []string{"added a", "added b"}},
+		{"added", []any{listOf("b"), listOf("a", "b", "c")}, []string{"added b", "added a", "added c"}},
+		{"modified", []any{listOf("a=creating"), listOf("a=running"), listOf("a=running")}, []string{"added a=creating", "modified a=running from a=creating"}},
+		{"modified again", []any{listOf("a=1"), listOf("a=2"), listOf("a=1")}, []string{"added a=1", "modified a=2 from a=1", "modified a=1 from a=2"}},
+		{"deleted", []any{listOf("c", "a=1", "b"), listOf("c", "a=2", "b"), listOf("c"), listOf("c")},
+			[]string{"added a=1", "added b", "added c", "modified a=2 from a=1", "deleted a=2", "deleted b"}},
+		{"all at once", []any{listOf("a", "b", "c"), listOf("b=x", "c", "d")},
+			[]string{"added a", "added b", "added c", "modified b=x from b", "added d", "deleted a"}},
+		{"everything deleted", []any{listOf("a"), listOf(), listOf("a")}, []string{"added a", "deleted a", "added a"}},
+		{"behind failures", []any{503, listOf("a"), 500, io.ErrClosedPipe, `{"items":[{"id":"`, 429, listOf("a=1")}, []string{"added a", "modified a=1 from a"}},
+		{"a failure deletes nothing", []any{listOf("a"), 503, listOf("a")}, []string{"added a"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				network := polled(tt.rounds...)
+				got, reports, err := watched(t, network.client(t), len(tt.rounds), WatchOptions{})
+				if !slices.Equal(got, tt.want) || err != context.Canceled {
+					t.Errorf("got %q, then %v\nwant %q", got, err, tt.want)
+				}
+				if n := len(network.take()); n != len(tt.rounds) || len(reports) != n {
+					t.Errorf("%d requests and %d reports for %d rounds", n, len(reports), len(tt.rounds))
+				}
+			})
+		})
+	}
+}
+
+func TestWatchEndsWith(t *testing.T) {
+	t.Parallel()
+	mute := new(recorder)
+	stalled := `{"items":[],"count":50}`
+	for _, tt := range []struct {
+		name   string
+		rounds []any
+		change func(*Client) *Client
+		opts   WatchOptions
+		polls  int
+		want   error
+	}{
+		{"400", []any{listOf("a"), 400}, nil, WatchOptions{}, 2, ErrInvalidRequest},
+		{"401", []any{listOf("a"), 401}, nil, WatchOptions{}, 2, ErrUnauthorized},
+		{"403", []any{listOf("a"), 403}, nil, WatchOptions{}, 2, ErrForbidden},
+		{"404", []any{listOf("a"), 404}, nil, WatchOptions{}, 2, ErrNotFound},
+		{"302", []any{302}, nil, WatchOptions{}, 1, new(Error)},
+		{"an unusable reply", []any{listOf("a"), `{}`}, nil, WatchOptions{}, 2, ErrInvalidResponse},
+		{"a stall at last", []any{listOf("a"), stalled, 503, stalled, stalled}, nil, WatchOptions{}, 5, ErrPaginationStalled},
+		{"no project", nil, func(c *Client) *Client { return c.InProject("") }, WatchOptions{}, 1, ErrNoProject},
+		{"a page size", nil, nil, WatchOptions{PageSize: -1}, 1, ErrInvalidArgument},
+		{"a location", nil, nil, WatchOptions{Location: "../x"}, 1, ErrInvalidArgument},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				network := mute
+				if tt.rounds != nil {
+					network = polled(tt.rounds...)
+				}
+				client := network.client(t)
+				if tt.change != nil {
+					client = tt.change(client)
+				}
+				got, reports, err := watched(t, client, 20, tt.opts)
+				if e, ok := errors.AsType[*Error](err); !errors.Is(err, tt.want) && !(ok && e.StatusCode == 302) {
+					t.Errorf("got %q, then %v, want %v", got, err, tt.want)
+				}
+				if len(reports) != tt.polls || reports[tt.polls-1].Err != err {
+					t.Errorf("%d rounds were reported, the last with %v", len(reports), reports[len(reports)-1].Err)
+				}
+			})
+		})
+	}
+	for _, err := range mute.client(t).SSHPublicKeys.Watch(t.Context(), &WatchOptions{Location: "eu-central-h1"}) {
+		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "Location" {
+			t.Errorf("for a location of keys: %v", err)
+		}
+	}
+	for _, err := range mute.client(t).VMs.Watch(nil, nil) { //nolint:staticcheck // that is the point
+		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "ctx" {
+			t.Errorf("without a context: %v", err)
+		}
+	}
+	if sent := mute.take(); len(sent) != 0 {
+		t.Errorf("%d requests were sent", len(sent))
+	}
+}
+
+// TestWatchOutlastsStalls: a list that stalls now and then does not end it.
+func TestWatchOutlastsStalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stalled := `{"items":[],"count":1}`
+		network := polled(listOf("a"), stalled, stalled, listOf("a"), stalled, stalled, listOf("a=1"))
+		got, reports, err := watched(t, network.client(t), 7, WatchOptions{})
+		if want := []string{"added a", "modified a=1 from a"}; !slices.Equal(got, want) || err != context.Canceled {
+			t.Errorf("got %q, then %v", got, err)
+		}
+		if !errors.Is(reports[1].Err, ErrPaginationStalled) || reports[1].Done != 1 {
+			t.Errorf("a stall is reported as %+v", reports[1])
+		}
+	})
+}
+
+func TestWatchPauses(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	a, b := listOf("a=1"), listOf("a=2")
+	slow := respond(429, envelope(429))
+	slow.Header.Set("Retry-After", "600")
+	for _, tt := range []struct {
+		name   string
+		opts   WatchOptions
+		rounds []any
+		want   []time.Duration // without the random part
+	}{
+		{"nothing changes", WatchOptions{}, []any{a, a, a, a, a, a, a, a}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 135 * s / 8, 405 * s / 16, 30 * s, 30 * s}},
+		{"something changes", WatchOptions{}, []any{a, a, a, b, b, b}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 5 * s, 15 * s / 2}},
+		{"something comes and goes", WatchOptions{}, []any{listOf(), listOf(), a, listOf(), listOf()},
+			[]time.Duration{5 * s, 15 * s / 2, 5 * s, 5 * s}},
+		{"failures", WatchOptions{}, []any{a, 503, 503, b, b}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 5 * s}},
+		{"of the program's own", WatchOptions{Interval: 40 * s, MaxInterval: 70 * s}, []any{a, a, a, a}, []time.Duration{40 * s, 60 * s, 70 * s}},
+		{"the longest is shorter", WatchOptions{Interval: 40 * s, MaxInterval: s}, []any{a, a, a}, []time.Duration{40 * s, 40 * s}},
+		{"negative", WatchOptions{Interval: -s, MaxInterval: -1}, []any{a, a, a}, []time.Duration{5 * s, 15 * s / 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			least, most := 2.0, 0.0
+			for range 40 {
+				synctest.Test(t, func(t *testing.T) {
+					network := polled(tt.rounds...)
+					_, reports, _ := watched(t, network.client(t), len(tt.rounds), tt.opts)
+					for i, nominal := range tt.want {
+						pause := reports[i+1].Elapsed - reports[i].Elapsed
+						if pause < nominal*4/5 || pause > nominal*6/5+1 {
+							t.Fatalf("pause %d is %v, want %v within a fifth", i, pause, nominal)
+						}
+						least, most = min(least, float64(pause)/float64(nominal)), max(most, float64(pause)/float64(nominal))
+					}
+				})
+			}
+			if least > 0.85 || most < 1.15 {
+				t.Errorf("the pauses are %v to %v of what they would be without chance", least, most)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		network := recorder{answer: func(*http.Request) (*http.Response, error) { return slow, nil }}
+		client := network.client(t, WithRetry(RetryPolicy{MaxAttempts: 1, MaxRetryAfter: 5 * time.Minute}))
+		_, reports, _ := watched(t, client, 2, WatchOptions{})
+		if reports[1].Elapsed != 5*time.Minute {
+			t.Errorf("asked to wait longer than it may, it waits %v", reports[1].Elapsed)
+		}
+	})
+}
+
+func TestWatchEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	reason := errors.New("the operator lost patience")
+	for _, prefetch := range []int{0, 2} {
+		for _, after := range []time.Duration{0, time.Millisecond, 3 * time.Second, time.Hour} {
+			synctest.Test(t, func(t *testing.T) {
+				network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+					select { // a request takes two seconds
+					case <-time.After(2 * time.Second):
+						return respond(200, listOf("a")), nil
+					case <-req.Context().Done():
+						return nil, req.Context().Err()
+					}
+				}}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				if after == 0 {
+					cancel(reason)
+				}
+				time.AfterFunc(after, func() { cancel(reason) })
+				start, errs, events := time.Now(), []error{}, 0
+				for _, err := range network.client(t, WithPrefetch(prefetch)).VMs.Watch(ctx, nil) {
+					if err != nil {
+						errs = append(errs, err)
+					} else {
+						events++
+					}
+				}
+				if len(errs) != 1 || !errors.Is(errs[0], context.Canceled) || !errors.Is(errs[0], reason) || time.Since(start) != after {
+					t.Errorf("prefetch %d, cancelled after %v: %v after %v", prefetch, after, errs, time.Since(start))
+				}
+				if want := map[bool]int{true: 1}[after > 2*time.Second]; events != want {
+					t.Errorf("cancelled after %v: %d events", after, events)
+				}
+			})
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		var last error
+		for _, last = range polled(503).client(t, WithRetry(RetryPolicy{})).VMs.Watch(ctx, nil) {
+		}
+		if last != context.DeadlineExceeded || time.Since(start) != time.Minute {
+			t.Errorf("the last error, after %v, is %v", time.Since(start), last)
+		}
+	})
+}
+
+func TestWatchProgress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := polled(listOf("a", "b"), 503, listOf("a"), listOf("a"))
+		_, reports, _ := watched(t, network.client(t), 4, WatchOptions{Location: "eu-central-h1"})
+		for i, p := range reports {
+			done, failed := []int{2, 2, 1, 1}[i], []error{nil, ErrServer, nil, nil}[i]
+			if !errors.Is(p.Err, failed) || (i == 0) != (p.Elapsed == 0) {
+				t.Errorf("report %d: %v after %v", i, p.Err, p.Elapsed)
+			}
+			p.Err, p.Elapsed = nil, 0
+			if want := (Progress{Operation: "VMs.Watch", Resource: "eu-central-h1", Done: done, Polls: i + 1}); p != want {
+				t.Errorf("report %d is %+v, want %+v", i, p, want)
+			}
+		}
+	})
+}
+
+// watchPages watches VMs for some rounds and returns the events of each.
+func watchPages(t *testing.T, size, rounds int, answer func(*http.Request) (*http.Response, error), opts ...Option) (events [][]string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		network := recorder{answer: answer}
+		events = [][]string{nil}
+		progress := func(Progress) {
+			if events = append(events, nil); len(events) > rounds {
+				cancel()
+			}
+		}
+		for e, err := range network.client(t, opts...).VMs.Watch(ctx, &WatchOptions{PageSize: size, Progress: progress}) {
+			if err != nil {
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("it ends with %v", err)
+				}
+				break
+			}
+			last := &events[len(events)-1]
+			*last = append(*last, string(e.Type)+" "+strings.TrimLeft(e.Record.ID[2:], "0"))
+		}
+	})
+	return events[:rounds]
+}
+
+// eventsOf returns what all those items make.
+func eventsOf(what EventType, items []listed) (events []string) {
+	for _, item := range items {
+		events = append(events, string(what)+" "+strings.TrimLeft(item.ID[2:], "0"))
+	}
+	return events
+}
+
+// TestWatchMissesNothingBetweenPages: what is there all the time is never
+// reported as deleted, however the list changes while it is walked.
+func TestWatchMissesNothingBetweenPages(t *testing.T) {
+	t.Parallel()
+	all := numbered(60)[1:]
+	even := func(n int) (items []listed) { // 2, 4, 6, …
+		for i := range n {
+			items = append(items, all[2*i+1])
+		}
+		return items
+	}
+	for _, tt := range []struct {
+		name          string
+		first, second []listed // before and after the first page was sent
+		rounds        [][]string
+	}{
+		{"nothing", even(25), even(25), [][]string{eventsOf(EventAdded, even(25)), nil}},
+		{"a page less", even(20), even(10), [][]string{eventsOf(EventAdded, even(10)), nil}},
+		{"one deleted before and one added behind", even(20), append(slices.Clone(even(20)[1:10]), slices.Concat(all[20:21], even(20)[10:])...),
+			[][]string{append(eventsOf(EventAdded, even(10)), append([]string{"added 21"}, eventsOf(EventAdded, even(20)[10:])...)...), {"deleted 2"}}},
+		{"one deleted behind and one added before", even(20), append(slices.Clone(all[:1]), slices.Concat(even(20)[:10], even(20)[11:])...),
+			[][]string{append(eventsOf(EventAdded, even(10)), eventsOf(EventAdded, even(20)[11:])...), {"added 1"}}},
+	} {
+		for _, habits := range []listServer{{}, {max: 10}, {noCount: true}, {bare: true}, {max: 10, bare: true}} {
+			for _, prefetch := range []int{0, 3} {
+				server := habits
+				server.items = tt.first
+				size := 10
+				if habits.max > 0 {
+					size = 1000 // which it does not give
+				}
+				served := 0
+				got := watchPages(t, size, 2, func(req *http.Request) (*http.Response, error) {
+					if served++; served == 2 {
+						server.items = tt.second
+					}
+					return server.answer(req)
+				}, WithPrefetch(prefetch))
+				if !reflect.DeepEqual(got, tt.rounds) {
+					t.Errorf("%s, prefetch %d, %+v:\n got %q\nwant %q", tt.name, prefetch, habits, got, tt.rounds)
+				}
+			}
+		}
+	}
+}
+
+// TestWatchOfSmallPages: a server may send less than it is asked for.
+func TestWatchOfSmallPages(t *testing.T) {
+	t.Parallel()
+	items := numbered(26)[1:]
+	server := listServer{items: items, max: 3}
+	got := watchPages(t, 1000, 3, func(req *http.Request) (*http.Response, error) {
+		if req.URL.Query().Get("start_after") == "" {
+			server.items = server.items[:min(len(server.items), 25)]
+		}
+		resp, err := server.answer(req)
+		if req.URL.Query().Get("start_after") == items[23].ID {
+			server.items = items[:24] // after the first round
+		}
+		return resp, err
+	})
+	if want := [][]string{eventsOf(EventAdded, items), {"deleted 25"}, nil}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestWatchAfterABrokenRound: a round that fails on its way is neither lost
+// nor repeated.
+func TestWatchAfterABrokenRound(t *testing.T) {
+	t.Parallel()
+	items := numbered(41)[1:]
+	for _, prefetch := range []int{0, 1, 3} {
+		server := listServer{items: items}
+		requests := 0
+		got := watchPages(t, 10, 5, func(req *http.Request) (*http.Response, error) {
+			switch requests++; requests {
+			case 3: // of the first round
+				return respond(503, envelope(503)), nil
+			case 9: // of the third; the second has taken five
+				server.items = slices.Concat(items[:5], items[6:30])
+			case 10:
+				return nil, io.ErrUnexpectedEOF
+			}
+			return server.answer(req)
+		}, WithPrefetch(prefetch))
+		want := [][]string{eventsOf(EventAdded, items[:20]), eventsOf(EventAdded, items[20:]), nil,
+			eventsOf(EventDeleted, slices.Concat(items[5:6], items[30:])), nil}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("prefetch %d: got\n%q, want\n%q", prefetch, got, want)
+		}
+	}
+}
+
+// TestWatchRequests: a list that fits into a page takes one request a round,
+// and one of several pages one more than it has.
+func TestWatchRequests(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ items, size, want int }{{0, 10, 1}, {1, 10, 1}, {10, 10, 1}, {11, 10, 3}, {20, 10, 3}, {1000, 0, 1}, {2500, 0, 4}} {
+		synctest.Test(t, func(t *testing.T) {
+			server := listServer{items: numbered(tt.items)}
+			network := recorder{answer: server.answer}
+			if _, _, err := watched(t, network.client(t), 1, WatchOptions{PageSize: tt.size}); err != context.Canceled {
+				t.Error(err)
+			}
+			if sent := network.take(); len(sent) != tt.want {
+				t.Errorf("%d items in pages of %d took %d requests, want %d", tt.items, tt.size, len(sent), tt.want)
+			}
+		})
+	}
+}
+
+// TestWatchOfAWholeList: families whose lists do not count are watched too.
+func TestWatchOfAWholeList(t *testing.T) {
+	t.Parallel()
+	for _, server := range []listServer{{whole: true, noCount: true}, {whole: true}, {noCount: true}, {}} {
+		synctest.Test(t, func(t *testing.T) {
+			server.items = numbered(20)
+			network := recorder{answer: server.answer}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			counts := map[EventType]int{}
+			for e, err := range network.client(t).SSHPublicKeys.Watch(ctx, &WatchOptions{PageSize: 10, Progress: func(p Progress) {
+				switch p.Polls {
+				case 2:
+					server.items = server.items[5:]
+				case 4:
+					cancel()
+				}
+			}}) {
+				if err == nil {
+					counts[e.Type]++
+				}
+			}
+			if want := map[EventType]int{EventAdded: 20, EventDeleted: 5}; !maps.Equal(counts, want) {
+				t.Errorf("%+v: got %v", server, counts)
+			}
+		})
+	}
+}
+
+func TestWatchCanBeRangedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := recorder{answer: always(200, listOf("a", "b"))}
+		opts := &WatchOptions{PageSize: 10}
+		seq := network.client(t).VMs.Watch(t.Context(), opts)
+		if n := len(network.take()); n != 0 {
+			t.Errorf("%d requests were sent before the first range", n)
+		}
+		*opts = WatchOptions{Location: "elsewhere", PageSize: 1}
+		for range 2 {
+			next, stop := iter.Pull2(seq) // a range within the range
+			for e := range seq {
+				other, _, _ := next()
+				if text(e) != text(other) || e.Record == other.Record {
+					t.Errorf("got %v and %v", text(e), text(other))
+				}
+				if e.Record.Name == "b" {
+					break
+				}
+			}
+			stop()
+		}
+		for _, s := range network.take() {
+			if s.target != "/project/"+testProject+"/vm?page_size=10" {
+				t.Errorf("asked for %s", s.target)
+			}
+		}
+	})
+}
+
+// TestLeavingAWatch: the bubble fails if a goroutine is left in it.
+func TestLeavingAWatch(t *testing.T) {
+	t.Parallel()
+	for _, prefetch := range []int{0, 1, 4} {
+		for _, taken := range []int{1, 10, 15, 100, 101, 105} { // 100 are added, then 10 deleted
+			synctest.Test(t, func(t *testing.T) {
+				server := listServer{items: numbered(100)}
+				network := recorder{answer: server.answer}
+				got, reports := 0, 0
+				for _, err := range network.client(t, WithPrefetch(prefetch)).VMs.Watch(t.Context(), &WatchOptions{PageSize: 10, Progress: func(Progress) {
+					reports++
+					server.items = server.items[:90]
+				}}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got++; got == taken {
+						break
+					}
+				}
+				if want := (taken - 1) / 100; reports != want {
+					t.Errorf("prefetch %d: %d rounds were reported after %d events, want %d", prefetch, reports, taken, want)
+				}
+				network.take()
+				elapse(time.Hour)
+				if n := len(network.take()); n != 0 {
+					t.Errorf("prefetch %d: %d requests were sent after %d events", prefetch, n, taken)
+				}
+			})
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		defer func() {
+			if r := recover(); r != "enough" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		server := listServer{items: numbered(100)}
+		network := recorder{answer: server.answer}
+		for range network.client(t, WithPrefetch(3)).VMs.Watch(t.Context(), &WatchOptions{PageSize: 10}) {
+			panic("enough")
+		}
+	})
+}
+
+// TestWatchedRecordsBelongToTheProgram: what it does with them is not seen,
+// and it gets back what it got.
+func TestWatchedRecordsBelongToTheProgram(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := polled(listOf("a=1", "b=1"), listOf("a=1", "b=1"), listOf("a=2", "b=1"), listOf("a=2"))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		mine := map[string]*VM{}
+		var types []EventType
+		for e, err := range network.client(t).VMs.Watch(ctx, &WatchOptions{Progress: func(p Progress) {
+			if p.Polls == 4 {
+				cancel()
+			}
+		}}) {
+			if err != nil {
+				break
+			}
+			types = append(types, e.Type)
+			switch e.Type {
+			case EventAdded:
+				mine[e.Record.Name] = e.Record
+			case EventModified:
+				if e.Old != mine["a"] || e.Record.State != "2" {
+					t.Errorf("%v was modified from %v", e.Record, e.Old)
+				}
+			case EventDeleted:
+				if e.Record != mine["b"] || e.Old != nil {
+					t.Errorf("%v was deleted, with %v before", e.Record, e.Old)
+				}
+			}
+			*e.Record = VM{State: "mine"}
+		}
+		if want := []EventType{EventAdded, EventAdded, EventModified, EventDeleted}; !slices.Equal(types, want) {
+			t.Errorf("got %v", types)
+		}
+	})
+}
+
+// TestWatchIgnoresOrder: what the server lists within a record has no order.
+func TestWatchIgnoresOrder(t *testing.T) {
+	t.Parallel()
+	const subnet = `{"items":[{"id":"ps00000000021g000000000001","name":"net-1","firewalls":[%s],"nics":[%s]}],"count":1}`
+	firewall := func(id string, rules ...string) string {
+		return fmt.Sprintf(`{"id":"%s","name":"f","firewall_rules":[%s]}`, id, strings.Join(rules, ","))
+	}
+	const ssh, web, nic1, nic2 = `{"id":"fr1","cidr":"0.0.0.0/0","port_range":"22..22"}`, `{"id":"fr2","cidr":"0.0.0.0/0","port_range":"80..80"}`,
+		`{"id":"nc1","vm_name":"a"}`, `{"id":"nc2","vm_name":null}`
+	show := func(firewalls, nics string) string { return fmt.Sprintf(subnet, firewalls, nics) }
+	synctest.Test(t, func(t *testing.T) {
+		rounds := []any{
+			show(firewall("fw1", ssh, web)+","+firewall("fw2", ssh), nic1+","+nic2),
+			show(firewall("fw2", ssh)+","+firewall("fw1", web, ssh), nic2+","+nic1),
+			show(firewall("fw2", web)+","+firewall("fw1", web, ssh), nic2+","+nic1), // another rule
+			show(firewall("fw2", web)+","+firewall("fw1", web, ssh), nic2),
+			show(firewall("fw2", web)+","+firewall("fw1", web, ssh), nic2+","+nic2), // twice
+			show(firewall("fw2", ssh)+","+firewall("fw1", web, web), nic2+","+nic2), // rules changed places
+			show(firewall("fw2", ssh)+","+firewall("fw1", ssh, ssh), nic2+","+nic2),
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		round, changed := 0, map[int]bool{}
+		for _, err := range polled(rounds...).client(t).PrivateSubnets.Watch(ctx, &WatchOptions{Progress: func(p Progress) {
+			if round = p.Polls; round == len(rounds) {
+				cancel()
+			}
+		}}) {
+			if err == nil {
+				changed[round] = true
+			}
+		}
+		if want := map[int]bool{0: true, 2: true, 3: true, 4: true, 5: true, 6: true}; !maps.Equal(changed, want) {
+			t.Errorf("events came in the rounds %v", changed)
+		}
+	})
+}
+
+// TestWatchComparesEverything changes every field of every record that can be
+// watched, one at a time, which must make a difference.
+func TestWatchComparesEverything(t *testing.T) {
+	t.Parallel()
+	seed := maphash.MakeSeed()
+	digest := func(v reflect.Value) uint64 { return maphash.Bytes(seed, appendContent(nil, seed, v)) }
+	watches := 0
+	for _, m := range serviceMethods(t) {
+		if !strings.HasSuffix(m.name, ".Watch") {
+			continue
+		}
+		watches++
+		types := m.types()
+		event := types[len(types)-1]
+		if event.Kind() != reflect.Struct || event.NumField() != 3 {
+			t.Fatalf("%s yields %v", m.name, event)
+		}
+		record := event.Field(1).Type.Elem()
+		same := digest(filled(record, "x"))
+		if digest(filled(record, "x")) != same || digest(reflect.New(record).Elem()) == same {
+			t.Errorf("two records of %s differ, or a record is as good as none", m.name)
+		}
+		for _, change := range changes(record) {
+			v := filled(record, "x")
+			where := change(v)
+			if digest(v) == same {
+				t.Errorf("%s does not see a change of %s", m.name, where)
+			}
+		}
+	}
+	if watches != 11 {
+		t.Errorf("there are %d watches, not 11", watches)
+	}
+	if digest(reflect.ValueOf(&VM{Name: "ab", State: "c"}).Elem()) == digest(reflect.ValueOf(&VM{Name: "a", State: "bc"}).Elem()) {
+		t.Error("where a text ends makes no difference")
+	}
+	moment := Postgres{LatestRestoreTime: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}
+	elsewhere := Postgres{LatestRestoreTime: moment.LatestRestoreTime.In(time.FixedZone("", 3600))}
+	if digest(reflect.ValueOf(&moment).Elem()) != digest(reflect.ValueOf(&elsewhere).Elem()) {
+		t.Error("the same moment in another zone is a change")
+	}
+}
+
+// changes returns functions that each change one thing in a filled value of a
+// type and tell which.
+func changes(t reflect.Type, within ...reflect.Type) (all []func(reflect.Value) string) {
+	if slices.Contains(within, t) {
+		return nil // where filled stops too
+	}
+	here := func(name string, change func(reflect.Value)) {
+		all = append(all, func(v reflect.Value) string { change(v); return name })
+	}
+	below := func(name string, t reflect.Type, get func(reflect.Value) reflect.Value) {
+		for _, change := range changes(t, within...) {
+			all = append(all, func(v reflect.Value) string { return name + change(get(v)) })
+		}
+	}
+	switch t {
+	case reflect.TypeFor[Secret]():
+		here("secret", func(v reflect.Value) { v.Set(reflect.ValueOf(NewSecret("y"))) })
+		return all
+	case reflect.TypeFor[time.Time]():
+		here("time", func(v reflect.Value) { v.Set(reflect.ValueOf(v.Interface().(time.Time).Add(1))) })
+		return all
+	}
+	within = append(slices.Clone(within), t)
+	switch t.Kind() {
+	case reflect.String:
+		here("text", func(v reflect.Value) { v.SetString("y") })
+		here("length", func(v reflect.Value) { v.SetString("xx") })
+	case reflect.Bool:
+		here("flag", func(v reflect.Value) { v.SetBool(false) })
+	case reflect.Int:
+		here("number", func(v reflect.Value) { v.SetInt(2) })
+	case reflect.Float64:
+		here("number", func(v reflect.Value) { v.SetFloat(1.5) })
+	case reflect.Pointer:
+		here("nil", func(v reflect.Value) { v.SetZero() })
+		below("*", t.Elem(), reflect.Value.Elem)
+	case reflect.Slice:
+		here("length", func(v reflect.Value) { v.Set(reflect.AppendSlice(v, v)) })
+		here("none", func(v reflect.Value) { v.SetZero() })
+		below("[]", t.Elem(), func(v reflect.Value) reflect.Value { return v.Index(0) })
+	case reflect.Struct:
+		for i := range t.NumField() {
+			below("."+t.Field(i).Name, t.Field(i).Type, func(v reflect.Value) reflect.Value { return v.Field(i) })
+		}
+	}
+	return all
+}
