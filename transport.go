@@ -305,8 +305,13 @@ func callOf(ctx context.Context) *call { return ctx.(*callContext).call }
 // request in it, and what it asks for is answered by the call, which is in
 // the request's context.
 func newDriver(maxAttempts int) *retryablehttp.Client {
-	return &retryablehttp.Client{
-		HTTPClient: &http.Client{Transport: attempter{}},
+	var d struct { // to be allocated at once
+		retryablehttp.Client
+		inner http.Client
+	}
+	d.inner.Transport = attempter{}
+	d.Client = retryablehttp.Client{
+		HTTPClient: &d.inner,
 		RetryMax:   maxAttempts - 1,
 		CheckRetry: func(ctx context.Context, _ *http.Response, err error) (bool, error) {
 			return callOf(ctx).checkRetry(ctx, err), nil
@@ -316,6 +321,7 @@ func newDriver(maxAttempts int) *retryablehttp.Client {
 		},
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
+	return &d.Client
 }
 
 // attempter is the driver's transport. It has no CloseIdleConnections, which
@@ -707,7 +713,7 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 	if after := resp.Header.Get("Retry-After"); after != "" {
 		e.RetryAfter = parseRetryAfter(after, time.Now())
 	}
-	secrets := cl.redactor()
+	secrets := cl.redactor(bytes.IndexByte(body, '\\') >= 0)
 	if !e.decodeEnvelope(body) {
 		e.Body, _ = excerpt(secrets.hide(string(body[:min(len(body), maxSearched)])), maxExcerpt)
 	}
@@ -736,7 +742,9 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 // ways, each with what stands for it.
 type redactor []string
 
-func (cl *call) redactor() redactor {
+// redactor returns that of the call. What JSON spells in another way has a
+// backslash, without which only the secrets as they are need to be looked for.
+func (cl *call) redactor(backslash bool) redactor {
 	cfg := &cl.client.config
 	secrets := make([]string, 0, 8)
 	secrets = append(secrets, cfg.token.Reveal())
@@ -754,7 +762,7 @@ func (cl *call) redactor() redactor {
 	r := make(redactor, 0, 2*len(secrets))
 	for _, secret := range secrets {
 		r = append(r, secret, redacted)
-		if strings.ContainsFunc(secret, differsInJSON) {
+		if backslash && strings.ContainsFunc(secret, differsInJSON) {
 			r = append(r, jsonString(secret, true), redacted, jsonString(secret, false), redacted)
 		}
 	}
@@ -804,7 +812,7 @@ func (cl *call) replyExcerpt(body []byte) string {
 	case !strings.HasPrefix(text, "<"):
 		return "" // it may be a file with keys in it
 	}
-	text, _ = excerpt(cl.redactor().hide(text), maxExcerpt)
+	text, _ = excerpt(cl.redactor(strings.Contains(text, `\`)).hide(text), maxExcerpt)
 	return text
 }
 

@@ -46,7 +46,7 @@ func measureConcurrency(ctx context.Context, r *report, rounds int) error {
 			s.p99 = append(s.p99, float64(client.p99)/float64(floor.p99))
 		}
 	}
-	c := contest{fmt.Sprintf("%d callers, %d GETs each, over loopback", callers, callsOfEach), map[string]entry{}}
+	c := contest{fmt.Sprintf("%d callers over loopback", callers), map[string]entry{}}
 	for i, p := range peers {
 		connections, total, p99 := median(all[i].connections), median(all[i].total), median(all[i].p99)
 		more := fmt.Sprintf("%.0f connections, p99 %.2f", connections, p99)

@@ -25,33 +25,37 @@ var looks = map[string]draw.GlyphStyle{
 	"hcloud-go":     {Color: color.RGBA{0xc2, 0x2f, 0x3d, 0xff}, Shape: draw.SquareGlyph{}, Radius: vg.Points(4)},
 }
 
+// right is where the scale of the picture ends.
+const right = 2.75
+
 // plot draws the contest: a line for each workload, and on it a mark for each
 // contestant, at its time as a multiple of the floor's.
 func (r *report) plot(file string) error {
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	p := plot.New()
 	p.Title.Text = "Time beside the same by hand: left is faster"
 	p.Title.TextStyle.Font.Size = font.Points(14)
-	p.Title.Padding = vg.Points(12)
+	p.Title.Padding = vg.Points(6)
 	p.X.Label.Text = "multiple of net/http and encoding/json by hand"
 	p.X.Label.Padding = vg.Points(6)
-	p.X.Min, p.X.Max = 0, 3
+	p.X.Min, p.X.Max = 0, right
 	p.Y.Min, p.Y.Max = -0.6, float64(len(r.contest))-0.4
 	p.Y.Tick.Length, p.Y.Width = 0, 0
 	p.X.Tick.Marker = plot.TickerFunc(func(_, _ float64) []plot.Tick {
 		var ticks []plot.Tick
-		for v := 0.0; v <= 3; v += 0.5 {
+		for v := 0.0; v <= right; v += 0.5 {
 			ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.1f", v)})
 		}
 		return ticks
 	})
-	p.Legend.Top, p.Legend.XOffs, p.Legend.Padding = false, vg.Points(-6), vg.Points(3)
-	p.Legend.YOffs = vg.Points(8)
+	p.Legend.Padding, p.Legend.XOffs, p.Legend.YOffs = vg.Points(3), vg.Points(-6), vg.Points(10)
+	p.Legend.TextStyle.Font.Size = font.Points(11)
 
 	var names []plot.Tick
 	for i := range r.contest {
 		y := float64(len(r.contest) - 1 - i)
 		names = append(names, plot.Tick{Value: y, Label: r.contest[i].what})
-		if err := addLine(p, plotter.XYs{{X: 0, Y: y}, {X: 3, Y: y}}, color.Gray{0xe4}, 0.8); err != nil {
+		if err := addLine(p, plotter.XYs{{X: 0, Y: y}, {X: right, Y: y}}, color.Gray{0xe4}, 0.8); err != nil {
 			return err
 		}
 	}
@@ -60,13 +64,14 @@ func (r *report) plot(file string) error {
 		return err
 	}
 
+	legend := map[string]plot.Thumbnailer{}
 	// The SDK last, so that nothing covers it.
 	for _, contestant := range slices.Backward(peers) {
 		var marks plotter.XYs
 		var labels []string
 		for i, c := range r.contest {
 			if e, ok := c.entries[contestant.name]; ok {
-				marks = append(marks, plotter.XY{X: min(e.ratio, 3), Y: float64(len(r.contest) - 1 - i)})
+				marks = append(marks, plotter.XY{X: min(e.ratio, right), Y: float64(len(r.contest) - 1 - i)})
 				labels = append(labels, fmt.Sprintf("%.2f", e.ratio))
 			}
 		}
@@ -76,7 +81,7 @@ func (r *report) plot(file string) error {
 		}
 		scatter.GlyphStyle = looks[contestant.name]
 		p.Add(scatter)
-		p.Legend.Add(contestant.name, scatter)
+		legend[contestant.name] = scatter
 		if contestant.name != sdk {
 			continue
 		}
@@ -93,8 +98,13 @@ func (r *report) plot(file string) error {
 		p.Add(values)
 	}
 
-	image := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(26*vg.Centimeter, 15*vg.Centimeter), vgimg.UseDPI(160))}
-	p.Draw(draw.NewCanvas(image, 26*vg.Centimeter, 15*vg.Centimeter))
+	for _, contestant := range peers {
+		p.Legend.Add(contestant.name, legend[contestant.name])
+	}
+
+	const width, height, margin = 26 * vg.Centimeter, 15 * vg.Centimeter, vg.Centimeter / 3
+	image := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(160), vgimg.UseBackgroundColor(color.White))}
+	p.Draw(draw.Crop(draw.NewCanvas(image, width, height), margin, -margin, margin, -margin))
 	f, err := os.Create(file)
 	if err != nil {
 		return err

@@ -185,7 +185,8 @@ func measureHooks(ctx context.Context, r *report, rounds int) error {
 		return err
 	}
 	with, err := get(cloudapi.WithLogger(slog.New(slog.DiscardHandler)), cloudapi.WithLimiter(unlimited{}),
-		cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return middleware{next} }))
+		cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return middleware{next} }),
+		cloudapi.WithObserver(func(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) { return ctx, nil }))
 	if err != nil {
 		return err
 	}
@@ -202,7 +203,7 @@ func measureHooks(ctx context.Context, r *report, rounds int) error {
 	if err != nil {
 		return err
 	}
-	const what = "logger, limiter and middleware that do nothing, beside none"
+	const what = "logger, limiter, middleware and observer that do nothing, beside none"
 	r.targets = append(r.targets, target{what, "1.03, 2 allocations more", fmt.Sprintf("%.2f, %.0f more", s.ratio, s.allocs-s.of)})
 	r.spread = append(r.spread, spread{what, s})
 	return nil
