@@ -93,7 +93,7 @@ func (r *report) plot(file string) error {
 		for i := range values.TextStyle {
 			values.TextStyle[i].XAlign = text.XCenter
 			values.TextStyle[i].Color = scatter.Color
-			values.TextStyle[i].Font.Size = font.Points(9)
+			values.TextStyle[i].Font = font.From(plot.DefaultFont, font.Points(9))
 		}
 		p.Add(values)
 	}
