@@ -310,7 +310,9 @@ type family struct {
 
 // families are all of them, each behind those that its resources may be needed
 // by, which is an order to delete in.
-var families = sync.OnceValue(func() []family {
+//
+// They are no variable, which would bring every service into every program.
+func families() []family {
 	return []family{
 		located(func(c *Client) locatedService[KubernetesCluster] { return c.Kubernetes }),
 		located(func(c *Client) locatedService[LoadBalancer] { return c.LoadBalancers }),
@@ -324,7 +326,7 @@ var families = sync.OnceValue(func() []family {
 		global(func(c *Client) globalService[InferenceAPIKey] { return c.InferenceAPIKeys }),
 		global(func(c *Client) globalService[Project] { return c.Projects }),
 	}
-})
+}
 
 // part is a kind of resource that is a part of others.
 type part struct {
