@@ -11,8 +11,8 @@
 // in the size of ours. All of them are served from memory unless it says
 // loopback, and run with their default options.
 //
-// In each round every contestant runs for half a millisecond, or one call that
-// takes longer, right before or after its floor. The figures are medians of the
+// In each round every contestant runs for a millisecond, or one call that takes
+// longer, right before or after its floor. The figures are medians of the
 // ratios of all rounds, which a machine with other work to do hardly changes.
 package main
 
