@@ -58,6 +58,8 @@ type rule struct {
 	Ports string `yaml:"ports"`
 }
 
+func (r rule) String() string { return r.Ports + " from " + r.From }
+
 //go:embed environment.yaml
 var sample []byte
 

@@ -1,6 +1,7 @@
 // Provision makes what a file describes: SSH keys, firewalls with their rules,
 // subnets, VMs and databases. What exists already stays as it is, so that it
-// can be run again after a failure or a change of the file.
+// can be run again after a failure or a change of the file; all that differs
+// from the file is reported.
 //
 //	provision
 //	provision --file environment.yaml
@@ -61,12 +62,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	err = p.run(ctx)
 	fmt.Fprintln(stdout, p.summary())
 
-	var drift *cloudapi.DriftError
-	switch {
-	case errors.As(err, &drift) && !*update:
-		return fmt.Errorf("%w\nsee whether --update can change it, or change the file", err)
-	case err != nil:
-		return fmt.Errorf("%w\nwhat was made is kept: run the same again to go on", err)
+	if err != nil {
+		err = fmt.Errorf("%w\nwhat was made is kept%s", err, howToGoOn(err))
 	}
-	return nil
+	return errors.Join(err, p.drift())
+}
+
+// howToGoOn says that running the same again may help, unless the reason of a
+// failure is a refusal, which would come again.
+func howToGoOn(err error) string {
+	for _, passing := range []error{
+		cloudapi.ErrServer, cloudapi.ErrRateLimited, cloudapi.ErrOutcomeUnknown, context.Canceled, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, passing) {
+			return ": run the same again to go on"
+		}
+	}
+	if _, ok := errors.AsType[*cloudapi.TransportError](err); ok {
+		return ": run the same again to go on"
+	}
+	return ""
 }

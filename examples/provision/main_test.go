@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -48,7 +50,7 @@ func provision(t *testing.T, client *cloudapi.Client, env *environment, update b
 		t.Fatal(err)
 	}
 	p := &provisioner{client: client, env: env, update: update, progress: newProgress(io.Discard, false)}
-	err := p.run(t.Context())
+	err := errors.Join(p.run(t.Context()), p.drift())
 	p.summary() // sorts
 	results := ""
 	for _, row := range p.rows {
@@ -111,14 +113,14 @@ func TestDrift(t *testing.T) {
 		want   string // of the error without --update
 		update string // what --update does
 	}{
-		{"key", func(env *environment) { env.SSHKeys[0].PublicKey += "-changed" }, "differs", "deploy changed"},
-		{"rule", func(env *environment) { env.Firewalls[0].Rules = env.Firewalls[0].Rules[1:] }, "80..80 from 0.0.0.0/0: add them", "blog-web changed"},
+		{"key", func(env *environment) { env.SSHKeys[0].PublicKey += "-changed" }, "--update changes that", "deploy changed"},
+		{"rule", func(env *environment) { env.Firewalls[0].Rules = env.Firewalls[0].Rules[1:] }, "80..80 from 0.0.0.0/0: --update deletes them", "blog-web changed"},
 		{"new rule", func(env *environment) {
 			env.Firewalls[0].Rules = append(env.Firewalls[0].Rules, rule{"2001:db8::/32", ""})
 		}, "", "blog-web changed"},
-		{"database size", func(env *environment) { env.Databases[0].Size, env.Databases[0].Storage = "standard-4", 128 }, "differs", "blog changed"},
-		{"database access", func(env *environment) { env.Databases[0].Allow = []string{"192.0.2.0/24"} }, "may connect", "blog changed"},
-		{"VM", func(env *environment) { env.VMs[0].Size = "standard-4" }, "differs", ""},
+		{"database size", func(env *environment) { env.Databases[0].Size, env.Databases[0].Storage = "standard-4", 128 }, "--update changes that", "blog changed"},
+		{"database access", func(env *environment) { env.Databases[0].Allow = []string{"192.0.2.0/24"} }, "198.51.100.7/32, 203.0.113.0/24 connect", "blog changed"},
+		{"VM", func(env *environment) { env.VMs[0].Size = "standard-4" }, "--update cannot change size: change the file", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -152,6 +154,65 @@ func TestDrift(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestReportsAllDrift has a file from which several things differ, and which asks
+// for something new.
+func TestReportsAllDrift(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t).Client()
+		env, err := load("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := provision(t, client, env, false); err != nil {
+			t.Fatal(err)
+		}
+		env.SSHKeys[0].PublicKey += "-changed"
+		env.Firewalls[0].Rules = env.Firewalls[0].Rules[2:]
+		env.VMs[0].Size = "standard-4"
+		env.VMs = append(env.VMs, env.VMs[1])
+		env.VMs[2].Name = "blog-3"
+
+		results, err := provision(t, client, env, false)
+		if want := "deploy differs; blog-web differs; blog was there; blog-1 differs; blog-2 was there; blog-3 created; blog was there; "; results != want {
+			t.Errorf("did %s, want %s", results, want)
+		}
+		for _, want := range []string{
+			"public_key is ", "443..443 from 0.0.0.0/0, 80..80 from 0.0.0.0/0:", `size is "standard-2", wanted "standard-4": --update cannot`,
+		} {
+			if !strings.Contains(fmt.Sprint(err), want) {
+				t.Errorf("no %q in %v", want, err)
+			}
+		}
+		results, err = provision(t, client, env, true)
+		if want := "deploy changed; blog-web changed; blog was there; blog-1 differs; "; !strings.HasPrefix(results, want) {
+			t.Errorf("with --update did %s, want %s", results, want)
+		}
+		if n := strings.Count(fmt.Sprint(err), "\n"); err == nil || n != 0 {
+			t.Errorf("with --update %d lines more than that of the VM: %v", n, err)
+		}
+	})
+}
+
+func TestHowToGoOn(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err   error
+		again bool
+	}{
+		{&cloudapi.TransportError{Err: io.EOF}, true},
+		{fmt.Errorf("a wait: %w", context.DeadlineExceeded), true},
+		{&cloudapi.Error{StatusCode: 503}, true},
+		{&cloudapi.Error{StatusCode: 403}, false},
+		{&cloudapi.Error{StatusCode: 400}, false},
+		{&cloudapi.ArgumentError{}, false},
+	} {
+		if got := howToGoOn(test.err) != ""; got != test.again {
+			t.Errorf("%v: again %v", test.err, got)
+		}
 	}
 }
 

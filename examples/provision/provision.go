@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -21,10 +23,13 @@ type provisioner struct {
 	update   bool
 	progress *progress
 
-	mu   sync.Mutex // of the rows
-	rows [][]string
+	mu     sync.Mutex // of what follows
+	rows   [][]string
+	drifts map[string]error // how what exists differs from the file, by kind and name
 }
 
+// run makes what is missing. What exists and differs is left as it is, unless
+// it can be updated, and does not keep the rest from being made.
 func (p *provisioner) run(ctx context.Context) error {
 	if err := p.keys(ctx); err != nil {
 		return err
@@ -44,7 +49,7 @@ func (p *provisioner) keys(ctx context.Context) error {
 	for _, key := range p.env.SSHKeys {
 		opts, updated := p.options()
 		record, created, err := p.client.SSHPublicKeys.Ensure(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: key.Name, PublicKey: key.PublicKey}, opts)
-		if err != nil {
+		if record, err = accept(p, "SSH key", key.Name, record, err); err != nil {
 			return err
 		}
 		p.row("SSH key", record.Name, created, *updated, "", record.ID)
@@ -58,10 +63,10 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 	for _, firewall := range p.env.Firewalls {
 		opts, _ := p.options()
 		record, created, err := p.client.Firewalls.Ensure(ctx, p.env.Location, firewall.Name, &cloudapi.FirewallCreateRequest{Description: firewall.Description}, opts)
-		if err != nil {
+		if record, err = accept(p, "firewall", firewall.Name, record, err); err != nil {
 			return nil, err
 		}
-		changed, err := p.rules(ctx, record, firewall.Rules, created)
+		changed, err := p.rules(ctx, record, firewall.Rules)
 		if err != nil {
 			return nil, fmt.Errorf("rules of firewall %s: %w", firewall.Name, err)
 		}
@@ -73,7 +78,7 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 
 // rules adds the rules that a firewall lacks, and with --update takes away
 // those that are not in the file.
-func (p *provisioner) rules(ctx context.Context, firewall *cloudapi.Firewall, wanted []rule, created bool) (changed bool, err error) {
+func (p *provisioner) rules(ctx context.Context, firewall *cloudapi.Firewall, wanted []rule) (changed bool, err error) {
 	var found []rule
 	ids := map[rule]string{}
 	for _, r := range firewall.FirewallRules {
@@ -82,7 +87,8 @@ func (p *provisioner) rules(ctx context.Context, firewall *cloudapi.Firewall, wa
 	}
 	add, remove := missing(wanted, found), missing(found, wanted)
 	if len(remove) > 0 && !p.update {
-		return false, fmt.Errorf("there are some that the file does not have, such as %s from %s: add them to the file, or run with --update to delete them", remove[0].Ports, remove[0].From)
+		p.differs("firewall", firewall.Name, fmt.Errorf("firewall %s has rules that the file has not, for %s: --update deletes them", firewall.Name, sorted(remove)))
+		remove = nil
 	}
 	for _, r := range add {
 		if _, err := p.client.Firewalls.CreateRule(ctx, p.env.Location, firewall.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: r.From, PortRange: r.Ports}); err != nil {
@@ -103,7 +109,7 @@ func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string
 	for _, subnet := range p.env.Subnets {
 		opts, updated := p.options()
 		record, created, err := p.client.PrivateSubnets.Ensure(ctx, p.env.Location, subnet.Name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewallIDs[subnet.Firewall]}, opts)
-		if err != nil {
+		if record, err = accept(p, "subnet", subnet.Name, record, err); err != nil {
 			return nil, err
 		}
 		ids[record.Name] = record.ID
@@ -129,7 +135,7 @@ func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string)
 				BootImage:       vm.Image,
 				EnableIP4:       &vm.PublicIPv4,
 			}, opts)
-			if err != nil {
+			if record, err = accept(p, "VM", vm.Name, record, err); err != nil {
 				return err
 			}
 			record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, p.progress.of("VM "+vm.Name), soon)
@@ -150,7 +156,7 @@ func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string)
 				HAType:            db.HighAvailability,
 				RestrictByDefault: new(true), // to be opened to those in the file
 			}, opts)
-			if err != nil {
+			if record, err = accept(p, "database", db.Name, record, err); err != nil {
 				return err
 			}
 			// That it has its sizes and is running.
@@ -182,7 +188,8 @@ func (p *provisioner) allow(ctx context.Context, db *cloudapi.Postgres, wanted [
 	}
 	add, remove := missing(wanted, found), missing(found, wanted)
 	if len(remove) > 0 && !p.update {
-		return false, fmt.Errorf("%s may connect and is not in the file: add it there, or run with --update to shut it out", remove[0])
+		p.differs("database", db.Name, fmt.Errorf("database %s lets %s connect, which the file does not: --update shuts them out", db.Name, sorted(remove)))
+		remove = nil
 	}
 	for _, cidr := range add {
 		if _, err := p.client.Postgres.CreateFirewallRule(ctx, db.Location, db.ID, &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: cidr}); err != nil {
@@ -197,6 +204,58 @@ func (p *provisioner) allow(ctx context.Context, db *cloudapi.Postgres, wanted [
 	return len(add)+len(remove) > 0, nil
 }
 
+// accept takes what an Ensure found as it is if it differs from the file.
+func accept[T any](p *provisioner, kind, name string, record *T, err error) (*T, error) {
+	drift, ok := errors.AsType[*cloudapi.DriftError](err)
+	if !ok {
+		return record, err
+	}
+	var fixed []string
+	for _, field := range drift.Fields {
+		if !field.Updatable {
+			fixed = append(fixed, field.Field)
+		}
+	}
+	advice := "--update changes that"
+	switch {
+	case len(fixed) > 0: // then Ensure changes nothing else either
+		advice = "--update cannot change " + strings.Join(fixed, " and ") + ": change the file"
+	case p.update:
+		advice = "--update has not changed that"
+	}
+	p.differs(kind, name, fmt.Errorf("%w: %s", err, advice))
+	return drift.Record.(*T), nil
+}
+
+// sorted lists what the server has in any order.
+func sorted[T any](items []T) string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = fmt.Sprint(item)
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
+}
+
+// differs notes that something is not as the file says.
+func (p *provisioner) differs(kind, name string, how error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.drifts == nil {
+		p.drifts = map[string]error{}
+	}
+	p.drifts[kind+" "+name] = errors.Join(p.drifts[kind+" "+name], how)
+}
+
+// drift returns everything that is not as the file says, or nil.
+func (p *provisioner) drift() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(p.drifts)) {
+		errs = append(errs, p.drifts[name])
+	}
+	return errors.Join(errs...)
+}
+
 // options are those of an Ensure. The bool is true after one that changed what
 // existed.
 func (p *provisioner) options() (*cloudapi.EnsureOptions, *bool) {
@@ -209,15 +268,17 @@ func (p *provisioner) options() (*cloudapi.EnsureOptions, *bool) {
 }
 
 func (p *provisioner) row(kind, name string, created, changed bool, state, details string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	result := "was there"
 	switch {
+	case p.drifts[kind+" "+name] != nil:
+		result = "differs"
 	case created:
 		result = "created"
 	case changed:
 		result = "changed"
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.rows = append(p.rows, []string{kind, name, result, state, details})
 }
 
