@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"reflect"
 	"strings"
@@ -263,6 +264,42 @@ func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 		}
 		if buf.Cap() > most {
 			t.Errorf("%d announced: %d bytes were allocated", announced, buf.Cap())
+		}
+	}
+}
+
+// TestAnnouncementBeyondMemory: nor where the caller has set no limit to speak of.
+func TestAnnouncementBeyondMemory(t *testing.T) {
+	t.Parallel()
+	network := recorder{answer: func(*http.Request) (*http.Response, error) {
+		resp := respond(200, testVM+strings.Repeat(" ", maxTrustedLength))
+		resp.ContentLength = math.MaxInt64 - 1
+		return resp, nil
+	}}
+	if _, err := network.client(t, WithResponseLimit(math.MaxInt64)).VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEmptyObjects: a record takes more than a hundred times the memory of {},.
+func TestEmptyObjects(t *testing.T) {
+	t.Parallel()
+	objects := strings.Repeat("{},", 1<<18) + "{}"
+	for name, body := range map[string]string{
+		"items":       `{"items":[` + objects + `]}`,
+		"a bare list": `[` + objects + `]`,
+		"a field":     `{"id":"` + testVMID + `","items":[],"firewalls":[` + objects + `]}`,
+	} {
+		network := recorder{answer: always(200, body)}
+		client := network.client(t)
+		for operation, call := range map[string]func() error{
+			"a list":   func() error { _, err := client.Postgres.List(t.Context(), nil); return err },
+			"a record": func() error { _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); return err },
+		} {
+			err := call()
+			if !errors.Is(err, ErrInvalidResponse) || !strings.Contains(err.Error(), " objects in ") {
+				t.Errorf("%s, in the reply to %s: %v", name, operation, err)
+			}
 		}
 	}
 }

@@ -260,13 +260,26 @@ type recordResult[T any, P record[T]] struct{ record T }
 
 func (result *recordResult[T, P]) accept(r reply) error {
 	result.record = *new(T) // an earlier attempt may have filled a part of it
-	if err := r.json(&result.record); err != nil {
+	if err := r.records(&result.record); err != nil {
 		return err
 	}
 	if field := P(&result.record).missing(); field != "" {
 		return fmt.Errorf("it has no %s", field)
 	}
 	return nil
+}
+
+// minObjectSize is less than the JSON of an object takes on average in what the
+// contract has.
+const minObjectSize = 16
+
+// records decodes the reply into records. A reply that is full of empty objects
+// is refused, since each would take a hundred times the memory of its JSON.
+func (r reply) records(v any) error {
+	if objects := bytes.Count(r.body, []byte("{")); objects > 100+len(r.body)/minObjectSize {
+		return fmt.Errorf("it has %d objects in %d bytes", objects, len(r.body))
+	}
+	return r.json(v)
 }
 
 // download performs an operation that answers with a file.

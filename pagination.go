@@ -128,9 +128,9 @@ func decodePage[T any, P listItem[T]](r reply, o *ListOptions) (*Page[T], error)
 		Items []*T `json:"items"`
 		Count *int `json:"count"`
 	}
-	decode := func() error { return r.json(&body) }
+	decode := func() error { return r.records(&body) }
 	if bytes.HasPrefix(bytes.TrimLeft(r.body, " \t\r\n"), []byte("[")) {
-		decode = func() error { return r.json(&body.Items) }
+		decode = func() error { return r.records(&body.Items) }
 	}
 	// Room for the page that was asked for, as far as the reply can fill it.
 	body.Items = make([]*T, 0, min(o.PageSize, len(r.body)/minItemSize))

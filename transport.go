@@ -628,6 +628,9 @@ const (
 	// alone does not cost memory.
 	maxTrustedLength = 1 << 20
 
+	// A larger one than this is made as it fills, however much is announced.
+	maxAnnounced = defaultResponseLimit
+
 	// Larger buffers are not kept.
 	maxPooledBuffer = 4 << 20
 
@@ -670,7 +673,7 @@ func readBody(buf *bytes.Buffer, resp *http.Response, limit int64) error {
 		if err != nil || n < maxTrustedLength {
 			return err
 		}
-		buf.Grow(int(announced-n) + bytes.MinRead)
+		buf.Grow(int(min(announced-n, maxAnnounced)) + bytes.MinRead)
 	}
 	if _, err := buf.ReadFrom(body); err != nil {
 		return err
