@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -606,7 +607,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	if err == nil {
 		return nil, nil
 	}
-	contentType, _ := excerpt(resp.Header.Get("Content-Type"), maxExcerpt)
+	contentType, _ := excerpt(cl.redactor()(resp.Header.Get("Content-Type")), maxExcerpt)
 	return &DecodeError{
 		Operation:   cl.op.Name,
 		Method:      cl.op.Method,
@@ -614,7 +615,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 		StatusCode:  resp.StatusCode,
 		ContentType: contentType,
 		Body:        cl.replyExcerpt(buf.Bytes()),
-		Err:         err,
+		Err:         cl.withoutSecrets(err),
 		truncated:   errors.Is(err, io.ErrUnexpectedEOF),
 	}, nil
 }
@@ -722,7 +723,8 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 
 // redactor returns a function that masks what the request holds of secrets in
 // texts of the server, since some errors repeat the request. It knows them as
-// they are and as JSON spells them, of which there are two ways.
+// they are and as JSON spells them, of which there are two ways that are common.
+// Of a text that has them in yet another one it leaves nothing.
 func (cl *call) redactor() func(string) string {
 	secrets := append([]string{cl.client.config.token.Reveal()}, cl.secrets...)
 	for _, header := range cl.client.config.headers {
@@ -745,11 +747,42 @@ func (cl *call) redactor() func(string) string {
 	return func(text string) string {
 		for i := 0; i < len(pairs); i += 2 {
 			if strings.Contains(text, pairs[i]) {
-				return strings.NewReplacer(pairs...).Replace(text)
+				text = strings.NewReplacer(pairs...).Replace(text)
+				break
+			}
+		}
+		if strings.Contains(text, `\`) {
+			plain := unescaped(text)
+			if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(plain, s) }) {
+				return redacted
 			}
 		}
 		return text
 	}
+}
+
+// unescaped returns JSON, or a part of it, with what its escapes stand for in
+// their place.
+func unescaped(s string) string {
+	var units []uint16 // since one character may be escaped as two
+	for s != "" {
+		before, escape, _ := strings.Cut(s, `\`)
+		units = append(units, utf16.Encode([]rune(before))...)
+		if s = escape; s == "" {
+			break
+		}
+		control := strings.IndexByte("bfnrt", s[0])
+		code, err := strconv.ParseUint(s[1:min(len(s), 5)], 16, 16)
+		switch {
+		case s[0] == 'u' && len(s) >= 5 && err == nil:
+			units, s = append(units, uint16(code)), s[5:]
+		case control >= 0:
+			units, s = append(units, uint16("\b\f\n\r\t"[control])), s[1:]
+		case s[0] == '\\':
+			units, s = append(units, '\\'), s[1:]
+		}
+	}
+	return string(utf16.Decode(units))
 }
 
 // differsInJSON reports characters that JSON may spell in another way.
@@ -896,7 +929,17 @@ func leavesOpen(status int) bool {
 }
 
 func (cl *call) transportError(err error) *TransportError {
-	return &TransportError{Operation: cl.op.Name, Method: cl.op.Method, Path: cl.path, Err: err}
+	return &TransportError{Operation: cl.op.Name, Method: cl.op.Method, Path: cl.path, Err: cl.withoutSecrets(err)}
+}
+
+// withoutSecrets returns the error, with another text if there are secrets in
+// it: net/http quotes what it cannot read of a reply, which may repeat the request.
+func (cl *call) withoutSecrets(err error) error {
+	text := fmt.Sprint(err)
+	if hidden := cl.redactor()(text); hidden != text {
+		return &masked{hidden, err}
+	}
+	return err
 }
 
 // contextError returns why a context ended, so that both its error and a cause
