@@ -277,6 +277,9 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		case nil:
 			return nil
 		case *[]byte:
+			if r.endless {
+				return errEndless
+			}
 			*out = slices.Clone(r.body)
 			return nil
 		default:

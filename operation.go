@@ -399,6 +399,10 @@ func (r reply) file(format fileFormat) (*File, error) {
 		return nil, errors.New("it is a page, not a file")
 	case mediaType == "application/json" || strings.HasSuffix(mediaType, "+json") || isErrorObject(trimmed):
 		return nil, errors.New("it is JSON, not a file")
+	case r.status == http.StatusPartialContent:
+		return nil, errors.New("it is a part of the file")
+	case r.header.Get("Content-Encoding") != "":
+		return nil, errors.New("its encoding was not asked for")
 	}
 	switch {
 	case format.check != nil:
@@ -406,7 +410,7 @@ func (r reply) file(format fileFormat) (*File, error) {
 			return nil, err
 		}
 	case r.endless:
-		return nil, fmt.Errorf("%w: it has no length, so it may be cut off", io.ErrUnexpectedEOF)
+		return nil, errEndless
 	}
 	return &File{
 		Name:        cmp.Or(fileName(r.header.Get("Content-Disposition")), format.name),
@@ -414,6 +418,8 @@ func (r reply) file(format fileFormat) (*File, error) {
 		Content:     bytes.Clone(r.body),
 	}, nil
 }
+
+var errEndless = fmt.Errorf("%w: it has no length, so it may be cut off", io.ErrUnexpectedEOF)
 
 // isErrorObject reports whether a reply that is not declared as JSON is an
 // error in JSON nevertheless.
