@@ -172,6 +172,10 @@ func (cfg *config) headerFunc() func() http.Header {
 		add(header.name, header.value.Reveal())
 	}
 	return func() http.Header {
+		values := values
+		if len(cfg.middleware) > 0 {
+			values = slices.Clone(values) // one may write to them
+		}
 		h := make(http.Header, len(names)+1) // and the Content-Type
 		for i, name := range names {
 			h[name] = values[i : i+1 : i+1]

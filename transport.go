@@ -256,7 +256,7 @@ func (cl *call) do(ctx context.Context, result accepter) error {
 
 // observed makes the attempts while the observers, the first one outermost,
 // look on.
-func (cl *call) observed(ctx context.Context, observers []Observer) error {
+func (cl *call) observed(ctx context.Context, observers []Observer) (err error) {
 	if len(observers) == 0 {
 		return cl.run(ctx)
 	}
@@ -264,12 +264,16 @@ func (cl *call) observed(ctx context.Context, observers []Observer) error {
 	if inner == nil {
 		inner = ctx
 	}
-	err := cl.observed(inner, observers[1:])
 	if finish != nil {
-		finish(err)
+		err = errNotReturned
+		defer func() { finish(err) }()
 	}
-	return err
+	return cl.observed(inner, observers[1:])
 }
+
+// errNotReturned is the result of a call for its observers if something in it,
+// such as a middleware, panics.
+var errNotReturned = errors.New("the call did not return")
 
 // run makes the attempts.
 func (cl *call) run(ctx context.Context) error {
