@@ -405,7 +405,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 	}
 	resp, err := cl.client.next.RoundTrip(req)
 	sent, vetoed := tracker.result()
-	cl.sent = sent
+	cl.sent = sent || resp != nil // by a way that the tracker does not see
 	if err == nil && resp == nil {
 		err = errors.New("the transport returned neither a response nor an error")
 	}
@@ -924,7 +924,7 @@ func (cl *call) failed(other error) error {
 // carried out.
 func leavesOpen(status int) bool {
 	switch status {
-	case http.StatusRequestTimeout:
+	case http.StatusSeeOther, http.StatusRequestTimeout: // the first one leads to a result
 		return true
 	case http.StatusNotImplemented, http.StatusServiceUnavailable:
 		return false
