@@ -367,6 +367,7 @@ var errNotSent = errors.New("nothing was sent")
 func (cl *call) try(req *http.Request) {
 	header, err := cl.prepare(req.Context())
 	if err != nil {
+		err = cl.withoutSecrets(err) // a token source may tell what it has to renew
 		cl.unsent, cl.stopped = err, err
 		if cl.attempts == 0 {
 			cl.err, cl.stopped = cl.transportError(fmt.Errorf("%w, %w", err, errNotSent)), nil
