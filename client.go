@@ -158,9 +158,8 @@ func isLoopback(host string) bool {
 
 // headerFunc returns a function that makes the headers of a request.
 func (cfg *config) headerFunc() func() http.Header {
-	names := make([]string, 0, 3+len(cfg.headers))
-	values := make([]string, 0, 3+len(cfg.headers))
-	add := func(name, value string) { names, values = append(names, name), append(values, value) }
+	lines := make([]string, 0, 2*(3+len(cfg.headers))) // a name and a value each
+	add := func(name, value string) { lines = append(lines, name, value) }
 	add("Accept", "application/json")
 	add("User-Agent", userAgent(cfg.application))
 	if !cfg.token.IsZero() {
@@ -170,9 +169,9 @@ func (cfg *config) headerFunc() func() http.Header {
 		add(header.name, header.value.Reveal())
 	}
 	return func() http.Header {
-		h := make(http.Header, len(names)+1) // and the Content-Type
-		for i, name := range names {
-			h[name] = values[i : i+1 : i+1]
+		h := make(http.Header, len(lines)/2+1) // and the Content-Type
+		for i := 0; i < len(lines); i += 2 {
+			h[lines[i]] = lines[i+1 : i+2 : i+2]
 		}
 		return h
 	}

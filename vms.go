@@ -195,7 +195,8 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 			if request.EnableIP4 != nil && *request.EnableIP4 != vm.IP4Enabled {
 				d = append(d, Drift{Field: "enable_ip4", Wanted: *request.EnableIP4, Found: vm.IP4Enabled})
 			}
-			return d, wantsSubnet(ctx, s.client, &d, request.PrivateSubnetID, vm.Location, vm.Subnet)
+			err = wantsSubnet(ctx, s.client, &d, request.PrivateSubnetID, vm.Location, vm.Subnet)
+			return d, err
 		},
 	})
 }
