@@ -299,8 +299,9 @@ func (c *Client) findPart(ctx context.Context, operation string, f *family, part
 		parent = item.(identified).identity()
 		if !part.listed {
 			var err error
-			if item, err = f.get(ctx, c, parent.Location, f.address(parent)); errors.Is(err, ErrNotFound) {
-				return nil, nil // it has gone since
+			item, err = f.get(ctx, c, parent.Location, f.address(parent))
+			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
+				return nil, nil // it has gone since, or, as lists have only what may be seen, is about to
 			} else if err != nil {
 				return nil, err
 			}

@@ -259,6 +259,27 @@ func TestResolveForbidden(t *testing.T) {
 	})
 }
 
+// TestResolveDuringDestruction has a cluster be forbidden to see, as it can be
+// while it is destroyed, when a node pool of one behind it in the list is looked
+// for.
+func TestResolveDuringDestruction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		for _, name := range []string{"one", "two"} {
+			must(client.Kubernetes.Create(t.Context(), somewhere, name, &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"}))(t)
+		}
+		clusters := must(cloudapi.Collect(client.Kubernetes.All(t.Context(), nil)))(t)
+		wanted := must(client.Kubernetes.Get(t.Context(), somewhere, clusters[1].ID))(t)
+		srv.Fail(cloudapitest.Match{Operation: "Kubernetes.Get"}, envelope(403, "Forbidden"))
+		got, err := client.Resolve(t.Context(), wanted.NodePools[0].ID)
+		if err != nil || got.Parent.ID != wanted.ID {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+}
+
 // TestResolveTwins has two load balancers of one name in a location, between
 // which the server does not choose.
 func TestResolveTwins(t *testing.T) {
