@@ -5,6 +5,8 @@
 package cloudapi
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -35,15 +37,64 @@ func TestDriverBudget(t *testing.T) {
 	}
 }
 
+// Hooks that are set and do nothing cost nothing, but for a middleware's copy of
+// the headers, and so those that are not set.
+func TestHooksBudget(t *testing.T) {
+	without, _ := workloads[0].reply.clients(t)
+	with, err := without.With(WithLogger(slog.New(slog.DiscardHandler)), WithLimiter(unlimited{}),
+		WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next }),
+		WithObserver(func(ctx context.Context, _ Operation) (context.Context, func(error)) { return ctx, nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := allocations(t, func() error { return workloads[0].sdk(t.Context(), with) })
+	want := allocations(t, func() error { return workloads[0].sdk(t.Context(), without) })
+	if got > want+1 {
+		t.Errorf("%v allocations, and %v without hooks", got, want)
+	}
+}
+
+type unlimited struct{}
+
+func (unlimited) Wait(context.Context) error { return nil }
+
+// A client that makes no call starts nothing.
+func TestNewClientIsIdle(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 10 {
+		if _, err := NewClient(WithBaseURL(benchBase), WithToken(testToken), WithProject(testProject), WithPrefetch(3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := runtime.NumGoroutine(); after > before {
+		t.Errorf("%d goroutines, and %d before", after, before)
+	}
+}
+
 func TestNewClientBudget(t *testing.T) {
-	const budget = 15
+	const budget = 13
 	if got := allocations(t, func() error { canned{}.clients(t); return nil }); got > budget {
 		t.Errorf("%v allocations, the budget is %v", got, budget)
 	}
 }
 
+// A reply of 7 MB takes memory for its samples, and hardly anything else.
+func TestMetricsBudget(t *testing.T) {
+	const budget = 1_000
+	client, _ := canned{http.StatusOK, benchMetrics(20)}.clients(t)
+	got := testing.AllocsPerRun(1, func() {
+		metrics, err := client.Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", nil)
+		if err != nil || len(metrics.Metrics) != 20 || len(metrics.Metrics[19].Series[4].Values) != 2000 {
+			t.Fatal(metrics, err)
+		}
+	})
+	if got > budget {
+		t.Errorf("%v allocations, the budget is %v", got, budget)
+	}
+}
+
 func allocations(t *testing.T, f func() error) float64 {
-	return testing.AllocsPerRun(50, func() {
+	return testing.AllocsPerRun(20, func() {
 		if err := f(); err != nil {
 			t.Fatal(err)
 		}

@@ -160,9 +160,8 @@ func isLocalhost(host string) bool {
 
 // headerFunc returns a function that makes the headers of a request.
 func (cfg *config) headerFunc() func() http.Header {
-	names := make([]string, 0, 3+len(cfg.headers))
-	values := make([]string, 0, 3+len(cfg.headers))
-	add := func(name, value string) { names, values = append(names, name), append(values, value) }
+	lines := make([]string, 0, 2*(3+len(cfg.headers))) // a name and a value each
+	add := func(name, value string) { lines = append(lines, name, value) }
 	add("Accept", "application/json")
 	add("User-Agent", userAgent(cfg.application))
 	if !cfg.token.IsZero() {
@@ -172,13 +171,13 @@ func (cfg *config) headerFunc() func() http.Header {
 		add(header.name, header.value.Reveal())
 	}
 	return func() http.Header {
-		values := values
+		lines := lines
 		if len(cfg.middleware) > 0 {
-			values = slices.Clone(values) // one may write to them
+			lines = slices.Clone(lines) // one may write to them
 		}
-		h := make(http.Header, len(names)+1) // and the Content-Type
-		for i, name := range names {
-			h[name] = values[i : i+1 : i+1]
+		h := make(http.Header, len(lines)/2+1) // and the Content-Type
+		for i := 0; i < len(lines); i += 2 {
+			h[lines[i]] = lines[i+1 : i+2 : i+2]
 		}
 		return h
 	}

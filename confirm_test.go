@@ -57,4 +57,11 @@ func TestConfirm(t *testing.T) {
 			}
 		}
 	}
+	find := func(context.Context) (*VM, error) { return wanted, nil }
+	if _, err := Confirm(t.Context(), unknown, find, nil); !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("without same: %v", err)
+	}
+	if _, err := Confirm(t.Context(), unknown, nil, func(*VM) bool { return true }); !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("without find: %v", err)
+	}
 }

@@ -259,10 +259,10 @@ func TestResponseLimitIsThatOfTheContent(t *testing.T) {
 func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	for announced, most := range map[int64]int{60 << 20: 2 << 20, 5000: 12000, -1: 4096, 0: 4096} {
-		var buf bytes.Buffer
+		var buf bodyBuffer
 		resp := respond(200, testVM)
 		resp.ContentLength = announced
-		if err := readBody(&buf, resp, 64<<20); err != nil || buf.String() != testVM {
+		if err := buf.readBody(resp, 64<<20); err != nil || buf.String() != testVM {
 			t.Errorf("%d announced: read %q, %v", announced, &buf, err)
 		}
 		if buf.Cap() > most {

@@ -58,6 +58,9 @@
 // record's type says so; Get returns all of them. [Collect] makes a slice of a
 // sequence.
 //
+// Watch yields what is in a list and then what changes there, until the context
+// ends.
+//
 // # Errors
 //
 // An answer of the server with a status of 300 or above is an [*Error], with
@@ -97,7 +100,9 @@
 //	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
 //
 // [Wait] does the same for any condition. A wait that fails returns a
-// [*WaitError] with the last record.
+// [*WaitError] with the last record. [Client.PlanTeardown] finds out what a
+// project contains and in which order it can be deleted; to run that plan
+// deletes it and waits until it is gone.
 //
 // # Secrets, logs and metrics
 //

@@ -18,7 +18,7 @@ import (
 // otherwise. A field that the request leaves to the server is not compared.
 //
 // What is being deleted still has its name: they wait until it is gone, which
-// the context bounds. Several may run at once: one creates, and all return the
+// the context bounds and a [*WaitError] ends. Several may run at once: one creates, and all return the
 // same. A create whose reply was lost is looked up, and repeated if it left
 // nothing, which is safe where names are unique; if it is found, created is
 // true, although another program may have made it in that moment. What was
@@ -29,8 +29,9 @@ type EnsureOptions struct {
 	// differences; fields that it can change are named at each method.
 	Update bool
 
-	// Progress is called after each step, on the goroutine of the caller. The
-	// last call of an Ensure that succeeds has Done 1.
+	// Progress is called at each step, on the goroutine of the caller. State is
+	// "creating", "updating" or "deleting" while that goes on. The last call of
+	// an Ensure that succeeds has Done 1, and the state of the record.
 	Progress func(Progress)
 }
 
@@ -46,7 +47,7 @@ type DriftError struct {
 
 // Drift is a difference between a request and what exists.
 type Drift struct {
-	Field     string // the name in the JSON of the request
+	Field     string // the name in the JSON of the request; for what no request can ask for, in that of the record
 	Wanted    any    // the value in the request
 	Found     any    // what the record shows in its place
 	Updatable bool   // whether EnsureOptions.Update could change it
@@ -61,6 +62,9 @@ func (e *DriftError) Error() string {
 			b.WriteString(",")
 		}
 		fmt.Fprintf(&b, " %s is %s, wanted %s", f.Field, driftText(f.Found), driftText(f.Wanted))
+		if !f.Updatable {
+			b.WriteString(" (which no update can change)")
+		}
 	}
 	return b.String()
 }
@@ -134,9 +138,14 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (record *T, c
 		found, err := e.find(ctx)
 		switch {
 		case err == nil && stateOf(found) == stateDeleting:
-			report(stateDeleting, found, nil)
-			if err := sleep(ctx, pauses.next()); err != nil {
-				return nil, false, fmt.Errorf("cloudapi: %s: %s is being deleted: %w", e.operation, e.resource, err)
+			err := e.outlast(ctx, func(p Progress) {
+				if progress.Polls++; p.Done < p.Total {
+					last, _ := p.Record.(*T)
+					report(stateDeleting, last, p.Err)
+				}
+			})
+			if err != nil {
+				return nil, false, err
 			}
 			continue
 		case err == nil:
@@ -171,6 +180,21 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (record *T, c
 			return nil, false, err
 		}
 	}
+}
+
+// outlast waits until what is being deleted has given up its name. The error is
+// a [*WaitError].
+func (e *ensurer[T]) outlast(ctx context.Context, progress func(Progress)) error {
+	w := waiter[T]{
+		operation: e.operation,
+		resource:  e.resource,
+		config:    e.config,
+		fetch:     e.find,
+		done:      func(record *T) (bool, error) { return stateOf(record) != stateDeleting, nil },
+		gone:      true,
+	}
+	_, err := w.run(ctx, []WaitOption{WaitProgress(progress)})
+	return err
 }
 
 // mend returns what exists if it is what is asked for, if need be after an
@@ -228,9 +252,19 @@ func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
 	}
 }
 
+// checkEnsureID checks the ID in a field of the request that an Ensure compares
+// by it. The server, which sees it only if there is something to create, takes
+// no name there either.
+func checkEnsureID(operation, field, id string, kind Kind) error {
+	if IsID(id, kind) {
+		return nil
+	}
+	return &ArgumentError{Operation: operation, Name: field, Value: withoutToken(id), Reason: "must be the ID of a " + kind.String()}
+}
+
 // wantsSubnet adds the subnet if the request names another than the record,
-// which has its name in place of the ID.
-func wantsSubnet(ctx context.Context, c *Client, d *drift, wanted, found string) error {
+// which has the subnet's name, and its location, in place of the ID.
+func wantsSubnet(ctx context.Context, c *Client, d *drift, wanted, location, found string) error {
 	if wanted == "" {
 		return nil
 	}
@@ -238,7 +272,7 @@ func wantsSubnet(ctx context.Context, c *Client, d *drift, wanted, found string)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	if err != nil || subnet.Name != found {
+	if err != nil || subnet.Location != location || subnet.Name != found {
 		*d = append(*d, Drift{Field: "private_subnet_id", Wanted: wanted, Found: found})
 	}
 	return nil
@@ -284,8 +318,13 @@ func (d drift) updatable() bool {
 // still matches ErrOutcomeUnknown. One that does not is returned as it is,
 // without a lookup; nil is an [*ArgumentError].
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
-	if unknown == nil {
+	switch {
+	case unknown == nil:
 		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}
+	case find == nil:
+		return nil, &ArgumentError{Operation: "Confirm", Name: "find", Reason: "must not be nil"}
+	case same == nil:
+		return nil, &ArgumentError{Operation: "Confirm", Name: "same", Reason: "must not be nil"}
 	}
 	if !errors.Is(unknown, ErrOutcomeUnknown) {
 		return nil, unknown

@@ -1,9 +1,12 @@
 package cloudapi_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"reflect"
@@ -536,6 +539,123 @@ func TestEnsureWithNobodysSubnet(t *testing.T) {
 	})
 }
 
+// TestEnsureInAnotherSubnetOfTheName asks for the subnet of the same name in
+// another location.
+func TestEnsureInAnotherSubnetOfTheName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t).Client()
+		here := must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
+		there := must(client.PrivateSubnets.Create(t.Context(), elsewhere, "net-1", nil))(t)
+		request := &cloudapi.VMCreateRequest{PublicKey: publicKey, PrivateSubnetID: here.ID}
+		must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
+		request.PrivateSubnetID = there.ID
+		_, _, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", request, nil)
+		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || drift.Fields[0].Field != "private_subnet_id" {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// changed is a transport that changes the records in replies.
+func changed(change func(record map[string]any)) cloudapi.Option {
+	return cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(req)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				return resp, err
+			}
+			defer resp.Body.Close()
+			var record map[string]any
+			if err := json.NewDecoder(resp.Body).Decode(&record); err != nil {
+				return nil, err
+			}
+			change(record)
+			body, err := json.Marshal(record)
+			resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			return resp, err
+		})
+	})
+}
+
+// TestEnsurePostgresOfALaterServer has the size shown by its later name.
+func TestEnsurePostgresOfALaterServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client(changed(func(record map[string]any) {
+			for _, field := range []string{"vm_size", "target_vm_size"} {
+				record[field] = strings.Replace(record[field].(string), "burstable", "hobby", 1)
+			}
+		}))
+		for i, size := range []string{"burstable-1", "burstable-1", "hobby-1"} {
+			_, created, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1",
+				&cloudapi.PostgresCreateRequest{Size: size, StorageSize: 16}, &cloudapi.EnsureOptions{Update: true})
+			if created != (i == 0) || err != nil {
+				t.Errorf("%s: %v, %v", size, created, err)
+			}
+		}
+		_, _, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", &cloudapi.PostgresCreateRequest{Size: "burstable-2", StorageSize: 16}, nil)
+		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 1 || drift.Fields[0].Found != "hobby-1" {
+			t.Errorf("another size: %v", err)
+		}
+		if n := changes(srv); n != 1 {
+			t.Errorf("%d requests that change something", n)
+		}
+	})
+}
+
+// TestEnsureIsNoReplica has a read replica under the name, which differs from
+// what is asked for in nothing else.
+func TestEnsureIsNoReplica(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newEverything(t)
+		before := changes(p.srv)
+		for _, request := range []*cloudapi.PostgresCreateRequest{nil, {Size: "standard-2", StorageSize: 64}} {
+			_, _, err := p.client.Postgres.Ensure(t.Context(), somewhere, "db-2", request, &cloudapi.EnsureOptions{Update: true})
+			if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 1 || drift.Fields[0].Field != "read_replica" {
+				t.Errorf("%v", err)
+			}
+		}
+		if n := changes(p.srv) - before; n != 0 {
+			t.Errorf("%d requests that change something", n)
+		}
+	})
+}
+
+// TestEnsureAmongNodePools has a cluster with a second node pool, listed first.
+func TestEnsureAmongNodePools(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		name := "k8s-1"
+		client := srv.Client(changed(func(record map[string]any) {
+			if pools, found := record["nodepools"].([]any); found {
+				other := map[string]any{"id": cloudapi.NewID(cloudapi.KindKubernetesNodePool), "name": "other", "node_count": 7, "node_size": "standard-8"}
+				record["nodepools"], record["name"] = append([]any{other}, pools...), name
+			}
+		}))
+		ensure := func(nodes int) (bool, error) {
+			_, created, err := client.Kubernetes.Ensure(t.Context(), somewhere, "k8s-1", &cloudapi.KubernetesClusterCreateRequest{
+				Version: "v1.34", WorkerSize: "standard-2", WorkerNodes: nodes}, &cloudapi.EnsureOptions{Update: true})
+			return created, err
+		}
+		for i, nodes := range []int{1, 1, 2, 2} {
+			if created, err := ensure(nodes); created != (i == 0) || err != nil {
+				t.Errorf("%d nodes: %v, %v", nodes, created, err)
+			}
+		}
+		if n := changes(srv); n != 2 { // the creation and the resize
+			t.Errorf("%d requests that change something", n)
+		}
+		name = "renamed" // so that either may be meant
+		if _, err := ensure(3); err != nil || changes(srv) != 2 {
+			t.Errorf("%v after %d requests that change something", err, changes(srv))
+		}
+	})
+}
+
 // TestEnsureAtTheQuota has two ask for the VM that fills the quota. The server
 // tells the second that there is no room, and not that the name is taken.
 func TestEnsureAtTheQuota(t *testing.T) {
@@ -601,6 +721,49 @@ func TestEnsureWaitsForAPredecessor(t *testing.T) {
 	})
 }
 
+// TestEnsureOutlastsFailures has looking at the predecessor fail for a moment, as
+// it does when that is being destroyed.
+func TestEnsureOutlastsFailures(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]cloudapitest.Fault{
+		"forbidden": envelope(403, "Forbidden"),
+		"broken":    envelope(500, "UnexceptedError"),
+		"lost":      cloudapitest.DropBefore(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t)
+				client := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+				request := &cloudapi.VMCreateRequest{PublicKey: publicKey}
+				must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
+				if err := client.VMs.Delete(t.Context(), somewhere, "web-1"); err != nil {
+					t.Fatal(err)
+				}
+				srv.Fail(cloudapitest.Match{Operation: "VMs.Get", Nth: 3}, fault)
+				var events []cloudapi.Progress
+				vm, created, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", request,
+					&cloudapi.EnsureOptions{Progress: func(p cloudapi.Progress) { events = append(events, p) }})
+				if vm == nil || !created || err != nil {
+					t.Fatalf("%v, %v, %v", vm, created, err)
+				}
+				failures := 0
+				for i, e := range events {
+					if e.Err != nil {
+						failures++
+					}
+					if e.Done != i/(len(events)-1) || i > 0 && e.Polls < events[i-1].Polls {
+						t.Errorf("event %d is %+v", i, e)
+					}
+				}
+				if failures != 1 {
+					t.Errorf("%d failures were reported", failures)
+				}
+			})
+		})
+	}
+}
+
 func TestEnsureEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -617,6 +780,9 @@ func TestEnsureEndsWithTheContext(t *testing.T) {
 		vm, created, err := client.VMs.Ensure(ctx, somewhere, "web-1", request, nil)
 		if vm != nil || created || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
 			t.Errorf("%v, %v, %v after %v", vm, created, err, time.Since(start))
+		}
+		if e, ok := errors.AsType[*cloudapi.WaitError](err); !ok || e.Operation != "VMs.Ensure" || e.State != "deleting" {
+			t.Errorf("%#v", e)
 		}
 	})
 }
@@ -675,6 +841,17 @@ func TestEnsureRefuses(t *testing.T) {
 		for _, err := range []error{errKey, errScript, errLocation, errBalancer} {
 			if !errors.Is(err, cloudapi.ErrInvalidArgument) {
 				t.Errorf("without a request: %v", err)
+			}
+		}
+		for _, id := range []string{"net-1", "eu-central-h1/net-1", "pat-secret", id} {
+			_, _, errVM := client.VMs.Ensure(ctx, somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, PrivateSubnetID: id}, nil)
+			_, _, errSubnet := client.PrivateSubnets.Ensure(ctx, somewhere, "net-1", &cloudapi.PrivateSubnetCreateRequest{FirewallID: id}, nil)
+			_, _, errBalancer := client.LoadBalancers.Ensure(ctx, somewhere, "lb", &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: id}, nil)
+			for _, err := range []error{errVM, errSubnet, errBalancer} {
+				if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || !strings.HasSuffix(e.Operation, ".Ensure") || !strings.HasSuffix(e.Name, "_id") ||
+					strings.Contains(err.Error(), "pat-") {
+					t.Errorf("%q for an ID: %v", id, err)
+				}
 			}
 		}
 		if n := len(srv.Requests()); n != 0 {

@@ -152,8 +152,10 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 
 // Ensure creates a cluster unless there is one of that name; see
 // [EnsureOptions]. The name must not be an ID. Version, cp_nodes, and worker_size
-// and worker_nodes of the first node pool are compared. Update changes
-// worker_nodes; [KubernetesService.WaitNodePool] waits for the end of that.
+// and worker_nodes of the node pool that came with the cluster are compared: of
+// several the one that Create calls "<cluster>-np", or none of them. Update
+// changes worker_nodes; [KubernetesService.WaitNodePool] waits for the end of
+// that.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, created bool, err error) {
 	find := func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, name) }
 	return ensure(ctx, "Kubernetes.Ensure", location, name, opts, ensurer[KubernetesCluster]{
@@ -166,14 +168,14 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 			}
 			wants(&d, "version", request.Version, cluster.Version)
 			wants(&d, "cp_nodes", request.CPNodes, cluster.CPNodeCount)
-			if len(cluster.NodePools) > 0 {
-				wants(&d, "worker_size", request.WorkerSize, cluster.NodePools[0].NodeSize)
-				wantsUpdatable(&d, "worker_nodes", request.WorkerNodes, cluster.NodePools[0].NodeCount)
+			if workers := cluster.workers(); workers != nil {
+				wants(&d, "worker_size", request.WorkerSize, workers.NodeSize)
+				wantsUpdatable(&d, "worker_nodes", request.WorkerNodes, workers.NodeCount)
 			}
 			return d, nil
 		},
 		update: func(ctx context.Context, cluster *KubernetesCluster, _ drift) (*KubernetesCluster, error) {
-			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.NodePools[0].ID, request.WorkerNodes); err != nil {
+			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.workers().ID, request.WorkerNodes); err != nil {
 				return nil, err
 			}
 			return find(ctx)
@@ -267,6 +269,19 @@ func (k *KubernetesCluster) nodePool(ref string) (*KubernetesNodePool, error) {
 		return nil, fmt.Errorf("%w: the cluster has no node pool %q", ErrWaitFailed, ref)
 	}
 	return &k.NodePools[i], nil
+}
+
+// workers returns the node pool that was made with the cluster, or nil if it
+// cannot be told from others, as in a cluster that was renamed.
+func (k *KubernetesCluster) workers() *KubernetesNodePool {
+	if len(k.NodePools) == 1 {
+		return &k.NodePools[0]
+	}
+	i := slices.IndexFunc(k.NodePools, func(p KubernetesNodePool) bool { return p.Name == k.Name+"-np" })
+	if i < 0 {
+		return nil
+	}
+	return &k.NodePools[i]
 }
 
 // settled reports whether all nodes that there should be are at work, and no

@@ -229,6 +229,9 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 	if request == nil {
 		return nil, false, &ArgumentError{Operation: "LoadBalancers.Ensure", Name: "request", Reason: "must not be nil"}
 	}
+	if err := checkEnsureID("LoadBalancers.Ensure", "private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
+		return nil, false, err
+	}
 	return ensure(ctx, "LoadBalancers.Ensure", location, name, opts, ensurer[LoadBalancer]{
 		config: waitQuick,
 		find: func(ctx context.Context) (*LoadBalancer, error) {

@@ -276,7 +276,8 @@ func (s *PostgresService) Update(ctx context.Context, location, postgres string,
 // Ensure creates a database unless there is one of that name; see
 // [EnsureOptions]. The name must not be an ID. Size and storage_size, as the
 // targets of the database, flavor, ha_type, version and tags, in any order, are
-// compared; firewall rules are not. Update changes size, storage_size, ha_type
+// compared; firewall rules are not. A read replica, which takes no writes, is
+// never what is asked for. Update changes size, storage_size, ha_type
 // and tags; [PostgresService.WaitResized] waits for the end of that. Nothing
 // shows the end of a change of the ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, created bool, err error) {
@@ -285,10 +286,15 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 		find:   func(ctx context.Context) (*Postgres, error) { return s.Get(ctx, location, name) },
 		create: func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, p *Postgres) (d drift, err error) {
-			if request == nil {
-				return nil, nil
+			if p.ReadReplica {
+				d = drift{{Field: "read_replica", Wanted: false, Found: true}}
 			}
-			wantsUpdatable(&d, "size", request.Size, cmp.Or(p.TargetVMSize, p.VMSize))
+			if request == nil {
+				return d, nil
+			}
+			if size := cmp.Or(p.TargetVMSize, p.VMSize); contractSize(request.Size) != contractSize(size) {
+				wantsUpdatable(&d, "size", request.Size, size)
+			}
 			wantsUpdatable(&d, "storage_size", request.StorageSize, cmp.Or(p.TargetStorageSizeGiB, p.StorageSizeGiB))
 			wantsUpdatable(&d, "ha_type", request.HAType, p.HAType)
 			wants(&d, "flavor", request.Flavor, p.Flavor)
@@ -312,6 +318,15 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 			return s.Update(ctx, location, p.ID, &update)
 		},
 	})
+}
+
+// contractSize returns the contract's name for a size: later versions of the real
+// server still accept it, but show "hobby" in place of "burstable".
+func contractSize(size string) string {
+	if cpus, found := strings.CutPrefix(size, "hobby-"); found {
+		return "burstable-" + cpus
+	}
+	return size
 }
 
 func sortedTags(tags []PostgresTag) []PostgresTag {

@@ -22,6 +22,49 @@ func (m *PostgresMetrics) missing() string {
 	return ""
 }
 
+// unmarshal does what json.Unmarshal does, sooner. Nearly all of a reply are
+// samples, through which encoding/json goes twice before Samples gets them. So
+// they are read first, and encoding/json gets the rest, with a number in place
+// of each series' samples. Where that does not work out, it gets everything.
+func (m *PostgresMetrics) unmarshal(data []byte) error {
+	rest, lifted := liftSamples(data)
+	var reply struct {
+		Metrics []struct {
+			PostgresMetric
+			Series []struct {
+				PostgresMetricSeries
+				Lifted int `json:"values#"`
+			} `json:"series"`
+		} `json:"metrics"`
+	}
+	if err := json.Unmarshal(rest, &reply); err != nil || reply.Metrics == nil {
+		return json.Unmarshal(data, m)
+	}
+	n := 0
+	metrics := make([]PostgresMetric, len(reply.Metrics))
+	for i, metric := range reply.Metrics {
+		metrics[i] = metric.PostgresMetric
+		if metric.Series != nil {
+			metrics[i].Series = make([]PostgresMetricSeries, len(metric.Series))
+		}
+		for j, series := range metric.Series {
+			metrics[i].Series[j] = series.PostgresMetricSeries
+			if series.Lifted == 0 {
+				continue
+			}
+			if n++; series.Lifted != n || n > len(lifted) {
+				return json.Unmarshal(data, m)
+			}
+			metrics[i].Series[j].Values = lifted[n-1]
+		}
+	}
+	if n < len(lifted) { // some are not of a series, or replaced by others
+		return json.Unmarshal(data, m)
+	}
+	m.Metrics = metrics
+	return nil
+}
+
 // PostgresMetric is one of the things that are measured.
 type PostgresMetric struct {
 	Key         string                 `json:"key"`         // one of the PostgresMetric constants, or another
@@ -180,8 +223,42 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 		}
 		samples = append(samples, sample)
 	}
+	if r.next(); len(r.rest) > 0 {
+		return errors.New("samples are followed by something else")
+	}
 	*s = samples
 	return nil
+}
+
+// liftSamples takes the samples out of JSON, in their order, and leaves their
+// number, counting from 1: "values":[...] becomes "values#":1. What has blanks
+// in it, or is not samples, stays.
+//
+// It goes by the text, which cannot be anything but a member of an object: in a
+// string its quotes would be escaped. What it takes out is JSON, and so is what
+// it puts in; hence the rest is JSON if, and only if, data is.
+func liftSamples(data []byte) (rest []byte, lifted []Samples) {
+	const name, begin, end = `"values":`, `[[`, `]]`
+	for unread := data; ; {
+		before, after, found := bytes.Cut(unread, []byte(name))
+		isMember := bytes.HasSuffix(before, []byte("{")) || bytes.HasSuffix(before, []byte(","))
+		if found && (!isMember || !bytes.HasPrefix(after, []byte(begin))) {
+			rest = append(append(rest, before...), name...)
+			unread = after
+			continue
+		}
+		var samples Samples
+		length := bytes.Index(after, []byte(end)) + len(end)
+		if !found || samples.UnmarshalJSON(after[:length]) != nil {
+			if lifted == nil {
+				return data, nil
+			}
+			return append(rest, unread...), lifted
+		}
+		lifted = append(lifted, samples)
+		rest = fmt.Appendf(append(rest, before...), `"values#":%d`, len(lifted))
+		unread = after[length:]
+	}
 }
 
 // MarshalJSON writes an array of pairs.
@@ -202,8 +279,7 @@ func (s Samples) MarshalJSON() ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// sampleReader takes what it reads off the front of JSON. It checks the form of
-// pairs only, as encoding/json has checked all else.
+// sampleReader takes what it reads off the front of JSON.
 type sampleReader struct{ rest []byte }
 
 // next skips blanks and returns the character behind them, or 0.
@@ -298,9 +374,9 @@ func parseUnixTime(number []byte) (time.Time, bool) {
 		}
 		mantissa = mantissa[:i]
 	}
-	whole, fraction, _ := bytes.Cut(mantissa, []byte("."))
-	if len(whole) == 0 {
-		return time.Time{}, false
+	whole, fraction, pointed := bytes.Cut(mantissa, []byte("."))
+	if len(whole) == 0 || len(whole) > 1 && whole[0] == '0' || pointed && len(fraction) == 0 {
+		return time.Time{}, false // which is not JSON
 	}
 	var seconds, nanos int64
 	point := len(whole) + exponent // digits before this one are seconds

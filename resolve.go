@@ -33,7 +33,7 @@ func (r Resource) String() string {
 	var b strings.Builder
 	b.WriteString(r.Kind.String())
 	if r.Name != "" {
-		fmt.Fprintf(&b, " %s (%s)", r.place(), r.ID)
+		fmt.Fprintf(&b, " %s (%s)", r.Reference(), r.ID)
 	} else {
 		b.WriteString(" " + r.ID)
 	}
@@ -43,10 +43,9 @@ func (r Resource) String() string {
 	return b.String()
 }
 
-// place is the location and the name, or what there is of them.
-func (r Resource) place() string {
-	return place(r.Location, cmp.Or(r.Name, r.ID))
-}
+// Reference returns the location and the name, such as "eu-central-h1/web-1", or
+// the ID of what has no name.
+func (r Resource) Reference() string { return place(r.Location, cmp.Or(r.Name, r.ID)) }
 
 func place(location, reference string) string {
 	if location == "" {
@@ -63,9 +62,9 @@ type Reference struct {
 	Name     string // "" if the reference is an ID
 }
 
-// ParseReference reads an ID of a known kind, "location/name", "location/ID",
-// or the name of what is in no location. It sends nothing; the error is an
-// [*ArgumentError].
+// ParseReference reads an ID of a known kind, in capitals as well,
+// "location/name", "location/ID", or the name of what is in no location. It
+// sends nothing; the error is an [*ArgumentError].
 func ParseReference(s string) (Reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {
@@ -78,6 +77,9 @@ func ParseReference(s string) (Reference, error) {
 	}
 	if IsID(last) {
 		return Reference{ID: last, Location: location}, nil
+	}
+	if id, err := ParseID(last); err == nil && last == strings.ToUpper(last) && id.Kind().Known() {
+		return Reference{ID: id.String(), Location: location}, nil // no name has capitals
 	}
 	return Reference{Location: location, Name: last}, nil
 }
@@ -94,14 +96,17 @@ func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Nam
 //   - the name of an SSH public key, init script or private location.
 //
 // The kinds, if there are any, are those that it may be. A name that several
-// have is [ErrAmbiguous]. What does not exist, or is of none of the kinds, is
-// [ErrNotFound].
+// have is [ErrAmbiguous], and what the server takes for no name at all, as with
+// capitals or underscores, [ErrInvalidRequest]. What does not exist, or is of none
+// of the kinds, is [ErrNotFound]; what exists and must not be seen is [ErrForbidden] or, where the
+// server keeps it to itself, ErrNotFound too.
 //
 // An ID mostly takes one request. Without an operation for it, the lists are
 // searched: for the ID of a private location that of private locations, for
 // that of a rule, node pool, NIC or metric destination those of what may have
 // it, and, where a list does not show them, the members one by one. A name takes
-// one request for each of the kinds that it may be.
+// one request for each of the kinds that it may be, and that of a load balancer
+// one more, since another may have it too.
 //
 // [Lookup] returns the record itself.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
@@ -180,6 +185,10 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 			Reason: "is the ID of another kind: " + kind.String()}
 	}
 	f, part := familyOf(kind)
+	if ref.Location != "" && !f.inLocation {
+		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
+			Reason: "has a location, which a " + kind.String() + " is not in"}
+	}
 	var record any
 	switch {
 	case part != nil:
@@ -216,40 +225,71 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 		}
 	}
 	if len(candidates) == 0 {
-		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: ref.String(),
+		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: withoutToken(ref.String()),
 			Reason: "can be none of these kinds: they go by ID, by location/name if they are in a location, by name if they are not"}
 	}
 	records, errs := make([]any, len(candidates)), make([]error, len(candidates))
 	var lookups sync.WaitGroup
 	for i, f := range candidates {
-		lookups.Go(func() { records[i], errs[i] = f.get(ctx, c, ref.Location, ref.Name) })
+		lookups.Go(func() { records[i], errs[i] = c.findNamed(ctx, operation, ref, f) })
 	}
 	lookups.Wait()
 
 	var found []Resource
 	var record any
 	var failures []error
+	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound) // unless there is more to say
+	if ref.Location == "" {
+		none = fmt.Errorf("%w; what is in a location goes by location/name", none)
+	}
 	for i, err := range errs {
 		switch {
 		case err == nil:
 			record = records[i]
 			found = append(found, record.(identified).identity())
+		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
+			// Who may see one kind of resource need not be allowed to see others,
+			// and what cannot be the name of one may be that of another.
+			none = err
 		case errors.Is(err, ErrNotFound):
-		case errors.Is(err, ErrForbidden) && len(candidates) > 1:
-			// Who may see one kind of resource need not be allowed to see others.
+			if isInvalidLocation(err) {
+				none = err // it has the names of those that there are
+			}
 		default:
 			failures = append(failures, err)
 		}
 	}
 	switch {
 	case len(failures) > 0:
-		return nil, nil, errors.Join(failures...)
+		return nil, nil, failures[0]
 	case len(found) == 0:
-		return nil, nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound)
+		return nil, nil, none
 	case len(found) > 1:
-		return nil, nil, fmt.Errorf("cloudapi: %s: %v: %w: %v and %v", operation, ref, ErrAmbiguous, found[0], found[1])
+		return nil, nil, ambiguous(operation, ref, found[0], found[1])
 	}
 	return &found[0], record, nil
+}
+
+// findNamed asks for a name in one family, and whether it is the only one there.
+func (c *Client) findNamed(ctx context.Context, operation string, ref Reference, f family) (any, error) {
+	record, err := f.get(ctx, c, ref.Location, ref.Name)
+	if err != nil || !f.repeats {
+		return record, err
+	}
+	first := record.(identified).identity()
+	for item, err := range f.all(ctx, c, &ListOptions{Location: ref.Location}) {
+		if err != nil {
+			return nil, err
+		}
+		if other := item.(identified).identity(); other.Name == first.Name && other.ID != first.ID {
+			return nil, ambiguous(operation, ref, first, other)
+		}
+	}
+	return record, nil
+}
+
+func ambiguous(operation string, ref Reference, one, other Resource) error {
+	return fmt.Errorf("cloudapi: %s: %v: %w: %v and %v", operation, ref, ErrAmbiguous, one, other)
 }
 
 // findPart looks for a part in everything that may have it.
@@ -259,8 +299,9 @@ func (c *Client) findPart(ctx context.Context, operation string, f *family, part
 		parent = item.(identified).identity()
 		if !part.listed {
 			var err error
-			if item, err = f.get(ctx, c, parent.Location, f.address(parent)); errors.Is(err, ErrNotFound) {
-				return nil, nil // it has gone since
+			item, err = f.get(ctx, c, parent.Location, f.address(parent))
+			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
+				return nil, nil // it has gone since, or, as lists have only what may be seen, is about to
 			} else if err != nil {
 				return nil, err
 			}
@@ -296,7 +337,8 @@ type identified interface{ identity() Resource }
 type family struct {
 	kind       Kind
 	inLocation bool
-	named      bool // a name stands for one resource
+	named      bool // a name stands for a resource
+	repeats    bool // or for one of several in its location
 	noID       bool // an ID does not
 
 	all    func(ctx context.Context, c *Client, opts *ListOptions) iter.Seq2[any, error]
@@ -310,7 +352,9 @@ type family struct {
 
 // families are all of them, each behind those that its resources may be needed
 // by, which is an order to delete in.
-var families = sync.OnceValue(func() []family {
+//
+// They are no variable, which would bring every service into every program.
+func families() []family {
 	return []family{
 		located(func(c *Client) locatedService[KubernetesCluster] { return c.Kubernetes }),
 		located(func(c *Client) locatedService[LoadBalancer] { return c.LoadBalancers }),
@@ -324,7 +368,7 @@ var families = sync.OnceValue(func() []family {
 		global(func(c *Client) globalService[InferenceAPIKey] { return c.InferenceAPIKeys }),
 		global(func(c *Client) globalService[Project] { return c.Projects }),
 	}
-})
+}
 
 // part is a kind of resource that is a part of others.
 type part struct {
@@ -383,10 +427,12 @@ type locatedService[T any] interface {
 }
 
 func located[T any](service func(*Client) locatedService[T]) family {
+	kind := any(new(T)).(identified).identity().Kind
 	f := family{
-		kind:       any(new(T)).(identified).identity().Kind,
+		kind:       kind,
 		inLocation: true,
 		named:      true,
+		repeats:    kind == KindLoadBalancer,
 		all: func(ctx context.Context, c *Client, opts *ListOptions) iter.Seq2[any, error] {
 			return untyped(service(c).All(ctx, opts))
 		},

@@ -148,6 +148,10 @@ func TestResolveRequests(t *testing.T) {
 				_, err := cloudapi.Lookup[cloudapi.VM](t.Context(), p.client, "eu-central-h1/web-1")
 				return err
 			}},
+			{"a load balancer by name", 2, func() error {
+				_, err := cloudapi.Lookup[cloudapi.LoadBalancer](t.Context(), p.client, "eu-central-h1/lb-1")
+				return err
+			}},
 			{"a key by name", 1, func() error {
 				_, err := cloudapi.Lookup[cloudapi.SSHPublicKey](t.Context(), p.client, "laptop")
 				return err
@@ -185,6 +189,9 @@ func TestResolveFailures(t *testing.T) {
 			{"another kind's ID", p.client, p.vm.ID, []cloudapi.Kind{cloudapi.KindFirewall}, cloudapi.ErrInvalidArgument},
 			{"a kind that has no names", p.client, "key", []cloudapi.Kind{cloudapi.KindInferenceAPIKey}, cloudapi.ErrInvalidArgument},
 			{"a location for what is in none", p.client, "eu-central-h1/laptop", []cloudapi.Kind{cloudapi.KindSSHPublicKey}, cloudapi.ErrInvalidArgument},
+			{"a location for the ID of what is in none", p.client, "eu-central-h1/" + p.key.ID, nil, cloudapi.ErrInvalidArgument},
+			{"what can be no name", p.client, "eu-central-h1/Web_1", nil, cloudapi.ErrInvalidRequest},
+			{"what can be no name in no location", p.client, "Laptop", nil, cloudapi.ErrInvalidRequest},
 			{"nothing", p.client, "", nil, cloudapi.ErrInvalidArgument},
 			{"no name", p.client, "eu-central-h1/", nil, cloudapi.ErrInvalidArgument},
 			{"no location", p.client, "/web-1", nil, cloudapi.ErrInvalidArgument},
@@ -194,9 +201,15 @@ func TestResolveFailures(t *testing.T) {
 			{"no project", unbound, "eu-central-h1/web-1", nil, cloudapi.ErrNoProject},
 		} {
 			got, err := c.client.Resolve(t.Context(), c.reference, c.kinds...)
-			if got != nil || !errors.Is(err, c.want) {
+			if got != nil || !errors.Is(err, c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s: Resolve(%q) = %v, %v; want %v", c.what, c.reference, got, err, c.want)
 			}
+		}
+		if _, err := p.client.Resolve(t.Context(), "nowhere/web-1"); !strings.Contains(err.Error(), "eu-central-h1") {
+			t.Errorf("the error does not name the locations: %v", err)
+		}
+		if _, err := cloudapi.Lookup[cloudapi.VM](t.Context(), p.client, p.srv.Token()); strings.Contains(err.Error(), p.srv.Token()) {
+			t.Errorf("the error has the token: %v", err)
 		}
 		if got, err := p.client.Resolve(t.Context(), "eu-central-h1/db-1", cloudapi.KindPostgres); err != nil || got.ID != p.postgres.ID {
 			t.Errorf("with a kind it is %v, %v", got, err)
@@ -228,6 +241,65 @@ func TestResolveFailures(t *testing.T) {
 	})
 }
 
+// TestResolveForbidden has a token that may see nothing, so that what exists is
+// forbidden.
+func TestResolveForbidden(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newEverything(t, cloudapitest.WithTokenAccess("pat-blind", cloudapitest.AccessNone))
+		blind := must(p.client.With(cloudapi.WithToken("pat-blind")))(t)
+		for reference, want := range map[string]error{
+			"eu-central-h1/web-1":  cloudapi.ErrForbidden,
+			"eu-central-h1/nobody": cloudapi.ErrNotFound,
+		} {
+			if got, err := blind.Resolve(t.Context(), reference); got != nil || !errors.Is(err, want) {
+				t.Errorf("Resolve(%q) = %v, %v; want %v", reference, got, err, want)
+			}
+		}
+	})
+}
+
+// TestResolveDuringDestruction has a cluster be forbidden to see, as it can be
+// while it is destroyed, when a node pool of one behind it in the list is looked
+// for.
+func TestResolveDuringDestruction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		for _, name := range []string{"one", "two"} {
+			must(client.Kubernetes.Create(t.Context(), somewhere, name, &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"}))(t)
+		}
+		clusters := must(cloudapi.Collect(client.Kubernetes.All(t.Context(), nil)))(t)
+		wanted := must(client.Kubernetes.Get(t.Context(), somewhere, clusters[1].ID))(t)
+		srv.Fail(cloudapitest.Match{Operation: "Kubernetes.Get"}, envelope(403, "Forbidden"))
+		got, err := client.Resolve(t.Context(), wanted.NodePools[0].ID)
+		if err != nil || got.Parent.ID != wanted.ID {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+}
+
+// TestResolveTwins has two load balancers of one name in a location, between
+// which the server does not choose.
+func TestResolveTwins(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t).Client()
+		for _, name := range []string{"one", "two"} {
+			subnet := must(client.PrivateSubnets.Create(t.Context(), somewhere, name, nil))(t)
+			must(client.LoadBalancers.Create(t.Context(), somewhere, "lb-1", &cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin",
+				SrcPort: 80, DstPort: 80, HealthCheckProtocol: "tcp", PrivateSubnetID: subnet.ID}))(t)
+		}
+		if got, err := client.Resolve(t.Context(), "eu-central-h1/lb-1"); got != nil || !errors.Is(err, cloudapi.ErrAmbiguous) {
+			t.Errorf("Resolve = %v, %v", got, err)
+		}
+		if got, err := cloudapi.Lookup[cloudapi.LoadBalancer](t.Context(), client, "eu-central-h1/lb-1"); got != nil || !errors.Is(err, cloudapi.ErrAmbiguous) {
+			t.Errorf("Lookup = %v, %v", got, err)
+		}
+	})
+}
+
 func TestResolveDoesNotGuess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -244,14 +316,20 @@ func TestParseReference(t *testing.T) {
 	t.Parallel()
 	id := cloudapi.NewID(cloudapi.KindVM).String()
 	for s, want := range map[string]cloudapi.Reference{
-		id:                    {ID: id},
-		"eu-central-h1/web-1": {Location: "eu-central-h1", Name: "web-1"},
-		"eu-central-h1/" + id: {Location: "eu-central-h1", ID: id},
-		"laptop":              {Name: "laptop"},
+		id:                      {ID: id},
+		"eu-central-h1/web-1":   {Location: "eu-central-h1", Name: "web-1"},
+		"eu-central-h1/" + id:   {Location: "eu-central-h1", ID: id},
+		"laptop":                {Name: "laptop"},
+		strings.Repeat("W", 26): {Name: strings.Repeat("W", 26)},
 	} {
 		got, err := cloudapi.ParseReference(s)
 		if err != nil || got != want || got.String() != s {
 			t.Errorf("ParseReference(%q) = %#v, %v; as text %q", s, got, err, got)
+		}
+	}
+	for _, s := range []string{strings.ToUpper(id), "eu-central-h1/" + strings.ToUpper(id)} {
+		if got, err := cloudapi.ParseReference(s); err != nil || got.ID != id {
+			t.Errorf("ParseReference(%q) = %#v, %v", s, got, err)
 		}
 	}
 	for _, s := range []string{"", "/", "a/", "/a", "a/b/c", "a b", ".", "..", "a/..", "../a", "a\x00", "ä"} {

@@ -161,6 +161,78 @@ func TestSamplesAsJSON(t *testing.T) {
 	}
 }
 
+// metricsReplies are in the form of the contract and near it. lifted is how many
+// series encoding/json does not see.
+var metricsReplies = []struct {
+	text   string
+	lifted int
+}{
+	{`{"metrics":[{"key":"k","name":"n","description":"d","unit":"%","series":[{"labels":{"a":"b"},"values":[[1,"2"],[3.5,"-4e1"]]}]}]}`, 1},
+	{`{"metrics":[{"key":"a","series":[{"values":[[1,"2"]],"labels":{}},{"labels":null,"values":[[3,"4"]]}]},{"key":"b","series":[{"values":[[5,"6"]]}]}]}`, 3},
+	{`{"metrics":[{"series":[{"values":[]},{"values":[[1,"2"]]},{"values":null},{},{"values":[[3,"4"]]}]},{"series":[]},{"series":null},{}]}`, 2},
+	{`{"metrics":[]}`, 0},
+	{`{"metrics":null}`, 0},
+	{`{}`, 0},
+	{`null`, 0},
+	{``, 0},
+
+	// Spelled in another way.
+	{`{"metrics": [{"series": [{"values": [[1,"2"]]}]}]}`, 0},
+	{`{"metrics":[{"series":[{"values":[ [1,"2"]]},{"values":[[3,"4"]]}]}]}`, 1},
+	{`{"metrics":[{"series":[{"values":[[1,"2"] ]},{"values":[[3,"4"]]}]}]}`, 0},
+	{`{"metrics":[{"series":[{ "values":[[1,"2"]]},{"VALUES":[[3,"4"]]},{"\u0076alues":[[5,"6"]]}]}]}`, 0},
+
+	// Elsewhere, twice, or not what it looks like.
+	{`{"metrics":[{"values":[[1,"2"]],"series":[{"values":[[3,"4"]]}]}]}`, 2},
+	{`{"metrics":[{"series":[{"x":{"values":[[1,"2"]]},"values":[[3,"4"]]},{}]}],"values":[[5,"6"]]}`, 3},
+	{`{"metrics":[{"series":[{"values":[[1,"2"]],"values":[[3,"4"]]}]}]}`, 2},
+	{`{"metrics":[{"series":[{"values":[[1,"2"]]}],"series":[{"values":[[3,"4"]]}]}]}`, 2},
+	{`{"metrics":[{"key":",\"values\":[[1,\"2\"]]","series":[{"labels":{"\"values":"x","a":"{\"values\":"},"values":[[3,"4"]]}]}]}`, 1},
+	{`{"metrics":[{"series":[{"values#":1,"values":[[1,"2"]]},{"values#":1}]}]}`, 1},
+	{`{"metrics":[{"series":[{"values#":1},{"values#":-1},{"values#":7,"values":[]}]}]}`, 0},
+
+	// What is wrong stays wrong.
+	{`{"metrics":[{"series":[{"values":[[1,"2"]]}]}]`, 1},
+	{`{"metrics":[{"series":[{"values":[[1,"2"]]}]}]}}`, 1},
+	{`{"metrics":[{"key":"a,"values":[[1,"2"]],"series":[]}]}`, 1},
+	{`{"metrics":[{"key":"a\\,"values":[[1,"2"]]"}]}`, 1},
+	{`{"metrics":[{"key":7,"series":[{"values":[[1,"2"]]}]}]}`, 1},
+	{`{"metrics":[{"series":[{"values":[[1,"2"]]},{"values":[[01,"2"]]}]}]}`, 1},
+	{`{"metrics":[{"series":[{"values":[[1.,"2"]]}]}]}`, 0},
+	{`{"metrics":[{"series":[{"values":[[1,2]]}]}]}`, 0},
+	{`{"metrics":[{"series":[{"values":[[1,"2"]` + "\x00" + `]}]}]}`, 0},
+	{`{"metrics":[{"series":[{"values":[[1,"2"]`, 0},
+}
+
+// checkMetrics compares how a reply is read with how encoding/json reads it.
+func checkMetrics(t *testing.T, text []byte) {
+	t.Helper()
+	var want, got PostgresMetrics
+	wantErr := json.Unmarshal(text, &want)
+	gotErr := got.unmarshal(text)
+	// fmt compares NaN too.
+	if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) || fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
+		t.Errorf("%s is read as %#v, %v\nwant %#v, %v", text, got, gotErr, want, wantErr)
+	}
+}
+
+func TestLiftedSamples(t *testing.T) {
+	t.Parallel()
+	for _, tt := range metricsReplies {
+		checkMetrics(t, []byte(tt.text))
+		if _, lifted := liftSamples([]byte(tt.text)); len(lifted) != tt.lifted {
+			t.Errorf("%s: %d series were lifted, want %d", tt.text, len(lifted), tt.lifted)
+		}
+	}
+}
+
+func FuzzLiftedSamples(f *testing.F) {
+	for _, tt := range metricsReplies {
+		f.Add([]byte(tt.text))
+	}
+	f.Fuzz(checkMetrics)
+}
+
 // The cost of a long reply is that of its samples.
 func TestSamplesMemory(t *testing.T) {
 	// Not parallel: other tests would be counted too.

@@ -134,6 +134,11 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 // those that are attached already. A subnet that is being deleted does not show
 // it: wait until it is gone before.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, created bool, err error) {
+	if request != nil && request.FirewallID != "" {
+		if err := checkEnsureID("PrivateSubnets.Ensure", "firewall_id", request.FirewallID, KindFirewall); err != nil {
+			return nil, false, err
+		}
+	}
 	find := func(ctx context.Context) (*PrivateSubnet, error) { return s.Get(ctx, location, name) }
 	return ensure(ctx, "PrivateSubnets.Ensure", location, name, opts, ensurer[PrivateSubnet]{
 		config: waitQuick,

@@ -30,11 +30,11 @@ type TeardownOptions struct {
 	// not positive.
 	Concurrency int
 
-	// Progress is called for each beginning, poll and end of a deletion, from
-	// several goroutines but never at the same time: Operation is "Teardown",
-	// Done and Total count the resources of the plan, State is that of the
-	// record, "deleting", "deleted", or an outcome with the reason in Err. The
-	// teardown does not go on until it returns.
+	// Progress is called for each beginning, poll and end of a deletion, on the
+	// goroutine of Run: Operation is "Teardown", Done and Total count the
+	// resources of the plan, State is that of the record, "deleting", "deleted",
+	// or an outcome with the reason in Err. What is reported does not go on until
+	// it returns.
 	Progress func(Progress)
 }
 
@@ -71,6 +71,9 @@ type keptResource struct{ resource, neededBy Resource }
 // not know, as the real one does not know init scripts, is none that a project
 // could contain.
 func (c *Client) PlanTeardown(ctx context.Context, opts *TeardownOptions) (*TeardownPlan, error) {
+	if ctx == nil {
+		return nil, noContext("PlanTeardown")
+	}
 	p := &TeardownPlan{client: c, private: map[string]string{}}
 	if opts != nil {
 		p.options = *opts
@@ -233,22 +236,22 @@ func (p *TeardownPlan) Run(ctx context.Context) error {
 	if p.client == nil {
 		return &ArgumentError{Operation: "Teardown", Name: "plan", Reason: "was not made by PlanTeardown"}
 	}
+	if ctx == nil {
+		return noContext("Teardown")
+	}
 	run := teardownRun{
-		surveyor:  p.surveyor(),
-		plan:      p,
-		started:   time.Now(),
-		ended:     make([]chan struct{}, len(p.steps)),
-		failures:  make([]*TeardownFailure, len(p.steps)),
-		reporting: make(chan struct{}, 1),
+		surveyor: p.surveyor(),
+		plan:     p,
+		started:  time.Now(),
+		ended:    make([]chan struct{}, len(p.steps)),
+		failures: make([]*TeardownFailure, len(p.steps)),
+		events:   make(chan Progress),
+		seen:     make(chan struct{}),
 	}
 	for i := range run.ended {
 		run.ended[i] = make(chan struct{})
 	}
-	var steps sync.WaitGroup
-	for i := range p.steps {
-		steps.Go(func() { run.step(ctx, i) })
-	}
-	steps.Wait()
+	run.steps(ctx)
 
 	report := &TeardownError{Project: p.project()}
 	for i, failure := range run.failures {
@@ -323,7 +326,7 @@ func (e *TeardownError) Unwrap() []error {
 
 // String describes the failure in one line.
 func (f TeardownFailure) String() string {
-	return fmt.Sprintf("%v: %s: %v", f.Resource, f.Outcome, f.Err)
+	return fmt.Sprintf("%v: %s: %v", f.Resource, f.Outcome, within{f.Err})
 }
 
 // teardownRun is one run of a plan.
@@ -334,8 +337,38 @@ type teardownRun struct {
 	ended    []chan struct{}    // closed with the step
 	failures []*TeardownFailure // of a step that has ended; nil: its resource is gone
 
-	reporting chan struct{} // holds a token while one reports; in a test, unlike a mutex, it lets virtual time go on
-	deleted   int
+	events chan Progress // from the steps
+	seen   chan struct{} // answers each; closed when nobody listens any more
+}
+
+// steps does all steps, and reports what they say.
+func (r *teardownRun) steps(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var steps sync.WaitGroup
+	for i := range r.plan.steps {
+		steps.Go(func() { r.step(ctx, i) })
+	}
+	go func() {
+		steps.Wait()
+		close(r.events)
+	}()
+	defer func() { // nothing goes on behind a Progress that panics
+		cancel()
+		close(r.seen)
+		for range r.events {
+		}
+	}()
+	deleted := 0
+	for p := range r.events {
+		if p.State == stateDeleted {
+			deleted++
+		}
+		p.Operation, p.Done, p.Total, p.Elapsed = "Teardown", deleted, len(r.plan.steps), time.Since(r.started)
+		if r.plan.options.Progress != nil {
+			r.plan.options.Progress(p)
+		}
+		r.seen <- struct{}{}
+	}
 }
 
 // step does a step when its turn has come.
@@ -361,17 +394,9 @@ func (r *teardownRun) step(ctx context.Context, i int) {
 const stateDeleted = "deleted"
 
 func (r *teardownRun) report(resource Resource, p Progress) {
-	r.reporting <- struct{}{}
-	defer func() { <-r.reporting }()
-	if p.State == stateDeleted {
-		r.deleted++
-	}
-	p.Operation, p.Resource = "Teardown", resource.String()
-	p.Done, p.Total = r.deleted, len(r.plan.steps)
-	p.Elapsed = time.Since(r.started)
-	if r.plan.options.Progress != nil {
-		r.plan.options.Progress(p)
-	}
+	p.Resource = resource.String()
+	r.events <- p
+	<-r.seen
 }
 
 // teardownTries is how often a deletion is asked for that may yet be possible,
@@ -395,8 +420,17 @@ func (r *teardownRun) delete(ctx context.Context, resource Resource) *TeardownFa
 			return last
 		}
 	}
-	f, _ := familyOf(resource.Kind)
-	if f.gone == nil || at.ID == "" {
+	if err := r.wait(ctx, resource, at); err != nil {
+		return &TeardownFailure{Resource: resource, Outcome: TeardownUnderWay, Err: err}
+	}
+	return nil
+}
+
+// wait waits until a resource that is being deleted where it is now is gone, be
+// it with its private location.
+func (r *teardownRun) wait(ctx context.Context, resource, at Resource) error {
+	f, _ := familyOf(at.Kind)
+	if at.ID == "" || f.gone == nil {
 		return nil
 	}
 	err := f.gone(ctx, r.client, at.Location, f.address(at), func(c *waitConfig) { c.slots = r.slots }, WaitProgress(func(p Progress) {
@@ -405,10 +439,13 @@ func (r *teardownRun) delete(ctx context.Context, resource Resource) *TeardownFa
 			r.report(resource, p)
 		}
 	}))
-	if err != nil {
-		return &TeardownFailure{Resource: resource, Outcome: TeardownUnderWay, Err: err}
+	if !isInvalidLocation(err) {
+		return err
 	}
-	return nil
+	if moved, failure := r.locate(ctx, resource); failure == nil && moved != at {
+		return r.wait(ctx, resource, moved)
+	}
+	return err
 }
 
 // try asks for the deletion of a resource unless something needs it, and
@@ -446,6 +483,13 @@ func (r *teardownRun) mayPass(f *TeardownFailure) bool {
 	if f.Outcome == TeardownBlocked {
 		return !slices.ContainsFunc(f.BlockedBy, func(by Resource) bool { return r.failureOf(by) != nil })
 	}
+	e, isAnswer := errors.AsType[*Error](f.Err)
+	switch {
+	case isAnswer && e.Method == "GET" && e.Is(ErrForbidden): // for a moment, of what is being destroyed
+		return true
+	case isInvalidLocation(f.Err): // gone or renamed since it was looked for
+		return true
+	}
 	return errors.Is(f.Err, ErrConflict) || isTransient(f.Err)
 }
 
@@ -453,7 +497,7 @@ func (r *teardownRun) mayPass(f *TeardownFailure) bool {
 func (r *teardownRun) blocked(users []Resource) error {
 	for _, by := range users {
 		if failure := r.failureOf(by); failure != nil {
-			return fmt.Errorf("%v, which needs it, is still there: %w", by, failure.Err)
+			return fmt.Errorf("%v, which needs it, is still there: %w", by, within{failure.Err})
 		}
 	}
 	return fmt.Errorf("%v needs it and is not in the plan", users[0])

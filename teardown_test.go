@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -476,7 +477,7 @@ func TestTeardownFailure(t *testing.T) {
 		equalTexts(t, "the project is blocked by", report.Failed[3].BlockedBy, "VM eu-central-h1/web-1",
 			"private subnet eu-central-h1/net-1", "firewall eu-central-h1/fw-1")
 		for _, f := range report.Failed {
-			if !errors.Is(f.Err, cloudapi.ErrForbidden) {
+			if !errors.Is(f.Err, cloudapi.ErrForbidden) || strings.Contains(f.String(), "cloudapi:") {
 				t.Errorf("%v", f)
 			}
 		}
@@ -484,7 +485,7 @@ func TestTeardownFailure(t *testing.T) {
 			t.Errorf("%d deleted: %v", len(report.Deleted), err)
 		}
 		if text := err.Error(); !strings.HasPrefix(text, "cloudapi: Teardown of project "+p.client.Project()+
-			": 4 of 20 resources are left: 1 failed, 3 blocked; first VM eu-central-h1/web-1 ("+p.vm.ID+"): failed: cloudapi: VMs.Delete: ") ||
+			": 4 of 20 resources are left: 1 failed, 3 blocked; first VM eu-central-h1/web-1 ("+p.vm.ID+"): failed: VMs.Delete: ") ||
 			strings.Contains(text, "\n") {
 			t.Errorf("the error is %q", text)
 		}
@@ -788,6 +789,45 @@ func TestTeardownGoesByID(t *testing.T) {
 	})
 }
 
+// TestTeardownWhileItsLocationGoes has the private location be renamed, or be
+// deleted by other runs of the plan, while what is in it is being deleted.
+func TestTeardownWhileItsLocationGoes(t *testing.T) {
+	t.Parallel()
+	t.Run("renamed", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newFullProject(t)
+			renames := 0
+			plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Progress: func(e cloudapi.Progress) {
+				if strings.HasPrefix(e.Resource, "VM own/far") && e.Polls == 1 && renames == 0 {
+					renames++
+					must(p.client.PrivateLocations.Rename(t.Context(), "own", "renamed"))(t)
+				}
+			}})
+			report := checkReport(t, p, plan, plan.Run(t.Context()))
+			if len(report.Failed) > 0 || renames != 1 {
+				t.Errorf("%v after %d renames", report, renames)
+			}
+		})
+	})
+	t.Run("deleted", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newFullProject(t)
+			plan := planTeardown(t, p.client, nil)
+			var runs sync.WaitGroup
+			for range 4 {
+				runs.Go(func() {
+					if err := plan.Run(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			runs.Wait()
+		})
+	})
+}
+
 // TestTeardownConcurrency has each request take a second, so that the log shows
 // how many there were at a time.
 func TestTeardownConcurrency(t *testing.T) {
@@ -863,6 +903,56 @@ func TestTeardownProgress(t *testing.T) {
 	})
 }
 
+// TestTeardownProgressPanics: a program can recover, and nothing goes on then.
+func TestTeardownProgressPanics(t *testing.T) {
+	t.Parallel()
+	for at := 0; at < 40; at += 6 {
+		synctest.Test(t, func(t *testing.T) {
+			p := newFullProject(t)
+			events := 0
+			plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Progress: func(cloudapi.Progress) {
+				if events++; events > at {
+					panic("enough")
+				}
+			}})
+			func() {
+				defer func() {
+					if v := recover(); v != "enough" {
+						t.Errorf("recovered %v", v)
+					}
+				}()
+				t.Error(plan.Run(t.Context()))
+			}()
+			synctest.Wait() // for what was on its way
+			requests := len(p.srv.Requests())
+			elapse(time.Hour)
+			if n := len(p.srv.Requests()) - requests; n != 0 || events != at+1 {
+				t.Errorf("%d requests later, %d events", n, events)
+			}
+		})
+	}
+}
+
+// TestTeardownOutlastsDestruction has a load balancer be forbidden to see for a
+// moment, while it is looked for what needs another subnet.
+func TestTeardownOutlastsDestruction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		subnet := must(client.PrivateSubnets.Create(t.Context(), somewhere, "busy", nil))(t)
+		must(client.PrivateSubnets.Create(t.Context(), somewhere, "idle", nil))(t)
+		must(client.LoadBalancers.Create(t.Context(), somewhere, "lb-1", &cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin",
+			SrcPort: 80, DstPort: 80, HealthCheckProtocol: "tcp", PrivateSubnetID: subnet.ID}))(t)
+		plan := planTeardown(t, client, nil)
+		moment := envelope(403, "Forbidden") // for the subnet, and for the wait for the load balancer's own end
+		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.Get"}, moment, moment)
+		if err := plan.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestTeardownPlanFailures makes no plan from what is not the whole truth.
 func TestTeardownPlanFailures(t *testing.T) {
 	t.Parallel()
@@ -912,6 +1002,14 @@ func TestTeardownPlanFailures(t *testing.T) {
 		plan = planTeardown(t, p.client, nil)
 		if n := len(slices.Concat(plan.Stages()...)); n != 18 {
 			t.Errorf("without the load balancer there are %d resources", n)
+		}
+
+		var none context.Context
+		if plan, err := p.client.PlanTeardown(none, nil); plan != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("a nil context: %v, %v", plan, err)
+		}
+		if err := plan.Run(none); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("a nil context: %v", err)
 		}
 
 		var nothing cloudapi.TeardownPlan

@@ -248,7 +248,7 @@ var maskedJSON = []byte(`"` + redacted + `"`)
 // nil only if the reply was accepted.
 func (cl *call) do(ctx context.Context, result accepter) error {
 	if ctx == nil {
-		return &ArgumentError{Operation: cl.op.Name, Name: "ctx", Reason: "must not be nil"}
+		return noContext(cl.op.Name)
 	}
 	cl.result = result
 	return cl.observed(ctx, cl.client.config.observers)
@@ -310,8 +310,13 @@ func callOf(ctx context.Context) *call { return ctx.(*callContext).call }
 // request in it, and what it asks for is answered by the call, which is in
 // the request's context.
 func newDriver(maxAttempts int) *retryablehttp.Client {
-	return &retryablehttp.Client{
-		HTTPClient: &http.Client{Transport: attempter{}},
+	var d struct { // to be allocated at once
+		retryablehttp.Client
+		inner http.Client
+	}
+	d.inner.Transport = attempter{}
+	d.Client = retryablehttp.Client{
+		HTTPClient: &d.inner,
 		RetryMax:   maxAttempts - 1,
 		CheckRetry: func(ctx context.Context, _ *http.Response, err error) (bool, error) {
 			return callOf(ctx).checkRetry(ctx, err), nil
@@ -321,6 +326,7 @@ func newDriver(maxAttempts int) *retryablehttp.Client {
 		},
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
+	return &d.Client
 }
 
 // attempter is the driver's transport. It has no CloseIdleConnections, which
@@ -351,7 +357,6 @@ func (cl *call) newRequest() *http.Request {
 	req := &http.Request{
 		Method:     cl.op.Method,
 		URL:        &cl.url,
-		Host:       cl.url.Host,
 		Header:     noHeader,
 		Proto:      "HTTP/1.1",
 		ProtoMajor: 1,
@@ -398,6 +403,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 	defer ctx.stop()
 
 	req = req.WithContext(ctx)
+	req.Host = req.URL.Host // which the driver does without, and saves a copy of the URL
 	req.Header = header
 	if cl.body != nil {
 		req.Body, _ = cl.newBody()
@@ -594,14 +600,14 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	if resp.StatusCode < 200 {
 		return nil, fmt.Errorf("unexpected status %d", resp.StatusCode)
 	}
-	buf := buffers.Get().(*bytes.Buffer)
-	defer releaseBuffer(buf)
+	buf := buffers.Get().(*bodyBuffer)
+	defer buf.release()
 	if resp.StatusCode >= 300 {
 		// What can be read of an error is better than nothing.
-		_, _ = buf.ReadFrom(io.LimitReader(resp.Body, maxErrorBody))
+		_ = buf.readAtMost(resp.Body, maxErrorBody)
 		return cl.serverError(resp, buf.Bytes()), nil
 	}
-	err = readBody(buf, resp, cl.client.config.maxResponse)
+	err = buf.readBody(resp, cl.client.config.maxResponse)
 	switch {
 	case err == nil:
 		endless := resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed
@@ -612,7 +618,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	if err == nil {
 		return nil, nil
 	}
-	contentType, _ := excerpt(cl.redactor()(resp.Header.Get("Content-Type")), maxExcerpt)
+	contentType, _ := excerpt(cl.redactor(false).hide(resp.Header.Get("Content-Type")), maxExcerpt)
 	return &DecodeError{
 		Operation:   cl.op.Name,
 		Method:      cl.op.Method,
@@ -651,17 +657,31 @@ const (
 	minSecret = 6
 )
 
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// bodyBuffer is where a body is read into, and what bounds that.
+type bodyBuffer struct {
+	bytes.Buffer
+	source io.LimitedReader
+}
 
-func releaseBuffer(buf *bytes.Buffer) {
+var buffers = sync.Pool{New: func() any { return new(bodyBuffer) }}
+
+func (buf *bodyBuffer) release() {
 	if buf.Cap() <= maxPooledBuffer {
 		buf.Reset()
+		buf.source.R = nil
 		buffers.Put(buf)
 	}
 }
 
-// readBody reads a body of at most limit bytes into the buffer.
-func readBody(buf *bytes.Buffer, resp *http.Response, limit int64) error {
+// readAtMost reads up to n bytes of a body.
+func (buf *bodyBuffer) readAtMost(body io.Reader, n int64) error {
+	buf.source = io.LimitedReader{R: body, N: n}
+	_, err := buf.ReadFrom(&buf.source)
+	return err
+}
+
+// readBody reads a body of at most limit bytes.
+func (buf *bodyBuffer) readBody(resp *http.Response, limit int64) error {
 	announced := resp.ContentLength
 	if announced > limit {
 		return tooLarge(limit)
@@ -670,18 +690,17 @@ func readBody(buf *bytes.Buffer, resp *http.Response, limit int64) error {
 	if bound < math.MaxInt64 {
 		bound++
 	}
-	body := &io.LimitedReader{R: resp.Body, N: bound}
 	if announced > 0 {
 		buf.Grow(int(min(announced, maxTrustedLength)) + bytes.MinRead)
 	}
 	if announced > maxTrustedLength {
-		n, err := buf.ReadFrom(io.LimitReader(body, maxTrustedLength))
-		if err != nil || n < maxTrustedLength {
+		if err := buf.readAtMost(resp.Body, maxTrustedLength); err != nil || buf.Len() < maxTrustedLength {
 			return err
 		}
-		buf.Grow(int(min(announced-n, maxAnnounced)) + bytes.MinRead)
+		buf.Grow(int(min(announced-maxTrustedLength, maxAnnounced)) + bytes.MinRead)
+		bound -= maxTrustedLength
 	}
-	if _, err := buf.ReadFrom(body); err != nil {
+	if err := buf.readAtMost(resp.Body, bound); err != nil {
 		return err
 	}
 	if int64(buf.Len()) > limit {
@@ -703,9 +722,9 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 	if after := resp.Header.Get("Retry-After"); after != "" {
 		e.RetryAfter = parseRetryAfter(after, time.Now())
 	}
-	hide := cl.redactor()
+	secrets := cl.redactor(bytes.IndexByte(body, '\\') >= 0)
 	if !e.decodeEnvelope(body) {
-		e.Body, _ = excerpt(hide(string(body[:min(len(body), maxSearched)])), maxExcerpt)
+		e.Body, _ = excerpt(secrets.hide(string(body[:min(len(body), maxSearched)])), maxExcerpt)
 	}
 	if e.Code == 0 {
 		e.Code = e.StatusCode
@@ -717,22 +736,29 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 			e.Message = "a redirect to " + u.Scheme + "://" + u.Host + " is not followed, check the base URL"
 		}
 	}
-	e.Type, e.Message = hide(e.Type), hide(e.Message)
-	if details := string(e.Details); hide(details) != details {
-		if e.Details = json.RawMessage(hide(details)); !json.Valid(e.Details) {
+	e.Type, e.Message = secrets.hide(e.Type), secrets.hide(e.Message)
+	if secrets.in(string(e.Details)) {
+		if e.Details = json.RawMessage(secrets.hide(string(e.Details))); !json.Valid(e.Details) {
 			e.Details = nil // what was masked was no text
 		}
 	}
 	return e
 }
 
-// redactor returns a function that masks what the request holds of secrets in
-// texts of the server, since some errors repeat the request. It knows them as
-// they are and as JSON spells them, of which there are two ways that are common.
-// Of a text that has them in yet another one it leaves nothing.
-func (cl *call) redactor() func(string) string {
-	secrets := append([]string{cl.client.config.token.Reveal()}, cl.secrets...)
-	for _, header := range cl.client.config.headers {
+// redactor masks what the request holds of secrets in texts of the server,
+// since some errors repeat the request. It is what a [strings.Replacer] takes:
+// the secrets, as they are and as JSON spells them, of which there are two
+// ways that are common, each with what stands for it.
+type redactor []string
+
+// redactor returns that of the call. What JSON spells in another way has a
+// backslash, without which only the secrets as they are need to be looked for.
+func (cl *call) redactor(backslash bool) redactor {
+	cfg := &cl.client.config
+	secrets := make([]string, 0, 8)
+	secrets = append(secrets, cfg.token.Reveal())
+	secrets = append(secrets, cl.secrets...)
+	for _, header := range cfg.headers {
 		value := header.value.Reveal()
 		secrets = append(secrets, value)
 		if _, credentials, found := strings.Cut(value, " "); found && header.name == "Authorization" {
@@ -742,28 +768,36 @@ func (cl *call) redactor() func(string) string {
 	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < minSecret })
 	// The longest first, since one may be a part of another.
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
+	r := make(redactor, 0, 2*len(secrets))
 	for _, secret := range secrets {
-		pairs = append(pairs, secret, redacted)
-		if strings.ContainsFunc(secret, differsInJSON) {
-			pairs = append(pairs, jsonString(secret, true), redacted, jsonString(secret, false), redacted)
+		r = append(r, secret, redacted)
+		if backslash && strings.ContainsFunc(secret, differsInJSON) {
+			r = append(r, jsonString(secret, true), redacted, jsonString(secret, false), redacted)
 		}
 	}
-	return func(text string) string {
-		for i := 0; i < len(pairs); i += 2 {
-			if strings.Contains(text, pairs[i]) {
-				text = strings.NewReplacer(pairs...).Replace(text)
-				break
-			}
+	return r
+}
+
+// in reports whether there is anything to mask in the text.
+func (r redactor) in(text string) bool {
+	for i := 0; i < len(r); i += 2 {
+		if strings.Contains(text, r[i]) {
+			return true
 		}
-		if strings.Contains(text, `\`) {
-			plain := unescaped(text)
-			if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(plain, s) }) {
-				return redacted
-			}
-		}
+	}
+	return strings.Contains(text, `\`) && r.in(unescaped(text))
+}
+
+// hide returns the text without what is to be masked. Of one that has it in yet
+// another spelling nothing is left.
+func (r redactor) hide(text string) string {
+	if !r.in(text) {
 		return text
 	}
+	if text = strings.NewReplacer(r...).Replace(text); r.in(text) {
+		return redacted
+	}
+	return text
 }
 
 // unescaped returns JSON, or a part of it, with what its escapes stand for in
@@ -815,7 +849,7 @@ func (cl *call) replyExcerpt(body []byte) string {
 	case !strings.HasPrefix(text, "<"):
 		return "" // it may be a file with keys in it
 	}
-	text, _ = excerpt(cl.redactor()(text), maxExcerpt)
+	text, _ = excerpt(cl.redactor(strings.Contains(text, `\`)).hide(text), maxExcerpt)
 	return text
 }
 
@@ -830,7 +864,7 @@ func (r reply) json(v any) error {
 			return errors.New("it is not declared as JSON")
 		}
 	}
-	err := json.Unmarshal(r.body, v)
+	err := unmarshal(r.body, v)
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 		var value json.RawMessage
 		if cut := json.NewDecoder(bytes.NewReader(r.body)).Decode(&value); errors.Is(cut, io.ErrUnexpectedEOF) {
@@ -838,6 +872,16 @@ func (r reply) json(v any) error {
 		}
 	}
 	return err
+}
+
+// unmarshal is json.Unmarshal, or what v has in its place: something faster that
+// gives the same. UnmarshalJSON could not be that, for encoding/json has been
+// over all that it gets, twice.
+func unmarshal(data []byte, v any) error {
+	if u, ok := v.(interface{ unmarshal([]byte) error }); ok {
+		return u.unmarshal(data)
+	}
+	return json.Unmarshal(data, v)
 }
 
 // checkRetry tells the driver whether there is a further attempt.
@@ -941,7 +985,7 @@ func (cl *call) transportError(err error) *TransportError {
 // it: net/http quotes what it cannot read of a reply, which may repeat the request.
 func (cl *call) withoutSecrets(err error) error {
 	text := fmt.Sprint(err)
-	if hidden := cl.redactor()(text); hidden != text {
+	if hidden := cl.redactor(strings.Contains(text, `\`)).hide(text); hidden != text {
 		return &masked{hidden, err}
 	}
 	return err
@@ -955,6 +999,11 @@ func contextError(ctx context.Context) error {
 		return cause
 	}
 	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// noContext is what a nil context is answered with.
+func noContext(operation string) error {
+	return &ArgumentError{Operation: operation, Name: "ctx", Reason: "must not be nil"}
 }
 
 // timeoutError says that one attempt took too long.

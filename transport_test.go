@@ -87,6 +87,81 @@ func TestHeadersAreBounded(t *testing.T) {
 	})
 }
 
+// brokenConn is a connection that takes one request.
+type brokenConn struct {
+	net.Conn
+	writes int
+}
+
+func (c *brokenConn) Write(b []byte) (int, error) {
+	if c.writes++; c.writes > 1 {
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Write(b)
+}
+
+// TestUnwrittenCreate: a create for which a kept connection has nothing to write
+// on goes to another one, since nothing was sent.
+func TestUnwrittenCreate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := startPeer(t, resetsAtOnce) // for its counts: the connections are made here
+		transport := p.listener.Transport()
+		defer transport.CloseIdleConnections()
+		dials, keep := 0, make(chan struct{})
+		defer close(keep)
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			near, far := net.Pipe()
+			dials++
+			first := dials == 1
+			go func() {
+				defer far.Close()
+				if first {
+					p.read(far)
+					_, _ = io.WriteString(far, "HTTP/1.1 204 No Content\r\n\r\n")
+					<-keep
+					return
+				}
+				answers(http.StatusOK, "", testVM)(p, far)
+			}()
+			if first {
+				return &brokenConn{Conn: near}, nil
+			}
+			return near, nil
+		}
+		client := p.client(t, WithHTTPClient(&http.Client{Transport: transport}))
+		if err := client.VMs.Delete(t.Context(), "eu-central-h1", "web-2"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		vm, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
+		if err != nil || vm.ID != testVMID || p.requests() != 2 || dials != 2 {
+			t.Errorf("got %v, %v after %d requests on %d connections", vm, err, p.requests(), dials)
+		}
+	})
+}
+
+// TestAttemptsEnd: after the call nothing runs that its attempts began.
+func TestAttemptsEnd(t *testing.T) {
+	t.Parallel()
+	var attempt context.Context
+	client := mockClient(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+		attempt = req.Context()
+		if attempt.Err() != nil {
+			t.Errorf("an attempt begins with %v", attempt.Err())
+		}
+		return respond(http.StatusOK, testVM), nil
+	}))
+	_, getErr := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	if getErr != nil || attempt.Err() != context.Canceled {
+		t.Errorf("%v, and the context of the attempt has %v", getErr, attempt.Err())
+	}
+	_, createErr := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
+	if createErr != nil || attempt.Err() != context.Canceled {
+		t.Errorf("%v, and the context of the attempt has %v", createErr, attempt.Err())
+	}
+}
+
 // TestLoopbackIsLoopback: what may get credentials without encryption is neither
 // asked of a proxy nor looked up. net/http takes the proxy from the environment
 // once, so a process of its own is the client.

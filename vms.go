@@ -174,6 +174,11 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 // record does not show, or, for the GPU, not in the request's form. There is
 // nothing that an update could change.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, created bool, err error) {
+	if request != nil && request.PrivateSubnetID != "" {
+		if err := checkEnsureID("VMs.Ensure", "private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
+			return nil, false, err
+		}
+	}
 	return ensure(ctx, "VMs.Ensure", location, name, opts, ensurer[VM]{
 		config: waitQuick,
 		find:   func(ctx context.Context) (*VM, error) { return s.Get(ctx, location, name) },
@@ -190,7 +195,8 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 			if request.EnableIP4 != nil && *request.EnableIP4 != vm.IP4Enabled {
 				d = append(d, Drift{Field: "enable_ip4", Wanted: *request.EnableIP4, Found: vm.IP4Enabled})
 			}
-			return d, wantsSubnet(ctx, s.client, &d, request.PrivateSubnetID, vm.Subnet)
+			err = wantsSubnet(ctx, s.client, &d, request.PrivateSubnetID, vm.Location, vm.Subnet)
+			return d, err
 		},
 	})
 }

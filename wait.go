@@ -167,6 +167,9 @@ type waiter[T any] struct {
 }
 
 func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
+	if ctx == nil {
+		return nil, noContext(w.operation)
+	}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&w.config)
@@ -232,7 +235,7 @@ func (w *waiter[T]) tolerates(err error) bool {
 // mend.
 func isTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Is(ErrServer) || e.Is(ErrRateLimited)
+		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == 408 // which a call repeats, too
 	}
 	if e, ok := errors.AsType[*DecodeError](err); ok {
 		return e.truncated
@@ -247,7 +250,14 @@ func isTransient(err error) bool {
 // same as a resource that is gone.
 func isGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Is(ErrNotFound) && e.Type != "" && e.Type != "InvalidLocation"
+	return ok && e.Is(ErrNotFound) && e.Type != "" && !isInvalidLocation(err)
+}
+
+// isInvalidLocation reports whether the server knows no such location, or no
+// more.
+func isInvalidLocation(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Is(ErrNotFound) && e.Type == "InvalidLocation"
 }
 
 // pauses are those between polls.

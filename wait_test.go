@@ -103,6 +103,7 @@ func TestWaitTolerates(t *testing.T) {
 		{"501", []any{501, vmIn("running")}, nil, 2, nil},
 		{"502 and 503", []any{502, 503, vmIn("running")}, nil, 3, nil},
 		{"429", []any{429, vmIn("running")}, nil, 2, nil},
+		{"408", []any{408, vmIn("running")}, nil, 2, nil},
 		{"no connection", []any{io.ErrClosedPipe, vmIn("running")}, nil, 2, nil},
 		{"a reply that was cut off", []any{cut, vmIn("running")}, nil, 2, nil},
 		{"five in a row", []any{500, 500, 500, 500, 500, vmIn("running")}, nil, 6, nil},
@@ -374,6 +375,14 @@ func TestWaitRefusesToPanic(t *testing.T) {
 	}
 	if vm, err := Wait(t.Context(), nothing, running); vm != nil || err == nil {
 		t.Errorf("fetch returns nothing: %v, %v", vm, err)
+	}
+	var none context.Context
+	if vm, err := Wait(none, func(context.Context) (*VM, error) { return new(VM), nil }, running); vm != nil || !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("without a context: %v, %v", vm, err)
+	}
+	client := polled(vmIn("deleting")).client(t)
+	if err := client.VMs.WaitDeleted(none, "eu-central-h1", "web-1"); !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("without a context: %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -11,7 +12,7 @@ import (
 	"strings"
 )
 
-// workload is a row of the first table.
+// workload is a call that all contestants make.
 type workload struct {
 	name   string
 	target string // for the SDK
@@ -46,11 +47,11 @@ func vmReply(r *replies) http.RoundTripper { return fixed{http.StatusOK, r.vm} }
 
 func workloads(server *httptest.Server) []workload {
 	return []workload{
-		{"GET a VM", "1.05, floor + 5", 1, same(vmReply, vmOf)},
-		{"GET a database", "1.05, floor + 5", 1, same(
+		{"GET a VM", "1.05, floor + 5 allocations", 1, same(vmReply, vmOf)},
+		{"GET a database", "1.05, floor + 5 allocations", 1, same(
 			func(r *replies) http.RoundTripper { return fixed{http.StatusOK, r.database} },
 			func(p *peer, c *calls) call { return c.database })},
-		{"POST create", "1.05, floor + 5", 1, same(
+		{"POST create", "1.05, floor + 5 allocations", 1, same(
 			func(r *replies) http.RoundTripper { return fixed{http.StatusOK, r.created} },
 			func(_ *peer, c *calls) call { return c.create })},
 		{"404 with an envelope", "1.20", 1, func(p *peer) (call, call, error) {
@@ -66,7 +67,7 @@ func workloads(server *httptest.Server) []workload {
 			// Which type the floor's error has does not matter.
 			return p.missing(client), func(ctx context.Context) error {
 				if floor.vm(ctx) == nil {
-					return fmt.Errorf("the floor found it")
+					return errors.New("the floor found it")
 				}
 				return nil
 			}, nil
@@ -84,13 +85,13 @@ func workloads(server *httptest.Server) []workload {
 			}
 			return once(p.client), once(p.floor), nil
 		}},
-		{"GET over loopback", "1.00, floor + 5", 1, func(p *peer) (call, call, error) {
+		{"GET over loopback", "1.00, floor + 5 allocations", 1, func(p *peer) (call, call, error) {
 			return both(p, server.URL+"/"+p.name, nil, vmOf)
 		}},
-		{"10,000 VMs by 1,000", "1.00", 6, same(
+		{"10,000 VMs by 1,000", "1.00, bytes 1.00", 20, same(
 			func(r *replies) http.RoundTripper { return newList(r, listLength, 0) },
 			func(_ *peer, c *calls) call { return c.list })},
-		{"metrics, 7 MB", "0.80, 2,000 in all", 20, same(
+		{"metrics, 7 MB", "0.80, 2,000 allocations, bytes 1.00", 50, same(
 			func(r *replies) http.RoundTripper {
 				if r.metrics == nil {
 					return nil
@@ -115,27 +116,29 @@ func newServer() *httptest.Server {
 	}))
 }
 
-// callResult is a row of the first table, with samples by peer.
-type callResult struct {
-	workload workload
-	samples  map[string]sample
-}
-
-func measureCalls(ctx context.Context, rounds int, selected *regexp.Regexp) ([]callResult, error) {
+func measureCalls(ctx context.Context, r *report, rounds int, selected *regexp.Regexp) error {
 	server := newServer()
 	defer server.Close()
-	var results []callResult
 	for _, w := range workloads(server) {
 		if !selected.MatchString(w.name) {
 			continue
 		}
 		samples, err := measureWorkload(ctx, w, max(rounds/w.rounds, 3))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w.name, err)
+			return fmt.Errorf("%s: %w", w.name, err)
 		}
-		results = append(results, callResult{w, samples})
+		c := contest{w.name, map[string]entry{}}
+		for name, s := range samples {
+			c.entries[name] = entry{s.ratio, thousands(s.allocs) + " of " + thousands(s.of)}
+		}
+		r.contest = append(r.contest, c)
+		if s, ok := samples[sdk]; ok {
+			r.targets = append(r.targets, target{w.name, w.target, fmt.Sprintf("%.2f, allocations %s of %s, bytes %.2f",
+				s.ratio, thousands(s.allocs), thousands(s.of), s.bytes/s.floorBytes)})
+			r.spread = append(r.spread, spread{w.name, s})
+		}
 	}
-	return results, nil
+	return nil
 }
 
 func measureWorkload(ctx context.Context, w workload, rounds int) (map[string]sample, error) {

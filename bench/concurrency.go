@@ -26,19 +26,19 @@ type crowd struct {
 
 // measureConcurrency has many callers use one client of each contestant, with
 // its own transport, over loopback.
-func measureConcurrency(ctx context.Context, rounds int) ([]row, error) {
+func measureConcurrency(ctx context.Context, r *report, rounds int) error {
 	type series struct{ connections, total, p99 []float64 }
 	all := make([]series, len(peers))
-	for range max(rounds/15, 3) {
+	for range max(rounds/50, 3) {
 		for _, i := range rand.Perm(len(peers)) {
 			p := &peers[i]
 			client, err := runCrowd(ctx, p, p.client)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", p.name, err)
+				return fmt.Errorf("%s: %w", p.name, err)
 			}
 			floor, err := runCrowd(ctx, p, p.floor)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			s := &all[i]
 			s.connections = append(s.connections, float64(client.connections))
@@ -46,16 +46,17 @@ func measureConcurrency(ctx context.Context, rounds int) ([]row, error) {
 			s.p99 = append(s.p99, float64(client.p99)/float64(floor.p99))
 		}
 	}
-	var rows []row
+	c := contest{fmt.Sprintf("%d callers over loopback", callers), map[string]entry{}}
 	for i, p := range peers {
-		target := ""
-		if i == 0 {
-			target = "64 connections, time 0.70, p99 1.00"
+		connections, total, p99 := median(all[i].connections), median(all[i].total), median(all[i].p99)
+		more := fmt.Sprintf("%.0f connections, p99 %.2f", connections, p99)
+		c.entries[p.name] = entry{total, more}
+		if p.name == sdk {
+			r.targets = append(r.targets, target{c.what, "0.70, 64 connections, p99 1.00", fmt.Sprintf("%.2f, %s", total, more)})
 		}
-		rows = append(rows, row{fmt.Sprintf("%d callers, %d GETs each, over loopback: %s", callers, callsOfEach, p.name), target,
-			fmt.Sprintf("%.0f connections, time %.2f, p99 %.2f", slices.Max(all[i].connections), median(all[i].total), median(all[i].p99))})
 	}
-	return rows, nil
+	r.contest = append(r.contest, c)
+	return nil
 }
 
 func runCrowd(ctx context.Context, p *peer, open opener) (c crowd, err error) {

@@ -2,17 +2,18 @@
 // what a careful program does by hand with net/http and encoding/json, with a
 // body buffer from a pool, into the same struct.
 //
-//	go -C bench run .                            # prints tables
-//	go -C bench run . -out ../docs/performance.svg # and draws the first one
-//	go -C bench run . size                       # programs: how large, how long to build
+//	go -C bench run .                    # prints tables, in some minutes
+//	go -C bench run . -quick             # in one
+//	go -C bench run . -docs -builds 3    # writes ../docs; builds programs from nothing too
 //
 // Every contestant is compared with a floor of its own, which decodes the same
 // bytes into the contestant's own type: a peer's replies are those of its API,
 // in the size of ours. All of them are served from memory unless it says
 // loopback, and run with their default options.
 //
-// In each round every contestant runs for some milliseconds right before or
-// after its floor. The figures are medians of the ratios of all rounds.
+// In each round every contestant runs for a millisecond, or one call that takes
+// longer, right before or after its floor. The figures are medians of the
+// ratios of all rounds, which a machine with other work to do hardly changes.
 package main
 
 import (
@@ -25,54 +26,76 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 300, "rounds of the short workloads; long ones have fewer")
-	pattern := flag.String("run", "", "only the calls whose names match the regular expression, and no second table")
+	var o options
+	flag.IntVar(&o.rounds, "rounds", 1000, "rounds of the short workloads; long ones have fewer")
 	quick := flag.Bool("quick", false, "a tenth of the rounds, to see that it works")
-	out := flag.String("out", "", "file for the plot: .svg or .png")
+	calls := flag.String("run", "", "only the calls whose names match the regular expression")
+	contestants := flag.String("peers", "", "only the contestants whose names match the regular expression")
+	flag.BoolVar(&o.docs, "docs", false, "write "+document+" and "+picture)
+	flag.IntVar(&o.builds, "builds", 0, "how often to build programs from nothing, which takes a minute or more")
+	flag.StringVar(&o.save, "save", "", "file for what the SDK has, such as "+beforeFile)
 	child := flag.String("child", "", "used by the program itself")
 	flag.Parse()
 	if *quick {
-		*rounds = max(*rounds/10, 3)
+		o.rounds = max(o.rounds/10, 3)
 	}
-	if err := run(*rounds, *pattern, *out, *child, flag.Args()); err != nil {
+	o.partial = *calls != ""
+	err := selectPeers(*contestants)
+	if err == nil {
+		o.calls, err = regexp.Compile(*calls)
+	}
+	switch {
+	case err != nil:
+	case *child != "":
+		err = runChild(context.Background(), *child)
+	default:
+		err = run(context.Background(), o)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(rounds int, pattern, out, child string, args []string) error {
-	ctx := context.Background()
-	switch {
-	case child != "":
-		return runChild(ctx, child)
-	case len(args) == 1 && args[0] == "size":
-		return measurePrograms(os.Stdout)
-	case len(args) > 0:
-		return fmt.Errorf("unknown argument %q", args[0])
-	}
+type options struct {
+	rounds  int
+	calls   *regexp.Regexp
+	partial bool // nothing but calls is wanted
+	builds  int
+	docs    bool
+	save    string
+}
 
-	fmt.Printf("%s, %s/%s, %d CPUs, %d rounds\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), rounds)
-	selected, err := regexp.Compile(pattern)
-	if err != nil {
+func run(ctx context.Context, o options) error {
+	r := report{machine: fmt.Sprintf("%s, %s/%s, %d processors, %d rounds",
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds)}
+	if err := measureCalls(ctx, &r, o.rounds, o.calls); err != nil {
 		return err
 	}
-	results, err := measureCalls(ctx, rounds, selected)
-	if err != nil {
-		return err
+	others := []func(context.Context, *report, int) error{
+		measureConcurrency, measurePageSize, measurePrefetch, measureMemory, measureHooks, measureNextJSON,
 	}
-	writeCalls(os.Stdout, results)
-	if out != "" {
-		if err := plotCalls(out, results); err != nil {
+	if o.partial {
+		others = nil
+	}
+	for _, measure := range others {
+		if err := measure(ctx, &r, o.rounds); err != nil {
 			return err
 		}
 	}
-	if pattern != "" {
-		return nil
+	if o.builds > 0 {
+		if err := measurePrograms(ctx, &r, o.builds); err != nil {
+			return err
+		}
 	}
-	rows, err := measureRest(ctx, rounds)
-	if err != nil {
-		return err
+	r.write(os.Stdout)
+	if o.save != "" {
+		if err := r.save(o.save); err != nil {
+			return err
+		}
 	}
-	writeRest(os.Stdout, rows)
+	if o.docs {
+		return r.publish()
+	}
 	return nil
 }

@@ -30,7 +30,7 @@ type duel struct {
 
 // slice is how long each side runs at a time: long enough for the clock, and
 // short enough for both sides to find the machine in the same mood.
-const slice = 2 * time.Millisecond
+const slice = time.Millisecond
 
 func newDuel(ctx context.Context, call, floor call) (*duel, error) {
 	d := &duel{call: call, floor: floor, n: 1}
@@ -56,8 +56,11 @@ func (d *duel) round(ctx context.Context) error {
 	var took [2]time.Duration
 	first := len(d.ratios) % 2
 	for _, side := range [2]int{first, 1 - first} {
-		var err error
-		if took[side], err = timed(ctx, sides[side], d.n); err != nil {
+		_, err := timed(ctx, sides[side], d.n/4) // until caches are its own
+		if err == nil {
+			took[side], err = timed(ctx, sides[side], d.n)
+		}
+		if err != nil {
 			return err
 		}
 	}

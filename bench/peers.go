@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 )
 
 // calls are what a client can do. What it has nothing for is nil.
@@ -18,6 +21,9 @@ type calls struct {
 // opener makes a client for an address. The transport is nil for its own.
 type opener func(base string, transport http.RoundTripper) (*calls, error)
 
+// sdk is the name of the contestant that all this is about.
+const sdk = "cloudapi"
+
 // peer is a contestant.
 type peer struct {
 	name     string
@@ -27,14 +33,24 @@ type peer struct {
 	notFound func(error) bool
 }
 
-// peers are all contestants; the first one is the SDK.
+// peers are all contestants.
 var peers = []peer{
-	{"cloudapi", &our, openSDK, openFloor, isNotFoundSDK},
+	{sdk, &our, openSDK, openFloor, isNotFoundSDK},
 	{"oapi-codegen", &our, openGenerated, openGeneratedFloor, func(err error) bool { return errors.Is(err, errGenerated) }},
 	{"resty", &our, openResty, openFloor, func(err error) bool { return errors.Is(err, errResty) }},
 	{"retryablehttp", &our, openRetryable, openFloor, isErrStatus[ourError]},
 	{"godo", &digitalOcean, openGodo, openGodoFloor, isNotFoundGodo},
 	{"hcloud-go", &hetzner, openHcloud, openHcloudFloor, isNotFoundHcloud},
+}
+
+// selectPeers leaves those whose names match.
+func selectPeers(pattern string) error {
+	selected, err := regexp.Compile(pattern)
+	peers = slices.DeleteFunc(peers, func(p peer) bool { return err == nil && !selected.MatchString(p.name) })
+	if err == nil && len(peers) == 0 {
+		err = fmt.Errorf("no contestant is called %q", pattern)
+	}
+	return err
 }
 
 func isErrStatus[E any](err error) bool {

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"debug/buildinfo"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -19,38 +19,37 @@ type program struct {
 
 // measurePrograms builds the smallest program with the SDK and the same
 // without it, each with an empty build cache.
-func measurePrograms(w io.Writer) error {
-	const rounds = 3
+func measurePrograms(ctx context.Context, r *report, rounds int) error {
 	var sizes, times, work []float64
-	var sdk program
+	var ours program
 	for range rounds {
-		byHand, err := buildProgram("byhand")
+		byHand, err := buildProgram(ctx, "byhand")
 		if err != nil {
 			return err
 		}
-		if sdk, err = buildProgram("sdk"); err != nil {
+		if ours, err = buildProgram(ctx, "sdk"); err != nil {
 			return err
 		}
-		sizes = append(sizes, float64(sdk.size)/float64(byHand.size))
-		times = append(times, float64(sdk.took)/float64(byHand.took))
-		work = append(work, float64(sdk.work)/float64(byHand.work))
+		sizes = append(sizes, float64(ours.size)/float64(byHand.size))
+		times = append(times, float64(ours.took)/float64(byHand.took))
+		work = append(work, float64(ours.work)/float64(byHand.work))
 	}
-	writeRest(w, []row{
-		{"smallest program, beside net/http alone: size", "1.06", fmt.Sprintf("%.3f", median(sizes))},
-		{"smallest program, beside net/http alone: cold build", "1.15", fmt.Sprintf("%.2f, %.2f in processor time", median(times), median(work))},
-		{"modules linked beside the SDK's own", "3", fmt.Sprint(sdk.modules - 1)},
-	})
+	r.targets = append(r.targets,
+		target{"smallest program, beside net/http alone: size", "1.06", fmt.Sprintf("%.3f", median(sizes))},
+		target{"smallest program, beside net/http alone: cold build", "1.15", fmt.Sprintf("%.2f, %.2f in processor time", median(times), median(work))},
+		target{"modules linked beside the SDK's own", "3", fmt.Sprint(ours.modules - 1)},
+	)
 	return nil
 }
 
-func buildProgram(name string) (p program, err error) {
+func buildProgram(ctx context.Context, name string) (p program, err error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return p, err
 	}
 	defer os.RemoveAll(dir)
 	file := dir + "/program"
-	build := exec.Command("go", "build", "-trimpath", "-o", file, "./internal/programs/"+name)
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", file, "./internal/programs/"+name)
 	build.Env = append(os.Environ(), "GOCACHE="+dir+"/cache")
 	start := time.Now()
 	if output, err := build.CombinedOutput(); err != nil {

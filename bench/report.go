@@ -1,50 +1,135 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 )
 
-// writeCalls prints the first table: for each contestant the time of its calls
-// as a multiple of its floor, and the allocations of both.
-func writeCalls(w io.Writer, results []callResult) {
-	fmt.Fprint(w, "| workload | target |")
+// Where the results are shown, and those of an earlier version beside them.
+const (
+	document   = "../docs/performance.md"
+	picture    = "../docs/performance.png"
+	beforeFile = "before.json"
+)
+
+// report is what was measured.
+type report struct {
+	machine string
+	targets []target
+	contest []contest
+	spread  []spread
+}
+
+// target is what the SDK reaches where there is a target.
+type target struct {
+	What     string
+	Target   string
+	Measured string
+}
+
+// contest compares all contestants at one workload.
+type contest struct {
+	what    string
+	entries map[string]entry // by contestant; those that have nothing for it are absent
+}
+
+// entry is the time of a contestant as a multiple of its floor, with what else
+// there is to say.
+type entry struct {
+	ratio float64
+	more  string
+}
+
+// spread tells how sure the figures of a workload are.
+type spread struct {
+	what   string
+	sample sample
+}
+
+// write prints all tables.
+func (r *report) write(w io.Writer) {
+	fmt.Fprintf(w, "%s\n\n", r.machine)
+	before := readBefore()
+	fmt.Fprint(w, "| workload | target | before | now |\n|---|---|---|---|\n")
+	for _, t := range r.targets {
+		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", t.What, t.Target, before[t.What], t.Measured)
+	}
+	fmt.Fprint(w, "\n| time beside the same by hand (allocations, of how many by hand) |")
 	for _, p := range peers {
 		fmt.Fprintf(w, " %s |", p.name)
 	}
-	fmt.Fprintf(w, "\n|---|---|%s\n", strings.Repeat("---|", len(peers)))
-	for _, r := range results {
-		fmt.Fprintf(w, "| %s | %s |", r.workload.name, r.workload.target)
+	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(peers)))
+	for _, c := range r.contest {
+		fmt.Fprintf(w, "| %s |", c.what)
 		for _, p := range peers {
-			s, ok := r.samples[p.name]
-			if !ok {
-				fmt.Fprint(w, " |")
-				continue
+			if e, ok := c.entries[p.name]; ok {
+				fmt.Fprintf(w, " %.2f (%s)", e.ratio, e.more)
 			}
-			fmt.Fprintf(w, " %.2f (%s of %s) |", s.ratio, thousands(s.allocs), thousands(s.of))
+			fmt.Fprint(w, " |")
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w)
-	fmt.Fprintln(w, "| cloudapi | time | floor | quartiles of the ratio | bytes | of the floor |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|")
-	for _, r := range results {
-		s := r.samples[peers[0].name]
-		fmt.Fprintf(w, "| %s | %.1f µs | %.1f µs | %.2f to %.2f | %s | %.2f |\n", r.workload.name,
-			float64(s.time.Nanoseconds())/1e3, float64(s.time.Nanoseconds())/1e3/s.ratio, s.low, s.high, thousands(s.bytes), s.bytes/s.floorBytes)
+	fmt.Fprint(w, "\n| cloudapi | a call | by hand | ratio | its quartiles |\n|---|---|---|---|---|\n")
+	for _, s := range r.spread {
+		took := float64(s.sample.time.Nanoseconds()) / 1e3
+		fmt.Fprintf(w, "| %s | %.1f µs | %.1f µs | %.2f | %.2f to %.2f |\n",
+			s.what, took, took/s.sample.ratio, s.sample.ratio, s.sample.low, s.sample.high)
 	}
-	fmt.Fprintln(w)
 }
 
-// row is one of the second table.
-type row struct{ what, target, measured string }
-
-func writeRest(w io.Writer, rows []row) {
-	fmt.Fprintln(w, "| what | target | measured |\n|---|---|---|")
-	for _, r := range rows {
-		fmt.Fprintf(w, "| %s | %s | %s |\n", r.what, r.target, r.measured)
+// save writes what the SDK reaches into a file.
+func (r *report) save(file string) error {
+	text, err := json.MarshalIndent(r.targets, "", "  ")
+	if err != nil {
+		return err
 	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+// readBefore returns what an earlier version of the SDK reached, if there is
+// the file.
+func readBefore() map[string]string {
+	before := map[string]string{}
+	text, err := os.ReadFile(beforeFile)
+	if err != nil {
+		return before
+	}
+	var targets []target
+	if err := json.Unmarshal(text, &targets); err != nil {
+		return before
+	}
+	for _, t := range targets {
+		before[t.What] = t.Measured
+	}
+	return before
+}
+
+// publish writes the tables between two marks of the document, and the picture.
+func (r *report) publish() error {
+	const begin, end = "<!-- measured -->\n", "<!-- /measured -->\n"
+	text, err := os.ReadFile(document)
+	if err != nil {
+		return err
+	}
+	head, rest, begun := bytes.Cut(text, []byte(begin))
+	_, tail, ended := bytes.Cut(rest, []byte(end))
+	if !begun || !ended {
+		return fmt.Errorf("%s has no place for tables", document)
+	}
+	var b bytes.Buffer
+	b.Write(head)
+	b.WriteString(begin)
+	r.write(&b)
+	b.WriteString(end)
+	b.Write(tail)
+	if err := os.WriteFile(document, b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return r.plot(picture)
 }
 
 // thousands writes a whole number with commas.

@@ -19,7 +19,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -45,7 +44,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("a timeout of %v leaves no time: see --timeout", *timeout)
 	}
 
-	client, closeServer, err := demo.Connect(ctx, stderr, "exporter", cloudapitest.Delays{})
+	client, closeServer, err := demo.Connect(ctx, stderr, "exporter", demo.Server{})
 	if err != nil {
 		return err
 	}

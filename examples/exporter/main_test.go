@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -44,6 +45,21 @@ func TestOnce(t *testing.T) {
 	}
 	if n := strings.Count(out, "\ncloudapi_resource_state{"); n != 13+3+2+1 {
 		t.Errorf("%d states of resources", n)
+	}
+}
+
+func TestOnceFailsIfSomethingIsMissing(t *testing.T) {
+	server, _ := newServer(t)
+	t.Setenv(cloudapi.EnvBaseURL, server.Start())
+	t.Setenv(cloudapi.EnvToken, server.Token())
+	t.Setenv(cloudapi.EnvProject, server.ProjectID())
+	server.Fail(cloudapitest.Match{Operation: "VMs.List"}, cloudapitest.Reply(403, nil, "{}"))
+	var stdout bytes.Buffer
+	if err := run(t.Context(), []string{"--once"}, &stdout, io.Discard); !errors.Is(err, cloudapi.ErrForbidden) {
+		t.Errorf("error %v", err)
+	}
+	if out := stdout.String(); !strings.Contains(out, "\ncloudapi_up 0\n") || !strings.Contains(out, `kind="postgres"`) {
+		t.Errorf("printed\n%s", out)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
@@ -35,7 +34,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("unknown format %q: take table, json or csv", *format)
 	}
 
-	client, closeServer, err := demo.Connect(ctx, stderr, "inventory", cloudapitest.Delays{})
+	client, closeServer, err := demo.Connect(ctx, stderr, "inventory", demo.Server{})
 	if err != nil {
 		return err
 	}

@@ -136,6 +136,53 @@ func project(vms int) *inventory {
 	return inv
 }
 
+func TestDrawManySubnets(t *testing.T) {
+	t.Parallel()
+	inv := &inventory{Project: &cloudapi.Project{}}
+	for i := range 30 {
+		name := fmt.Sprint("net-", i)
+		inv.PrivateSubnets = append(inv.PrivateSubnets, &cloudapi.PrivateSubnet{Name: name, Location: "l"})
+		for range i % 5 {
+			inv.VMs = append(inv.VMs, &cloudapi.VM{Name: "vm", Location: "l", Subnet: name})
+		}
+	}
+	checkPicture(t, draw(inv), 60)
+}
+
+func TestSorts(t *testing.T) {
+	t.Parallel()
+	inv := &inventory{}
+	for _, name := range []string{"b/web-1", "a/web-10", "a/web-9", "a/web", "a/api-11"} {
+		location, name, _ := strings.Cut(name, "/")
+		inv.VMs = append(inv.VMs, &cloudapi.VM{Location: location, Name: name})
+	}
+	inv.sort()
+	var names []string
+	for _, vm := range inv.VMs {
+		names = append(names, vm.Location+"/"+vm.Name)
+	}
+	if got, want := strings.Join(names, " "), "a/api-11 a/web a/web-9 a/web-10 b/web-1"; got != want {
+		t.Errorf("sorted: %s, want %s", got, want)
+	}
+}
+
+func TestDrawsEachDatabaseOnce(t *testing.T) {
+	t.Parallel()
+	db := func(id, name, location, parent string) *cloudapi.Postgres {
+		return &cloudapi.Postgres{ID: id, Name: name, Location: location, Parent: parent, ReadReplica: parent != "", State: "running"}
+	}
+	picture := draw(&inventory{Project: &cloudapi.Project{}, Postgres: []*cloudapi.Postgres{
+		db("1", "a", "l1", ""), db("2", "b", "l1", "/location/l1/postgres/a"), db("3", "c", "l1", "/location/l1/postgres/b"),
+		db("4", "a", "l2", ""), db("5", "orphan", "l2", "/location/l1/postgres/a"), db("6", "loop", "l2", "/location/l2/postgres/loop"),
+	}})
+	checkPicture(t, picture, 6)
+	for head, want := range map[string]int{">Postgres a<": 2, ">Postgres orphan<": 1, ">Postgres loop<": 1, ">Postgres ": 4} {
+		if n := bytes.Count(picture, []byte(head)); n != want {
+			t.Errorf("%d cards %s, want %d", n, head, want)
+		}
+	}
+}
+
 type rectangle struct{ x, y, w, h float64 }
 
 func (a rectangle) overlaps(b rectangle) bool {
@@ -182,6 +229,9 @@ func checkPicture(t *testing.T, picture []byte, want int) {
 	}
 	if len(tiles) != want {
 		t.Errorf("%d tiles, want %d", len(tiles), want)
+	}
+	if whole.w > maxPanelW+2*margin {
+		t.Errorf("the picture is %v wide", whole.w)
 	}
 	for i, a := range tiles {
 		if a.x < 0 || a.y < 0 || a.x+a.w > whole.w || a.y+a.h > whole.h {

@@ -22,7 +22,7 @@ func newTable(inv *inventory) table.Writer {
 		add(cloudapi.KindPrivateSubnet, r.Location, r.Name, r.State, r.ID, r.Net4, count(len(r.NICs), "interface"))
 	}
 	for _, r := range inv.Firewalls {
-		add(cloudapi.KindFirewall, r.Location, r.Name, "", r.ID, ruleTexts(r.FirewallRules)...)
+		add(cloudapi.KindFirewall, r.Location, r.Name, "", r.ID, strings.Join(ruleTexts(r.FirewallRules), "; "))
 	}
 	for _, r := range inv.VMs {
 		add(cloudapi.KindVM, r.Location, r.Name, r.State, r.ID, r.Size, "subnet "+r.Subnet, address(r.PrivateIPv4), address(r.IP4))

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"golang.org/x/sync/errgroup"
 )
@@ -44,7 +43,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("%d columns are too few for a chart: see --width", *width)
 	}
 
-	client, closeServer, err := demo.Connect(ctx, stderr, "pgmetrics", cloudapitest.Delays{})
+	client, closeServer, err := demo.Connect(ctx, stderr, "pgmetrics", demo.Server{})
 	if err != nil {
 		return err
 	}
@@ -60,7 +59,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 	fmt.Fprintf(stdout, "%s/%s from %s to %s\n", db.Location, db.Name, start.Format(time.DateTime), end.Format(time.DateTime))
 	for _, m := range metrics {
-		fmt.Fprintf(stdout, "\n%s\n", chart(m, *width, isTerminal(stdout)))
+		fmt.Fprintf(stdout, "\n%s\n", chart(m, *width, demo.IsTerminal(stdout)))
 	}
 	if *folder != "" {
 		files, err := savePictures(*folder, metrics)

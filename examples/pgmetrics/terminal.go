@@ -2,17 +2,14 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/guptarohit/asciigraph"
-	"golang.org/x/term"
 )
 
 // Series are told apart by colour in a terminal, elsewhere by character.
@@ -20,11 +17,6 @@ var (
 	terminalColors = []asciigraph.AnsiColor{asciigraph.DodgerBlue, asciigraph.Orange, asciigraph.MediumSeaGreen, asciigraph.Orchid, asciigraph.Gold}
 	characters     = []asciigraph.CharSet{asciigraph.DefaultCharSet, asciigraph.CreateCharSet("*"), asciigraph.CreateCharSet("+"), asciigraph.CreateCharSet("o"), asciigraph.CreateCharSet("x")}
 )
-
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == ""
-}
 
 // chart draws a metric with characters.
 func chart(m cloudapi.PostgresMetric, width int, colored bool) string {

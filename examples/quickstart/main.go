@@ -14,60 +14,58 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
+	"io"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-func main() {
-	location := flag.String("location", "eu-central-h1", "where to provision")
-	timeout := flag.Duration("timeout", 15*time.Minute, "how long all of it may take")
-	flag.Parse()
+func main() { demo.Main("quickstart", run) }
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	location := flags.String("location", "eu-central-h1", "where to provision")
+	timeout := flags.Duration("timeout", 15*time.Minute, "how long all of it may take")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
+	}
+
+	// In the embedded server a VM takes two seconds where a real one takes a
+	// minute.
+	client, closeServer, err := demo.Connect(ctx, stderr, "quickstart", demo.Server{
+		Delays: cloudapitest.Delays{Create: 2 * time.Second, Delete: time.Second},
+		Empty:  true,
+	})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-
-	client, err := newClient()
-	if err == nil {
-		err = provision(ctx, client, *location)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "quickstart:", err)
-		os.Exit(1)
-	}
-}
-
-// newClient connects to the address in the environment, or else to a server
-// of our own that takes two seconds where the real one takes a minute.
-func newClient() (*cloudapi.Client, error) {
-	if os.Getenv(cloudapi.EnvBaseURL) != "" {
-		fmt.Println("using", os.Getenv(cloudapi.EnvBaseURL))
-		return cloudapi.NewClient(cloudapi.FromEnv(), cloudapi.WithUserAgent("quickstart"))
-	}
-	fmt.Printf("using the embedded server; set %s, %s and %s for another\n", cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject)
-	server := cloudapitest.NewServer(cloudapitest.WithDelays(cloudapitest.Delays{Create: 2 * time.Second, Delete: time.Second}))
-	return server.Client(cloudapi.WithUserAgent("quickstart")), nil
+	env := &environment{client: client, location: *location, out: stdout, start: time.Now()}
+	return env.provision(ctx)
 }
 
 // environment is what there is to provision, and how to undo it.
 type environment struct {
 	client   *cloudapi.Client
 	location string
+	out      io.Writer
 	start    time.Time
 	mu       sync.Mutex // of the output
 	undo     []func(context.Context) error
 }
 
-func provision(ctx context.Context, client *cloudapi.Client, location string) (err error) {
-	env := &environment{client: client, location: location, start: time.Now()}
+func (env *environment) provision(ctx context.Context) (err error) {
+	client, location := env.client, env.location
 	defer func() {
 		// Also after a failure or Ctrl-C, for which the context is over.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Minute)
@@ -219,5 +217,5 @@ func (env *environment) created(kind, name, text string, remove func(context.Con
 func (env *environment) say(kind, name, format string, args ...any) {
 	env.mu.Lock()
 	defer env.mu.Unlock()
-	fmt.Printf("%5.1fs  %-8s  %-26s  %s\n", time.Since(env.start).Seconds(), kind, name, fmt.Sprintf(format, args...))
+	fmt.Fprintf(env.out, "%5.1fs  %-8s  %-26s  %s\n", time.Since(env.start).Seconds(), kind, name, fmt.Sprintf(format, args...))
 }

@@ -42,7 +42,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 
 	// In the embedded server a restore takes seconds.
-	client, closeServer, err := demo.Connect(ctx, stderr, "restoredrill", cloudapitest.Delays{Create: 2 * time.Second, Delete: time.Second})
+	client, closeServer, err := demo.Connect(ctx, stderr, "restoredrill", demo.Server{
+		Delays: cloudapitest.Delays{Create: time.Second, Delete: time.Second},
+	})
 	if err != nil {
 		return err
 	}

@@ -150,7 +150,7 @@ func newConsumer(t *testing.T) *consumer {
 	c := &consumer{dir: t.TempDir(), proxy: t.TempDir()}
 	c.env = append(os.Environ(),
 		"GOPROXY=file://"+filepath.ToSlash(c.proxy)+",file://"+filepath.ToSlash(downloaded),
-		"GOMODCACHE="+t.TempDir(), "GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off",
+		"GOMODCACHE="+t.TempDir(), "GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOEXPERIMENT=",
 		"CLOUDAPI_BASE_URL=", "CLOUDAPI_TOKEN=", "CLOUDAPI_PROJECT=")
 	return c
 }

@@ -73,33 +73,52 @@ var vm *cloudapi.VM
 var request *cloudapi.VMCreateRequest
 `
 
-// TestGoBlocksInComments compiles all code in the doc comments of the package.
+// published are the files whose comments go doc shows.
+var published = []string{"*.go", "cloudapitest/*.go", "otelcloudapi/*.go"}
+
+// TestGoBlocksInComments compiles all code in doc comments.
 func TestGoBlocksInComments(t *testing.T) {
 	t.Parallel()
 	var blocks []block
-	names, err := filepath.Glob(filepath.Join(root, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+	fset, files := sources(t)
+	for name, file := range files {
 		for _, group := range file.Comments {
 			var docs comment.Parser
 			for _, b := range docs.Parse(group.Text()).Content {
 				if code, ok := b.(*comment.Code); ok {
-					blocks = append(blocks, block{path: filepath.Base(name), line: fset.Position(group.Pos()).Line, given: givenInComments, code: code.Text})
+					blocks = append(blocks, block{path: name, line: fset.Position(group.Pos()).Line, given: givenInComments, code: code.Text})
 				}
 			}
 		}
 	}
 	compileAll(t, blocks)
+}
+
+// sources parses the published files, by their path from the root.
+func sources(t *testing.T) (*token.FileSet, map[string]*ast.File) {
+	t.Helper()
+	fset, files := token.NewFileSet(), map[string]*ast.File{}
+	for _, pattern := range published {
+		names, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(names), err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			relative, err := filepath.Rel(root, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[filepath.ToSlash(relative)] = file
+		}
+	}
+	return fset, files
 }
 
 // TestBlocksThatDoNotCompile keeps the test above honest.
@@ -217,7 +236,11 @@ func newCompiler(t *testing.T, dir string, blocks []block) *compiler {
 		files[path] = file
 	}
 	for name, path := range c.known {
-		if files[path] == "" && dir != root {
+		switch {
+		case files[path] != "":
+		case dir == root:
+			t.Fatalf("package %s does not compile", name)
+		default:
 			t.Skipf("package %s of module %s cannot be built, perhaps since its dependencies are not here: go -C %s mod download", name, dir, filepath.Base(dir))
 		}
 	}
@@ -262,7 +285,7 @@ func (c *compiler) parse(b block) (*ast.File, error) {
 	parse := func(format string, args ...any) (*ast.File, error) {
 		return parser.ParseFile(c.fset, "", fmt.Sprintf(format, args...), parser.SkipObjectResolution)
 	}
-	code := fmt.Sprintf("//line %s:%d\n%s", b.path, b.line, b.code)
+	code := fmt.Sprintf("//line %s:%d\n%s", b.path, b.line, strings.ReplaceAll(b.code, "…\n", "\n")) // what is left out
 	switch {
 	case packageClause.MatchString(b.code):
 		return parse("%s", code)
@@ -283,20 +306,10 @@ func (c *compiler) parse(b block) (*ast.File, error) {
 // field: go doc does not show them.
 func TestNoCommentIsLost(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []string{"*.go", "cloudapitest/*.go", "otelcloudapi/*.go"} {
-		names, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil || len(names) == 0 {
-			t.Fatalf("%s: %d files, %v", pattern, len(names), err)
-		}
-		for _, name := range names {
-			fset := token.NewFileSet()
-			file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, lost := range lostComments(file) {
-				t.Errorf("%s: go doc does not show this comment", fset.Position(lost.Pos()))
-			}
+	fset, files := sources(t)
+	for _, file := range files {
+		for _, lost := range lostComments(file) {
+			t.Errorf("%s: go doc does not show this comment", fset.Position(lost.Pos()))
 		}
 	}
 }

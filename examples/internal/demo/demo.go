@@ -12,9 +12,11 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"golang.org/x/term"
 )
 
 // Main runs a program until it is done or interrupted, and exits with status 1
@@ -59,29 +61,47 @@ func Advice(err error) string {
 	return ""
 }
 
+// Server is what the server inside a program is like.
+type Server struct {
+	Delays cloudapitest.Delays
+	Empty  bool // whether its project is empty; else it is as a small company might have it
+}
+
 // Connect returns a client of the API that the environment names. If it names
-// none, that is a server inside the program with a project as a small company
-// might have it, and Connect says so. The function that it returns ends the
-// server.
-func Connect(ctx context.Context, stderr io.Writer, application string, delays cloudapitest.Delays) (*cloudapi.Client, func(), error) {
+// none, that is a server inside the program, and Connect says so. The function
+// that it returns ends the server.
+func Connect(ctx context.Context, stderr io.Writer, application string, s Server) (*cloudapi.Client, func(), error) {
 	if os.Getenv(cloudapi.EnvBaseURL) != "" {
 		client, err := cloudapi.NewClient(cloudapi.FromEnv(), cloudapi.WithUserAgent(application))
 		return client, func() {}, err
 	}
-	fmt.Fprintf(stderr, "Using an embedded server with a made-up project; set %s, %s and %s for a real one.\n",
-		cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject)
-	delays.Backup = -day // as if the databases were a day old: they can be restored
+	project := "a made-up"
+	if s.Empty {
+		project = "an empty"
+	}
+	fmt.Fprintf(stderr, "Using an embedded server with %s project; set %s, %s and %s for a real one.\n",
+		project, cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject)
+	s.Delays.Backup = -24 * time.Hour // as if the databases were a day old: they can be restored
 	server := cloudapitest.NewServer(
-		cloudapitest.WithDelays(delays),
+		cloudapitest.WithDelays(s.Delays),
 		cloudapitest.WithQuota(cloudapitest.Quota{VM: 1000, Postgres: 1000, Kubernetes: 1000, Projects: 10}),
 		cloudapitest.WithRequestLog(0),
 	)
 	client := server.Client(cloudapi.WithUserAgent(application))
+	if s.Empty {
+		return client, server.Close, nil
+	}
 	if err := fill(ctx, server, client); err != nil {
 		server.Close()
 		return nil, nil, fmt.Errorf("fill the embedded server: %w", err)
 	}
 	return client, server.Close, nil
+}
+
+// IsTerminal reports whether somebody sees what is written in colours.
+func IsTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == ""
 }
 
 // Database returns the database that the argument names as "location/name" or

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 
 func TestConnectFillsTheEmbeddedServer(t *testing.T) {
 	var stderr bytes.Buffer
-	client, closeServer, err := Connect(t.Context(), &stderr, "test", cloudapitest.Delays{})
+	client, closeServer, err := Connect(t.Context(), &stderr, "test", Server{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestConnectUsesTheEnvironment(t *testing.T) {
 	t.Setenv(cloudapi.EnvBaseURL, server.Start())
 	t.Setenv(cloudapi.EnvToken, server.Token())
 	t.Setenv(cloudapi.EnvProject, server.ProjectID())
-	client, closeServer, err := Connect(t.Context(), io.Discard, "test/1", cloudapitest.Delays{})
+	client, closeServer, err := Connect(t.Context(), io.Discard, "test/1", Server{})
 	if err != nil {
 		t.Fatal(err)
 	}

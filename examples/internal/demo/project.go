@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	day      = 24 * time.Hour
 	europe   = "eu-central-h1"
 	america  = "us-east-a2"
 	anywhere = "0.0.0.0/0"
@@ -72,29 +71,18 @@ func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client) 
 	if err != nil {
 		return err
 	}
-	vmIDs, err := fillVMs(ctx, c, subnetIDs)
-	if err != nil {
-		return err
-	}
-	server.SetState(vmIDs["render-3"], cloudapi.VMStateStopped)
-	for _, b := range balancers {
-		balancer, err := c.LoadBalancers.Create(ctx, b.location, b.name, &cloudapi.LoadBalancerCreateRequest{
-			Algorithm:           cloudapi.LoadBalancerAlgorithmRoundRobin,
-			SrcPort:             b.source,
-			DstPort:             b.target,
-			HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP,
-			PrivateSubnetID:     subnetIDs[b.location+"/"+b.subnet],
-		})
+	tasks, ctx := errgroup.WithContext(ctx)
+	tasks.Go(func() error {
+		vmIDs, err := fillVMs(ctx, c, subnetIDs)
 		if err != nil {
 			return err
 		}
-		for i := 1; vmIDs[fmt.Sprintf("%s-%d", b.vms, i)] != ""; i++ {
-			if _, err := c.LoadBalancers.AttachVM(ctx, b.location, balancer.ID, vmIDs[fmt.Sprintf("%s-%d", b.vms, i)]); err != nil {
-				return err
-			}
-		}
-	}
-	return fillDatabases(ctx, c)
+		server.SetState(vmIDs["render-3"], cloudapi.VMStateStopped)
+		return fillBalancers(ctx, c, subnetIDs, vmIDs)
+	})
+	tasks.Go(func() error { return fillDatabases(ctx, c) })
+	tasks.Go(func() error { return fillCluster(ctx, c) })
+	return tasks.Wait()
 }
 
 func fillSettings(ctx context.Context, c *cloudapi.Client) error {
@@ -167,7 +155,28 @@ func fillVMs(ctx context.Context, c *cloudapi.Client, subnetIDs map[string]strin
 	return ids, waits.Wait()
 }
 
-// fillDatabases makes a database with a replica, and a cluster.
+func fillBalancers(ctx context.Context, c *cloudapi.Client, subnetIDs, vmIDs map[string]string) error {
+	for _, b := range balancers {
+		balancer, err := c.LoadBalancers.Create(ctx, b.location, b.name, &cloudapi.LoadBalancerCreateRequest{
+			Algorithm:           cloudapi.LoadBalancerAlgorithmRoundRobin,
+			SrcPort:             b.source,
+			DstPort:             b.target,
+			HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP,
+			PrivateSubnetID:     subnetIDs[b.location+"/"+b.subnet],
+		})
+		if err != nil {
+			return err
+		}
+		for i := 1; vmIDs[fmt.Sprintf("%s-%d", b.vms, i)] != ""; i++ {
+			if _, err := c.LoadBalancers.AttachVM(ctx, b.location, balancer.ID, vmIDs[fmt.Sprintf("%s-%d", b.vms, i)]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fillDatabases makes a database with a replica.
 func fillDatabases(ctx context.Context, c *cloudapi.Client) error {
 	_, err := c.Postgres.Create(ctx, europe, "orders", &cloudapi.PostgresCreateRequest{
 		Size: "standard-4", StorageSize: 256, HAType: cloudapi.PostgresHATypeAsync, Version: "17"})
@@ -180,14 +189,18 @@ func fillDatabases(ctx context.Context, c *cloudapi.Client) error {
 	if _, err := c.Postgres.CreateReadReplica(ctx, europe, "orders", "orders-reports"); err != nil {
 		return err
 	}
-	_, err = c.Kubernetes.Create(ctx, america, "staging", &cloudapi.KubernetesClusterCreateRequest{
+	_, err = c.Postgres.WaitRunning(ctx, europe, "orders-reports", often)
+	return err
+}
+
+func fillCluster(ctx context.Context, c *cloudapi.Client) error {
+	_, err := c.Kubernetes.Create(ctx, america, "staging", &cloudapi.KubernetesClusterCreateRequest{
 		Version: "v1.34", WorkerSize: "standard-2", WorkerNodes: 3})
 	if err != nil {
 		return err
 	}
-	_, err = c.Postgres.WaitRunning(ctx, europe, "orders-reports", often)
-	_, err2 := c.Kubernetes.WaitRunning(ctx, america, "staging", often)
-	return errors.Join(err, err2)
+	_, err = c.Kubernetes.WaitRunning(ctx, america, "staging", often)
+	return err
 }
 
 // often is how the embedded server can be polled.

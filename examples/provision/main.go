@@ -1,0 +1,72 @@
+// Provision makes what a file describes: SSH keys, firewalls with their rules,
+// subnets, VMs and databases. What exists already stays as it is, so that it
+// can be run again after a failure or a change of the file.
+//
+//	provision
+//	provision --file environment.yaml
+//	provision --file environment.yaml --update
+//
+// Without a file it takes a sample, which --sample prints.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+)
+
+func main() { demo.Main("provision", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("provision", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	file := flags.String("file", "", "`YAML` that says what shall exist (default a sample)")
+	printSample := flags.Bool("sample", false, "print the sample and end")
+	update := flags.Bool("update", false, "change what exists and differs from the file, where that is possible")
+	timeout := flags.Duration("timeout", 30*time.Minute, "how long all of it may take")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
+	}
+	if *printSample {
+		_, err := stdout.Write(sample)
+		return err
+	}
+	env, err := load(*file)
+	if err != nil {
+		return err
+	}
+
+	// In the embedded server VMs and databases take seconds.
+	client, closeServer, err := demo.Connect(ctx, stderr, "provision", demo.Server{
+		Delays: cloudapitest.Delays{Create: 3 * time.Second, Resize: 3 * time.Second},
+		Empty:  true,
+	})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	ctx, cancel := context.WithTimeout(ctx, *timeout)
+	defer cancel()
+	p := &provisioner{client: client, env: env, update: *update, progress: newProgress(stderr, demo.IsTerminal(stderr))}
+	err = p.run(ctx)
+	fmt.Fprintln(stdout, p.summary())
+
+	var drift *cloudapi.DriftError
+	switch {
+	case errors.As(err, &drift) && !*update:
+		return fmt.Errorf("%w\nsee whether --update can change it, or change the file", err)
+	case err != nil:
+		return fmt.Errorf("%w\nwhat was made is kept: run the same again to go on", err)
+	}
+	return nil
+}

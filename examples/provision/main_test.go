@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// TestMain keeps the tests away from the API that the environment may name.
+func TestMain(m *testing.M) {
+	os.Unsetenv(cloudapi.EnvBaseURL)
+	os.Exit(m.Run())
+}
+
+func TestSample(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var stdout, stderr bytes.Buffer
+		if err := run(t.Context(), nil, &stdout, &stderr); err != nil {
+			t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
+		}
+		if n := strings.Count(stdout.String(), "│ created │"); n != 6 {
+			t.Errorf("%d things were created, want 6:\n%s", n, stdout.String())
+		}
+		for _, want := range []string{"VM blog-1 is creating\n", "VM blog-1 is running\n", "database blog is running\n"} {
+			if !strings.Contains(stderr.String(), want) {
+				t.Errorf("no %q in\n%s", want, stderr.String())
+			}
+		}
+	})
+}
+
+// provision makes an environment, and returns what each row of the summary says
+// was done.
+func provision(t *testing.T, client *cloudapi.Client, env *environment, update bool) (string, error) {
+	t.Helper()
+	if err := env.check(); err != nil {
+		t.Fatal(err)
+	}
+	p := &provisioner{client: client, env: env, update: update, progress: newProgress(io.Discard, false)}
+	err := p.run(t.Context())
+	p.summary() // sorts
+	results := ""
+	for _, row := range p.rows {
+		results += row[1] + " " + row[2] + "; "
+	}
+	return results, err
+}
+
+func TestRunsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := cloudapitest.New(t)
+		client := server.Client()
+		env, err := load("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"created", "was there"} {
+			results, err := provision(t, client, env, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := strings.ReplaceAll("deploy X; blog-web X; blog X; blog-1 X; blog-2 X; blog X; ", "X", want); results != want {
+				t.Errorf("did %s, want %s", results, want)
+			}
+		}
+
+		firewall, err := client.Firewalls.Get(t.Context(), env.Location, "blog-web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules := ruleTexts(firewall.FirewallRules)
+		if want := "0.0.0.0/0 443..443, 0.0.0.0/0 80..80, 203.0.113.0/24 22..22"; rules != want {
+			t.Errorf("rules are %s, want %s", rules, want)
+		}
+		db, err := client.Postgres.Get(t.Context(), env.Location, "blog")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(db.FirewallRules) != 2 || db.HAType != "async" || len(firewall.PrivateSubnets) != 1 {
+			t.Errorf("database %v, firewall %v", db, firewall)
+		}
+	})
+}
+
+func ruleTexts(rules []cloudapi.FirewallRule) string {
+	var texts []string
+	for _, r := range rules {
+		texts = append(texts, r.CIDR+" "+r.PortRange)
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
+}
+
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change func(*environment)
+		want   string // of the error without --update
+		update string // what --update does
+	}{
+		{"key", func(env *environment) { env.SSHKeys[0].PublicKey += "-changed" }, "differs", "deploy changed"},
+		{"rule", func(env *environment) { env.Firewalls[0].Rules = env.Firewalls[0].Rules[1:] }, "80..80 from 0.0.0.0/0: add them", "blog-web changed"},
+		{"new rule", func(env *environment) {
+			env.Firewalls[0].Rules = append(env.Firewalls[0].Rules, rule{"2001:db8::/32", ""})
+		}, "", "blog-web changed"},
+		{"database size", func(env *environment) { env.Databases[0].Size, env.Databases[0].Storage = "standard-4", 128 }, "differs", "blog changed"},
+		{"database access", func(env *environment) { env.Databases[0].Allow = []string{"192.0.2.0/24"} }, "may connect", "blog changed"},
+		{"VM", func(env *environment) { env.VMs[0].Size = "standard-4" }, "differs", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client := cloudapitest.New(t).Client()
+				env, err := load("")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := provision(t, client, env, false); err != nil {
+					t.Fatal(err)
+				}
+				test.change(env)
+				if test.want != "" {
+					if _, err := provision(t, client, env, false); err == nil || !strings.Contains(err.Error(), test.want) {
+						t.Errorf("error %v, want %q", err, test.want)
+					}
+				}
+				results, err := provision(t, client, env, true)
+				if test.update == "" {
+					if drift := (*cloudapi.DriftError)(nil); !errors.As(err, &drift) {
+						t.Errorf("with --update %s, error %v", results, err)
+					}
+					return
+				}
+				if err != nil || strings.Count(results, "changed") != 1 || !strings.Contains(results, test.update) {
+					t.Errorf("with --update %s, error %v, want %s", results, err, test.update)
+				}
+				if results, err := provision(t, client, env, false); err != nil || strings.Count(results, "was there") != 6 {
+					t.Errorf("afterwards %s, error %v", results, err)
+				}
+			})
+		})
+	}
+}
+
+func TestBars(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := cloudapitest.New(t)
+		for _, fault := range []bool{false, true} {
+			env, err := load("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "3 of 3"
+			if fault {
+				env.VMs[1].Name = "refused"
+				server.Fail(cloudapitest.Match{Operation: "VMs.Create"}, cloudapitest.Reply(403, nil, "{}"))
+				want = " of 3"
+			}
+			var drawn bytes.Buffer
+			p := &provisioner{client: server.Client(), env: env, progress: newProgress(&drawn, true)}
+			if err := env.check(); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.run(t.Context()); fault != errors.Is(err, cloudapi.ErrForbidden) {
+				t.Errorf("error %v", err)
+			}
+			time.Sleep(time.Second) // nothing draws any more
+			if !strings.Contains(drawn.String(), want) || !strings.Contains(drawn.String(), "database blog") {
+				t.Errorf("no %q in what was drawn:\n%s", want, drawn.String())
+			}
+		}
+	})
+}
+
+func TestLoadRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ yaml, want string }{
+		{"location: x\nvmz: []\n", "2 | vmz"},
+		{"location: [x", "["},
+		{"ssh_keys: []", "no location"},
+		{"location: x\nsubnets: [{name: a, firewall: b}]", `subnet a needs the firewall "b"`},
+		{"location: x\nvms: [{name: a, subnet: b, ssh_key: c}]", `VM a needs the SSH key "c"`},
+		{"location: x\nfirewalls: [{name: a, rules: [{from: anywhere}]}]", "firewall a: "},
+		{"location: x\ndatabases: [{name: a, allow: [10.0.0.1]}]", "database a: "},
+	} {
+		file := filepath.Join(t.TempDir(), "environment.yaml")
+		if err := os.WriteFile(file, []byte(test.yaml), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		err := run(t.Context(), []string{"--file", file}, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%q: error %v, want %q", test.yaml, err, test.want)
+		}
+	}
+	if err := run(t.Context(), []string{"--file", filepath.Join(t.TempDir(), "none")}, io.Discard, io.Discard); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func TestPrintsSample(t *testing.T) {
+	t.Parallel()
+	var stdout bytes.Buffer
+	if err := run(t.Context(), []string{"--sample"}, &stdout, io.Discard); err != nil || !bytes.Equal(stdout.Bytes(), sample) {
+		t.Errorf("error %v, %s", err, stdout.String())
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// TestMain keeps the tests away from the API that the environment may name.
+func TestMain(m *testing.M) {
+	os.Unsetenv(cloudapi.EnvBaseURL)
+	os.Exit(m.Run())
+}
+
+func TestQuickstart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var stdout bytes.Buffer
+		if err := run(t.Context(), nil, &stdout, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		for text, want := range map[string]int{"created: ": 5, "open to ": 2, "has addresses ": 2, "listed ": 2, "deleted\n": 5} {
+			if n := strings.Count(stdout.String(), text); n != want {
+				t.Errorf("%d times %q, want %d:\n%s", n, text, want, stdout.String())
+			}
+		}
+	})
+}
+
+func TestLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		do   func(*cloudapitest.Server, func())
+		want error
+	}{
+		{"interrupt", func(_ *cloudapitest.Server, interrupt func()) { time.AfterFunc(time.Second, interrupt) }, context.Canceled},
+		{"failure", func(server *cloudapitest.Server, _ func()) {
+			server.Fail(cloudapitest.Match{Operation: "VMs.Create", Nth: 2}, cloudapitest.Reply(403, nil, "{}"))
+		}, cloudapi.ErrForbidden},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := cloudapitest.New(t)
+				client := server.Client()
+				ctx, interrupt := context.WithCancel(t.Context())
+				defer interrupt()
+				test.do(server, interrupt)
+				env := &environment{client: client, location: "eu-central-h1", out: io.Discard, start: time.Now()}
+				if err := env.provision(ctx); !errors.Is(err, test.want) {
+					t.Errorf("error %v, want %v", err, test.want)
+				}
+				plan, err := client.PlanTeardown(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if stages := plan.Stages(); len(stages) != 0 {
+					t.Errorf("left: %v", stages)
+				}
+			})
+		})
+	}
+}

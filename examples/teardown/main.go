@@ -1,0 +1,156 @@
+// Teardown deletes what is in a project: it shows the plan, asks, deletes in an
+// order that works, and reports.
+//
+//	teardown --plan
+//	teardown --keep 'eu-central-h1/orders*' --keep operations
+//	teardown --yes
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+func main() { demo.Main("teardown", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	t := &teardown{stdin: os.Stdin, stdout: stdout, stderr: stderr}
+	flags := flag.NewFlagSet("teardown", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Func("keep", "`pattern` of what stays: a name, an ID, eu-central-h1/web-1 or 'eu-central-h1/*'; may be repeated", func(pattern string) error {
+		t.keep = append(t.keep, pattern)
+		_, err := path.Match(pattern, "")
+		return err
+	})
+	flags.BoolVar(&t.planOnly, "plan", false, "show what would be deleted and end")
+	flags.BoolVar(&t.yes, "yes", false, "do not ask")
+	flags.DurationVar(&t.timeout, "timeout", 30*time.Minute, "how long the deletion may take")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
+	}
+
+	// In the embedded server deletions take a second.
+	client, closeServer, err := demo.Connect(ctx, stderr, "teardown", demo.Server{
+		Delays: cloudapitest.Delays{Delete: time.Second},
+	})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	return t.run(ctx, client)
+}
+
+// teardown is what the flags ask for.
+type teardown struct {
+	keep           []string
+	planOnly, yes  bool
+	timeout        time.Duration
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+func (t *teardown) run(ctx context.Context, client *cloudapi.Client) error {
+	bar := newBar(t.stderr, demo.IsTerminal(t.stderr))
+	plan, err := client.PlanTeardown(ctx, &cloudapi.TeardownOptions{
+		Keep:     func(r cloudapi.Resource) bool { return matches(t.keep, r) },
+		Progress: bar.show,
+	})
+	if err != nil {
+		return err
+	}
+	total := 0
+	for _, stage := range plan.Stages() {
+		total += len(stage)
+	}
+	fmt.Fprint(t.stdout, plan)
+	if t.planOnly || total == 0 {
+		return nil
+	}
+	if !t.yes {
+		if err := t.confirm(ctx, client, total); err != nil {
+			return err
+		}
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	bar.begin(total)
+	err = plan.Run(ctx)
+	bar.end()
+	return report(t.stdout, total, err)
+}
+
+// matches reports whether a pattern fits the resource's ID, its name, or its
+// name behind its location.
+func matches(patterns []string, r cloudapi.Resource) bool {
+	for _, pattern := range patterns {
+		for _, text := range []string{r.ID, r.Name, r.Location + "/" + r.Name} {
+			if ok, _ := path.Match(pattern, text); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// confirm returns nil if somebody types the name of the project.
+func (t *teardown) confirm(ctx context.Context, client *cloudapi.Client, total int) error {
+	project, err := client.Projects.Get(ctx, client.Project())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t.stderr, "To delete these %d resources type the name of the project, %s: ", total, project.Name)
+	answer := make(chan string, 1)
+	go func() { // Read cannot be interrupted: Ctrl-C leaves it behind
+		line, _ := bufio.NewReader(t.stdin).ReadString('\n')
+		answer <- strings.TrimSpace(line)
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(t.stderr)
+		return fmt.Errorf("nothing was deleted: %w", ctx.Err())
+	case name := <-answer:
+		if name != project.Name {
+			fmt.Fprintln(t.stderr)
+			return errors.New("nothing was deleted: that is not the name; where nobody can type it, use --yes")
+		}
+	}
+	return nil
+}
+
+// report says what became of the plan.
+func report(w io.Writer, total int, err error) error {
+	var failure *cloudapi.TeardownError
+	switch {
+	case err == nil:
+		fmt.Fprintf(w, "All %d resources are deleted.\n", total)
+		return nil
+	case !errors.As(err, &failure):
+		return err
+	}
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"Left", "Outcome", "Reason"})
+	for _, f := range failure.Failed {
+		t.AppendRow(table.Row{f.Resource, f.Outcome, f.Err})
+	}
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: 80}})
+	fmt.Fprintln(w, t.Render())
+	return fmt.Errorf("%d resources are deleted and %d are left: run it again, or see the reasons above (%w)", len(failure.Deleted), len(failure.Failed), err)
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// TestMain keeps the tests away from the API that the environment may name.
+func TestMain(m *testing.M) {
+	os.Unsetenv(cloudapi.EnvBaseURL)
+	os.Exit(m.Run())
+}
+
+func TestDeletesEverything(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var stdout, stderr bytes.Buffer
+		if err := run(t.Context(), []string{"--yes", "--keep", "eu-central-h1/orders*"}, &stdout, &stderr); err != nil {
+			t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
+		}
+		for _, want := range []string{": 27 to delete, 2 to keep\n", "kept\n  Postgres database eu-central-h1/orders (", "All 27 resources are deleted.\n"} {
+			if !strings.Contains(stdout.String(), want) {
+				t.Errorf("no %q in\n%s", want, stdout.String())
+			}
+		}
+		if n := strings.Count(stderr.String(), ": deleted\n"); n != 27 {
+			t.Errorf("%d lines about deletions:\n%s", n, stderr.String())
+		}
+	})
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	var stdout bytes.Buffer
+	if err := run(t.Context(), []string{"--plan"}, &stdout, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if out := stdout.String(); !strings.Contains(out, ": 29 to delete, 0 to keep\n") || strings.Contains(out, "are deleted") {
+		t.Errorf("printed\n%s", out)
+	}
+}
+
+// newTeardown returns one of a project with two VMs in a subnet, and what says
+// how many VMs there are.
+func newTeardown(t *testing.T, stdin string) (*teardown, *cloudapitest.Server, *cloudapi.Client, func() int) {
+	t.Helper()
+	server := cloudapitest.New(t)
+	client := server.Client()
+	for _, name := range []string{"one", "two"} {
+		if _, err := client.VMs.Create(t.Context(), "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: "key"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func() int {
+		vms, err := cloudapi.Collect(client.VMs.All(t.Context(), nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(vms)
+	}
+	return &teardown{timeout: time.Hour, stdin: strings.NewReader(stdin), stdout: io.Discard, stderr: io.Discard}, server, client, count
+}
+
+func TestConfirms(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		stdin string
+		left  int
+	}{{"main\n", 0}, {"  main", 0}, {"yes\n", 2}, {"", 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			teardown, _, client, count := newTeardown(t, test.stdin)
+			err := teardown.run(t.Context(), client)
+			if refused := err != nil; refused != (test.left > 0) || refused && !strings.Contains(err.Error(), "nothing was deleted") {
+				t.Errorf("%q: error %v", test.stdin, err)
+			}
+			if n := count(); n != test.left {
+				t.Errorf("%q: %d VMs are left, want %d", test.stdin, n, test.left)
+			}
+		})
+	}
+}
+
+func TestInterruptWhileAsking(t *testing.T) {
+	t.Parallel()
+	teardown, _, client, count := newTeardown(t, "")
+	stdin, typing := io.Pipe() // nobody types
+	defer typing.Close()
+	teardown.stdin = stdin
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	teardown.stderr = onWrite(interrupt)
+	if err := teardown.run(ctx, client); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if n := count(); n != 2 {
+		t.Errorf("%d VMs are left, want 2", n)
+	}
+}
+
+// onWrite is a writer that calls a function.
+type onWrite func()
+
+func (f onWrite) Write(p []byte) (int, error) {
+	f()
+	return len(p), nil
+}
+
+func TestReportsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	for _, terminal := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			teardown, server, client, count := newTeardown(t, "")
+			server.Fail(cloudapitest.Match{Operation: "VMs.Delete"}, cloudapitest.Reply(403, nil, "{}"))
+			var stdout, stderr bytes.Buffer
+			teardown.yes, teardown.stdout, teardown.stderr = true, &stdout, &stderr
+			err := teardown.run(t.Context(), client)
+			if err == nil || !strings.Contains(err.Error(), "1 resources are deleted and 3 are left") || !errors.Is(err, cloudapi.ErrForbidden) {
+				t.Errorf("error %v", err)
+			}
+			for _, want := range []string{"VM eu-central-h1/", "│ failed  │", "private subnet eu-central-h1/", "│ blocked │"} {
+				if !strings.Contains(stdout.String(), want) {
+					t.Errorf("no %q in\n%s", want, stdout.String())
+				}
+			}
+			if n := count(); n != 1 {
+				t.Errorf("%d VMs are left, want 1", n)
+			}
+
+			// Again, now that it is possible; drawn as in a terminal.
+			bar := newBar(&stderr, terminal)
+			plan, err := client.PlanTeardown(t.Context(), &cloudapi.TeardownOptions{Progress: bar.show})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bar.begin(3)
+			err = plan.Run(t.Context())
+			bar.end()
+			if err != nil || !strings.Contains(stderr.String(), "3 of 3") {
+				t.Errorf("error %v\n%s", err, stderr.String())
+			}
+		})
+	}
+}
+
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	r := cloudapi.Resource{Kind: cloudapi.KindVM, ID: "vm3g8xpsxjs50pvjj2a7d3ky8h", Location: "eu-central-h1", Name: "web-1"}
+	for pattern, want := range map[string]bool{
+		"web-1": true, "web-*": true, "eu-central-h1/*": true, "vm3g8xpsxjs50pvjj2a7d3ky8h": true, "web": false, "us-east-a2/web-1": false, "": false,
+	} {
+		if got := matches([]string{"other", pattern}, r); got != want {
+			t.Errorf("%q: %v, want %v", pattern, got, want)
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--keep", "[a"}, "syntax error in pattern"},
+		{[]string{"everything"}, "--help"},
+	} {
+		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: error %v, want %q", test.args, err, test.want)
+		}
+	}
+}
