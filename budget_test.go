@@ -37,7 +37,8 @@ func TestDriverBudget(t *testing.T) {
 	}
 }
 
-// Hooks that are set and do nothing cost nothing, and so those that are not set.
+// Hooks that are set and do nothing cost nothing, but for a middleware's copy of
+// the headers, and so those that are not set.
 func TestHooksBudget(t *testing.T) {
 	without, _ := workloads[0].reply.clients(t)
 	with, err := without.With(WithLogger(slog.New(slog.DiscardHandler)), WithLimiter(unlimited{}),
@@ -48,7 +49,7 @@ func TestHooksBudget(t *testing.T) {
 	}
 	got := allocations(t, func() error { return workloads[0].sdk(t.Context(), with) })
 	want := allocations(t, func() error { return workloads[0].sdk(t.Context(), without) })
-	if got > want {
+	if got > want+1 {
 		t.Errorf("%v allocations, and %v without hooks", got, want)
 	}
 }

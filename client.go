@@ -148,12 +148,14 @@ func (cfg *config) hasCredentials() bool {
 }
 
 func isLoopback(host string) bool {
-	host = strings.ToLower(host)
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
 	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return isLocalhost(host) || ip != nil && ip.IsLoopback()
+}
+
+// isLocalhost reports names that RFC 6761 reserves for loopback.
+func isLocalhost(host string) bool {
+	host = strings.ToLower(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // headerFunc returns a function that makes the headers of a request.
@@ -169,6 +171,10 @@ func (cfg *config) headerFunc() func() http.Header {
 		add(header.name, header.value.Reveal())
 	}
 	return func() http.Header {
+		lines := lines
+		if len(cfg.middleware) > 0 {
+			lines = slices.Clone(lines) // one may write to them
+		}
 		h := make(http.Header, len(lines)/2+1) // and the Content-Type
 		for i := 0; i < len(lines); i += 2 {
 			h[lines[i]] = lines[i+1 : i+2 : i+2]
@@ -193,11 +199,24 @@ const maxConns = 64
 // bounds their number: net/http keeps two, and has every call that finds none
 // free make another, even if one is free again before that is done. It is no
 // copy of http.DefaultTransport, which a program may have replaced.
+//
+// What passes for loopback, so that credentials may go there unencrypted, is
+// loopback: a name below .localhost is not looked up, and there is no proxy.
 func newTransport() http.RoundTripper {
 	dialer := net.Dialer{Timeout: 30 * time.Second}
 	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         dialer.DialContext,
+		Proxy: func(req *http.Request) (*url.URL, error) {
+			if isLoopback(req.URL.Hostname()) {
+				return nil, nil
+			}
+			return http.ProxyFromEnvironment(req)
+		},
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if host, port, err := net.SplitHostPort(address); err == nil && isLocalhost(host) {
+				address = net.JoinHostPort("localhost", port)
+			}
+			return dialer.DialContext(ctx, network, address)
+		},
 		TLSHandshakeTimeout: 15 * time.Second,
 		ForceAttemptHTTP2:   true,
 		MaxConnsPerHost:     maxConns,
@@ -261,6 +280,9 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		case nil:
 			return nil
 		case *[]byte:
+			if r.endless {
+				return errEndless
+			}
 			*out = slices.Clone(r.body)
 			return nil
 		default:

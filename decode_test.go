@@ -8,12 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"math"
+	"net"
 	"net/http"
 	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
+	"unicode/utf16"
 )
 
 // replying answers every request with a reply of the given content type.
@@ -267,6 +271,42 @@ func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 	}
 }
 
+// TestAnnouncementBeyondMemory: nor where the caller has set no limit to speak of.
+func TestAnnouncementBeyondMemory(t *testing.T) {
+	t.Parallel()
+	network := recorder{answer: func(*http.Request) (*http.Response, error) {
+		resp := respond(200, testVM+strings.Repeat(" ", maxTrustedLength))
+		resp.ContentLength = math.MaxInt64 - 1
+		return resp, nil
+	}}
+	if _, err := network.client(t, WithResponseLimit(math.MaxInt64)).VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEmptyObjects: a record takes more than a hundred times the memory of {},.
+func TestEmptyObjects(t *testing.T) {
+	t.Parallel()
+	objects := strings.Repeat("{},", 1<<18) + "{}"
+	for name, body := range map[string]string{
+		"items":       `{"items":[` + objects + `]}`,
+		"a bare list": `[` + objects + `]`,
+		"a field":     `{"id":"` + testVMID + `","items":[],"firewalls":[` + objects + `]}`,
+	} {
+		network := recorder{answer: always(200, body)}
+		client := network.client(t)
+		for operation, call := range map[string]func() error{
+			"a list":   func() error { _, err := client.Postgres.List(t.Context(), nil); return err },
+			"a record": func() error { _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); return err },
+		} {
+			err := call()
+			if !errors.Is(err, ErrInvalidResponse) || !strings.Contains(err.Error(), " objects in ") {
+				t.Errorf("%s, in the reply to %s: %v", name, operation, err)
+			}
+		}
+	}
+}
+
 func TestErrorBodies(t *testing.T) {
 	t.Parallel()
 	type fields = map[string][]string
@@ -461,6 +501,9 @@ func TestSecretsInReplies(t *testing.T) {
 		{"password", 400, `{"error":{"code":400,"type":"T","message":` + quoted + `,"details":null}}`, "[redacted]"},
 		{"details, spelt differently", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"password":"pass\"word<é>\nof the database"}}}`, "password: [redacted]"},
 		{"password in JSON in JSON", 400, `{"error":{"code":400,"type":"T","message":` + string(mustJSON(quoted)) + `,"details":null}}`, `"[redacted]"`},
+		{"details, with a slash escaped", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"x":["gateway\/key"]}}}`, "400 T: m"},
+		{"details, all escaped", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"x":["` + escapeAll(password) + `"]}}}`, "400 T: m"},
+		{"no envelope, all escaped", 400, `{"errors":["` + escapeAll(testToken) + `"]}`, "400 Bad Request: \"[redacted]\""},
 		{"page", 502, "<h1>" + testToken + " gateway-key</h1>", "<h1>[redacted] [redacted]</h1>"},
 		{"where an excerpt ends", 502, "<" + strings.Repeat("-", 170) + testToken + ">", strings.Repeat("-", 170) + "[redacted]>"},
 		{"header and credentials", 400, `{"error":"gateway-key and dXNlcjpwYXNz of Basic dXNlcjpwYXNz"}`, "[redacted] and [redacted] of [redacted]"},
@@ -472,7 +515,7 @@ func TestSecretsInReplies(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			network := replying(tt.status, "application/json", tt.body)
-			client := network.client(t, WithHeader("X-Key", "gateway-key"), WithHeader("X-Key-2", "gateway-key-2"), WithHeader("X-Tenant", "acme"), WithHeader("X-Port", "1"),
+			client := network.client(t, WithHeader("X-Key", "gateway-key"), WithHeader("X-Key-2", "gateway-key-2"), WithHeader("X-Key-3", "gateway/key"), WithHeader("X-Tenant", "acme"), WithHeader("X-Port", "1"),
 				WithHeader("Proxy-Authorization", testToken))
 			if strings.Contains(tt.name, "credentials") {
 				var err error
@@ -495,6 +538,61 @@ func TestSecretsInReplies(t *testing.T) {
 				if strings.Contains(shown, secret) {
 					t.Errorf("%q shows in %s", secret, shown)
 				}
+			}
+		})
+	}
+}
+
+// escapeAll returns a text as JSON with every character escaped.
+func escapeAll(s string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(s)) {
+		fmt.Fprintf(&b, `\u%04X`, unit)
+	}
+	return b.String()
+}
+
+func TestUnescaped(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                     "",
+		"plain é":              "plain é",
+		`a\/b\"c\\d`:           `a/b"c\d`,
+		`\b\f\n\r\t`:           "\b\f\n\r\t",
+		`\u0070at\u002D\u002d`: "pat--",
+		`\ud834\udd1e`:         "𝄞",
+		escapeAll("aé日𝄞"):      "aé日𝄞",
+		`cut \`:                "cut ",
+		`cut \u`:               "cut u",
+		`cut \u00`:             "cut u00",
+		`no \u00zz`:            "no u00zz",
+	} {
+		if got := unescaped(in); got != want {
+			t.Errorf("%q is unescaped as %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestSecretsInRepliesThatAreNone: what net/http cannot read it quotes.
+func TestSecretsInRepliesThatAreNone(t *testing.T) {
+	t.Parallel()
+	for _, reply := range []string{
+		"Bearer " + testToken + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nAuthorization Bearer " + testToken + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: " + testToken + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + testToken + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Type: text/" + testToken + "\r\nContent-Length: 1\r\n\r\n<",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := startPeer(t, func(p *peer, conn net.Conn) {
+				p.read(conn)
+				_, _ = io.WriteString(conn, reply)
+			})
+			var log bytes.Buffer
+			client := p.client(t, WithRetry(RetryPolicy{MaxAttempts: 1}), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+			if shown := fmt.Sprintf("%v %+v %#v %s %s", err, err, err, mustJSON(err), &log); strings.Contains(shown, testToken) || !strings.Contains(shown, redacted) {
+				t.Errorf("after %q: %s", reply, shown)
 			}
 		})
 	}

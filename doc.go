@@ -102,8 +102,9 @@
 //	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
 //
 // [Wait] does the same for any condition. A wait that fails returns a
-// [*WaitError] with the last record. [Client.PlanTeardown] deletes all that a
-// project contains, in the order that it needs, and waits for that.
+// [*WaitError] with the last record. [Client.PlanTeardown] finds out what a
+// project contains and in which order it can be deleted; to run that plan
+// deletes it and waits until it is gone.
 //
 // # Secrets, logs and metrics
 //

@@ -29,8 +29,9 @@ type EnsureOptions struct {
 	// differences; fields that it can change are named at each method.
 	Update bool
 
-	// Progress is called after each step, on the goroutine of the caller. The
-	// last call of an Ensure that succeeds has Done 1.
+	// Progress is called at each step, on the goroutine of the caller. State is
+	// "creating", "updating" or "deleting" while that goes on. The last call of
+	// an Ensure that succeeds has Done 1, and the state of the record.
 	Progress func(Progress)
 }
 
@@ -61,6 +62,9 @@ func (e *DriftError) Error() string {
 			b.WriteString(",")
 		}
 		fmt.Fprintf(&b, " %s is %s, wanted %s", f.Field, driftText(f.Found), driftText(f.Wanted))
+		if !f.Updatable {
+			b.WriteString(" (which no update can change)")
+		}
 	}
 	return b.String()
 }

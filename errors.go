@@ -257,7 +257,7 @@ type TransportError struct {
 func (e *TransportError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
-	fmt.Fprint(&b, e.Err)
+	b.WriteString(oneLine(fmt.Sprint(e.Err)))
 	writeEnd(&b, e.Attempts, e.stopped, e.outcomeUnknown)
 	return b.String()
 }
@@ -297,7 +297,7 @@ type DecodeError struct {
 func (e *DecodeError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
-	fmt.Fprintf(&b, "status %d with an unusable reply: %v", e.StatusCode, e.Err)
+	fmt.Fprintf(&b, "status %d with an unusable reply: %s", e.StatusCode, oneLine(fmt.Sprint(e.Err)))
 	if e.ContentType != "" {
 		fmt.Fprintf(&b, " (%s)", e.ContentType)
 	}
@@ -364,7 +364,7 @@ func writeEnd(b *strings.Builder, attempts int, stopped error, unknown bool) {
 		fmt.Fprintf(b, " (after %d attempts)", attempts)
 	}
 	if stopped != nil {
-		fmt.Fprintf(b, "; not tried again: %v", stopped)
+		b.WriteString("; not tried again: " + oneLine(fmt.Sprint(stopped)))
 	}
 	if unknown {
 		b.WriteString("; it is unknown whether the operation was carried out")
@@ -376,6 +376,15 @@ type within struct{ error }
 
 func (w within) Error() string { return strings.TrimPrefix(fmt.Sprint(w.error), "cloudapi: ") }
 func (w within) Unwrap() error { return w.error }
+
+// masked is an error whose text has secrets in it, without them.
+type masked struct {
+	text  string
+	cause error
+}
+
+func (m *masked) Error() string { return m.text }
+func (m *masked) Unwrap() error { return m.cause }
 
 func causes(errs ...error) []error {
 	var out []error
@@ -470,7 +479,8 @@ func detailFields(details json.RawMessage) []detailField {
 	return fields
 }
 
-// oneLine makes a text of the server fit into an error's line.
+// oneLine makes a text of the server, or one that may have one of it in it, fit
+// into an error's line.
 func oneLine(s string) string {
 	const max = 500
 	text, cut := excerpt(s, max)
@@ -480,15 +490,15 @@ func oneLine(s string) string {
 	return text
 }
 
-// excerpt returns at most max bytes of s, cut at a character, with control
-// characters and what is not UTF-8 replaced. The latter may grow by that.
+// excerpt returns at most max bytes of s, cut at a character, with what cannot
+// be printed and what is not UTF-8 replaced. The latter may grow by that.
 func excerpt(s string, max int) (text string, cut bool) {
 	s, cut = truncate(strings.ToValidUTF8(s, "\uFFFD"), max)
 	clean := func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
+		if unicode.IsPrint(r) {
+			return r
 		}
-		return r
+		return ' '
 	}
 	return strings.TrimSpace(strings.Map(clean, s)), cut
 }

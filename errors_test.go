@@ -51,6 +51,13 @@ func TestErrorTexts(t *testing.T) {
 		{"timeout", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 1, Err: &timeoutError{time.Minute}},
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: no complete reply within 1m0s"},
 
+		{"transport, lines", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 1, Err: errors.Join(io.EOF, io.ErrNoProgress), stopped: errors.Join(gone, io.EOF)},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: EOF multiple Read calls return no data or error; not tried again: context canceled EOF"},
+		{"transport, length", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 1, Err: errors.New(strings.Repeat("x", 1<<20))},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: " + strings.Repeat("x", 500) + "…"},
+		{"decode, length", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 1, StatusCode: 200, Err: errors.New("number 1" + strings.Repeat("0", 1<<20))},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 200 with an unusable reply: number 1" + strings.Repeat("0", 492) + "…"},
+
 		{"decode", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 1, StatusCode: 200, ContentType: "text/html", Body: "<h1>", Err: io.ErrUnexpectedEOF},
 			`cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 200 with an unusable reply: unexpected EOF (text/html): "<h1>"`},
 		{"decode nothing", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 3, StatusCode: 204, Err: errors.New("it is empty"), stopped: gone},
@@ -175,6 +182,7 @@ func TestExcerpt(t *testing.T) {
 		{"a\xffb", 9, "a\uFFFDb", false},
 		{"\x80\x80\x80\x80", 2, "", true},
 		{" a\tb\u0085c\n", 9, "a b c", false},
+		{"a\u202eb\u2028c\u200bd", 20, "a b c d", false},
 	} {
 		if text, cut := excerpt(tt.in, tt.max); text != tt.text || cut != tt.cut {
 			t.Errorf("excerpt(%q, %d) = %q, %v, want %q, %v", tt.in, tt.max, text, cut, tt.text, tt.cut)

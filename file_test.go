@@ -122,7 +122,36 @@ func TestFilesWithoutEnd(t *testing.T) {
 		if !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) || f != nil {
 			t.Errorf("the kubeconfig is %v, %v", f, err)
 		}
+		var content []byte
+		err = client.Do(t.Context(), "GET", []string{"file"}, nil, nil, &content)
+		if !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) || content != nil {
+			t.Errorf("what Do gets is %q, %v", content, err)
+		}
 	})
+}
+
+// TestFilesThatAreNotWhole: the content says nothing about that.
+func TestFilesThatAreNotWhole(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		status   int
+		encoding string
+	}{
+		{"a part", http.StatusPartialContent, ""},
+		{"an encoding that was not asked for", http.StatusOK, "br"},
+	} {
+		network := recorder{answer: func(*http.Request) (*http.Response, error) {
+			resp := respond(tt.status, "apiVersion: v1\n")
+			resp.Header.Set("Content-Type", "application/yaml")
+			resp.Header.Set("Content-Encoding", tt.encoding)
+			return resp, nil
+		}}
+		f, err := network.client(t).Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "k8s-1")
+		if !errors.Is(err, ErrInvalidResponse) || f != nil {
+			t.Errorf("%s: %v, %v", tt.name, f, err)
+		}
+	}
 }
 
 func TestFileRetries(t *testing.T) {

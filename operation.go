@@ -260,13 +260,26 @@ type recordResult[T any, P record[T]] struct{ record T }
 
 func (result *recordResult[T, P]) accept(r reply) error {
 	result.record = *new(T) // an earlier attempt may have filled a part of it
-	if err := r.json(&result.record); err != nil {
+	if err := r.records(&result.record); err != nil {
 		return err
 	}
 	if field := P(&result.record).missing(); field != "" {
 		return fmt.Errorf("it has no %s", field)
 	}
 	return nil
+}
+
+// minObjectSize is less than the JSON of an object takes on average in what the
+// contract has.
+const minObjectSize = 16
+
+// records decodes the reply into records. A reply that is full of empty objects
+// is refused, since each would take a hundred times the memory of its JSON.
+func (r reply) records(v any) error {
+	if objects := bytes.Count(r.body, []byte("{")); objects > 100+len(r.body)/minObjectSize {
+		return fmt.Errorf("it has %d objects in %d bytes", objects, len(r.body))
+	}
+	return r.json(v)
 }
 
 // download performs an operation that answers with a file.
@@ -386,6 +399,10 @@ func (r reply) file(format fileFormat) (*File, error) {
 		return nil, errors.New("it is a page, not a file")
 	case mediaType == "application/json" || strings.HasSuffix(mediaType, "+json") || isErrorObject(trimmed):
 		return nil, errors.New("it is JSON, not a file")
+	case r.status == http.StatusPartialContent:
+		return nil, errors.New("it is a part of the file")
+	case r.header.Get("Content-Encoding") != "":
+		return nil, errors.New("its encoding was not asked for")
 	}
 	switch {
 	case format.check != nil:
@@ -393,7 +410,7 @@ func (r reply) file(format fileFormat) (*File, error) {
 			return nil, err
 		}
 	case r.endless:
-		return nil, fmt.Errorf("%w: it has no length, so it may be cut off", io.ErrUnexpectedEOF)
+		return nil, errEndless
 	}
 	return &File{
 		Name:        cmp.Or(fileName(r.header.Get("Content-Disposition")), format.name),
@@ -401,6 +418,8 @@ func (r reply) file(format fileFormat) (*File, error) {
 		Content:     bytes.Clone(r.body),
 	}, nil
 }
+
+var errEndless = fmt.Errorf("%w: it has no length, so it may be cut off", io.ErrUnexpectedEOF)
 
 // isErrorObject reports whether a reply that is not declared as JSON is an
 // error in JSON nevertheless.

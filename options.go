@@ -233,7 +233,8 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 // Observer is told of a call: an operation with all its attempts and the pauses
 // between them. It is called before the first attempt, with the call's context,
 // and returns the context that the call goes on with, a child of the one it got,
-// and a function that is called with the call's result. Either may be nil.
+// and a function that is called with the call's result, also if something in it
+// panics. Either may be nil.
 //
 // It is what a middleware cannot be, since that sees one attempt: it can open a
 // span in which those of the attempts lie.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 	"sync"
 )
@@ -127,9 +128,9 @@ func decodePage[T any, P listItem[T]](r reply, o *ListOptions) (*Page[T], error)
 		Items []*T `json:"items"`
 		Count *int `json:"count"`
 	}
-	decode := func() error { return r.json(&body) }
+	decode := func() error { return r.records(&body) }
 	if bytes.HasPrefix(bytes.TrimLeft(r.body, " \t\r\n"), []byte("[")) {
-		decode = func() error { return r.json(&body.Items) }
+		decode = func() error { return r.records(&body.Items) }
 	}
 	// Room for the page that was asked for, as far as the reply can fill it.
 	body.Items = make([]*T, 0, min(o.PageSize, len(r.body)/minItemSize))
@@ -245,7 +246,8 @@ type walker struct {
 // A list ends with an empty page; or when as many items as it counts were
 // seen, if that number stayed the same; or, if it does not count, with a page
 // that is not full. A page that is not full is not the end of a list that
-// counts more, since a server may send less than it is asked for.
+// counts more, since a server may send less than it is asked for. A page that
+// has more than is counted is none either: it may have been counted alone.
 func (w *walker) advance(items int, count *int, next string, repeats bool) (fresh bool, err error) {
 	first := w.pages == 0
 	if first {
@@ -266,11 +268,11 @@ func (w *walker) advance(items int, count *int, next string, repeats bool) (fres
 		return false, fmt.Errorf("cloudapi: %s: %w: the page after %q does not lead on",
 			w.routes.project.Name, ErrPaginationStalled, w.options.StartAfter)
 	case w.routes.toEnd && (count != nil || !w.routes.whole):
-		w.done = first && count != nil && items >= *count
+		w.done = first && count != nil && items == *count
 	case count == nil:
 		w.done = items < w.options.PageSize
 	default:
-		w.done = w.steady && w.seen >= *count
+		w.done = w.steady && w.seen == *count
 	}
 	w.cursors[next] = true
 	w.options.StartAfter = next
@@ -296,7 +298,9 @@ func (w *walker) checkComplete() error {
 }
 
 // ahead fetches up to n pages before they are asked for. When the consumer
-// stops, the request under way is cancelled and waited for.
+// stops, the request under way is cancelled and waited for. A panic while
+// fetching, or an exit of the goroutine, becomes one of the consumer, who would
+// take it for the end of the list, or could not recover from it.
 func ahead[T any](pages pageSeq[T], n int) pageSeq[T] {
 	type result struct {
 		page *Page[T]
@@ -308,8 +312,9 @@ func ahead[T any](pages pageSeq[T], n int) pageSeq[T] {
 			results := make(chan result, n-1)
 			stopped := make(chan struct{})
 			var fetcher sync.WaitGroup
-			fetcher.Go(func() {
-				defer close(results)
+			var panicked any
+			returned := false
+			fetch := func() {
 				for page, err := range pages(ctx) {
 					select {
 					case results <- result{page, err}:
@@ -317,10 +322,24 @@ func ahead[T any](pages pageSeq[T], n int) pageSeq[T] {
 						return
 					}
 				}
+			}
+			fetcher.Go(func() {
+				defer close(results)
+				defer func() { panicked = recover() }()
+				fetch()
+				returned = true
 			})
-			defer fetcher.Wait()
-			defer close(stopped)
-			defer cancel()
+			defer func() {
+				cancel()
+				close(stopped)
+				fetcher.Wait()
+				switch {
+				case panicked != nil:
+					panic(panicked)
+				case !returned:
+					runtime.Goexit()
+				}
+			}()
 			for r := range results {
 				if !yield(r.page, r.err) {
 					return

@@ -2,6 +2,7 @@ package cloudapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -213,6 +215,30 @@ func TestAllWhenTheListChanges(t *testing.T) {
 		}
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: got %d items, want %d: %v", tt.name, len(got), len(want), err)
+		}
+	}
+}
+
+// TestAllWithACountThatIsTooSmall: a server that counts the items of the page
+// in place of those of the list does not make it shorter.
+func TestAllWithACountThatIsTooSmall(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{-1, 0, 1, 9} {
+		server := listServer{items: numbered(25)}
+		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			resp, err := server.answer(req)
+			if err != nil {
+				return nil, err
+			}
+			var page struct{ Items []listed }
+			if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
+				return nil, err
+			}
+			return respond(200, string(mustJSON(map[string]any{"items": page.Items, "count": count}))), nil
+		}}
+		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+		if err != nil || len(got) != 25 {
+			t.Errorf("counted as %d: got %d items of 25: %v", count, len(got), err)
 		}
 	}
 }
@@ -465,6 +491,43 @@ func TestPanicLeavesNothing(t *testing.T) {
 			panic("enough")
 		}
 	})
+}
+
+// TestPrefetchEndsAsItsFetcher: what happens to the goroutine that fetches
+// happens to the consumer, who would take it for the end of the list.
+func TestPrefetchEndsAsItsFetcher(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		fail     func()
+		panicked any
+	}{
+		{"a panic", func() { panic("the middleware is broken") }, "the middleware is broken"},
+		{"an exit", runtime.Goexit, nil},
+	} {
+		server := listServer{items: numbered(30)}
+		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			if req.URL.Query().Get("start_after") != "" {
+				tt.fail()
+			}
+			return server.answer(req)
+		}}
+		client := network.client(t, WithPrefetch(2))
+		var panicked any
+		items, returned := 0, false
+		var consumer sync.WaitGroup
+		consumer.Go(func() {
+			defer func() { panicked = recover() }()
+			for range client.VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+				items++
+			}
+			returned = true
+		})
+		consumer.Wait()
+		if items != 10 || returned || panicked != tt.panicked {
+			t.Errorf("%s: %d items, returned %t, recovered %v", tt.name, items, returned, panicked)
+		}
+	}
 }
 
 func TestPrefetchFetchesAhead(t *testing.T) {

@@ -251,6 +251,47 @@ func TestObserver(t *testing.T) {
 	})
 }
 
+// TestObserverOfAPanic: an observer that counts what is under way, or holds a
+// place for it, hears of the end of a call that panics.
+func TestObserverOfAPanic(t *testing.T) {
+	t.Parallel()
+	network := recorder{answer: func(*http.Request) (*http.Response, error) { panic("the middleware is broken") }}
+	var reported []error
+	observer := func(context.Context, Operation) (context.Context, func(error)) {
+		return nil, func(err error) { reported = append(reported, err) }
+	}
+	defer func() {
+		if p := recover(); p != "the middleware is broken" {
+			t.Errorf("recovered %v", p)
+		}
+		if len(reported) != 2 || reported[0] != errNotReturned || reported[1] != errNotReturned {
+			t.Errorf("reported was %v", reported)
+		}
+	}()
+	_, _ = network.client(t, WithObserver(observer, observer)).VMs.List(t.Context(), nil)
+}
+
+// TestMiddlewareWritesToAHeader: the headers of a request are its own.
+func TestMiddlewareWritesToAHeader(t *testing.T) {
+	t.Parallel()
+	var network recorder
+	client := network.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(req)
+			for _, values := range req.Header {
+				values[0] = "[hidden]" // before it is logged, say
+			}
+			return resp, err
+		})
+	}))
+	for range 2 {
+		_, _ = client.VMs.List(t.Context(), nil)
+	}
+	if sent := network.take(); len(sent) != 2 || !reflect.DeepEqual(sent[0].header, sent[1].header) {
+		t.Errorf("sent %+v", sent)
+	}
+}
+
 func TestTransportsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -286,6 +327,8 @@ func TestTokenSource(t *testing.T) {
 		{"once per attempt", []any{"token-1", "token-2"}, []string{"token-1", "token-2"}, nil, ""},
 		{"fails", []any{failure}, nil, failure, "token source: the vault is closed, nothing was sent"},
 		{"fails later", []any{"token-1", failure}, []string{"token-1"}, failure, "503 T: m; not tried again: token source: the vault is closed"},
+		{"fails with the old token", []any{"secret-1", errors.New("secret-1 has expired")}, []string{"secret-1"}, ErrServer,
+			"503 T: m; not tried again: token source: [redacted] has expired"},
 		{"empty token", []any{""}, nil, ErrInvalidArgument, "token must not be empty"},
 		{"token that cannot be sent", []any{"secret-\n-part"}, nil, ErrInvalidArgument, "cannot be sent"},
 	} {

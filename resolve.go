@@ -33,7 +33,7 @@ func (r Resource) String() string {
 	var b strings.Builder
 	b.WriteString(r.Kind.String())
 	if r.Name != "" {
-		fmt.Fprintf(&b, " %s (%s)", r.place(), r.ID)
+		fmt.Fprintf(&b, " %s (%s)", r.Reference(), r.ID)
 	} else {
 		b.WriteString(" " + r.ID)
 	}
@@ -43,10 +43,9 @@ func (r Resource) String() string {
 	return b.String()
 }
 
-// place is the location and the name, or what there is of them.
-func (r Resource) place() string {
-	return place(r.Location, cmp.Or(r.Name, r.ID))
-}
+// Reference returns the location and the name, such as "eu-central-h1/web-1", or
+// the ID of what has no name.
+func (r Resource) Reference() string { return place(r.Location, cmp.Or(r.Name, r.ID)) }
 
 func place(location, reference string) string {
 	if location == "" {
@@ -63,9 +62,9 @@ type Reference struct {
 	Name     string // "" if the reference is an ID
 }
 
-// ParseReference reads an ID of a known kind, "location/name", "location/ID",
-// or the name of what is in no location. It sends nothing; the error is an
-// [*ArgumentError].
+// ParseReference reads an ID of a known kind, in capitals as well,
+// "location/name", "location/ID", or the name of what is in no location. It
+// sends nothing; the error is an [*ArgumentError].
 func ParseReference(s string) (Reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {
@@ -78,6 +77,9 @@ func ParseReference(s string) (Reference, error) {
 	}
 	if IsID(last) {
 		return Reference{ID: last, Location: location}, nil
+	}
+	if id, err := ParseID(last); err == nil && last == strings.ToUpper(last) && id.Kind().Known() {
+		return Reference{ID: id.String(), Location: location}, nil // no name has capitals
 	}
 	return Reference{Location: location, Name: last}, nil
 }
@@ -94,8 +96,9 @@ func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Nam
 //   - the name of an SSH public key, init script or private location.
 //
 // The kinds, if there are any, are those that it may be. A name that several
-// have is [ErrAmbiguous]. What does not exist, or is of none of the kinds, is
-// [ErrNotFound]; what exists and must not be seen is [ErrForbidden] or, where the
+// have is [ErrAmbiguous], and what the server takes for no name at all, as with
+// capitals or underscores, [ErrInvalidRequest]. What does not exist, or is of none
+// of the kinds, is [ErrNotFound]; what exists and must not be seen is [ErrForbidden] or, where the
 // server keeps it to itself, ErrNotFound too.
 //
 // An ID mostly takes one request. Without an operation for it, the lists are
@@ -236,13 +239,17 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 	var record any
 	var failures []error
 	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound) // unless there is more to say
+	if ref.Location == "" {
+		none = fmt.Errorf("%w; what is in a location goes by location/name", none)
+	}
 	for i, err := range errs {
 		switch {
 		case err == nil:
 			record = records[i]
 			found = append(found, record.(identified).identity())
-		case errors.Is(err, ErrForbidden):
-			// Who may see one kind of resource need not be allowed to see others.
+		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
+			// Who may see one kind of resource need not be allowed to see others,
+			// and what cannot be the name of one may be that of another.
 			none = err
 		case errors.Is(err, ErrNotFound):
 			if isInvalidLocation(err) {
@@ -292,8 +299,9 @@ func (c *Client) findPart(ctx context.Context, operation string, f *family, part
 		parent = item.(identified).identity()
 		if !part.listed {
 			var err error
-			if item, err = f.get(ctx, c, parent.Location, f.address(parent)); errors.Is(err, ErrNotFound) {
-				return nil, nil // it has gone since
+			item, err = f.get(ctx, c, parent.Location, f.address(parent))
+			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
+				return nil, nil // it has gone since, or, as lists have only what may be seen, is about to
 			} else if err != nil {
 				return nil, err
 			}

@@ -190,6 +190,8 @@ func TestResolveFailures(t *testing.T) {
 			{"a kind that has no names", p.client, "key", []cloudapi.Kind{cloudapi.KindInferenceAPIKey}, cloudapi.ErrInvalidArgument},
 			{"a location for what is in none", p.client, "eu-central-h1/laptop", []cloudapi.Kind{cloudapi.KindSSHPublicKey}, cloudapi.ErrInvalidArgument},
 			{"a location for the ID of what is in none", p.client, "eu-central-h1/" + p.key.ID, nil, cloudapi.ErrInvalidArgument},
+			{"what can be no name", p.client, "eu-central-h1/Web_1", nil, cloudapi.ErrInvalidRequest},
+			{"what can be no name in no location", p.client, "Laptop", nil, cloudapi.ErrInvalidRequest},
 			{"nothing", p.client, "", nil, cloudapi.ErrInvalidArgument},
 			{"no name", p.client, "eu-central-h1/", nil, cloudapi.ErrInvalidArgument},
 			{"no location", p.client, "/web-1", nil, cloudapi.ErrInvalidArgument},
@@ -257,6 +259,27 @@ func TestResolveForbidden(t *testing.T) {
 	})
 }
 
+// TestResolveDuringDestruction has a cluster be forbidden to see, as it can be
+// while it is destroyed, when a node pool of one behind it in the list is looked
+// for.
+func TestResolveDuringDestruction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		for _, name := range []string{"one", "two"} {
+			must(client.Kubernetes.Create(t.Context(), somewhere, name, &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"}))(t)
+		}
+		clusters := must(cloudapi.Collect(client.Kubernetes.All(t.Context(), nil)))(t)
+		wanted := must(client.Kubernetes.Get(t.Context(), somewhere, clusters[1].ID))(t)
+		srv.Fail(cloudapitest.Match{Operation: "Kubernetes.Get"}, envelope(403, "Forbidden"))
+		got, err := client.Resolve(t.Context(), wanted.NodePools[0].ID)
+		if err != nil || got.Parent.ID != wanted.ID {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+}
+
 // TestResolveTwins has two load balancers of one name in a location, between
 // which the server does not choose.
 func TestResolveTwins(t *testing.T) {
@@ -293,14 +316,20 @@ func TestParseReference(t *testing.T) {
 	t.Parallel()
 	id := cloudapi.NewID(cloudapi.KindVM).String()
 	for s, want := range map[string]cloudapi.Reference{
-		id:                    {ID: id},
-		"eu-central-h1/web-1": {Location: "eu-central-h1", Name: "web-1"},
-		"eu-central-h1/" + id: {Location: "eu-central-h1", ID: id},
-		"laptop":              {Name: "laptop"},
+		id:                      {ID: id},
+		"eu-central-h1/web-1":   {Location: "eu-central-h1", Name: "web-1"},
+		"eu-central-h1/" + id:   {Location: "eu-central-h1", ID: id},
+		"laptop":                {Name: "laptop"},
+		strings.Repeat("W", 26): {Name: strings.Repeat("W", 26)},
 	} {
 		got, err := cloudapi.ParseReference(s)
 		if err != nil || got != want || got.String() != s {
 			t.Errorf("ParseReference(%q) = %#v, %v; as text %q", s, got, err, got)
+		}
+	}
+	for _, s := range []string{strings.ToUpper(id), "eu-central-h1/" + strings.ToUpper(id)} {
+		if got, err := cloudapi.ParseReference(s); err != nil || got.ID != id {
+			t.Errorf("ParseReference(%q) = %#v, %v", s, got, err)
 		}
 	}
 	for _, s := range []string{"", "/", "a/", "/a", "a/b/c", "a b", ".", "..", "a/..", "../a", "a\x00", "ä"} {

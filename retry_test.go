@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -165,7 +166,7 @@ func TestRetryClasses(t *testing.T) {
 		case 408, 500, 502, 504:
 			r.safe = most
 		}
-		r.unknown = status == 408 || status >= 500 && status != 501 && status != 503
+		r.unknown = status == 303 || status == 408 || status >= 500 && status != 501 && status != 503
 		rows = append(rows, r)
 	}
 	for _, r := range rows {
@@ -218,6 +219,35 @@ func TestRetryClasses(t *testing.T) {
 type roundTripperFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestCreateBesideTheTransport: a transport that finds no connection and then
+// another way has sent the request, although no connection was seen.
+func TestCreateBesideTheTransport(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		unreachable := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return nil, errors.New("no route to host")
+		}}
+		sent := 0
+		client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(testToken), WithProject(testProject),
+			WithHTTPClient(&http.Client{Transport: roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+				if _, err := unreachable.RoundTrip(req); err == nil {
+					t.Error("there should be no connection")
+				}
+				sent++
+				resp := respond(200, testVM)
+				resp.Body = io.NopCloser(iotest.ErrReader(errors.New("the cable is cut")))
+				return resp, nil
+			})}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
+		if sent != 1 || !errors.Is(err, ErrOutcomeUnknown) {
+			t.Errorf("sent %d times: %v", sent, err)
+		}
+	})
+}
 
 func TestCreateIsRetriedBeforeAConnection(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -255,7 +256,7 @@ func (cl *call) do(ctx context.Context, result accepter) error {
 
 // observed makes the attempts while the observers, the first one outermost,
 // look on.
-func (cl *call) observed(ctx context.Context, observers []Observer) error {
+func (cl *call) observed(ctx context.Context, observers []Observer) (err error) {
 	if len(observers) == 0 {
 		return cl.run(ctx)
 	}
@@ -263,12 +264,16 @@ func (cl *call) observed(ctx context.Context, observers []Observer) error {
 	if inner == nil {
 		inner = ctx
 	}
-	err := cl.observed(inner, observers[1:])
 	if finish != nil {
-		finish(err)
+		err = errNotReturned
+		defer func() { finish(err) }()
 	}
-	return err
+	return cl.observed(inner, observers[1:])
 }
+
+// errNotReturned is the result of a call for its observers if something in it,
+// such as a middleware, panics.
+var errNotReturned = errors.New("the call did not return")
 
 // run makes the attempts.
 func (cl *call) run(ctx context.Context) error {
@@ -367,6 +372,7 @@ var errNotSent = errors.New("nothing was sent")
 func (cl *call) try(req *http.Request) {
 	header, err := cl.prepare(req.Context())
 	if err != nil {
+		err = cl.withoutSecrets(err) // a token source may tell what it has to renew
 		cl.unsent, cl.stopped = err, err
 		if cl.attempts == 0 {
 			cl.err, cl.stopped = cl.transportError(fmt.Errorf("%w, %w", err, errNotSent)), nil
@@ -406,7 +412,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 	}
 	resp, err := cl.client.next.RoundTrip(req)
 	sent, vetoed := tracker.result()
-	cl.sent = sent
+	cl.sent = sent || resp != nil // by a way that the tracker does not see
 	if err == nil && resp == nil {
 		err = errors.New("the transport returned neither a response nor an error")
 	}
@@ -612,7 +618,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	if err == nil {
 		return nil, nil
 	}
-	contentType, _ := excerpt(resp.Header.Get("Content-Type"), maxExcerpt)
+	contentType, _ := excerpt(cl.redactor(false).hide(resp.Header.Get("Content-Type")), maxExcerpt)
 	return &DecodeError{
 		Operation:   cl.op.Name,
 		Method:      cl.op.Method,
@@ -620,7 +626,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 		StatusCode:  resp.StatusCode,
 		ContentType: contentType,
 		Body:        cl.replyExcerpt(buf.Bytes()),
-		Err:         err,
+		Err:         cl.withoutSecrets(err),
 		truncated:   errors.Is(err, io.ErrUnexpectedEOF),
 	}, nil
 }
@@ -633,6 +639,9 @@ const (
 	// it, and a larger one when as much has arrived, so that an announcement
 	// alone does not cost memory.
 	maxTrustedLength = 1 << 20
+
+	// A larger one than this is made as it fills, however much is announced.
+	maxAnnounced = defaultResponseLimit
 
 	// Larger buffers are not kept.
 	maxPooledBuffer = 4 << 20
@@ -688,7 +697,7 @@ func (buf *bodyBuffer) readBody(resp *http.Response, limit int64) error {
 		if err := buf.readAtMost(resp.Body, maxTrustedLength); err != nil || buf.Len() < maxTrustedLength {
 			return err
 		}
-		buf.Grow(int(announced) - buf.Len() + bytes.MinRead)
+		buf.Grow(int(min(announced-maxTrustedLength, maxAnnounced)) + bytes.MinRead)
 		bound -= maxTrustedLength
 	}
 	if err := buf.readAtMost(resp.Body, bound); err != nil {
@@ -739,7 +748,7 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 // redactor masks what the request holds of secrets in texts of the server,
 // since some errors repeat the request. It is what a [strings.Replacer] takes:
 // the secrets, as they are and as JSON spells them, of which there are two
-// ways, each with what stands for it.
+// ways that are common, each with what stands for it.
 type redactor []string
 
 // redactor returns that of the call. What JSON spells in another way has a
@@ -776,15 +785,43 @@ func (r redactor) in(text string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(text, `\`) && r.in(unescaped(text))
 }
 
-// hide returns the text without what is to be masked.
+// hide returns the text without what is to be masked. Of one that has it in yet
+// another spelling nothing is left.
 func (r redactor) hide(text string) string {
 	if !r.in(text) {
 		return text
 	}
-	return strings.NewReplacer(r...).Replace(text)
+	if text = strings.NewReplacer(r...).Replace(text); r.in(text) {
+		return redacted
+	}
+	return text
+}
+
+// unescaped returns JSON, or a part of it, with what its escapes stand for in
+// their place.
+func unescaped(s string) string {
+	var units []uint16 // since one character may be escaped as two
+	for s != "" {
+		before, escape, _ := strings.Cut(s, `\`)
+		units = append(units, utf16.Encode([]rune(before))...)
+		if s = escape; s == "" {
+			break
+		}
+		control := strings.IndexByte("bfnrt", s[0])
+		code, err := strconv.ParseUint(s[1:min(len(s), 5)], 16, 16)
+		switch {
+		case s[0] == 'u' && len(s) >= 5 && err == nil:
+			units, s = append(units, uint16(code)), s[5:]
+		case control >= 0:
+			units, s = append(units, uint16("\b\f\n\r\t"[control])), s[1:]
+		case s[0] == '\\':
+			units, s = append(units, '\\'), s[1:]
+		}
+	}
+	return string(utf16.Decode(units))
 }
 
 // differsInJSON reports characters that JSON may spell in another way.
@@ -932,7 +969,7 @@ func (cl *call) failed(other error) error {
 // carried out.
 func leavesOpen(status int) bool {
 	switch status {
-	case http.StatusRequestTimeout:
+	case http.StatusSeeOther, http.StatusRequestTimeout: // the first one leads to a result
 		return true
 	case http.StatusNotImplemented, http.StatusServiceUnavailable:
 		return false
@@ -941,7 +978,17 @@ func leavesOpen(status int) bool {
 }
 
 func (cl *call) transportError(err error) *TransportError {
-	return &TransportError{Operation: cl.op.Name, Method: cl.op.Method, Path: cl.path, Err: err}
+	return &TransportError{Operation: cl.op.Name, Method: cl.op.Method, Path: cl.path, Err: cl.withoutSecrets(err)}
+}
+
+// withoutSecrets returns the error, with another text if there are secrets in
+// it: net/http quotes what it cannot read of a reply, which may repeat the request.
+func (cl *call) withoutSecrets(err error) error {
+	text := fmt.Sprint(err)
+	if hidden := cl.redactor(strings.Contains(text, `\`)).hide(text); hidden != text {
+		return &masked{hidden, err}
+	}
+	return err
 }
 
 // contextError returns why a context ended, so that both its error and a cause

@@ -8,6 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -156,6 +159,40 @@ func TestAttemptsEnd(t *testing.T) {
 	_, createErr := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
 	if createErr != nil || attempt.Err() != context.Canceled {
 		t.Errorf("%v, and the context of the attempt has %v", createErr, attempt.Err())
+	}
+}
+
+// TestLoopbackIsLoopback: what may get credentials without encryption is neither
+// asked of a proxy nor looked up. net/http takes the proxy from the environment
+// once, so a process of its own is the client.
+func TestLoopbackIsLoopback(t *testing.T) {
+	t.Parallel()
+	if address := os.Getenv("TEST_LOOPBACK_ADDRESS"); address != "" {
+		client, err := NewClient(WithBaseURL(address), WithToken(testToken), WithProject(testProject), WithRetry(RetryPolicy{MaxAttempts: 1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		t.Errorf("the proxy got a request to %s with %q", req.Host, req.Header["Authorization"])
+	}))
+	defer proxy.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, testVM)
+	}))
+	defer server.Close()
+	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
+	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "api.localhost"} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLoopbackIsLoopback$")
+		cmd.Env = []string{"HTTP_PROXY=" + proxy.URL, "TEST_LOOPBACK_ADDRESS=http://" + host + ":" + port}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", host, err, out)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -130,8 +131,9 @@ func newReporter(cfg config) (*reporter, error) {
 	return r, errors.Join(errAttempts, errCalls)
 }
 
-// call is what the attempts of a call know of it, in their context.
-type call struct{ attempts int }
+// call is what the attempts of a call know of it, in their context. One that a
+// middleware has given up may still be under way when the next one begins.
+type call struct{ attempts atomic.Int32 }
 
 type callKey struct{}
 
@@ -150,7 +152,7 @@ func (r *reporter) observe(ctx context.Context, op cloudapi.Operation) (context.
 		if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 			span.SetAttributes(OutcomeUnknownKey.Bool(true))
 		}
-		span.SetAttributes(AttemptsKey.Int(c.attempts))
+		span.SetAttributes(AttemptsKey.Int(int(c.attempts.Load())))
 		span.End()
 		r.calls.Record(ctx, time.Since(begin).Seconds(), metric.WithAttributes(labels...))
 	}

@@ -29,10 +29,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	name, labels := describe(req)
 	ctx, span := t.tracer.Start(req.Context(), name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(labels...))
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		if c.attempts > 0 {
-			span.SetAttributes(semconv.HTTPRequestResendCount(c.attempts))
+		if before := c.attempts.Add(1) - 1; before > 0 {
+			span.SetAttributes(semconv.HTTPRequestResendCount(int(before)))
 		}
-		c.attempts++
 	}
 	if t.url {
 		span.SetAttributes(semconv.URLFull(withoutQuery(req.URL)))

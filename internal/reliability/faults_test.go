@@ -343,6 +343,7 @@ func faults(t testing.TB) []fault {
 		{name: "an envelope as 200", serve: answers(200, asJSON, envelope(404))},
 		{name: "null", serve: answers(200, asJSON, "null")},
 		{name: "an item of null", serve: altered(asJSON, item("null"))},
+		{name: "items of nothing", serve: answers(200, asJSON, `{"items":[`+strings.Repeat("{},", responseLimit/4)+`{}]}`)},
 		{name: "a bare array", serve: answers(200, asJSON, "["+goodRecord+"]"), sound: isKind(list)},
 		{name: "a bare array in an array", serve: answers(200, asJSON, "[["+goodRecord+"]]")},
 		{name: "a number", serve: answers(200, asJSON, "7")},
@@ -350,7 +351,7 @@ func faults(t testing.TB) []fault {
 		// Redirects.
 		{name: "301 to another host", serve: refuses(301, "text/html", "", "Location: https://evil.example.com/")},
 		{name: "302 to another host", serve: refuses(302, "text/html", "", "Location: https://evil.example.com/")},
-		{name: "303 to another host", serve: refuses(303, "text/html", "", "Location: //evil.example.com/x")},
+		{name: "303 to another host", serve: answers(303, "text/html", "", "Location: //evil.example.com/x")},
 		{name: "307 to another host", serve: refuses(307, asJSON, envelope(307), "Location: https://evil.example.com/")},
 		{name: "308 to another scheme", serve: refuses(308, "", "", "Location: https://"+host+"/project")},
 		{name: "307 to the same host", serve: refuses(307, "", "", "Location: /project")},
