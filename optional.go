@@ -11,6 +11,10 @@ import (
 // meaning of its own, so that three cases must be told apart: absent (the zero
 // value, or [Opt.IsZero]), null ([Null]), and a value ([Value]).
 //
+// What null means is up to the server. In a configuration it removes a setting;
+// in a [PostgresFirewallRuleUpdateRequest] the real server ignores it, so that a
+// description is cleared by Value("").
+//
 // Such a field has the JSON option omitzero, which drops an absent one.
 type Opt[T any] struct {
 	value T
