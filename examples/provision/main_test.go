@@ -120,7 +120,7 @@ func TestDrift(t *testing.T) {
 		}, "", "blog-web changed"},
 		{"database size", func(env *environment) { env.Databases[0].Size, env.Databases[0].Storage = "standard-4", 128 }, "--update changes that", "blog changed"},
 		{"database access", func(env *environment) { env.Databases[0].Allow = []string{"192.0.2.0/24"} }, "198.51.100.7/32, 203.0.113.0/24 connect", "blog changed"},
-		{"VM", func(env *environment) { env.VMs[0].Size = "standard-4" }, "--update cannot change size: change the file", ""},
+		{"VM", func(env *environment) { env.VMs[0].Size = "standard-4" }, "(which no update can change): change the file", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +181,7 @@ func TestReportsAllDrift(t *testing.T) {
 			t.Errorf("did %s, want %s", results, want)
 		}
 		for _, want := range []string{
-			"public_key is ", "443..443 from 0.0.0.0/0, 80..80 from 0.0.0.0/0:", `size is "standard-2", wanted "standard-4": --update cannot`,
+			"public_key is ", "443..443 from 0.0.0.0/0, 80..80 from 0.0.0.0/0:", `size is "standard-2", wanted "standard-4" (which no update can change): change`,
 		} {
 			if !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("no %q in %v", want, err)

@@ -210,16 +210,10 @@ func accept[T any](p *provisioner, kind, name string, record *T, err error) (*T,
 	if !ok {
 		return record, err
 	}
-	var fixed []string
-	for _, field := range drift.Fields {
-		if !field.Updatable {
-			fixed = append(fixed, field.Field)
-		}
-	}
 	advice := "--update changes that"
 	switch {
-	case len(fixed) > 0: // then Ensure changes nothing else either
-		advice = "--update cannot change " + strings.Join(fixed, " and ") + ": change the file"
+	case slices.ContainsFunc(drift.Fields, func(f cloudapi.Drift) bool { return !f.Updatable }):
+		advice = "change the file" // an update is made only if it can change all
 	case p.update:
 		advice = "--update has not changed that"
 	}
