@@ -307,6 +307,24 @@ func TestEmptyObjects(t *testing.T) {
 	}
 }
 
+// TestBracesAreNoObjects has a script full of braces, and series without values.
+func TestBracesAreNoObjects(t *testing.T) {
+	t.Parallel()
+	script := strings.Repeat(`{"\\`, 5000) + strings.Repeat("}", 5000)
+	reply := mustJSON(map[string]string{"id": NewID(KindVMInitScript).String(), "name": "x", "script": script})
+	network := recorder{answer: always(200, string(reply))}
+	got, err := network.client(t).VMInitScripts.Get(t.Context(), "x")
+	if err != nil || got.Script != script {
+		t.Errorf("a script of braces: %v", err)
+	}
+	series := `{"labels":{},"values":[]}`
+	network.answer = always(200, `{"metrics":[{"name":"x","unit":null,"series":[`+strings.Repeat(series+",", 5000)+series+`]}]}`)
+	metrics, err := network.client(t).Postgres.Metrics(t.Context(), "eu-central-h1", "pg-1", nil)
+	if err != nil || len(metrics.Metrics[0].Series) != 5001 {
+		t.Errorf("empty series: %v", err)
+	}
+}
+
 func TestErrorBodies(t *testing.T) {
 	t.Parallel()
 	type fields = map[string][]string

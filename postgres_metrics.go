@@ -52,7 +52,7 @@ func (m *PostgresMetrics) unmarshal(data []byte) error {
 			if series.Lifted == 0 {
 				continue
 			}
-			if n++; series.Lifted != n || n > len(lifted) {
+			if n++; series.Lifted != n || n > len(lifted) || series.Values != nil {
 				return json.Unmarshal(data, m)
 			}
 			metrics[i].Series[j].Values = lifted[n-1]

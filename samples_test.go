@@ -196,6 +196,7 @@ var metricsReplies = []struct {
 	{`{"metrics":[{"series":[{"values":[[1,"2"]]}]}]}}`, 1},
 	{`{"metrics":[{"key":"a,"values":[[1,"2"]],"series":[]}]}`, 1},
 	{`{"metrics":[{"key":"a\\,"values":[[1,"2"]]"}]}`, 1},
+	{`{"metriCs":[{"series":[{"values":[[0,"0"]]}],"series":[{"vAlues":[]}]}]}`, 1},
 	{`{"metrics":[{"key":7,"series":[{"values":[[1,"2"]]}]}]}`, 1},
 	{`{"metrics":[{"series":[{"values":[[1,"2"]]},{"values":[[01,"2"]]}]}]}`, 1},
 	{`{"metrics":[{"series":[{"values":[[1.,"2"]]}]}]}`, 0},

@@ -179,7 +179,7 @@ func TestAsksAgainWhenOld(t *testing.T) {
 			pause time.Duration
 			want  int
 		}{{29 * time.Second, 0}, {time.Second, refresh}, {0, 0}} {
-			time.Sleep(test.pause)
+			<-time.After(test.pause) // virtual time
 			before := len(server.Requests())
 			gather(t, c)
 			if n := len(server.Requests()) - before; n != test.want {

@@ -239,7 +239,7 @@ func TestBars(t *testing.T) {
 			if err := p.run(t.Context()); fault != errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("error %v", err)
 			}
-			time.Sleep(time.Second) // nothing draws any more
+			<-time.After(time.Second) // of virtual time: nothing draws any more
 			if !strings.Contains(drawn.String(), want) || !strings.Contains(drawn.String(), "database blog") {
 				t.Errorf("no %q in what was drawn:\n%s", want, drawn.String())
 			}

@@ -65,12 +65,12 @@ func TestSoak(t *testing.T) {
 	}
 	var heaps []uint64
 	for range 10 {
-		time.Sleep(*soak / 10)
+		<-time.After(*soak / 10)
 		heaps = append(heaps, heapInUse())
 	}
 	running.Wait()
 	calm()
-	time.Sleep(50 * time.Millisecond) // the last deletions
+	<-time.After(50 * time.Millisecond) // the last deletions
 	objects := load.check(ctx, t, all)
 
 	requests, failed := attempts.all.Load(), attempts.failed.Load()
