@@ -62,24 +62,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	err = p.run(ctx)
 	fmt.Fprintln(stdout, p.summary())
 
-	if err != nil {
-		err = fmt.Errorf("%w\nwhat was made is kept%s", err, howToGoOn(err))
+	switch {
+	case err != nil && passes(err):
+		err = fmt.Errorf("%w\nwhat was made is kept: run the same again to go on", err)
+	case err != nil:
+		err = fmt.Errorf("%w\nwhat was made is kept", err)
 	}
 	return errors.Join(err, p.drift())
 }
 
-// howToGoOn says that running the same again may help, unless the reason of a
-// failure is a refusal, which would come again.
-func howToGoOn(err error) string {
+// passes reports whether a failure may not come again. A refusal would.
+func passes(err error) bool {
 	for _, passing := range []error{
 		cloudapi.ErrServer, cloudapi.ErrRateLimited, cloudapi.ErrOutcomeUnknown, context.Canceled, context.DeadlineExceeded,
 	} {
 		if errors.Is(err, passing) {
-			return ": run the same again to go on"
+			return true
 		}
 	}
-	if _, ok := errors.AsType[*cloudapi.TransportError](err); ok {
-		return ": run the same again to go on"
-	}
-	return ""
+	_, lost := errors.AsType[*cloudapi.TransportError](err)
+	return lost
 }

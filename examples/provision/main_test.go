@@ -197,11 +197,11 @@ func TestReportsAllDrift(t *testing.T) {
 	})
 }
 
-func TestHowToGoOn(t *testing.T) {
+func TestPasses(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		err   error
-		again bool
+		err  error
+		want bool
 	}{
 		{&cloudapi.TransportError{Err: io.EOF}, true},
 		{fmt.Errorf("a wait: %w", context.DeadlineExceeded), true},
@@ -210,8 +210,8 @@ func TestHowToGoOn(t *testing.T) {
 		{&cloudapi.Error{StatusCode: 400}, false},
 		{&cloudapi.ArgumentError{}, false},
 	} {
-		if got := howToGoOn(test.err) != ""; got != test.again {
-			t.Errorf("%v: again %v", test.err, got)
+		if got := passes(test.err); got != test.want {
+			t.Errorf("%v: %v", test.err, got)
 		}
 	}
 }
