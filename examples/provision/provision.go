@@ -29,7 +29,8 @@ type provisioner struct {
 }
 
 // run makes what is missing. What exists and differs is left as it is, unless
-// it can be updated, and does not keep the rest from being made.
+// it can be updated. Nothing is put behind a firewall or into a subnet that is
+// not as the file says.
 func (p *provisioner) run(ctx context.Context) error {
 	if err := p.keys(ctx); err != nil {
 		return err
@@ -41,6 +42,9 @@ func (p *provisioner) run(ctx context.Context) error {
 	subnetIDs, err := p.subnets(ctx, firewallIDs)
 	if err != nil {
 		return err
+	}
+	if len(p.drifts) > 0 {
+		return nil
 	}
 	return p.machines(ctx, subnetIDs)
 }
