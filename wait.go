@@ -232,9 +232,12 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	}
 }
 
-// tolerates reports whether another poll may succeed where one failed.
+// tolerates reports whether another poll may succeed where one failed. Behind
+// the end of a resource that is also a 404 which is not the API's own, or was cut
+// off.
 func (w *waiter[T]) tolerates(err error) bool {
-	return isTransient(err) || w.gone && errors.Is(err, ErrForbidden)
+	return isTransient(err) ||
+		w.gone && (errors.Is(err, ErrForbidden) || errors.Is(err, ErrNotFound) && !isInvalidLocation(err))
 }
 
 // isTransient reports whether a failure of a poll is one that another poll can
