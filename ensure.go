@@ -18,11 +18,12 @@ import (
 // otherwise. A field that the request leaves to the server is not compared.
 //
 // What is being deleted still has its name: they wait until it is gone, which
-// the context bounds and a [*WaitError] ends. Several may run at once: one creates, and all return the
-// same. A create whose reply was lost is looked up, and repeated if it left
-// nothing, which is safe where names are unique; if it is found, created is
-// true, although another program may have made it in that moment. What was
-// created is as new as after Create: wait for it where that is asynchronous.
+// the context bounds and a [*WaitError] ends. Several may run at once: one
+// creates, and all return the same. A create whose reply was lost is looked up,
+// and repeated if it left nothing, which is safe where names are unique; if it
+// is found, created is true, although another program may have made it in that
+// moment. What was created is as new as after Create: wait for it where that is
+// asynchronous.
 type EnsureOptions struct {
 	// Update allows to change what exists and differs, with the update
 	// operation that the family has. It is made only if it can mend all

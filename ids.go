@@ -436,9 +436,9 @@ func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Nam
 //
 // The kinds, if there are any, are those that it may be. A name that several
 // have is [ErrAmbiguous], and what the server takes for no name at all, as with
-// capitals or underscores, [ErrInvalidRequest]. What does not exist, or is of none
-// of the kinds, is [ErrNotFound]; what exists and must not be seen is [ErrForbidden] or, where the
-// server keeps it to itself, ErrNotFound too.
+// capitals or underscores, [ErrInvalidRequest]. What does not exist, or is of
+// none of the kinds, is [ErrNotFound]; what exists and must not be seen is
+// [ErrForbidden] or, where the server keeps it to itself, ErrNotFound too.
 //
 // An ID mostly takes one request. Without an operation for it, the lists are
 // searched: for the ID of a private location that of private locations, for
