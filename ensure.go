@@ -102,7 +102,7 @@ const ensureTries = 4
 // ensure runs an ensurer, unless what is asked for can be no name.
 func ensure[T any](ctx context.Context, operation, location, name string, opts *EnsureOptions, e ensurer[T]) (record *T, created bool, err error) {
 	reason := checkSegment(name)
-	if kind := any(new(T)).(identified).identity().Kind; IsID(name, kind) {
+	if IsID(name, kindOf[T]()) {
 		reason = "must be a name and not an ID"
 	}
 	if reason != "" {

@@ -493,7 +493,7 @@ type Record interface {
 // What does not exist is [ErrNotFound]; the ID of another kind is an
 // [*ArgumentError].
 func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, error) {
-	kind := any(new(T)).(identified).identity().Kind
+	kind := kindOf[T]()
 	resource, record, err := c.find(ctx, "Lookup", reference, []Kind{kind})
 	if err == nil && record == nil {
 		record, err = c.Fetch(ctx, *resource)
@@ -671,6 +671,9 @@ func (c *Client) search(ctx context.Context, operation string, f *family, ref Re
 // identified is a record that says what it is.
 type identified interface{ identity() Resource }
 
+// kindOf returns the kind of the resources that a type of record is for.
+func kindOf[T any]() Kind { return any(new(T)).(identified).identity().Kind }
+
 // family is the service of one kind of resource, in a form that does not depend
 // on the type of its records, which are pointers.
 type family struct {
@@ -766,7 +769,7 @@ type locatedService[T any] interface {
 }
 
 func located[T any](service func(*Client) locatedService[T]) family {
-	kind := any(new(T)).(identified).identity().Kind
+	kind := kindOf[T]()
 	f := family{
 		kind:       kind,
 		inLocation: true,
@@ -801,7 +804,7 @@ type globalService[T any] interface {
 }
 
 func global[T any](service func(*Client) globalService[T]) family {
-	kind := any(new(T)).(identified).identity().Kind
+	kind := kindOf[T]()
 	return family{
 		kind:  kind,
 		named: kind != KindInferenceAPIKey && kind != KindProject,

@@ -316,7 +316,7 @@ func waitDeleted[T any, P listItem[T]](ctx context.Context, operation, location,
 	var id string
 	w := waiter[T]{
 		operation: operation,
-		resource:  location + "/" + ref,
+		resource:  place(location, ref),
 		config:    config,
 		gone:      true,
 		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
@@ -338,7 +338,7 @@ func waitState[T any](ctx context.Context, operation, location, ref string, conf
 	get func(context.Context, string, string) (*T, error), done func(*T) (bool, error), opts []WaitOption) (*T, error) {
 	w := waiter[T]{
 		operation: operation,
-		resource:  location + "/" + ref,
+		resource:  place(location, ref),
 		config:    config,
 		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
 		done:      done,
@@ -419,8 +419,8 @@ type WatchOptions struct {
 
 	// Interval is the pause after the first round and each that saw a change. It
 	// grows by half after each that saw none, or failed, up to MaxInterval, and
-	// varies at random by a fifth. The defaults, for what is not positive, are 5 and 30
-	// seconds. A longer Retry-After of the server is honored, up to
+	// varies at random by a fifth. The defaults, for what is not positive, are 5
+	// and 30 seconds. A longer Retry-After of the server is honored, up to
 	// [RetryPolicy.MaxRetryAfter].
 	Interval, MaxInterval time.Duration
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -81,10 +82,23 @@ func (l *list) RoundTrip(req *http.Request) (*http.Response, error) {
 	if l.cache[key] == "" {
 		l.cache[key] = l.replies.page(first, min(size, l.total-first), l.total)
 	}
-	if l.delay > 0 {
-		time.Sleep(l.delay)
+	if err := pause(req.Context(), l.delay); err != nil {
+		return nil, err
 	}
 	return respond(req, http.StatusOK, l.cache[key])
+}
+
+// pause waits for d, if it is positive, or until the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 const (

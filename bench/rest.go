@@ -58,7 +58,9 @@ func measurePrefetch(ctx context.Context, r *report, rounds int) error {
 					return err
 				}
 				if n++; n%largePage == 0 {
-					time.Sleep(latency / 2)
+					if err := pause(ctx, latency/2); err != nil {
+						return err
+					}
 				}
 			}
 			return counted(n, length, nil)

@@ -90,7 +90,7 @@ func TestSoak(t *testing.T) {
 		if runtime.NumGoroutine() <= goroutines {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 	}
 	t.Errorf("there were %d goroutines, and now are %d", goroutines, runtime.NumGoroutine())
 }
