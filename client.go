@@ -1,19 +1,14 @@
 package cloudapi
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
-	"reflect"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 )
@@ -156,139 +151,6 @@ func isLoopback(host string) bool {
 func isLocalhost(host string) bool {
 	host = strings.ToLower(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
-}
-
-// headerFunc returns a function that makes the headers of a request.
-func (cfg *config) headerFunc() func() http.Header {
-	lines := make([]string, 0, 2*(3+len(cfg.headers))) // a name and a value each
-	add := func(name, value string) { lines = append(lines, name, value) }
-	add("Accept", "application/json")
-	add("User-Agent", userAgent(cfg.application))
-	if !cfg.token.IsZero() {
-		add("Authorization", "Bearer "+cfg.token.Reveal())
-	}
-	for _, header := range cfg.headers {
-		add(header.name, header.value.Reveal())
-	}
-	return func() http.Header {
-		lines := lines
-		if len(cfg.middleware) > 0 {
-			lines = slices.Clone(lines) // one may write to them
-		}
-		h := make(http.Header, len(lines)/2+1) // and the Content-Type
-		for i := 0; i < len(lines); i += 2 {
-			h[lines[i]] = lines[i+1 : i+2 : i+2]
-		}
-		return h
-	}
-}
-
-func userAgent(application string) string {
-	ua := "cloudapi/" + Version + " (" + runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH + ")"
-	if application != "" {
-		ua += " " + application
-	}
-	return ua
-}
-
-// maxConns is how many connections a client has at most, unless they are the
-// caller's.
-const maxConns = 64
-
-// newTransport returns a transport for one host. It keeps its connections and
-// bounds their number: net/http keeps two, and has every call that finds none
-// free make another, even if one is free again before that is done. It is no
-// copy of http.DefaultTransport, which a program may have replaced.
-//
-// What passes for loopback, so that credentials may go there unencrypted, is
-// loopback: a name below .localhost is not looked up, and there is no proxy.
-func newTransport() http.RoundTripper {
-	dialer := net.Dialer{Timeout: 30 * time.Second}
-	return &http.Transport{
-		Proxy: func(req *http.Request) (*url.URL, error) {
-			if isLoopback(req.URL.Hostname()) {
-				return nil, nil
-			}
-			return http.ProxyFromEnvironment(req)
-		},
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if host, port, err := net.SplitHostPort(address); err == nil && isLocalhost(host) {
-				address = net.JoinHostPort("localhost", port)
-			}
-			return dialer.DialContext(ctx, network, address)
-		},
-		TLSHandshakeTimeout: 15 * time.Second,
-		ForceAttemptHTTP2:   true,
-		MaxConnsPerHost:     maxConns,
-		MaxIdleConnsPerHost: maxConns,
-		IdleConnTimeout:     90 * time.Second,
-
-		// The response limit is for bodies. 10 MiB would be the default.
-		MaxResponseHeaderBytes: 1 << 20,
-	}
-}
-
-// Do sends a request to any path of the API, for endpoints that have no method
-// yet, with the authentication, retries, limits and errors of all others.
-//
-// The segments are the path below the base URL and are escaped one by one; an
-// empty one, "." and ".." are an [*ArgumentError]. in is encoded as the JSON
-// body; if it is nil there is none, or {} in a POST, PUT or PATCH. out is what
-// the JSON reply is decoded into; with a *[]byte the reply is stored as it is,
-// and with nil it is dropped.
-//
-// A POST is taken for something that must not be repeated, any other method
-// for something that may be.
-func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
-	method = strings.ToUpper(method)
-	op := &Operation{Name: "Do", Method: method, retry: safe}
-	if method == http.MethodPost {
-		op.retry = create
-	}
-	if !validHeaderName(method) {
-		return &ArgumentError{Operation: op.Name, Name: "method", Value: method, Reason: "is not an HTTP method"}
-	}
-	if len(segments) == 0 {
-		return &ArgumentError{Operation: op.Name, Name: "segments", Reason: "must not be empty"}
-	}
-	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
-		return &ArgumentError{Operation: op.Name, Name: "out", Reason: "must be nil or a pointer to where the reply shall go"}
-	}
-	var path, escaped strings.Builder
-	for _, segment := range segments {
-		if segment == "" || segment == "." || segment == ".." {
-			return &ArgumentError{Operation: op.Name, Name: "segments", Value: segment, Reason: "must not be empty or a relative path"}
-		}
-		path.WriteString("/" + segment)
-		escaped.WriteString("/" + url.PathEscape(segment))
-	}
-	cl := &call{
-		client:     c,
-		op:         op,
-		path:       escaped.String(),
-		unescaped:  path.String(),
-		query:      query.Encode(),
-		repeatable: op.retry == safe,
-	}
-	if in != nil || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
-		if err := cl.encodeBody(in); err != nil {
-			return err
-		}
-	}
-	return cl.do(ctx, acceptFunc(func(r reply) error {
-		switch out := out.(type) {
-		case nil:
-			return nil
-		case *[]byte:
-			if r.endless {
-				return errEndless
-			}
-			*out = slices.Clone(r.body)
-			return nil
-		default:
-			return r.json(out)
-		}
-	}))
 }
 
 // String describes the client without its credentials.

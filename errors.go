@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // The rule for texts: what a function of this package returns begins with
@@ -91,6 +88,13 @@ var (
 	// unusable, or a failure of the server left it open. What was to be
 	// created may exist. Look before trying again; [Confirm] helps.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
+
+	// ErrAmbiguous: a reference stands for more than one resource.
+	ErrAmbiguous = errors.New("ambiguous reference")
+
+	// ErrWaitFailed: the resource is in a state from which it cannot get to the
+	// one that is waited for, such as being deleted.
+	ErrWaitFailed = errors.New("the state cannot be reached any more")
 )
 
 // Error is an answer of the server with a status of 300 or above, whether or
@@ -394,153 +398,4 @@ func causes(errs ...error) []error {
 		}
 	}
 	return out
-}
-
-// decodeEnvelope fills code, type, message and details from an error body. It
-// reports whether the body is an envelope, and takes what it can from an odd
-// one.
-func (e *Error) decodeEnvelope(body []byte) bool {
-	var strict struct {
-		Error *struct {
-			Code    int             `json:"code"`
-			Type    string          `json:"type"`
-			Message string          `json:"message"`
-			Details json.RawMessage `json:"details"`
-		} `json:"error"`
-	}
-	if err := json.Unmarshal(body, &strict); err == nil && strict.Error != nil {
-		e.Code, e.Type, e.Message, e.Details = strict.Error.Code, strict.Error.Type, strict.Error.Message, strict.Error.Details
-		return true
-	}
-	var loose struct {
-		Error json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(body, &loose) != nil || len(loose.Error) == 0 {
-		return false
-	}
-	var fields *struct{ Code, Type, Message, Details json.RawMessage }
-	if json.Unmarshal(loose.Error, &fields) != nil {
-		e.Message = jsonText(loose.Error)
-		return e.Message != ""
-	}
-	if fields == nil {
-		return false
-	}
-	e.Code, _ = strconv.Atoi(jsonText(fields.Code))
-	e.Type, e.Message, e.Details = jsonText(fields.Type), jsonText(fields.Message), fields.Details
-	return true
-}
-
-// jsonText returns a JSON string's content, and of any other value its text.
-func jsonText(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-type detailField struct {
-	name  string
-	texts []string
-}
-
-// detailFields reads an object of strings and arrays of strings, in its order.
-func detailFields(details json.RawMessage) []detailField {
-	dec := json.NewDecoder(strings.NewReader(string(details)))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil
-	}
-	var fields []detailField
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return fields
-		}
-		var value any
-		if dec.Decode(&value) != nil {
-			return fields
-		}
-		field := detailField{name: name.(string)}
-		switch v := value.(type) {
-		case string:
-			field.texts = []string{v}
-		case []any:
-			for _, item := range v {
-				if s, ok := item.(string); ok {
-					field.texts = append(field.texts, s)
-				}
-			}
-		}
-		if len(field.texts) > 0 {
-			fields = append(fields, field)
-		}
-	}
-	return fields
-}
-
-// oneLine makes a text of the server, or one that may have one of it in it, fit
-// into an error's line.
-func oneLine(s string) string {
-	const max = 500
-	text, cut := excerpt(s, max)
-	if cut {
-		text += "…"
-	}
-	return text
-}
-
-// excerpt returns at most max bytes of s, cut at a character, with what cannot
-// be printed and what is not UTF-8 replaced. The latter may grow by that.
-func excerpt(s string, max int) (text string, cut bool) {
-	s, cut = truncate(strings.ToValidUTF8(s, "\uFFFD"), max)
-	clean := func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}
-	return strings.TrimSpace(strings.Map(clean, s)), cut
-}
-
-// truncate returns at most max bytes of s, cut at a character.
-func truncate(s string, max int) (text string, cut bool) {
-	if len(s) <= max {
-		return s, false
-	}
-	for max > 0 && !utf8.RuneStart(s[max]) {
-		max--
-	}
-	return s[:max], true
-}
-
-// maskStrings returns JSON, or its beginning, with the values of strings
-// replaced, so that what is left shows the shape and no content.
-func maskStrings(s string) string {
-	var b strings.Builder
-	for {
-		before, rest, found := strings.Cut(s, `"`)
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		end := 0
-		for end < len(rest) && rest[end] != '"' {
-			if rest[end] == '\\' {
-				end++
-			}
-			end++
-		}
-		if end >= len(rest) {
-			b.WriteString(`"…`)
-			return b.String()
-		}
-		after := rest[end+1:]
-		if strings.HasPrefix(strings.TrimLeft(after, " \t\r\n"), ":") {
-			b.WriteString(`"` + rest[:end] + `"`)
-		} else {
-			b.WriteString(`"…"`)
-		}
-		s = after
-	}
 }

@@ -3,10 +3,7 @@ package cloudapi
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -74,9 +71,11 @@ type Postgres struct {
 
 func (p *Postgres) missing() string             { return missingID(p.ID) }
 func (p *Postgres) cursor(column string) string { return idOrName(column, p.ID, p.Name) }
+
 func (p *Postgres) identity() Resource {
 	return Resource{Kind: KindPostgres, ID: p.ID, Location: p.Location, Name: p.Name}
 }
+
 func (p *Postgres) stateText() string { return p.State }
 
 // Known values of [Postgres.State]. There is none for a restart, a resize, a
@@ -471,213 +470,4 @@ func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres s
 // the end as well. The error is a [*WaitError].
 func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres string, opts ...WaitOption) error {
 	return waitDeleted(ctx, "Postgres.WaitDeleted", location, postgres, waitSlow, s.Get, opts)
-}
-
-// PostgresFirewallRule lets a range of addresses connect to a database.
-type PostgresFirewallRule struct {
-	ID          string `json:"id"`          // prefix pf
-	CIDR        string `json:"cidr"`        // normalized: with prefix length, host bits cleared
-	Description string `json:"description"` // of the user
-}
-
-func (r *PostgresFirewallRule) missing() string      { return missingID(r.ID) }
-func (r *PostgresFirewallRule) cursor(string) string { return r.ID }
-func (r *PostgresFirewallRule) identity() Resource {
-	return Resource{Kind: KindPostgresFirewallRule, ID: r.ID}
-}
-
-// PostgresFirewallRuleCreateRequest is the body of
-// [PostgresService.CreateFirewallRule].
-type PostgresFirewallRuleCreateRequest struct {
-	// CIDR is the range of addresses, IPv4 or IPv6. Required. Give the prefix
-	// length: the real server reads an IPv4 address without one as /32, but an
-	// IPv6 address as /64. Host bits are cleared.
-	CIDR string `json:"cidr"`
-
-	// Description is any text. Blanks around it are removed.
-	Description string `json:"description,omitzero"`
-}
-
-// PostgresFirewallRuleUpdateRequest is the body of
-// [PostgresService.UpdateFirewallRule]. What is absent is left as it is; so is,
-// by the real server, what is null. Value("") clears the description.
-type PostgresFirewallRuleUpdateRequest struct {
-	CIDR        Opt[string] `json:"cidr,omitzero"`
-	Description Opt[string] `json:"description,omitzero"`
-}
-
-const postgresFirewallRuleRoute = postgresRoute + "/firewall-rule/{firewall_rule_id}"
-
-var (
-	opPostgresListFirewallRules  = Operation{"Postgres.ListFirewallRules", "GET", postgresRoute + "/firewall-rule", safe}
-	opPostgresCreateFirewallRule = Operation{"Postgres.CreateFirewallRule", "POST", postgresRoute + "/firewall-rule", create}
-	opPostgresUpdateFirewallRule = Operation{"Postgres.UpdateFirewallRule", "PATCH", postgresFirewallRuleRoute, safe}
-	opPostgresDeleteFirewallRule = Operation{"Postgres.DeleteFirewallRule", "DELETE", postgresFirewallRuleRoute, safe}
-
-	listPostgresFirewallRules = listRoutes{project: &opPostgresListFirewallRules, whole: true}
-)
-
-// ListFirewallRules returns the firewall rules of a database. The real server
-// sends all of them at once, whatever page is asked for.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
-func (s *PostgresService) ListFirewallRules(ctx context.Context, location, postgres string, opts *ListOptions) (*Page[PostgresFirewallRule], error) {
-	return list[PostgresFirewallRule](ctx, s.client, &listPostgresFirewallRules, opts, location, postgres)
-}
-
-// AllFirewallRules returns the firewall rules of a database.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
-func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgres string, opts *ListOptions) iter.Seq2[*PostgresFirewallRule, error] {
-	return all[PostgresFirewallRule](ctx, s.client, &listPostgresFirewallRules, opts, location, postgres)
-}
-
-// CreateFirewallRule adds a rule, which takes effect seconds later. A range
-// that has one already is [ErrAlreadyExists].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
-func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, postgres string, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
-	return send[PostgresFirewallRule](ctx, s.client, &opPostgresCreateFirewallRule, request, location, postgres)
-}
-
-// UpdateFirewallRule changes a rule, which takes effect seconds later. A range
-// that has another rule is [ErrAlreadyExists].
-//
-//cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}
-func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, postgres, ruleID string, request *PostgresFirewallRuleUpdateRequest) (*PostgresFirewallRule, error) {
-	return send[PostgresFirewallRule](ctx, s.client, &opPostgresUpdateFirewallRule, request, location, postgres, ruleID)
-}
-
-// DeleteFirewallRule deletes a rule. One that does not exist is not an error;
-// a database that does not exist is [ErrNotFound].
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}
-func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, postgres, ruleID string) error {
-	return remove(ctx, s.client, &opPostgresDeleteFirewallRule, location, postgres, ruleID)
-}
-
-// PostgresConfig is what users have set of the configuration of a database;
-// what they have not is at its default and not in it. Names are those of the
-// Postgres version and of PgBouncer, in their case. It is a record and the body
-// of [PostgresService.ReplaceConfig].
-type PostgresConfig struct {
-	PGConfig        map[string]string `json:"pg_config"`        // of the server, such as "work_mem": "32MB"
-	PgBouncerConfig map[string]string `json:"pgbouncer_config"` // of the connection pooler, such as "pool_mode": "transaction"
-}
-
-func (c *PostgresConfig) missing() string {
-	switch {
-	case c.PGConfig == nil:
-		return "pg_config"
-	case c.PgBouncerConfig == nil:
-		return "pgbouncer_config"
-	}
-	return ""
-}
-
-// UnmarshalJSON reads a configuration. The real server returns numbers and
-// booleans if a client has set such: they become their JSON text.
-func (c *PostgresConfig) UnmarshalJSON(data []byte) error {
-	var lenient struct {
-		PGConfig        map[string]configValue `json:"pg_config"`
-		PgBouncerConfig map[string]configValue `json:"pgbouncer_config"`
-	}
-	if err := json.Unmarshal(data, &lenient); err != nil {
-		return err
-	}
-	c.PGConfig = configStrings(lenient.PGConfig)
-	c.PgBouncerConfig = configStrings(lenient.PgBouncerConfig)
-	return nil
-}
-
-// configValue is a value of a configuration, of any scalar JSON type.
-type configValue string
-
-func (v *configValue) UnmarshalJSON(data []byte) error {
-	switch data[0] {
-	case '{', '[':
-		return errors.New("a configuration value is not a scalar")
-	case '"', 'n':
-		return json.Unmarshal(data, (*string)(v))
-	}
-	*v = configValue(data)
-	return nil
-}
-
-func configStrings(values map[string]configValue) map[string]string {
-	if values == nil {
-		return nil
-	}
-	m := make(map[string]string, len(values))
-	for name, value := range values {
-		m[name] = string(value)
-	}
-	return m
-}
-
-// PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig]. At
-// least one map must be set. [Value] sets a name, [Null] removes it, so that it
-// gets its default; others are left as they are.
-//
-//	request := &cloudapi.PostgresConfigUpdateRequest{
-//		PGConfig: map[string]cloudapi.Opt[string]{
-//			"work_mem":        cloudapi.Value("64MB"),
-//			"max_connections": cloudapi.Null[string](),
-//		},
-//	}
-type PostgresConfigUpdateRequest struct {
-	PGConfig        map[string]Opt[string] `json:"pg_config,omitzero"`
-	PgBouncerConfig map[string]Opt[string] `json:"pgbouncer_config,omitzero"`
-}
-
-var (
-	opPostgresGetConfig     = Operation{"Postgres.GetConfig", "GET", postgresRoute + "/config", safe}
-	opPostgresReplaceConfig = Operation{"Postgres.ReplaceConfig", "POST", postgresRoute + "/config", safe}
-	opPostgresUpdateConfig  = Operation{"Postgres.UpdateConfig", "PATCH", postgresRoute + "/config", safe}
-)
-
-// GetConfig returns what was set of the configuration of a database.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/config
-func (s *PostgresService) GetConfig(ctx context.Context, location, postgres string) (*PostgresConfig, error) {
-	return fetch[PostgresConfig](ctx, s.client, &opPostgresGetConfig, location, postgres)
-}
-
-// ReplaceConfig sets the whole configuration of a database: what is not in it
-// gets its default. A nil map is an empty one; no configuration at all is an
-// [*ArgumentError], so that a forgotten one does not reset a database. It returns what is set now, which takes effect moments later; some
-// settings need a Restart, and nothing tells which. Names and values that are
-// not possible are [ErrInvalidRequest], in [Error.FieldErrors] under names such
-// as "pg_config.work_mem".
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/config
-func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres string, config *PostgresConfig) (*PostgresConfig, error) {
-	if config == nil {
-		return nil, &ArgumentError{Operation: opPostgresReplaceConfig.Name, Name: "config", Reason: "must not be nil"}
-	}
-	body := PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{}}
-	maps.Copy(body.PGConfig, config.PGConfig)
-	maps.Copy(body.PgBouncerConfig, config.PgBouncerConfig)
-	return send[PostgresConfig](ctx, s.client, &opPostgresReplaceConfig, body, location, postgres)
-}
-
-// UpdateConfig changes some of the configuration of a database and returns all
-// that is set now. A request without a map is an [*ArgumentError]; for the rest
-// see [PostgresService.ReplaceConfig].
-//
-//cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/config
-func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres string, request *PostgresConfigUpdateRequest) (*PostgresConfig, error) {
-	if request == nil || request.PGConfig == nil && request.PgBouncerConfig == nil {
-		return nil, &ArgumentError{Operation: opPostgresUpdateConfig.Name, Name: "request", Reason: "must set a map"}
-	}
-	body := PostgresConfigUpdateRequest{withoutAbsent(request.PGConfig), withoutAbsent(request.PgBouncerConfig)}
-	return send[PostgresConfig](ctx, s.client, &opPostgresUpdateConfig, body, location, postgres)
-}
-
-// withoutAbsent returns a copy without the values that are absent, which would
-// be encoded as null, and null removes a setting.
-func withoutAbsent(settings map[string]Opt[string]) map[string]Opt[string] {
-	settings = maps.Clone(settings)
-	maps.DeleteFunc(settings, func(_ string, value Opt[string]) bool { return value.IsZero() })
-	return settings
 }

@@ -1,0 +1,59 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// drift collects the differences between a request and a record.
+type drift []Drift
+
+// wants adds a field if the request has a value for it and the record another.
+func wants[V comparable](d *drift, field string, wanted, found V) {
+	if wanted != *new(V) && wanted != found {
+		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found})
+	}
+}
+
+// wantsUpdatable is wants for a field that the family's update can change.
+func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
+	before := len(*d)
+	if wants(d, field, wanted, found); len(*d) > before {
+		(*d)[before].Updatable = true
+	}
+}
+
+// checkEnsureID checks the ID in a field of the request that an Ensure compares
+// by it. The server, which sees it only if there is something to create, takes
+// no name there either.
+func checkEnsureID(operation, field, id string, kind Kind) error {
+	if IsID(id, kind) {
+		return nil
+	}
+	return &ArgumentError{Operation: operation, Name: field, Value: withoutToken(id), Reason: "must be the ID of a " + kind.String()}
+}
+
+// wantsSubnet adds the subnet if the request names another than the record,
+// which has the subnet's name, and its location, in place of the ID.
+func wantsSubnet(ctx context.Context, c *Client, d *drift, wanted, location, found string) error {
+	if wanted == "" {
+		return nil
+	}
+	subnet, err := c.Resolve(ctx, wanted, KindPrivateSubnet)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err != nil || subnet.Location != location || subnet.Name != found {
+		*d = append(*d, Drift{Field: "private_subnet_id", Wanted: wanted, Found: found})
+	}
+	return nil
+}
+
+func (d drift) has(field string) bool {
+	return slices.ContainsFunc(d, func(f Drift) bool { return f.Field == field })
+}
+
+func (d drift) updatable() bool {
+	return !slices.ContainsFunc(d, func(f Drift) bool { return !f.Updatable })
+}

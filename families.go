@@ -1,0 +1,178 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+	"slices"
+)
+
+// identified is a record that says what it is.
+type identified interface{ identity() Resource }
+
+// kindOf returns the kind of the resources that a type of record is for.
+func kindOf[T any]() Kind { return any(new(T)).(identified).identity().Kind }
+
+// family is the service of one kind of resource, in a form that does not depend
+// on the type of its records, which are pointers.
+type family struct {
+	kind       Kind
+	inLocation bool
+	named      bool // a name stands for a resource
+	repeats    bool // or for one of several in its location
+	noID       bool // an ID does not
+
+	all    func(ctx context.Context, c *Client, opts *ListOptions) iter.Seq2[any, error]
+	get    func(ctx context.Context, c *Client, location, reference string) (any, error)
+	remove func(ctx context.Context, c *Client, location, reference string) error
+
+	// gone waits until a resource that was removed is gone. It is nil if
+	// resources are gone at once.
+	gone func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error
+}
+
+// families are all of them, each behind those that its resources may be needed
+// by, which is an order to delete in.
+//
+// They are no variable, which would bring every service into every program.
+func families() []family {
+	return []family{
+		located(func(c *Client) locatedService[KubernetesCluster] { return c.Kubernetes }),
+		located(func(c *Client) locatedService[LoadBalancer] { return c.LoadBalancers }),
+		located(func(c *Client) locatedService[VM] { return c.VMs }),
+		located(func(c *Client) locatedService[Postgres] { return c.Postgres }),
+		located(func(c *Client) locatedService[PrivateSubnet] { return c.PrivateSubnets }),
+		located(func(c *Client) locatedService[Firewall] { return c.Firewalls }),
+		global(func(c *Client) globalService[PrivateLocation] { return c.PrivateLocations }),
+		global(func(c *Client) globalService[SSHPublicKey] { return c.SSHPublicKeys }),
+		global(func(c *Client) globalService[VMInitScript] { return c.VMInitScripts }),
+		global(func(c *Client) globalService[InferenceAPIKey] { return c.InferenceAPIKeys }),
+		global(func(c *Client) globalService[Project] { return c.Projects }),
+	}
+}
+
+// part is a kind of resource that is a part of others.
+type part struct {
+	kind   Kind
+	of     Kind
+	listed bool // whether the short form of those others has it
+	in     func(of any, id string) any
+}
+
+var parts = []part{
+	{KindFirewallRule, KindFirewall, true, func(of any, id string) any { return member(of.(*Firewall).FirewallRules, id) }},
+	{KindNIC, KindPrivateSubnet, true, func(of any, id string) any { return member(of.(*PrivateSubnet).NICs, id) }},
+	{KindKubernetesNodePool, KindKubernetesCluster, false, func(of any, id string) any { return member(of.(*KubernetesCluster).NodePools, id) }},
+	{KindPostgresFirewallRule, KindPostgres, false, func(of any, id string) any { return member(of.(*Postgres).FirewallRules, id) }},
+	{KindPostgresMetricDestination, KindPostgres, false, func(of any, id string) any { return member(of.(*Postgres).MetricDestinations, id) }},
+}
+
+// member returns a pointer to the item with the ID, or nil.
+func member[T any](items []T, id string) any {
+	for i := range items {
+		if item := any(&items[i]); item.(identified).identity().ID == id {
+			return item
+		}
+	}
+	return nil
+}
+
+// familyOf returns the family of a kind, or, for a part, that of what it is a
+// part of.
+func familyOf(kind Kind) (*family, *part) {
+	var found *part
+	if i := slices.IndexFunc(parts, func(p part) bool { return p.kind == kind }); i >= 0 {
+		found = &parts[i]
+		kind = found.of
+	}
+	all := families()
+	if i := slices.IndexFunc(all, func(f family) bool { return f.kind == kind }); i >= 0 {
+		return &all[i], found
+	}
+	return nil, nil
+}
+
+// address is by what the methods of the family's service know a resource.
+func (f *family) address(r Resource) string {
+	if f.noID {
+		return r.Name
+	}
+	return r.ID
+}
+
+// locatedService is the service of a family whose resources are in locations.
+type locatedService[T any] interface {
+	All(ctx context.Context, opts *ListOptions) iter.Seq2[*T, error]
+	Get(ctx context.Context, location, reference string) (*T, error)
+	Delete(ctx context.Context, location, reference string) error
+}
+
+func located[T any](service func(*Client) locatedService[T]) family {
+	kind := kindOf[T]()
+	f := family{
+		kind:       kind,
+		inLocation: true,
+		named:      true,
+		repeats:    kind == KindLoadBalancer,
+		all: func(ctx context.Context, c *Client, opts *ListOptions) iter.Seq2[any, error] {
+			return untyped(service(c).All(ctx, opts))
+		},
+		get: func(ctx context.Context, c *Client, location, reference string) (any, error) {
+			return orNothing(service(c).Get(ctx, location, reference))
+		},
+		remove: func(ctx context.Context, c *Client, location, reference string) error {
+			return service(c).Delete(ctx, location, reference)
+		},
+	}
+	type waiting interface {
+		WaitDeleted(ctx context.Context, location, reference string, opts ...WaitOption) error
+	}
+	if _, ok := service(new(Client)).(waiting); ok {
+		f.gone = func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error {
+			return service(c).(waiting).WaitDeleted(ctx, location, reference, opts...)
+		}
+	}
+	return f
+}
+
+// globalService is the service of a family whose resources are in no location.
+type globalService[T any] interface {
+	All(ctx context.Context, opts *ListOptions) iter.Seq2[*T, error]
+	Get(ctx context.Context, reference string) (*T, error)
+	Delete(ctx context.Context, reference string) error
+}
+
+func global[T any](service func(*Client) globalService[T]) family {
+	kind := kindOf[T]()
+	return family{
+		kind:  kind,
+		named: kind != KindInferenceAPIKey && kind != KindProject,
+		noID:  kind == KindPrivateLocation,
+		all: func(ctx context.Context, c *Client, opts *ListOptions) iter.Seq2[any, error] {
+			return untyped(service(c).All(ctx, opts))
+		},
+		get: func(ctx context.Context, c *Client, _, reference string) (any, error) {
+			return orNothing(service(c).Get(ctx, reference))
+		},
+		remove: func(ctx context.Context, c *Client, _, reference string) error {
+			return service(c).Delete(ctx, reference)
+		},
+	}
+}
+
+func untyped[T any](seq iter.Seq2[*T, error]) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		for item, err := range seq {
+			if !yield(orNothing(item, err)) {
+				return
+			}
+		}
+	}
+}
+
+// orNothing keeps a nil pointer from becoming an interface that is not nil.
+func orNothing[T any](record *T, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return record, nil
+}

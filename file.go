@@ -1,0 +1,138 @@
+package cloudapi
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// File is a file that the server sent. It may hold secrets, so printing,
+// logging or encoding it shows all but its content.
+//
+// There is a limit to that, which a [Secret] does not have: fmt asks no method
+// of a value in an unexported field of another struct, nor for the verbs %p and
+// %w. It shows the content there, as it would of any type that os.WriteFile
+// takes as it is.
+type File struct {
+	// Name is the server's name for the file, without folders: up to 128 ASCII
+	// letters, digits, hyphens, underscores and dots, of which neither a dot
+	// nor a hyphen is the first. It may be that of a file that exists.
+	Name string
+
+	// ContentType is the media type as the server declared it.
+	ContentType string
+
+	Content []byte
+}
+
+// String describes the file without its content.
+func (f File) String() string {
+	return fmt.Sprintf("cloudapi.File(%q, %q, %d bytes)", f.Name, f.ContentType, len(f.Content))
+}
+
+// Format prints the same for every verb.
+func (f File) Format(s fmt.State, _ rune) { fmt.Fprint(s, f.String()) }
+
+// LogValue returns what [File.String] does.
+func (f File) LogValue() slog.Value { return slog.StringValue(f.String()) }
+
+// MarshalJSON encodes what [File.String] returns.
+func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
+
+// fileFormat is what an operation expects of its file.
+type fileFormat struct {
+	name  string                     // if the server gives no name that can be used
+	check func(content []byte) error // nil: the content does not show whether it is whole
+}
+
+// file makes a File of the reply. It refuses what a server or a proxy sends in
+// place of a file: nothing, a page, an error in JSON.
+func (r reply) file(format fileFormat) (*File, error) {
+	contentType := r.header.Get("Content-Type")
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	trimmed := bytes.TrimSpace(r.body)
+	switch {
+	case len(trimmed) == 0:
+		return nil, errors.New("it is empty")
+	case mediaType == "text/html" || trimmed[0] == '<':
+		return nil, errors.New("it is a page, not a file")
+	case mediaType == "application/json" || strings.HasSuffix(mediaType, "+json") || isErrorObject(trimmed):
+		return nil, errors.New("it is JSON, not a file")
+	case r.status == http.StatusPartialContent:
+		return nil, errors.New("it is a part of the file")
+	case r.header.Get("Content-Encoding") != "":
+		return nil, errors.New("its encoding was not asked for")
+	}
+	switch {
+	case format.check != nil:
+		if err := format.check(r.body); err != nil {
+			return nil, err
+		}
+	case r.endless:
+		return nil, errEndless
+	}
+	return &File{
+		Name:        cmp.Or(fileName(r.header.Get("Content-Disposition")), format.name),
+		ContentType: contentType,
+		Content:     bytes.Clone(r.body),
+	}, nil
+}
+
+var errEndless = fmt.Errorf("%w: it has no length, so it may be cut off", io.ErrUnexpectedEOF)
+
+// isErrorObject reports whether a reply that is not declared as JSON is an
+// error in JSON nevertheless.
+func isErrorObject(body []byte) bool {
+	var object struct {
+		Error json.RawMessage `json:"error"`
+	}
+	return body[0] == '{' && json.Unmarshal(body, &object) == nil && object.Error != nil
+}
+
+// checkPEM refuses content without a PEM block, or with one that is not whole.
+func checkPEM(content []byte) error {
+	blocks := 0
+	for rest := content; ; blocks++ {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+	}
+	switch begun := bytes.Count(content, []byte("-----BEGIN ")); {
+	case begun == 0:
+		return errors.New("it is not PEM")
+	case blocks < begun:
+		return fmt.Errorf("%w in a PEM block", io.ErrUnexpectedEOF)
+	}
+	return nil
+}
+
+const maxFileName = 128
+
+// fileName returns the file name in a Content-Disposition header, reduced to
+// what is harmless as the name of a file in any folder, or "".
+func fileName(disposition string) string {
+	_, params, err := mime.ParseMediaType(disposition)
+	if err != nil {
+		return ""
+	}
+	name := params["filename"]
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.TrimLeft(name, ".-")
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '_'
+	}, name)
+	return name[:min(len(name), maxFileName)]
+}

@@ -1,0 +1,58 @@
+package cloudapi
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// log writes the attempt's line.
+func (cl *call) log(ctx context.Context) {
+	logger := cl.client.config.logger
+	if logger == nil {
+		return
+	}
+	level, message, attempt, err := slog.LevelDebug, "cloudapi: request", cl.attempts, cl.err
+	if err != nil {
+		level, message = slog.LevelWarn, "cloudapi: request failed"
+		if isGone(err) {
+			level = slog.LevelInfo // for some it is the answer that they wait for
+		}
+	}
+	if cl.unsent != nil {
+		level, message, attempt, err = slog.LevelWarn, "cloudapi: request not sent", attempt+1, cl.unsent
+	}
+	if !logger.Enabled(ctx, level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 8)
+	attrs = append(attrs,
+		slog.String("operation", cl.op.Name),
+		slog.String("method", cl.op.Method),
+		slog.String("route", cl.op.Route),
+		slog.Int("attempt", attempt),
+	)
+	if cl.unsent == nil {
+		attrs = append(attrs, slog.Duration("duration", time.Since(cl.started)))
+		if cl.status != 0 {
+			attrs = append(attrs, slog.Int("status", cl.status))
+		}
+	}
+	switch e := err.(type) {
+	case nil:
+	case *Error:
+		bodiless := *e
+		bodiless.Body = ""
+		attrs = append(attrs, slog.String("error", bodiless.Error()))
+	case *DecodeError:
+		bodiless := *e
+		bodiless.Body = ""
+		attrs = append(attrs, slog.String("error", bodiless.Error()))
+	default:
+		attrs = append(attrs, slog.String("error", err.Error()))
+	}
+	if cl.again {
+		attrs = append(attrs, slog.Duration("retry_in", cl.pause))
+	}
+	logger.LogAttrs(ctx, level, message, attrs...)
+}

@@ -1,0 +1,136 @@
+package cloudapi
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A pathParam is the rule for a placeholder of the route templates.
+type pathParam struct {
+	// kinds are those whose IDs may stand in it.
+	kinds kindSet
+
+	// idOnly is set where nothing but such an ID may stand, and not for a
+	// reference, which may as well be a name.
+	idOnly bool
+}
+
+// param returns the rule for a placeholder of the route.
+func (op *Operation) param(name string) pathParam {
+	switch name {
+	case "project_id":
+		return pathParam{kinds: kindSet(KindProject), idOnly: true}
+	case "object_id":
+		return pathParam{kinds: kindSet(KindFirewall + KindKubernetesCluster + KindLoadBalancer + KindPostgres + KindPrivateSubnet + KindVM), idOnly: true}
+	case "firewall_rule_id":
+		// The contract has one name for two kinds.
+		if strings.Contains(op.Route, "/postgres/") {
+			return pathParam{kinds: kindSet(KindPostgresFirewallRule), idOnly: true}
+		}
+		return pathParam{kinds: kindSet(KindFirewallRule), idOnly: true}
+	case "inference_api_key_id":
+		return pathParam{kinds: kindSet(KindInferenceAPIKey), idOnly: true}
+	case "metric_destination_id":
+		return pathParam{kinds: kindSet(KindPostgresMetricDestination), idOnly: true}
+	case "private_subnet_id":
+		return pathParam{kinds: kindSet(KindPrivateSubnet), idOnly: true}
+
+	case "firewall_reference":
+		return pathParam{kinds: kindSet(KindFirewall)}
+	case "kubernetes_cluster_reference":
+		return pathParam{kinds: kindSet(KindKubernetesCluster)}
+	case "kubernetes_nodepool_reference":
+		return pathParam{kinds: kindSet(KindKubernetesNodePool)}
+	case "load_balancer_reference":
+		return pathParam{kinds: kindSet(KindLoadBalancer)}
+	case "postgres_database_reference":
+		return pathParam{kinds: kindSet(KindPostgres)}
+	case "private_subnet_reference":
+		return pathParam{kinds: kindSet(KindPrivateSubnet)}
+	case "ssh_public_key_reference":
+		return pathParam{kinds: kindSet(KindSSHPublicKey)}
+	case "vm_init_script_reference":
+		return pathParam{kinds: kindSet(KindVMInitScript)}
+	case "vm_reference":
+		return pathParam{kinds: kindSet(KindVM)}
+
+	default: // location, private_location_name: always a name
+		return pathParam{}
+	}
+}
+
+// check returns why the value cannot stand in the path, or "".
+func (p pathParam) check(value string) string {
+	if !p.idOnly {
+		return checkSegment(value)
+	}
+	if p.kinds.hasID(value) {
+		return ""
+	}
+	return fmt.Sprintf("must be an ID: %s and %d characters of %s", p.kinds, idLength-idUpperStart, idAlphabet)
+}
+
+const maxSegment = 255
+
+// checkSegment returns why s cannot be a path segment, or "". What it lets
+// through needs no percent-encoding, which the server would not decode, and
+// cannot reach another resource than the one that the route means.
+func checkSegment(s string) string {
+	switch {
+	case s == "":
+		return "must not be empty"
+	case s == "." || s == "..":
+		return "must not be a relative path"
+	case len(s) > maxSegment:
+		return fmt.Sprintf("has %d characters, at most %d are possible", len(s), maxSegment)
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', 'A' <= c && c <= 'Z',
+			c == '-', c == '.', c == '_', c == '~':
+		default:
+			return "may only contain letters, digits, and the characters - . _ ~"
+		}
+	}
+	return ""
+}
+
+// path fills the route's placeholders with args, in order. A route with one
+// more placeholder than there are args takes the bound project for the first.
+//
+// byID reports whether the last placeholder was filled with an ID, which goes
+// on naming the same resource whatever happens to its name.
+func (op *Operation) path(project string, args []string) (path string, byID bool, err error) {
+	bound := strings.Count(op.Route, "{") == len(args)+1
+	if bound && project == "" {
+		return "", false, fmt.Errorf("cloudapi: %s: %w", op.Name, ErrNoProject)
+	}
+	var b strings.Builder
+	size := len(op.Route) + len(project)
+	for _, arg := range args {
+		size += len(arg)
+	}
+	b.Grow(size)
+	for rest := op.Route; ; {
+		literal, placeholder, found := strings.Cut(rest, "{")
+		b.WriteString(literal)
+		if !found {
+			break
+		}
+		var name, value string
+		name, rest, _ = strings.Cut(placeholder, "}")
+		if bound {
+			value, bound = project, false
+		} else {
+			value, args = args[0], args[1:]
+		}
+		param := op.param(name)
+		if reason := param.check(value); reason != "" {
+			return "", false, &ArgumentError{Operation: op.Name, Name: name, Value: withoutToken(value), Reason: reason}
+		}
+		byID = param.kinds.hasID(value)
+		b.WriteString(value)
+	}
+	return b.String(), byID, nil
+}

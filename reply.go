@@ -1,0 +1,199 @@
+package cloudapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// accepter is what a reply is handed to. It keeps what the operation returns,
+// or says what is wrong with the reply.
+type accepter interface{ accept(reply) error }
+
+// acceptFunc is a function as an accepter.
+type acceptFunc func(reply) error
+
+func (f acceptFunc) accept(r reply) error { return f(r) }
+
+// reply is a complete answer with a status below 300.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte // not to be kept: the buffer is used again
+
+	// endless: nothing but the end of the connection ended the body, so that
+	// it cannot be told from one that was cut off.
+	endless bool
+}
+
+// receive reads the response and closes it. answer is what it says: nil, an
+// [*Error] or a [*DecodeError]. err is set if there is no complete one.
+func (cl *call) receive(resp *http.Response) (answer, err error) {
+	if resp.Body == nil {
+		resp.Body = http.NoBody
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 {
+		return nil, fmt.Errorf("unexpected status %d", resp.StatusCode)
+	}
+	buf := buffers.Get().(*bodyBuffer)
+	defer buf.release()
+	if resp.StatusCode >= 300 {
+		// What can be read of an error is better than nothing.
+		_ = buf.readAtMost(resp.Body, maxErrorBody)
+		return cl.serverError(resp, buf.Bytes()), nil
+	}
+	err = buf.readBody(resp, cl.client.config.maxResponse)
+	switch {
+	case err == nil:
+		endless := resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed
+		err = cl.result.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), endless: endless})
+	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
+		return nil, err // the connection, not the reply
+	}
+	if err == nil {
+		return nil, nil
+	}
+	contentType, _ := excerpt(cl.redactor(false).hide(resp.Header.Get("Content-Type")), maxExcerpt)
+	return &DecodeError{
+		Operation:   cl.op.Name,
+		Method:      cl.op.Method,
+		Path:        cl.path,
+		StatusCode:  resp.StatusCode,
+		ContentType: contentType,
+		Body:        cl.replyExcerpt(buf.Bytes()),
+		Err:         cl.withoutSecrets(err),
+		truncated:   errors.Is(err, io.ErrUnexpectedEOF),
+	}, nil
+}
+
+// serverError makes the error of a status of 300 or above.
+func (cl *call) serverError(resp *http.Response, body []byte) *Error {
+	e := &Error{
+		StatusCode: resp.StatusCode,
+		Operation:  cl.op.Name,
+		Method:     cl.op.Method,
+		Path:       cl.path,
+	}
+	if after := resp.Header.Get("Retry-After"); after != "" {
+		e.RetryAfter = parseRetryAfter(after, time.Now())
+	}
+	secrets := cl.redactor(bytes.IndexByte(body, '\\') >= 0)
+	if !e.decodeEnvelope(body) {
+		e.Body, _ = excerpt(secrets.hide(string(body[:min(len(body), maxSearched)])), maxExcerpt)
+	}
+	if e.Code == 0 {
+		e.Code = e.StatusCode
+	}
+	if e.StatusCode < 400 && e.Message == "" {
+		e.Message = "redirects are not followed, check the base URL"
+		base := cl.client.config.baseURL
+		if u, err := base.Parse(resp.Header.Get("Location")); err == nil && u.Host != "" && (u.Scheme != base.Scheme || u.Host != base.Host) {
+			e.Message = "a redirect to " + u.Scheme + "://" + u.Host + " is not followed, check the base URL"
+		}
+	}
+	e.Type, e.Message = secrets.hide(e.Type), secrets.hide(e.Message)
+	if secrets.in(string(e.Details)) {
+		if e.Details = json.RawMessage(secrets.hide(string(e.Details))); !json.Valid(e.Details) {
+			e.Details = nil // what was masked was no text
+		}
+	}
+	return e
+}
+
+// replyExcerpt returns the beginning of a reply that could not be used. What
+// may be a record is shown without its values.
+func (cl *call) replyExcerpt(body []byte) string {
+	text := strings.TrimSpace(string(body[:min(len(body), maxSearched)]))
+	switch {
+	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["), strings.HasPrefix(text, `"`):
+		text = maskStrings(text)
+	case !strings.HasPrefix(text, "<"):
+		return "" // it may be a file with keys in it
+	}
+	text, _ = excerpt(cl.redactor(strings.Contains(text, `\`)).hide(text), maxExcerpt)
+	return text
+}
+
+// json decodes the reply into v.
+func (r reply) json(v any) error {
+	if r.status == http.StatusNoContent || len(bytes.TrimSpace(r.body)) == 0 {
+		return errors.New("it is empty")
+	}
+	if contentType := r.header.Get("Content-Type"); contentType != "" && contentType != "application/json" {
+		mediaType, _, err := mime.ParseMediaType(contentType)
+		if err != nil || mediaType != "application/json" && !strings.HasSuffix(mediaType, "+json") {
+			return errors.New("it is not declared as JSON")
+		}
+	}
+	err := unmarshal(r.body, v)
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		var value json.RawMessage
+		if cut := json.NewDecoder(bytes.NewReader(r.body)).Decode(&value); errors.Is(cut, io.ErrUnexpectedEOF) {
+			return cut
+		}
+	}
+	return err
+}
+
+// unmarshal is json.Unmarshal, or what v has in its place: something faster that
+// gives the same. UnmarshalJSON could not be that, for encoding/json has been
+// over all that it gets, twice.
+func unmarshal(data []byte, v any) error {
+	if u, ok := v.(interface{ unmarshal([]byte) error }); ok {
+		return u.unmarshal(data)
+	}
+	return json.Unmarshal(data, v)
+}
+
+// recordResult accepts a record.
+type recordResult[T any, P record[T]] struct{ record T }
+
+func (result *recordResult[T, P]) accept(r reply) error {
+	result.record = *new(T) // an earlier attempt may have filled a part of it
+	if err := r.records(&result.record); err != nil {
+		return err
+	}
+	if field := P(&result.record).missing(); field != "" {
+		return fmt.Errorf("it has no %s", field)
+	}
+	return nil
+}
+
+// minObjectSize is less than the JSON of an object takes on average in what the
+// contract has, of which empty series of metrics have the smallest.
+const minObjectSize = 12
+
+// records decodes the reply into records. A reply that is full of empty objects
+// is refused, since each would take a hundred times the memory of its JSON.
+func (r reply) records(v any) error {
+	most := 100 + len(r.body)/minObjectSize
+	if bytes.Count(r.body, []byte("{")) > most { // or there is a script in it
+		if objects := countObjects(r.body); objects > most {
+			return fmt.Errorf("it has %d objects in %d bytes", objects, len(r.body))
+		}
+	}
+	return r.json(v)
+}
+
+// countObjects counts the objects in JSON, and not the braces in its strings.
+func countObjects(data []byte) (n int) {
+	inString := false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			inString = !inString
+		case c == '\\' && inString:
+			i++
+		case c == '{' && !inString:
+			n++
+		}
+	}
+	return n
+}

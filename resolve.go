@@ -1,0 +1,326 @@
+package cloudapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Resource says what a resource is and where, whatever its kind.
+type Resource struct {
+	Kind     Kind   `json:"kind"`
+	ID       string `json:"id"`
+	Location string `json:"location,omitzero"` // "" for what is in no location
+	Name     string `json:"name,omitzero"`     // "" for what has no name, such as a rule
+
+	// Parent is what the resource is a part of: the firewall of a rule, the
+	// cluster of a node pool, the subnet of a NIC, the database of its firewall
+	// rules and metric destinations. It is nil for all others.
+	Parent *Resource `json:"parent,omitzero"`
+}
+
+// String describes the resource, such as
+// "VM eu-central-h1/web-1 (vm3g8xpsxjs50pvjj2a7d3ky8h)".
+func (r Resource) String() string {
+	var b strings.Builder
+	b.WriteString(r.Kind.String())
+	if r.Name != "" {
+		fmt.Fprintf(&b, " %s (%s)", r.Reference(), r.ID)
+	} else {
+		b.WriteString(" " + r.ID)
+	}
+	if r.Parent != nil {
+		fmt.Fprintf(&b, " of %v", *r.Parent)
+	}
+	return b.String()
+}
+
+// Reference returns the location and the name, such as "eu-central-h1/web-1", or
+// the ID of what has no name.
+func (r Resource) Reference() string { return place(r.Location, cmp.Or(r.Name, r.ID)) }
+
+func place(location, reference string) string {
+	if location == "" {
+		return reference
+	}
+	return location + "/" + reference
+}
+
+// Reference is what people write for a resource: an ID, or a name, in front of
+// which there is the location of what is in one.
+type Reference struct {
+	ID       string // "" unless the reference is an ID
+	Location string // "" unless there is one
+	Name     string // "" if the reference is an ID
+}
+
+// ParseReference reads an ID of a known kind, in capitals as well,
+// "location/name", "location/ID", or the name of what is in no location. It
+// sends nothing; the error is an [*ArgumentError].
+func ParseReference(s string) (Reference, error) {
+	location, last, found := strings.Cut(s, "/")
+	if !found {
+		location, last = "", s
+	} else if reason := checkSegment(location); reason != "" {
+		return Reference{}, &ArgumentError{Name: "reference", Value: withoutToken(s), Reason: "has a location that " + reason}
+	}
+	if reason := checkSegment(last); reason != "" {
+		return Reference{}, &ArgumentError{Name: "reference", Value: withoutToken(s), Reason: "has a name that " + reason}
+	}
+	if IsID(last) {
+		return Reference{ID: last, Location: location}, nil
+	}
+	if id, err := ParseID(last); err == nil && last == strings.ToUpper(last) && id.Kind().Known() {
+		return Reference{ID: id.String(), Location: location}, nil // no name has capitals
+	}
+	return Reference{Location: location, Name: last}, nil
+}
+
+// String returns the reference as it is written.
+func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Name)) }
+
+// Resolve finds out what a reference stands for in the client's project. The
+// reference is
+//
+//   - the ID of anything that has one, rules, node pools and NICs included;
+//   - "location/name" of a VM, private subnet, firewall, load balancer,
+//     Postgres database or Kubernetes cluster;
+//   - the name of an SSH public key, init script or private location.
+//
+// The kinds, if there are any, are those that it may be. A name that several
+// have is [ErrAmbiguous], and what the server takes for no name at all, as with
+// capitals or underscores, [ErrInvalidRequest]. What does not exist, or is of
+// none of the kinds, is [ErrNotFound]; what exists and must not be seen is
+// [ErrForbidden] or, where the server keeps it to itself, ErrNotFound too.
+//
+// An ID mostly takes one request. Without an operation for it, the lists are
+// searched: for the ID of a private location that of private locations, for
+// that of a rule, node pool, NIC or metric destination those of what may have
+// it, and, where a list does not show them, the members one by one. A name takes
+// one request for each of the kinds that it may be, and that of a load balancer
+// one more, since another may have it too.
+//
+// [Lookup] returns the record itself.
+func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
+	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
+	return resource, err
+}
+
+// Fetch returns the record of a resource in its full form: a *[VM] for
+// [KindVM], and so on. It is for programs that work with what they do not know;
+// where the type is known [Lookup] returns it.
+func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
+	f, part := familyOf(resource.Kind)
+	switch {
+	case f == nil:
+		return nil, &ArgumentError{Operation: "Fetch", Name: "resource", Value: resource.String(), Reason: "is of an unknown kind"}
+	case part == nil:
+		return f.get(ctx, c, resource.Location, f.address(resource))
+	case resource.Parent == nil:
+		return nil, &ArgumentError{Operation: "Fetch", Name: "resource", Value: resource.String(), Reason: "must have its Parent"}
+	}
+	parent, err := f.get(ctx, c, resource.Parent.Location, f.address(*resource.Parent))
+	if err != nil {
+		return nil, err
+	}
+	record := part.in(parent, resource.ID)
+	if record == nil {
+		return nil, fmt.Errorf("cloudapi: Fetch: %v: %w", resource, ErrNotFound)
+	}
+	return record, nil
+}
+
+// Record is any record that has an ID.
+type Record interface {
+	Firewall | FirewallRule | InferenceAPIKey | KubernetesCluster | KubernetesNodePool | LoadBalancer | NIC |
+		Postgres | PostgresFirewallRule | PostgresMetricDestination | PrivateLocation | PrivateSubnet | Project |
+		SSHPublicKey | VM | VMInitScript
+}
+
+// Lookup returns the record that a reference stands for, in its full form. The
+// reference is one as for [Client.Resolve], to a resource of that kind:
+//
+//	vm, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
+//	db, err := cloudapi.Lookup[cloudapi.Postgres](ctx, client, "pgn30gjk1d1e2jj34v9x0dq4rp")
+//
+// What does not exist is [ErrNotFound]; the ID of another kind is an
+// [*ArgumentError].
+func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, error) {
+	kind := kindOf[T]()
+	resource, record, err := c.find(ctx, "Lookup", reference, []Kind{kind})
+	if err == nil && record == nil {
+		record, err = c.Fetch(ctx, *resource)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return record.(*T), nil
+}
+
+// find does the work of Resolve. It returns the record, in its full form, if it
+// came along.
+func (c *Client) find(ctx context.Context, operation, reference string, kinds []Kind) (*Resource, any, error) {
+	ref, err := ParseReference(reference)
+	if e, ok := errors.AsType[*ArgumentError](err); ok {
+		e.Operation = operation
+		return nil, nil, e
+	}
+	if ref.ID == "" {
+		return c.findName(ctx, operation, ref, kinds)
+	}
+	kind := ID(ref.ID).Kind()
+	if kind == KindOther {
+		kind = KindPostgresMetricDestination
+	}
+	if len(kinds) > 0 && !slices.Contains(kinds, kind) {
+		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
+			Reason: "is the ID of another kind: " + kind.String()}
+	}
+	f, part := familyOf(kind)
+	if ref.Location != "" && !f.inLocation {
+		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
+			Reason: "has a location, which a " + kind.String() + " is not in"}
+	}
+	var record any
+	switch {
+	case part != nil:
+		return c.findPart(ctx, operation, f, part, ref)
+	case f.inLocation && ref.Location == "":
+		info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, ref.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &Resource{Kind: kind, ID: ref.ID, Location: info.Location, Name: info.Name}, nil, nil
+	case f.noID:
+		record, err = c.search(ctx, operation, f, ref, func(item any) (any, error) {
+			if item.(identified).identity().ID != ref.ID {
+				return nil, nil
+			}
+			return item, nil
+		})
+	default:
+		record, err = f.get(ctx, c, ref.Location, ref.ID)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	resource := record.(identified).identity()
+	return &resource, record, nil
+}
+
+// findName asks for a name in each family that may have it.
+func (c *Client) findName(ctx context.Context, operation string, ref Reference, kinds []Kind) (*Resource, any, error) {
+	var candidates []family
+	for _, f := range families() {
+		if f.named && f.inLocation == (ref.Location != "") && (len(kinds) == 0 || slices.Contains(kinds, f.kind)) {
+			candidates = append(candidates, f)
+		}
+	}
+	if len(candidates) == 0 {
+		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: withoutToken(ref.String()),
+			Reason: "can be none of these kinds: they go by ID, by location/name if they are in a location, by name if they are not"}
+	}
+	records, errs := make([]any, len(candidates)), make([]error, len(candidates))
+	var lookups sync.WaitGroup
+	for i, f := range candidates {
+		lookups.Go(func() { records[i], errs[i] = c.findNamed(ctx, operation, ref, f) })
+	}
+	lookups.Wait()
+
+	var found []Resource
+	var record any
+	var failures []error
+	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound) // unless there is more to say
+	if ref.Location == "" {
+		none = fmt.Errorf("%w; what is in a location goes by location/name", none)
+	}
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			record = records[i]
+			found = append(found, record.(identified).identity())
+		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
+			// Who may see one kind of resource need not be allowed to see others,
+			// and what cannot be the name of one may be that of another.
+			none = err
+		case errors.Is(err, ErrNotFound):
+			if isInvalidLocation(err) {
+				none = err // it has the names of those that there are
+			}
+		default:
+			failures = append(failures, err)
+		}
+	}
+	switch {
+	case len(failures) > 0:
+		return nil, nil, failures[0]
+	case len(found) == 0:
+		return nil, nil, none
+	case len(found) > 1:
+		return nil, nil, ambiguous(operation, ref, found[0], found[1])
+	}
+	return &found[0], record, nil
+}
+
+// findNamed asks for a name in one family, and whether it is the only one there.
+func (c *Client) findNamed(ctx context.Context, operation string, ref Reference, f family) (any, error) {
+	record, err := f.get(ctx, c, ref.Location, ref.Name)
+	if err != nil || !f.repeats {
+		return record, err
+	}
+	first := record.(identified).identity()
+	for item, err := range f.all(ctx, c, &ListOptions{Location: ref.Location}) {
+		if err != nil {
+			return nil, err
+		}
+		if other := item.(identified).identity(); other.Name == first.Name && other.ID != first.ID {
+			return nil, ambiguous(operation, ref, first, other)
+		}
+	}
+	return record, nil
+}
+
+func ambiguous(operation string, ref Reference, one, other Resource) error {
+	return fmt.Errorf("cloudapi: %s: %v: %w: %v and %v", operation, ref, ErrAmbiguous, one, other)
+}
+
+// findPart looks for a part in everything that may have it.
+func (c *Client) findPart(ctx context.Context, operation string, f *family, part *part, ref Reference) (*Resource, any, error) {
+	var parent Resource
+	record, err := c.search(ctx, operation, f, ref, func(item any) (any, error) {
+		parent = item.(identified).identity()
+		if !part.listed {
+			var err error
+			item, err = f.get(ctx, c, parent.Location, f.address(parent))
+			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
+				return nil, nil // it has gone since, or, as lists have only what may be seen, is about to
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		return part.in(item, ref.ID), nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	resource := record.(identified).identity()
+	resource.Parent = &parent
+	return &resource, record, nil
+}
+
+// search returns the first thing that pick finds in the items of a family.
+func (c *Client) search(ctx context.Context, operation string, f *family, ref Reference, pick func(item any) (any, error)) (any, error) {
+	for item, err := range f.all(ctx, c, &ListOptions{Location: ref.Location}) {
+		if err != nil {
+			return nil, err
+		}
+		if record, err := pick(item); record != nil || err != nil {
+			return record, err
+		}
+	}
+	return nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound)
+}

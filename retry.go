@@ -1,0 +1,203 @@
+package cloudapi
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// RetryPolicy says how often and after what delays failed attempts of a call
+// are repeated. Zero fields stand for the defaults.
+//
+// What is repeated at all depends on the operation. One that may be sent twice
+// is, after the statuses 408, 429, 500, 502, 503 and 504, failures of the
+// connection, timeouts of an attempt, and replies that were cut off. One that
+// creates something is only after 429 and 503, which say that the server did
+// nothing, and if no connection came about. Other failures of it are final,
+// and match [ErrOutcomeUnknown] where it may have been carried out.
+type RetryPolicy struct {
+	// MaxAttempts is the number of times that a request is sent at most, the
+	// first included. The default is 4; 1 is no retry.
+	MaxAttempts int
+
+	// The delay before the n-th retry is random, between 0 and MinDelay
+	// doubled n-1 times, but at most MaxDelay. The defaults are 500 ms and
+	// 30 s.
+	MinDelay, MaxDelay time.Duration
+
+	// MaxRetryAfter bounds the delay that a server may ask for in a
+	// Retry-After header. The default is 60 s.
+	MaxRetryAfter time.Duration
+}
+
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	if p.MaxAttempts == 0 {
+		p.MaxAttempts = 4
+	}
+	if p.MinDelay == 0 {
+		p.MinDelay = 500 * time.Millisecond
+	}
+	if p.MaxDelay == 0 {
+		p.MaxDelay = 30 * time.Second
+	}
+	if p.MaxRetryAfter == 0 {
+		p.MaxRetryAfter = 60 * time.Second
+	}
+	return p
+}
+
+// delay returns the pause after the given number of attempts.
+func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration {
+	if retryAfter > 0 {
+		return min(retryAfter, p.MaxRetryAfter)
+	}
+	ceiling := p.MaxDelay
+	if shift := attempts - 1; shift < 62 && p.MinDelay <= ceiling>>shift {
+		ceiling = p.MinDelay << shift
+	}
+	return rand.N(ceiling)
+}
+
+// checkRetry tells the driver whether there is a further attempt.
+func (cl *call) checkRetry(ctx context.Context, err error) bool {
+	if cl.err == nil && err != nil {
+		cl.err = cl.transportError(err) // of the http.Client itself
+	}
+	cl.again = cl.next(ctx)
+	cl.log(ctx)
+	return cl.again
+}
+
+// next decides whether there is a further attempt, and after what pause.
+func (cl *call) next(ctx context.Context) bool {
+	if cl.err == nil || cl.unsent != nil || cl.attempts >= cl.client.config.retry.MaxAttempts || !cl.mayRetry() {
+		return false
+	}
+	if ctx.Err() != nil {
+		if !errors.Is(cl.err, ctx.Err()) {
+			cl.stopped = contextError(ctx)
+		}
+		return false
+	}
+	var retryAfter time.Duration
+	if e, ok := cl.err.(*Error); ok {
+		retryAfter = e.RetryAfter
+	}
+	cl.pause = cl.client.config.retry.delay(cl.attempts, retryAfter)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= cl.pause {
+		cl.stopped = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
+			cl.pause.Round(time.Millisecond), context.DeadlineExceeded)
+		return false
+	}
+	return true
+}
+
+// mayRetry tells whether repeating the last attempt can help and do no harm.
+func (cl *call) mayRetry() bool {
+	switch e := cl.err.(type) {
+	case *Error:
+		switch e.StatusCode {
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+			return true
+		case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
+			return cl.repeatable
+		}
+		return false
+	case *DecodeError:
+		return e.truncated && cl.repeatable
+	case *TransportError:
+		return (cl.repeatable || !cl.sent) && !isMisconfigured(e)
+	}
+	return false
+}
+
+// isMisconfigured reports failures that will be the same in a second.
+func isMisconfigured(err error) bool {
+	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	return badCertificate || notTLS
+}
+
+// failed returns the error of the call: that of the last attempt, with what
+// the call as a whole adds to it. other is what retryablehttp reports, if
+// there was no attempt at all.
+func (cl *call) failed(other error) error {
+	if cl.err == nil {
+		cl.err = cl.transportError(other)
+	}
+	switch e := cl.err.(type) {
+	case *Error:
+		e.Attempts, e.stopped = cl.attempts, cl.stopped
+		e.outcomeUnknown = !cl.repeatable && leavesOpen(e.StatusCode)
+	case *DecodeError:
+		e.Attempts, e.stopped = cl.attempts, cl.stopped
+		e.outcomeUnknown = !cl.repeatable
+	case *TransportError:
+		e.Attempts, e.stopped = cl.attempts, cl.stopped
+		e.outcomeUnknown = !cl.repeatable && cl.sent
+	}
+	return cl.err
+}
+
+// leavesOpen reports whether a status does not tell if the operation was
+// carried out.
+func leavesOpen(status int) bool {
+	switch status {
+	case http.StatusSeeOther, http.StatusRequestTimeout: // the first one leads to a result
+		return true
+	case http.StatusNotImplemented, http.StatusServiceUnavailable:
+		return false
+	}
+	return status >= 500
+}
+
+// parseRetryAfter reads both forms of the header: seconds and a date. What
+// cannot be read, or lies in the past, is 0.
+func parseRetryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
+		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second
+	} else if errors.Is(err, strconv.ErrRange) {
+		return math.MaxInt64
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(date.Sub(now), 0)
+	}
+	return 0
+}
+
+// isTransient reports whether a failure of a poll is one that another poll can
+// mend.
+func isTransient(err error) bool {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == 408 // which a call repeats, too
+	}
+	if e, ok := errors.AsType[*DecodeError](err); ok {
+		return e.truncated
+	}
+	e, ok := errors.AsType[*TransportError](err)
+	return ok && !errors.Is(e, errNotSent)
+}
+
+// isGone reports whether a poll says that the resource does not exist. A
+// location that does not exist says nothing about it, and neither does a 404
+// that is not the API's own. A project that the token cannot see looks the
+// same as a resource that is gone.
+func isGone(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Is(ErrNotFound) && e.Type != "" && !isInvalidLocation(err)
+}
+
+// isInvalidLocation reports whether the server knows no such location, or no
+// more.
+func isInvalidLocation(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Is(ErrNotFound) && e.Type == "InvalidLocation"
+}

@@ -1,0 +1,248 @@
+package cloudapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Samples are the values of a series in the order of time. Their JSON is pairs
+// such as [1759512000.5,"0.42"]: a Unix time, and a value in a string, since it
+// may be "NaN".
+//
+// There may be hundreds of thousands, so they are read by hand: in one pass,
+// into one slice, and with no memory for each but that of its Sample.
+type Samples []Sample
+
+// Sample is what was measured at one time.
+type Sample struct {
+	Time  time.Time // to the nanosecond, as it was sent
+	Value float64   // may be NaN, or infinite
+}
+
+// UnmarshalJSON reads an array of pairs; null is left alone.
+func (s *Samples) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	r := sampleReader{data}
+	if !r.token('[') {
+		return errors.New("samples are not an array")
+	}
+	// A pair has two commas, but for the last one, and at least the 8 bytes
+	// of `[0,"1"],`. That counts what is valid exactly, and bounds the memory
+	// for what is not.
+	samples := make(Samples, 0, min(bytes.Count(data, []byte(","))/2+1, len(data)/8))
+	for !r.token(']') {
+		first := len(samples) == 0
+		sample, ok := Sample{}, first || r.token(',')
+		if ok {
+			sample, ok = r.pair()
+		}
+		if !ok {
+			return fmt.Errorf("sample %d is not a pair of a Unix time and a number in a string", len(samples))
+		}
+		samples = append(samples, sample)
+	}
+	if r.next(); len(r.rest) > 0 {
+		return errors.New("samples are followed by something else")
+	}
+	*s = samples
+	return nil
+}
+
+// liftSamples takes the samples out of JSON, in their order, and leaves their
+// number, counting from 1: "values":[...] becomes "values#":1. What has blanks
+// in it, or is not samples, stays.
+//
+// It goes by the text, which cannot be anything but a member of an object: in a
+// string its quotes would be escaped. What it takes out is JSON, and so is what
+// it puts in; hence the rest is JSON if, and only if, data is.
+func liftSamples(data []byte) (rest []byte, lifted []Samples) {
+	const name, begin, end = `"values":`, `[[`, `]]`
+	for unread := data; ; {
+		before, after, found := bytes.Cut(unread, []byte(name))
+		isMember := bytes.HasSuffix(before, []byte("{")) || bytes.HasSuffix(before, []byte(","))
+		if found && (!isMember || !bytes.HasPrefix(after, []byte(begin))) {
+			rest = append(append(rest, before...), name...)
+			unread = after
+			continue
+		}
+		var samples Samples
+		length := bytes.Index(after, []byte(end)) + len(end)
+		if !found || samples.UnmarshalJSON(after[:length]) != nil {
+			if lifted == nil {
+				return data, nil
+			}
+			return append(rest, unread...), lifted
+		}
+		lifted = append(lifted, samples)
+		rest = fmt.Appendf(append(rest, before...), `"values#":%d`, len(lifted))
+		unread = after[length:]
+	}
+}
+
+// MarshalJSON writes an array of pairs.
+func (s Samples) MarshalJSON() ([]byte, error) {
+	const usual = len(`[1759512000,"12.3456789"],`)
+	b := make([]byte, 0, 2+usual*len(s))
+	b = append(b, '[')
+	for i, sample := range s {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '[')
+		b = appendUnixTime(b, sample.Time)
+		b = append(b, `,"`...)
+		b = strconv.AppendFloat(b, sample.Value, 'f', -1, 64)
+		b = append(b, `"]`...)
+	}
+	return append(b, ']'), nil
+}
+
+// sampleReader takes what it reads off the front of JSON.
+type sampleReader struct{ rest []byte }
+
+// next skips blanks and returns the character behind them, or 0.
+func (r *sampleReader) next() byte {
+	for len(r.rest) > 0 {
+		switch c := r.rest[0]; c {
+		case ' ', '\t', '\r', '\n':
+			r.rest = r.rest[1:]
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// token takes a character if it is the next one.
+func (r *sampleReader) token(c byte) bool {
+	if r.next() != c {
+		return false
+	}
+	r.rest = r.rest[1:]
+	return true
+}
+
+func (r *sampleReader) pair() (s Sample, ok bool) {
+	if !r.token('[') {
+		return s, false
+	}
+	if s.Time, ok = parseUnixTime(r.number()); !ok || !r.token(',') {
+		return s, false
+	}
+	if s.Value, ok = r.quotedNumber(); !ok {
+		return s, false
+	}
+	return s, r.token(']')
+}
+
+// number takes the characters that a JSON number may have.
+func (r *sampleReader) number() []byte {
+	r.next()
+	end := 0
+	for end < len(r.rest) {
+		if c := r.rest[end]; !isDigit(c) && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			break
+		}
+		end++
+	}
+	number := r.rest[:end]
+	r.rest = r.rest[end:]
+	return number
+}
+
+// quotedNumber takes a JSON string that holds a number.
+func (r *sampleReader) quotedNumber() (value float64, ok bool) {
+	if !r.token('"') {
+		return 0, false
+	}
+	text, rest, closed := bytes.Cut(r.rest, []byte(`"`))
+	if !closed {
+		return 0, false
+	}
+	r.rest = rest
+	if bytes.IndexByte(text, '\\') >= 0 {
+		// Some encoders write "+Inf" as "\u002bInf".
+		var unescaped string
+		if json.Unmarshal(fmt.Appendf(nil, `"%s"`, text), &unescaped) != nil {
+			return 0, false
+		}
+		text = []byte(unescaped)
+	}
+	value, err := strconv.ParseFloat(string(text), 64)
+	return value, err == nil
+}
+
+const (
+	maxUnixTime     = 253402300799 // the last second of the year 9999
+	maxExponent     = 99
+	nanosecondsWide = 9 // digits behind the decimal point
+)
+
+// parseUnixTime reads a JSON number of seconds digit by digit: in a float,
+// times of this century are off by some 100 nanoseconds. What is finer than a
+// nanosecond is cut off.
+func parseUnixTime(number []byte) (time.Time, bool) {
+	mantissa, negative := bytes.CutPrefix(number, []byte("-"))
+	exponent := 0
+	if i := bytes.IndexAny(mantissa, "eE"); i >= 0 {
+		var err error
+		exponent, err = strconv.Atoi(string(mantissa[i+1:]))
+		if err != nil || exponent > maxExponent || exponent < -maxExponent {
+			return time.Time{}, false
+		}
+		mantissa = mantissa[:i]
+	}
+	whole, fraction, pointed := bytes.Cut(mantissa, []byte("."))
+	if len(whole) == 0 || len(whole) > 1 && whole[0] == '0' || pointed && len(fraction) == 0 {
+		return time.Time{}, false // which is not JSON
+	}
+	var seconds, nanos int64
+	point := len(whole) + exponent // digits before this one are seconds
+	end := max(len(whole)+len(fraction), point+nanosecondsWide)
+	for i := min(0, point); i < end; i++ {
+		digit := byte('0')
+		if 0 <= i && i < len(whole) {
+			digit = whole[i]
+		} else if j := i - len(whole); 0 <= j && j < len(fraction) {
+			digit = fraction[j]
+		}
+		switch {
+		case !isDigit(digit):
+			return time.Time{}, false
+		case i < point:
+			if seconds = seconds*10 + int64(digit-'0'); seconds > maxUnixTime {
+				return time.Time{}, false
+			}
+		case i < point+nanosecondsWide:
+			nanos = nanos*10 + int64(digit-'0')
+		}
+	}
+	if negative {
+		seconds, nanos = -seconds, -nanos
+	}
+	return time.Unix(seconds, nanos).UTC(), true
+}
+
+// appendUnixTime writes the number that parseUnixTime reads.
+func appendUnixTime(b []byte, t time.Time) []byte {
+	seconds, nanos := t.Unix(), t.Nanosecond()
+	if seconds < 0 {
+		b, seconds = append(b, '-'), -seconds
+		if nanos > 0 { // which count up from the second before
+			seconds, nanos = seconds-1, int(time.Second)-nanos
+		}
+	}
+	b = strconv.AppendInt(b, seconds, 10)
+	if nanos > 0 {
+		b = bytes.TrimRight(fmt.Appendf(b, ".%09d", nanos), "0")
+	}
+	return b
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -1,0 +1,227 @@
+package cloudapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// teardownRun is one run of a plan.
+type teardownRun struct {
+	surveyor
+	plan     *TeardownPlan
+	started  time.Time
+	ended    []chan struct{}    // closed with the step
+	failures []*TeardownFailure // of a step that has ended; nil: its resource is gone
+
+	events chan Progress // from the steps
+	seen   chan struct{} // answers each; closed when nobody listens any more
+}
+
+// steps does all steps, and reports what they say.
+func (r *teardownRun) steps(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var steps sync.WaitGroup
+	for i := range r.plan.steps {
+		steps.Go(func() { r.step(ctx, i) })
+	}
+	go func() {
+		steps.Wait()
+		close(r.events)
+	}()
+	defer func() { // nothing goes on behind a Progress that panics
+		cancel()
+		close(r.seen)
+		for range r.events {
+		}
+	}()
+	deleted := 0
+	for p := range r.events {
+		if p.State == stateDeleted {
+			deleted++
+		}
+		p.Operation, p.Done, p.Total, p.Elapsed = "Teardown", deleted, len(r.plan.steps), time.Since(r.started)
+		if r.plan.options.Progress != nil {
+			r.plan.options.Progress(p)
+		}
+		r.seen <- struct{}{}
+	}
+}
+
+// step does a step when its turn has come.
+func (r *teardownRun) step(ctx context.Context, i int) {
+	defer close(r.ended[i])
+	s := &r.plan.steps[i]
+	for _, other := range s.before {
+		select {
+		case <-r.ended[other]:
+		case <-ctx.Done():
+		}
+	}
+	failure := r.delete(ctx, s.resource)
+	r.failures[i] = failure
+	if failure != nil {
+		r.report(s.resource, Progress{State: failure.Outcome, Err: failure.Err})
+	} else {
+		r.report(s.resource, Progress{State: stateDeleted})
+	}
+}
+
+// stateDeleted is the [Progress.State] of what is gone.
+const stateDeleted = "deleted"
+
+func (r *teardownRun) report(resource Resource, p Progress) {
+	p.Resource = resource.String()
+	r.events <- p
+	<-r.seen
+}
+
+// teardownTries is how often a deletion is asked for that may yet be possible,
+// with the pauses of a wait between them: 13 seconds together.
+const teardownTries = 6
+
+// delete deletes a resource and waits until it is gone.
+func (r *teardownRun) delete(ctx context.Context, resource Resource) *TeardownFailure {
+	if ctx.Err() != nil {
+		return &TeardownFailure{Resource: resource, Outcome: TeardownNotTried, Err: contextError(ctx)}
+	}
+	r.report(resource, Progress{State: stateDeleting})
+	at, failure := r.try(ctx, resource)
+	pauses := waitQuick.pauses()
+	for try := 1; failure != nil; try++ {
+		if try == teardownTries || !r.mayPass(failure) || sleep(ctx, pauses.next()) != nil {
+			return failure
+		}
+		last := failure
+		if at, failure = r.try(ctx, resource); failure != nil && failure.Outcome == TeardownNotTried {
+			return last
+		}
+	}
+	if err := r.wait(ctx, resource, at); err != nil {
+		return &TeardownFailure{Resource: resource, Outcome: TeardownUnderWay, Err: err}
+	}
+	return nil
+}
+
+// wait waits until a resource that is being deleted where it is now is gone, be
+// it with its private location.
+func (r *teardownRun) wait(ctx context.Context, resource, at Resource) error {
+	f, _ := familyOf(at.Kind)
+	if at.ID == "" || f.gone == nil {
+		return nil
+	}
+	err := f.gone(ctx, r.client, at.Location, f.address(at), func(c *waitConfig) { c.slots = r.slots }, WaitProgress(func(p Progress) {
+		if p.Done < p.Total {
+			p.State = cmp.Or(p.State, stateDeleting)
+			r.report(resource, p)
+		}
+	}))
+	if !isInvalidLocation(err) {
+		return err
+	}
+	if moved, failure := r.locate(ctx, resource); failure == nil && moved != at {
+		return r.wait(ctx, resource, moved)
+	}
+	return err
+}
+
+// try asks for the deletion of a resource unless something needs it, and
+// returns where it is; nothing if it is gone already.
+func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *TeardownFailure) {
+	at, err := r.locate(ctx, resource)
+	if err == nil && at.ID == "" {
+		return Resource{}, nil
+	}
+	var users []Resource
+	if err == nil {
+		users, err = r.users(ctx, at)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return at, &TeardownFailure{Resource: resource, Outcome: TeardownNotTried, Err: contextError(ctx)}
+	case err != nil:
+		return at, &TeardownFailure{Resource: resource, Outcome: TeardownFailed, Err: err}
+	case len(users) > 0:
+		return at, &TeardownFailure{Resource: resource, Outcome: TeardownBlocked, BlockedBy: users, Err: r.blocked(users)}
+	}
+	f, _ := familyOf(resource.Kind)
+	err = r.slots.do(ctx, func() error { return f.remove(ctx, r.client, at.Location, f.address(at)) })
+	switch {
+	case err == nil || isGone(err):
+		return at, nil
+	case ctx.Err() != nil:
+		return at, &TeardownFailure{Resource: resource, Outcome: TeardownUnderWay, Err: err}
+	}
+	return at, &TeardownFailure{Resource: resource, Outcome: TeardownFailed, Err: err}
+}
+
+// mayPass reports whether a further try can succeed.
+func (r *teardownRun) mayPass(f *TeardownFailure) bool {
+	if f.Outcome == TeardownBlocked {
+		return !slices.ContainsFunc(f.BlockedBy, func(by Resource) bool { return r.failureOf(by) != nil })
+	}
+	e, isAnswer := errors.AsType[*Error](f.Err)
+	switch {
+	case isAnswer && e.Method == "GET" && e.Is(ErrForbidden): // for a moment, of what is being destroyed
+		return true
+	case isInvalidLocation(f.Err): // gone or renamed since it was looked for
+		return true
+	}
+	return errors.Is(f.Err, ErrConflict) || isTransient(f.Err)
+}
+
+// blocked says why those that need a resource are still there.
+func (r *teardownRun) blocked(users []Resource) error {
+	for _, by := range users {
+		if failure := r.failureOf(by); failure != nil {
+			return fmt.Errorf("%v, which needs it, is still there: %w", by, within{failure.Err})
+		}
+	}
+	return fmt.Errorf("%v needs it and is not in the plan", users[0])
+}
+
+// failureOf returns why a resource that was to be deleted before was not. It is
+// nil for one that is not in the plan, or whose turn is not over.
+func (r *teardownRun) failureOf(resource Resource) *TeardownFailure {
+	i := slices.IndexFunc(r.plan.steps, func(s teardownStep) bool { return s.resource.ID == resource.ID })
+	if i < 0 {
+		return nil
+	}
+	select {
+	case <-r.ended[i]:
+		return r.failures[i]
+	default:
+		return nil
+	}
+}
+
+// locate returns the resource with the name that its private location has by
+// now: names of private locations are the one part of a path that may have come
+// to stand for something else. The result has no ID if the private location is
+// gone, and whatever was in it with it.
+func (r *teardownRun) locate(ctx context.Context, resource Resource) (Resource, error) {
+	private := r.plan.private[resource.Location]
+	if resource.Kind == KindPrivateLocation {
+		private = resource.ID
+	}
+	if private == "" {
+		return resource, nil
+	}
+	places, err := r.survey(ctx, []Kind{KindPrivateLocation}, "")
+	if err != nil && !isGone(err) {
+		return resource, err
+	}
+	i := slices.IndexFunc(places, func(l surveyed) bool { return l.ID == private })
+	switch {
+	case i < 0:
+		return Resource{}, nil
+	case resource.Kind == KindPrivateLocation:
+		return places[i].Resource, nil
+	}
+	resource.Location = places[i].Name
+	return resource, nil
+}

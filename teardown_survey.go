@@ -1,0 +1,180 @@
+package cloudapi
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+)
+
+// surveyor looks at what a project contains.
+type surveyor struct {
+	client *Client
+	slots  slots
+}
+
+func (p *TeardownPlan) surveyor() surveyor {
+	concurrency := p.options.Concurrency
+	if concurrency <= 0 {
+		concurrency = 8
+	}
+	return surveyor{p.client, make(slots, concurrency)}
+}
+
+// surveyed is a resource that is there, with its record.
+type surveyed struct {
+	Resource
+	record any
+}
+
+// survey lists what there is of some kinds, in one location unless that is "", in
+// the order of the kinds. A kind of which the server has no list does not
+// count, unless there is none at all.
+func (s surveyor) survey(ctx context.Context, kinds []Kind, location string) ([]surveyed, error) {
+	lists, errs := make([][]surveyed, len(kinds)), make([]error, len(kinds))
+	var requests sync.WaitGroup
+	for i, kind := range kinds {
+		requests.Go(func() { lists[i], errs[i] = s.list(ctx, kind, location) })
+	}
+	requests.Wait()
+	for _, err := range errs {
+		if err != nil && !isGone(err) {
+			return nil, err
+		}
+	}
+	if !slices.Contains(errs, nil) {
+		return nil, errs[0]
+	}
+	return slices.Concat(lists...), nil
+}
+
+// list lists a kind, by location and name. Load balancers come in their full
+// form, which alone tells their subnet.
+func (s surveyor) list(ctx context.Context, kind Kind, location string) ([]surveyed, error) {
+	f, _ := familyOf(kind)
+	var items []surveyed
+	err := s.slots.do(ctx, func() error {
+		for record, err := range f.all(ctx, s.client, &ListOptions{Location: location}) {
+			if err != nil {
+				return err
+			}
+			items = append(items, surveyed{record.(identified).identity(), record})
+		}
+		return nil
+	})
+	if err == nil && kind == KindLoadBalancer {
+		items, err = s.complete(ctx, f, items)
+	}
+	slices.SortFunc(items, func(a, b surveyed) int {
+		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return items, err
+}
+
+// complete gets the full form of the items that are still there.
+func (s surveyor) complete(ctx context.Context, f *family, items []surveyed) ([]surveyed, error) {
+	errs := make([]error, len(items))
+	var requests sync.WaitGroup
+	for i := range items {
+		item := &items[i]
+		requests.Go(func() {
+			errs[i] = s.slots.do(ctx, func() (err error) {
+				item.record, err = f.get(ctx, s.client, item.Location, f.address(item.Resource))
+				return err
+			})
+		})
+	}
+	requests.Wait()
+	for _, err := range errs {
+		if err != nil && !isGone(err) {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(items, func(item surveyed) bool { return item.record == nil }), nil
+}
+
+// users returns what needs a resource at the moment.
+func (s surveyor) users(ctx context.Context, resource Resource) ([]Resource, error) {
+	kinds := dependants(resource.Kind)
+	if len(kinds) == 0 {
+		return nil, nil
+	}
+	location := resource.Location
+	if resource.Kind == KindPrivateLocation {
+		location = resource.Name
+	}
+	all, err := s.survey(ctx, kinds, location)
+	if isGone(err) {
+		return nil, nil // with the project
+	}
+	if err != nil {
+		return nil, err
+	}
+	if resource.Kind == KindPrivateLocation {
+		all = append(all, surveyed{Resource: resource})
+	}
+	needs := needs(all, s.client.Project())
+	var users []Resource
+	for _, item := range all {
+		if slices.Contains(needs[item.ID], resource.ID) {
+			users = append(users, item.Resource)
+		}
+	}
+	return users, nil
+}
+
+// dependants returns the kinds from whose records it can be seen what needs a
+// resource of a kind.
+func dependants(kind Kind) []Kind {
+	switch kind {
+	case KindPrivateSubnet:
+		return []Kind{KindLoadBalancer, KindVM, KindPrivateSubnet} // a subnet's own record names its VMs
+	case KindFirewall:
+		return []Kind{KindPrivateSubnet}
+	case KindPrivateLocation, KindProject:
+		var kinds []Kind
+		for _, f := range families() {
+			if f.kind != KindProject && (f.inLocation || kind == KindProject) {
+				kinds = append(kinds, f.kind)
+			}
+		}
+		return kinds
+	}
+	return nil
+}
+
+// needs tells what each resource needs, both by their IDs: what cannot be
+// deleted as long as it is there, or would take it along, or leave it without
+// protection. It is always of a family behind its own.
+func needs(all []surveyed, project string) map[string][]string {
+	ids := map[Resource]string{}
+	for _, item := range all {
+		ids[Resource{Kind: item.Kind, Location: item.Location, Name: item.Name}] = item.ID
+	}
+	needs := map[string][]string{}
+	need := func(user, needed string) {
+		if user != "" && needed != "" {
+			needs[user] = append(needs[user], needed)
+		}
+	}
+	for _, item := range all {
+		switch record := item.record.(type) {
+		case *PrivateSubnet:
+			for _, firewall := range record.Firewalls {
+				need(item.ID, firewall.ID)
+			}
+			for _, nic := range record.NICs {
+				need(ids[Resource{Kind: KindVM, Location: item.Location, Name: nic.VMName}], item.ID)
+			}
+		case *LoadBalancer:
+			need(item.ID, ids[Resource{Kind: KindPrivateSubnet, Location: item.Location, Name: record.Subnet}])
+		}
+		if item.Location != "" {
+			need(item.ID, ids[Resource{Kind: KindPrivateLocation, Name: item.Location}])
+		}
+		if item.Kind != KindProject {
+			need(item.ID, project)
+		}
+	}
+	return needs
+}
