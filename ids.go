@@ -15,7 +15,7 @@ type Kind string
 
 // The kinds of resources that have IDs. Kinds with a "1" stand for a letter
 // that the ID alphabet leaves out: "1b" is a load balancer, "1n" an init
-// script.
+// script, "m1" a machine image.
 const (
 	KindProject                   Kind = "pj"
 	KindFirewall                  Kind = "fw"
@@ -33,6 +33,17 @@ const (
 	KindSSHPublicKey              Kind = "sk"
 	KindVMInitScript              Kind = "1n"
 	KindVM                        Kind = "vm"
+
+	// Kinds of the service of August 2026.
+	KindGitHubCacheEntry       Kind = "ge"
+	KindGitHubInstallation     Kind = "g1"
+	KindGitHubRepository       Kind = "gp"
+	KindInferenceEndpoint      Kind = "1e"
+	KindMachineImage           Kind = "m1"
+	KindMachineImageVersion    Kind = "mv"
+	KindPostgresLogDestination Kind = "1d"
+	KindPostgresServer         Kind = "pv"
+	KindRoutedModel            Kind = "rm" // which lists of inference endpoints have as well
 
 	// KindOther is the prefix of things without a kind of their own, among
 	// them metric destinations that were created long ago. [IsID] accepts it
@@ -81,6 +92,24 @@ func (k Kind) String() string {
 		return "VM init script"
 	case KindVM:
 		return "VM"
+	case KindGitHubCacheEntry:
+		return "GitHub cache entry"
+	case KindGitHubInstallation:
+		return "GitHub installation"
+	case KindGitHubRepository:
+		return "GitHub repository"
+	case KindInferenceEndpoint:
+		return "inference endpoint"
+	case KindMachineImage:
+		return "machine image"
+	case KindMachineImageVersion:
+		return "machine image version"
+	case KindPostgresLogDestination:
+		return "Postgres log destination"
+	case KindPostgresServer:
+		return "Postgres server"
+	case KindRoutedModel:
+		return "routed model"
 	}
 	return string(k)
 }
@@ -95,7 +124,9 @@ type kindSet string
 const allKinds = kindSet(KindProject + KindFirewall + KindFirewallRule + KindInferenceAPIKey +
 	KindKubernetesCluster + KindKubernetesNodePool + KindLoadBalancer + KindNIC + KindPostgres +
 	KindPostgresFirewallRule + KindPostgresMetricDestination + KindOther + KindPrivateLocation +
-	KindPrivateSubnet + KindSSHPublicKey + KindVMInitScript + KindVM)
+	KindPrivateSubnet + KindSSHPublicKey + KindVMInitScript + KindVM +
+	KindGitHubCacheEntry + KindGitHubInstallation + KindGitHubRepository + KindInferenceEndpoint +
+	KindMachineImage + KindMachineImageVersion + KindPostgresLogDestination + KindPostgresServer + KindRoutedModel)
 
 func (set kindSet) has(prefix string) bool {
 	for ; set != ""; set = set[idUpperStart:] {

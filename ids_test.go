@@ -29,6 +29,7 @@ var idVectors = []struct {
 	{"vm064pbm96ba3grq6vbsvjb3ax", "018965d1-265a-8774-862e-6daf3b92c6ae"},
 	{"emam788072kd1mwb48sjn8g000", "550e8400-e29b-41d4-a716-446655440000"},
 	{"pj000000000000000000000000", "00000000-0000-02d2-0000-000000000000"},
+	{"vm00000000021r000000000000", "00000000-0000-8374-c000-000000000000"}, // variant 11, of a service with a routing stamp
 }
 
 func TestIDVectors(t *testing.T) {

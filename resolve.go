@@ -181,6 +181,10 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 			Reason: "is the ID of another kind: " + kind.String()}
 	}
 	f, part := familyOf(kind)
+	if f == nil {
+		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
+			Reason: "is the ID of a " + kind.String() + ", of which there is no list"}
+	}
 	if ref.Location != "" && !f.inLocation {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
 			Reason: "has a location, which a " + kind.String() + " is not in"}
