@@ -570,27 +570,6 @@ func escapeAll(s string) string {
 	return b.String()
 }
 
-func TestUnescaped(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"":                     "",
-		"plain é":              "plain é",
-		`a\/b\"c\\d`:           `a/b"c\d`,
-		`\b\f\n\r\t`:           "\b\f\n\r\t",
-		`\u0070at\u002D\u002d`: "pat--",
-		`\ud834\udd1e`:         "𝄞",
-		escapeAll("aé日𝄞"):      "aé日𝄞",
-		`cut \`:                "cut ",
-		`cut \u`:               "cut u",
-		`cut \u00`:             "cut u00",
-		`no \u00zz`:            "no u00zz",
-	} {
-		if got := unescaped(in); got != want {
-			t.Errorf("%q is unescaped as %q, want %q", in, got, want)
-		}
-	}
-}
-
 // TestSecretsInRepliesThatAreNone: what net/http cannot read it quotes.
 func TestSecretsInRepliesThatAreNone(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
 // The rule for texts: what a function of this package returns begins with
@@ -137,14 +139,14 @@ func (e *Error) Error() string {
 	if kind == "" && e.Message == "" {
 		kind = http.StatusText(e.StatusCode)
 	}
-	b.WriteString(strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, oneLine(kind))))
+	b.WriteString(strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, mask.OneLine(kind))))
 	if e.Message != "" {
-		b.WriteString(": " + oneLine(e.Message))
+		b.WriteString(": " + mask.OneLine(e.Message))
 	} else if e.Body != "" {
 		fmt.Fprintf(&b, ": %q", e.Body)
 	}
 	if fields := e.fieldText(); fields != "" {
-		b.WriteString(" (" + oneLine(fields) + ")")
+		b.WriteString(" (" + mask.OneLine(fields) + ")")
 	}
 	writeEnd(&b, e.Attempts, e.stopped, e.outcomeUnknown)
 	return b.String()
@@ -261,7 +263,7 @@ type TransportError struct {
 func (e *TransportError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
-	b.WriteString(oneLine(fmt.Sprint(e.Err)))
+	b.WriteString(mask.OneLine(fmt.Sprint(e.Err)))
 	writeEnd(&b, e.Attempts, e.stopped, e.outcomeUnknown)
 	return b.String()
 }
@@ -301,7 +303,7 @@ type DecodeError struct {
 func (e *DecodeError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
-	fmt.Fprintf(&b, "status %d with an unusable reply: %s", e.StatusCode, oneLine(fmt.Sprint(e.Err)))
+	fmt.Fprintf(&b, "status %d with an unusable reply: %s", e.StatusCode, mask.OneLine(fmt.Sprint(e.Err)))
 	if e.ContentType != "" {
 		fmt.Fprintf(&b, " (%s)", e.ContentType)
 	}
@@ -337,7 +339,7 @@ func (e *ArgumentError) Error() string {
 		b.WriteString(e.Operation + ": ")
 	}
 	b.WriteString(e.Name)
-	if value, cut := truncate(e.Value, 80); cut {
+	if value, cut := mask.Truncate(e.Value, 80); cut {
 		fmt.Fprintf(&b, " %q…", value)
 	} else if value != "" {
 		fmt.Fprintf(&b, " %q", value)
@@ -368,7 +370,7 @@ func writeEnd(b *strings.Builder, attempts int, stopped error, unknown bool) {
 		fmt.Fprintf(b, " (after %d attempts)", attempts)
 	}
 	if stopped != nil {
-		b.WriteString("; not tried again: " + oneLine(fmt.Sprint(stopped)))
+		b.WriteString("; not tried again: " + mask.OneLine(fmt.Sprint(stopped)))
 	}
 	if unknown {
 		b.WriteString("; it is unknown whether the operation was carried out")
@@ -380,15 +382,6 @@ type within struct{ error }
 
 func (w within) Error() string { return strings.TrimPrefix(fmt.Sprint(w.error), "cloudapi: ") }
 func (w within) Unwrap() error { return w.error }
-
-// masked is an error whose text has secrets in it, without them.
-type masked struct {
-	text  string
-	cause error
-}
-
-func (m *masked) Error() string { return m.text }
-func (m *masked) Unwrap() error { return m.cause }
 
 func causes(errs ...error) []error {
 	var out []error

@@ -145,51 +145,6 @@ func TestCauseOfTheContext(t *testing.T) {
 	}
 }
 
-func TestMaskStrings(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		``:                            ``,
-		`{}`:                          `{}`,
-		`{"a":"b","c" : 1,"d":null}`:  `{"a":"…","c" : 1,"d":null}`,
-		`{"a\"b":"c\"d\\","e":["f"]}`: `{"a\"b":"…","e":["…"]}`,
-		`["a","b"]`:                   `["…","…"]`,
-		`{"a":"cut`:                   `{"a":"…`,
-		`{"a":"cut\`:                  `{"a":"…`,
-		`{"cut`:                       `{"…`,
-		`"a"`:                         `"…"`,
-	} {
-		if got := maskStrings(in); got != want {
-			t.Errorf("maskStrings(%s) = %s, want %s", in, got, want)
-		}
-	}
-}
-
-func TestExcerpt(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		in   string
-		max  int
-		text string
-		cut  bool
-	}{
-		{"", 3, "", false},
-		{"abc", 3, "abc", false},
-		{"abcd", 3, "abc", true},
-		{"aéb", 3, "aé", true},
-		{"aéb", 2, "a", true},
-		{"日本", 2, "", true},
-		{"日本", 5, "日", true},
-		{"a\xffb", 9, "a\uFFFDb", false},
-		{"\x80\x80\x80\x80", 2, "", true},
-		{" a\tb\u0085c\n", 9, "a b c", false},
-		{"a\u202eb\u2028c\u200bd", 20, "a b c d", false},
-	} {
-		if text, cut := excerpt(tt.in, tt.max); text != tt.text || cut != tt.cut {
-			t.Errorf("excerpt(%q, %d) = %q, %v, want %q, %v", tt.in, tt.max, text, cut, tt.text, tt.cut)
-		}
-	}
-}
-
 // TestRefusalsByText: these sentinels go by texts of the server, or by a field
 // that only it names, so what is not one of them must not match.
 func TestRefusalsByText(t *testing.T) {

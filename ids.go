@@ -1,13 +1,11 @@
 package cloudapi
 
 import (
-	"crypto/rand"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // Kind is the type of a resource as its ID spells it: the 2-character prefix.
@@ -129,8 +127,8 @@ const allKinds = kindSet(KindProject + KindFirewall + KindFirewallRule + KindInf
 	KindMachineImage + KindMachineImageVersion + KindPostgresLogDestination + KindPostgresServer + KindRoutedModel)
 
 func (set kindSet) has(prefix string) bool {
-	for ; set != ""; set = set[idUpperStart:] {
-		kind := Kind(set[:idUpperStart])
+	for ; set != ""; set = set[ubid.PrefixLength:] {
+		kind := Kind(set[:ubid.PrefixLength])
 		if prefix == string(kind) || kind == KindPostgresMetricDestination && prefix == string(KindOther) {
 			return true
 		}
@@ -140,25 +138,17 @@ func (set kindSet) has(prefix string) bool {
 
 // hasID reports whether s has the form of an ID of one of the kinds.
 func (set kindSet) hasID(s string) bool {
-	if len(s) != idLength || !set.has(s[:idUpperStart]) {
-		return false
-	}
-	for i := idUpperStart; i < idLength; i++ {
-		if c := s[i]; c > 'z' || !idChars[c] {
-			return false
-		}
-	}
-	return true
+	return ubid.WellFormed(s) && set.has(s[:ubid.PrefixLength])
 }
 
 // String lists the prefixes.
 func (set kindSet) String() string {
 	var b strings.Builder
-	for ; set != ""; set = set[idUpperStart:] {
+	for ; set != ""; set = set[ubid.PrefixLength:] {
 		if b.Len() > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(string(set[:idUpperStart]))
+		b.WriteString(string(set[:ubid.PrefixLength]))
 	}
 	return b.String()
 }
@@ -172,16 +162,6 @@ func (set kindSet) String() string {
 // an ID value is what [ParseID] makes of one.
 type ID string
 
-const (
-	idLength   = 26
-	idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
-
-	// An ID is the prefix, 11 characters for the upper 54 bits of the UUID
-	// and a parity bit, and 13 characters for the lower 64 bits and another.
-	idUpperStart = 2
-	idLowerStart = 13
-)
-
 // IsID reports whether s has the form that the contract gives for the ID of
 // one of the kinds, or of any known kind if none is named: a prefix and 24
 // characters of the alphabet. It is what arguments are checked against before
@@ -194,16 +174,8 @@ func IsID(s string, kinds ...Kind) bool {
 		return allKinds.hasID(s)
 	}
 	return slices.ContainsFunc(kinds, func(k Kind) bool {
-		return len(k) == idUpperStart && kindSet(k).hasID(s)
+		return len(k) == ubid.PrefixLength && kindSet(k).hasID(s)
 	})
-}
-
-// idChars tells which bytes up to 'z' stand in [idAlphabet].
-var idChars = [...]bool{
-	'0': true, '1': true, '2': true, '3': true, '4': true, '5': true, '6': true, '7': true, '8': true, '9': true,
-	'a': true, 'b': true, 'c': true, 'd': true, 'e': true, 'f': true, 'g': true, 'h': true, 'j': true, 'k': true,
-	'm': true, 'n': true, 'p': true, 'q': true, 'r': true, 's': true, 't': true, 'v': true, 'w': true, 'x': true,
-	'y': true, 'z': true,
 }
 
 // ParseID checks s the way the server does, alphabet and both parity bits, and
@@ -212,27 +184,21 @@ var idChars = [...]bool{
 //
 // The error is an [*ArgumentError].
 func ParseID(s string) (ID, error) {
-	u, err := decodeID(s)
+	value, err := ubid.Parse(s)
 	if err != nil {
 		return "", &ArgumentError{Name: "id", Value: s, Reason: err.Error()}
 	}
-	return u.id(), nil
+	return ID(value.String()), nil
 }
 
 // NewID returns a random ID of the kind, for tests and for servers that speak
 // this API. It panics if the kind is not 2 characters of the ID alphabet.
 func NewID(kind Kind) ID {
-	typeBits, ok := kind.bits()
+	value, ok := ubid.New(kind.Prefix())
 	if !ok {
 		panic(fmt.Sprintf("cloudapi: NewID: %q cannot be the prefix of an ID", string(kind)))
 	}
-	var b [16]byte
-	rand.Read(b[:])
-	u := ubid{hi: binary.BigEndian.Uint64(b[:8]), lo: binary.BigEndian.Uint64(b[8:])}
-	const version, variant = 8, 2
-	u.hi = u.hi&^(0xf<<12|0x3ff) | version<<12 | typeBits
-	u.lo = u.lo&^(3<<62) | variant<<62
-	return u.id()
+	return ID(value.String())
 }
 
 // IDFromUUID returns the ID that is equivalent to a UUID in its usual form,
@@ -240,12 +206,12 @@ func NewID(kind Kind) ID {
 // [*ArgumentError] is returned if it is not the one that is asked for. With
 // the empty Kind any will do.
 func IDFromUUID(uuid string, kind Kind) (ID, error) {
-	u, ok := parseUUID(uuid)
+	value, ok := ubid.ParseUUID(uuid)
 	if !ok {
 		return "", &ArgumentError{Name: "uuid", Value: uuid, Reason: "is not a UUID"}
 	}
-	id := u.id()
-	if kind != "" && (len(kind) != idUpperStart || !kindSet(kind).has(id.prefix())) {
+	id := ID(value.String())
+	if kind != "" && (len(kind) != ubid.PrefixLength || !kindSet(kind).has(id.prefix())) {
 		return "", &ArgumentError{Name: "uuid", Value: uuid,
 			Reason: fmt.Sprintf("is the ID %s, which is not of kind %q", id, string(kind))}
 	}
@@ -262,116 +228,16 @@ func (id ID) String() string { return string(id) }
 // UUID returns the equivalent UUID in lower-case hexadecimal digits, or "" if
 // id is not a valid ID.
 func (id ID) UUID() string {
-	u, err := decodeID(string(id))
+	value, err := ubid.Parse(string(id))
 	if err != nil {
 		return ""
 	}
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], u.hi)
-	binary.BigEndian.PutUint64(b[8:], u.lo)
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	return value.UUID()
 }
 
 func (id ID) prefix() string {
-	if len(id) < idUpperStart {
+	if len(id) < ubid.PrefixLength {
 		return string(id)
 	}
-	return string(id[:idUpperStart])
-}
-
-// bits returns the two characters of the prefix as the 10 type bits.
-func (k Kind) bits() (uint64, bool) {
-	if len(k) != idUpperStart {
-		return 0, false
-	}
-	first, second := idDigit(k[0]), idDigit(k[1])
-	if first < 0 || second < 0 {
-		return 0, false
-	}
-	return uint64(first)<<5 | uint64(second), true
-}
-
-// ubid is the 128-bit value behind an ID; its bytes are the UUID.
-type ubid struct{ hi, lo uint64 }
-
-// The upper 54 bits are coded apart from the 10 type bits below them.
-const typeWidth = 10
-
-func (u ubid) id() ID {
-	var s [idLength]byte
-	s[0] = idAlphabet[u.hi>>5&31]
-	s[1] = idAlphabet[u.hi&31]
-	encodeGroup(s[idUpperStart:idLowerStart], u.hi>>typeWidth)
-	encodeGroup(s[idLowerStart:], u.lo)
-	return ID(s[:])
-}
-
-// encodeGroup writes value and its parity bit in 5-bit digits, the most
-// significant first. For 64 bits of value the first digit holds 5 of them, so
-// the shift never loses any.
-func encodeGroup(dst []byte, value uint64) {
-	last := len(dst) - 1
-	dst[last] = idAlphabet[value&15<<1|uint64(bits.OnesCount64(value)&1)]
-	value >>= 4
-	for i := last - 1; i >= 0; i-- {
-		dst[i] = idAlphabet[value&31]
-		value >>= 5
-	}
-}
-
-func decodeID(s string) (ubid, error) {
-	if len(s) != idLength {
-		return ubid{}, fmt.Errorf("has %d characters, an ID has %d", len(s), idLength)
-	}
-	for i := range len(s) {
-		if idDigit(s[i]) < 0 {
-			return ubid{}, fmt.Errorf("has a character at position %d that no ID has", i+1)
-		}
-	}
-	upper, ok := decodeGroup(s[idUpperStart:idLowerStart])
-	if !ok {
-		return ubid{}, fmt.Errorf("is mistyped: the parity of its first half is wrong")
-	}
-	lower, ok := decodeGroup(s[idLowerStart:])
-	if !ok {
-		return ubid{}, fmt.Errorf("is mistyped: the parity of its second half is wrong")
-	}
-	typeBits := uint64(idDigit(s[0]))<<5 | uint64(idDigit(s[1]))
-	return ubid{hi: upper<<typeWidth | typeBits, lo: lower}, nil
-}
-
-func decodeGroup(s string) (value uint64, ok bool) {
-	last := len(s) - 1
-	for i := range last {
-		value = value<<5 | uint64(idDigit(s[i]))
-	}
-	digit := uint64(idDigit(s[last]))
-	value = value<<4 | digit>>1
-	return value, uint64(bits.OnesCount64(value)&1) == digit&1
-}
-
-// idDigit returns the value of a character, or -1.
-func idDigit(c byte) int {
-	if 'A' <= c && c <= 'Z' {
-		c += 'a' - 'A'
-	}
-	switch c {
-	case 'o':
-		c = '0'
-	case 'i', 'l':
-		c = '1'
-	}
-	return strings.IndexByte(idAlphabet, c)
-}
-
-func parseUUID(s string) (ubid, bool) {
-	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
-		return ubid{}, false
-	}
-	b, err := hex.DecodeString(s[:8] + s[9:13] + s[14:18] + s[19:23] + s[24:])
-	if err != nil {
-		return ubid{}, false
-	}
-	return ubid{hi: binary.BigEndian.Uint64(b[:8]), lo: binary.BigEndian.Uint64(b[8:])}, true
+	return string(id[:ubid.PrefixLength])
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // serviceMethod is an exported method of a service of a Client, as reflection
@@ -173,7 +175,7 @@ func (m *serviceMethod) prepare(t *testing.T, fn reflect.Type) {
 			if kinds == "" {
 				t.Fatalf("%s accepts neither a name nor any ID: %v", m.name, err)
 			}
-			arg.kind, kinds = Kind(kinds[:idUpperStart]), kinds[idUpperStart:]
+			arg.kind, kinds = Kind(kinds[:ubid.PrefixLength]), kinds[ubid.PrefixLength:]
 			m.args[arg.index] = reflect.ValueOf(NewID(arg.kind).String())
 		}
 		if !refused {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // TestPlaceholders: what each placeholder of the contract's routes accepts.
@@ -37,8 +39,8 @@ func TestPlaceholders(t *testing.T) {
 		{"/{private_location_name}", nil, references},
 	} {
 		op := Operation{Name: "Test", Route: tt.route}
-		for known := allKinds; known != ""; known = known[idUpperStart:] {
-			kind := Kind(known[:idUpperStart])
+		for known := allKinds; known != ""; known = known[ubid.PrefixLength:] {
+			kind := Kind(known[:ubid.PrefixLength])
 			id := NewID(kind).String()
 			fits := slices.Contains(tt.kinds, kind)
 			path, byID, err := op.path("", []string{id})

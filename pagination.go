@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // ListOptions selects and orders what a list holds. A nil *ListOptions is the
@@ -65,7 +67,7 @@ type listItem[T any] interface {
 }
 
 // minItemSize is less than the JSON of a record with an ID takes.
-const minItemSize = len(`{"id":""},`) + idLength
+const minItemSize = len(`{"id":""},`) + ubid.Length
 
 // defaultPageSize is what All asks for: the largest page of the real server.
 const defaultPageSize = 1000

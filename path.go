@@ -3,6 +3,8 @@ package cloudapi
 import (
 	"fmt"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // A pathParam is the rule for a placeholder of the route templates.
@@ -67,7 +69,7 @@ func (p pathParam) check(value string) string {
 	if p.kinds.hasID(value) {
 		return ""
 	}
-	return fmt.Sprintf("must be an ID: %s and %d characters of %s", p.kinds, idLength-idUpperStart, idAlphabet)
+	return fmt.Sprintf("must be an ID: %s and %d characters of %s", p.kinds, ubid.Length-ubid.PrefixLength, ubid.Alphabet)
 }
 
 const maxSegment = 255

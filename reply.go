@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
 // accepter is what a reply is handed to. It keeps what the operation returns,
@@ -60,7 +62,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	if err == nil {
 		return nil, nil
 	}
-	contentType, _ := excerpt(cl.redactor(false).hide(resp.Header.Get("Content-Type")), maxExcerpt)
+	contentType, _ := mask.Excerpt(cl.known().Hide(resp.Header.Get("Content-Type")), maxExcerpt)
 	return &DecodeError{
 		Operation:   cl.op.Name,
 		Method:      cl.op.Method,
@@ -84,9 +86,9 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 	if after := resp.Header.Get("Retry-After"); after != "" {
 		e.RetryAfter = parseRetryAfter(after, time.Now())
 	}
-	secrets := cl.redactor(bytes.IndexByte(body, '\\') >= 0)
+	secrets := cl.known()
 	if !e.decodeEnvelope(body) {
-		e.Body, _ = excerpt(secrets.hide(string(body[:min(len(body), maxSearched)])), maxExcerpt)
+		e.Body, _ = mask.Excerpt(secrets.Hide(string(body[:min(len(body), maxSearched)])), maxExcerpt)
 	}
 	if e.Code == 0 {
 		e.Code = e.StatusCode
@@ -98,9 +100,9 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 			e.Message = "a redirect to " + u.Scheme + "://" + u.Host + " is not followed, check the base URL"
 		}
 	}
-	e.Type, e.Message = secrets.hide(e.Type), secrets.hide(e.Message)
-	if secrets.in(string(e.Details)) {
-		if e.Details = json.RawMessage(secrets.hide(string(e.Details))); !json.Valid(e.Details) {
+	e.Type, e.Message = secrets.Hide(e.Type), secrets.Hide(e.Message)
+	if secrets.In(string(e.Details)) {
+		if e.Details = json.RawMessage(secrets.Hide(string(e.Details))); !json.Valid(e.Details) {
 			e.Details = nil // what was masked was no text
 		}
 	}
@@ -113,11 +115,11 @@ func (cl *call) replyExcerpt(body []byte) string {
 	text := strings.TrimSpace(string(body[:min(len(body), maxSearched)]))
 	switch {
 	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["), strings.HasPrefix(text, `"`):
-		text = maskStrings(text)
+		text = mask.Shape(text)
 	case !strings.HasPrefix(text, "<"):
 		return "" // it may be a file with keys in it
 	}
-	text, _ = excerpt(cl.redactor(strings.Contains(text, `\`)).hide(text), maxExcerpt)
+	text, _ = mask.Excerpt(cl.known().Hide(text), maxExcerpt)
 	return text
 }
 

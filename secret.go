@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
 // Secret is a string that does not show itself: printed with any verb of fmt,
@@ -21,7 +23,7 @@ type Secret struct {
 	_ [0]func()
 }
 
-const redacted = "[redacted]"
+const redacted = mask.Redacted
 
 // NewSecret returns s as a Secret.
 func NewSecret(s string) Secret {

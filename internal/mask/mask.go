@@ -1,0 +1,104 @@
+// Package mask keeps secrets out of texts: it replaces values that are known to
+// be secret, and shortens and cleans text of unknown origin for use in an error
+// or a log line.
+package mask
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// Redacted is what stands in place of a secret.
+const Redacted = "[redacted]"
+
+// minSecret is the length from which a value is masked. Shorter ones protect
+// nothing, and occur in any text.
+const minSecret = 6
+
+// Secrets are values that texts must not show.
+type Secrets []string
+
+// New returns the values that are long enough to be secrets. It changes the
+// slice.
+func New(values []string) Secrets {
+	return slices.DeleteFunc(values, func(s string) bool { return len(s) < minSecret })
+}
+
+// In reports whether a text holds one of the secrets, as it is or in any of the
+// ways in which JSON can spell it, even JSON within JSON.
+func (secrets Secrets) In(text string) bool {
+	if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(text, s) }) {
+		return true
+	}
+	return strings.Contains(text, `\`) && secrets.In(unescaped(text))
+}
+
+// Hide returns the text with the secrets in it replaced. Those that JSON spells
+// in an uncommon way cannot be: then nothing is left of the text but [Redacted].
+func (secrets Secrets) Hide(text string) string {
+	if !secrets.In(text) {
+		return text
+	}
+	if text = secrets.replacer().Replace(text); secrets.In(text) {
+		return Redacted
+	}
+	return text
+}
+
+// replacer returns what replaces the secrets, as they are and in the two common
+// ways in which JSON spells them.
+func (secrets Secrets) replacer() *strings.Replacer {
+	// The longest first, since one may be a part of another.
+	longest := slices.Clone(secrets)
+	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, secret := range longest {
+		pairs = append(pairs, secret, Redacted)
+		if strings.ContainsFunc(secret, differsInJSON) {
+			pairs = append(pairs, jsonString(secret, true), Redacted, jsonString(secret, false), Redacted)
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// unescaped returns JSON, or a part of it, with what its escapes stand for in
+// their place.
+func unescaped(s string) string {
+	var units []uint16 // since one character may be escaped as two
+	for s != "" {
+		before, escape, _ := strings.Cut(s, `\`)
+		units = append(units, utf16.Encode([]rune(before))...)
+		if s = escape; s == "" {
+			break
+		}
+		control := strings.IndexByte("bfnrt", s[0])
+		code, err := strconv.ParseUint(s[1:min(len(s), 5)], 16, 16)
+		switch {
+		case s[0] == 'u' && len(s) >= 5 && err == nil:
+			units, s = append(units, uint16(code)), s[5:]
+		case control >= 0:
+			units, s = append(units, uint16("\b\f\n\r\t"[control])), s[1:]
+		case s[0] == '\\':
+			units, s = append(units, '\\'), s[1:]
+		}
+	}
+	return string(utf16.Decode(units))
+}
+
+// differsInJSON reports characters that JSON may spell in another way.
+func differsInJSON(c rune) bool {
+	return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&'
+}
+
+// jsonString returns a text as it stands between the quotes of a JSON string.
+func jsonString(s string, escapeHTML bool) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(escapeHTML)
+	_ = encoder.Encode(s) // of a string, which cannot fail
+	quoted := strings.TrimSpace(b.String())
+	return quoted[1 : len(quoted)-1]
+}

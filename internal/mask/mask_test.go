@@ -1,0 +1,72 @@
+package mask
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf16"
+)
+
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	const password = `pass"word<é>` + "\n" + `of the database`
+	quoted, _ := json.Marshal(password)
+	twice, _ := json.Marshal(string(quoted))
+	secrets := New([]string{"", "short", "gateway", "gateway-key", "a/slash", password})
+	for _, tt := range []struct{ in, want string }{
+		{"", ""},
+		{"nothing of the kind", "nothing of the kind"},
+		{`a backslash \ and \n`, `a backslash \ and \n`},
+		{"a short value", "a short value"},
+		{"gateway and gateway-key", "[redacted] and [redacted]"},
+		{"gateway-key-2", "[redacted]-2"},
+		{"it is " + password + ".", "it is [redacted]."},
+		{`{"a":` + string(quoted) + `}`, `{"a":"[redacted]"}`},
+		{`{"a":"pass\"word<é>\nof the database"}`, `{"a":"[redacted]"}`},
+		{`{"a":` + string(twice) + `}`, "[redacted]"},
+		{`a\/slash`, "[redacted]"},
+		{"before " + escapeAll("gateway"), "[redacted]"},
+		{"gateway " + escapeAll("gateway"), "[redacted]"},
+	} {
+		if got := secrets.Hide(tt.in); got != tt.want {
+			t.Errorf("Hide(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+		if got := secrets.In(tt.in); got != (tt.in != tt.want) {
+			t.Errorf("In(%q) = %v", tt.in, got)
+		}
+	}
+	if got := Secrets(nil).Hide("gateway"); got != "gateway" {
+		t.Errorf("without secrets: %q", got)
+	}
+}
+
+// escapeAll returns a text as JSON with every character escaped.
+func escapeAll(s string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(s)) {
+		fmt.Fprintf(&b, `\u%04X`, unit)
+	}
+	return b.String()
+}
+
+func TestUnescaped(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                     "",
+		"plain é":              "plain é",
+		`a\/b\"c\\d`:           `a/b"c\d`,
+		`\b\f\n\r\t`:           "\b\f\n\r\t",
+		`\u0070at\u002D\u002d`: "pat--",
+		`\ud834\udd1e`:         "𝄞",
+		escapeAll("aé日𝄞"):      "aé日𝄞",
+		`cut \`:                "cut ",
+		`cut \u`:               "cut u",
+		`cut \u00`:             "cut u00",
+		`no \u00zz`:            "no u00zz",
+	} {
+		if got := unescaped(in); got != want {
+			t.Errorf("%q is unescaped as %q, want %q", in, got, want)
+		}
+	}
+}

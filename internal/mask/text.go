@@ -1,0 +1,73 @@
+package mask
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// OneLine returns a text of unknown origin as it fits into the line of an error:
+// in printable characters, and not much longer than 500 bytes.
+func OneLine(s string) string {
+	const max = 500
+	text, cut := Excerpt(s, max)
+	if cut {
+		text += "…"
+	}
+	return text
+}
+
+// Excerpt returns at most max bytes of s, cut at a character, with what cannot
+// be printed and what is not UTF-8 replaced. The latter may grow by that.
+func Excerpt(s string, max int) (text string, cut bool) {
+	s, cut = Truncate(strings.ToValidUTF8(s, "\uFFFD"), max)
+	clean := func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}
+	return strings.TrimSpace(strings.Map(clean, s)), cut
+}
+
+// Truncate returns at most max bytes of s, cut at a character.
+func Truncate(s string, max int) (text string, cut bool) {
+	if len(s) <= max {
+		return s, false
+	}
+	for max > 0 && !utf8.RuneStart(s[max]) {
+		max--
+	}
+	return s[:max], true
+}
+
+// Shape returns JSON, or its beginning, with the values of strings replaced: what
+// is left shows the shape and no content.
+func Shape(s string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(s, `"`)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		end := 0
+		for end < len(rest) && rest[end] != '"' {
+			if rest[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end >= len(rest) {
+			b.WriteString(`"…`)
+			return b.String()
+		}
+		after := rest[end+1:]
+		if strings.HasPrefix(strings.TrimLeft(after, " \t\r\n"), ":") {
+			b.WriteString(`"` + rest[:end] + `"`)
+		} else {
+			b.WriteString(`"…"`)
+		}
+		s = after
+	}
+}
