@@ -33,6 +33,9 @@ type fault struct {
 	warm bool     // it hits a connection that was in use before
 	life lifetime // of the caller's context
 
+	// resent tells that some versions of net/http send the request again.
+	resent bool
+
 	// sound tells for which operations it is none: the answer is a good one.
 	sound func(operation) bool
 }
@@ -401,9 +404,9 @@ func faults(t testing.TB) []fault {
 			s.execute()
 			s.resets(codeInternal)
 		}},
-		{name: "HTTP/2: stream reset for its protocol", stream: func(s *stream) {
-			// To net/http that is an invitation to send it again, again without
-			// a pause.
+		{name: "HTTP/2: stream reset for its protocol", resent: true, stream: func(s *stream) {
+			// Before Go 1.27 that is an invitation to net/http to send it again,
+			// again without a pause.
 			s.execute()
 			if s.wait(7 * time.Second) {
 				s.resets(codeProtocol)
