@@ -87,7 +87,7 @@ func (m *serviceMethod) types() (types []reflect.Type) {
 // isComposite reports whether a method of that name is made of other methods,
 // and so has no operation of its own.
 func isComposite(name string) bool {
-	return strings.HasPrefix(name, "Wait") || name == "Ensure" || name == "Watch"
+	return strings.HasPrefix(name, "Wait") || name == "Ensure" || name == "Watch" || name == "SetRules" || name == "SetFirewallRules"
 }
 
 // serviceMethods finds all methods of all services. Which of their arguments
@@ -145,6 +145,8 @@ func (m *serviceMethod) prepare(t *testing.T, fn reflect.Type) {
 			m.listOpts = index
 		case reflect.TypeFor[*WatchOptions]():
 			m.args = append(m.args, reflect.ValueOf(&WatchOptions{}))
+		case reflect.TypeFor[[]FirewallRuleCreateRequest](), reflect.TypeFor[[]PostgresFirewallRuleCreateRequest]():
+			m.args = append(m.args, reflect.Zero(in)) // a rule must be one, and "x" is no CIDR
 		default:
 			m.args = append(m.args, filled(in, "x"))
 		}

@@ -1,0 +1,139 @@
+package cloudapi
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// ParseCIDR reads a range of addresses as the service reads that of a firewall
+// rule. The prefix length may be missing: it is 32 for an IPv4 address, 64 for
+// an IPv6 address, and 128 for "::". It may be a mask such as "10.0.0.0
+// 255.0.0.0". Blanks around the range do not matter, and neither do zeros
+// before a number. Host bits are cleared, so that equal ranges are equal
+// values. The error is an [*ArgumentError].
+func ParseCIDR(s string) (netip.Prefix, error) {
+	fail := func(reason string) (netip.Prefix, error) {
+		return netip.Prefix{}, &ArgumentError{Name: "cidr", Value: s, Reason: reason}
+	}
+	address, length, found := strings.Cut(strings.TrimSpace(s), "/")
+	if !found {
+		address, length, _ = strings.Cut(address, " ")
+		length = strings.TrimSpace(length)
+	}
+	isIPv4 := strings.Contains(address, ".")
+	if isIPv4 {
+		address = withoutLeadingZeros(address)
+	}
+	addr, err := netip.ParseAddr(address)
+	if err != nil || addr.Zone() != "" || isIPv4 != addr.Is4() {
+		return fail("must be an IPv4 or IPv6 range, such as 203.0.113.0/24")
+	}
+	bits := 32
+	switch {
+	case length == "" && found:
+		return fail("has no prefix length after the slash")
+	case length == "" && addr == netip.IPv6Unspecified():
+		bits = 128
+	case length == "" && !isIPv4:
+		bits = 64
+	case isIPv4 && strings.Contains(length, "."):
+		bits = maskLength(withoutLeadingZeros(length))
+	case length != "":
+		if bits, err = strconv.Atoi(length); err != nil {
+			bits = -1
+		}
+	}
+	prefix, err := addr.Prefix(bits)
+	if err != nil {
+		return fail("has a prefix length that its addresses do not have")
+	}
+	return prefix, nil
+}
+
+// FormatCIDR returns a range in the form that the service takes: the host bits
+// are cleared, and an IPv6 range has no dots, with which the service refuses
+// it. Use it for a [netip.Prefix] from elsewhere.
+func FormatCIDR(prefix netip.Prefix) string {
+	prefix = prefix.Masked()
+	if addr := prefix.Addr(); addr.Is4In6() {
+		b := addr.As16()
+		return fmt.Sprintf("::ffff:%x:%x/%d", uint16(b[12])<<8|uint16(b[13]), uint16(b[14])<<8|uint16(b[15]), prefix.Bits())
+	}
+	return prefix.String()
+}
+
+// withoutLeadingZeros returns an IPv4 address or mask whose numbers have no
+// zeros before them, which netip does not read.
+func withoutLeadingZeros(dotted string) string {
+	parts := strings.Split(dotted, ".")
+	for i, part := range parts {
+		if trimmed := strings.TrimLeft(part, "0"); trimmed != "" {
+			parts[i] = trimmed
+		} else if part != "" {
+			parts[i] = "0"
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// maskLength returns the prefix length that a mask such as 255.255.0.0 stands
+// for, or -1.
+func maskLength(mask string) int {
+	addr, err := netip.ParseAddr(mask)
+	if err != nil || !addr.Is4() {
+		return -1
+	}
+	ones := netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	for bits := range 33 {
+		if prefix, _ := ones.Prefix(bits); prefix.Addr() == addr {
+			return bits
+		}
+	}
+	return -1
+}
+
+// PortRange is a range of ports, with both its ends.
+type PortRange struct{ First, Last uint16 }
+
+// ParsePortRange reads "80" or "80..90" as the service does; "" is all ports.
+// The service of October 2025 writes a single port as "80..80", that of August
+// 2026 as "80": as values they are equal. The error is an [*ArgumentError].
+func ParsePortRange(s string) (PortRange, error) {
+	if s == "" {
+		return PortRange{0, 65535}, nil
+	}
+	first, last, found := strings.Cut(s, "..")
+	if !found {
+		last = first
+	}
+	from, err := strconv.ParseUint(first, 10, 16)
+	to, errLast := strconv.ParseUint(last, 10, 16)
+	if err != nil || errLast != nil || from > to {
+		return PortRange{}, &ArgumentError{Name: "port_range", Value: s,
+			Reason: "must be a port or first..last, within 0 to 65535"}
+	}
+	return PortRange{uint16(from), uint16(to)}, nil
+}
+
+// String returns the range as "80..90".
+func (r PortRange) String() string { return fmt.Sprintf("%d..%d", r.First, r.Last) }
+
+// normalCIDR returns a range in one spelling for all that mean the same.
+func normalCIDR(s string) string {
+	prefix, err := ParseCIDR(s)
+	if err != nil {
+		return s
+	}
+	return FormatCIDR(prefix)
+}
+
+// normalPortRange is normalCIDR for a range of ports.
+func normalPortRange(s string) string {
+	ports, err := ParsePortRange(s)
+	if err != nil {
+		return s
+	}
+	return ports.String()
+}

@@ -1,0 +1,221 @@
+package cloudapi
+
+import (
+	"context"
+	"fmt"
+)
+
+// SetRulesOptions are settings of the SetRules methods. Nil is fine.
+type SetRulesOptions struct {
+	// DryRun makes the method return what it would do, and do nothing.
+	DryRun bool
+}
+
+// RuleChanges is what a SetRules method did to the rules of a firewall or of a
+// database.
+type RuleChanges[R any] struct {
+	Kept    []*R // were there already, and are wanted
+	Added   []*R // were made; after a dry run they have no ID
+	Deleted []*R // were there, and are not wanted
+}
+
+// Changed reports whether a rule was added or deleted.
+func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Deleted) > 0 }
+
+// SetRules makes the rules of a firewall those that are wanted, and no others.
+// It keeps the rules that are there already, then adds those that are missing,
+// then deletes the rest, by ID. What both the old and the new rules allow is
+// allowed all the time. Called again with the same rules it changes nothing. An
+// empty slice deletes all rules.
+//
+// Rules are compared by CIDR and port range, in any spelling that [ParseCIDR]
+// and [ParsePortRange] read. A rule that cannot be read is an [*ArgumentError],
+// and nothing is sent. A create whose reply was lost is looked up, as in an
+// Ensure. After any other error a part of the changes may have been made: the
+// error says how many, and the next call makes the rest.
+//
+// It takes one request to read the firewall, and one for each change. A change
+// is enforced moments after the reply.
+func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
+	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
+		operation: "Firewalls.SetRules",
+		resource:  place(location, firewall),
+		list: func(ctx context.Context) ([]FirewallRule, error) {
+			record, err := s.Get(ctx, location, firewall)
+			if err != nil {
+				return nil, err
+			}
+			firewall = record.ID // its name may change meanwhile
+			return record.FirewallRules, nil
+		},
+		read: func(request FirewallRuleCreateRequest) (*FirewallRule, error) {
+			prefix, err := ParseCIDR(request.CIDR)
+			if err != nil {
+				return nil, err
+			}
+			ports, err := ParsePortRange(request.PortRange)
+			if err != nil {
+				return nil, err
+			}
+			return &FirewallRule{CIDR: FormatCIDR(prefix), PortRange: ports.String()}, nil
+		},
+		key: func(rule *FirewallRule) string {
+			return normalCIDR(rule.CIDR) + " " + normalPortRange(rule.PortRange)
+		},
+		create: func(ctx context.Context, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
+			return s.CreateRule(ctx, location, firewall, request)
+		},
+		remove: func(ctx context.Context, rule *FirewallRule) error {
+			return s.DeleteRule(ctx, location, firewall, rule.ID)
+		},
+	}
+	return set.apply(ctx, rules, opts)
+}
+
+// SetFirewallRules makes the firewall rules of a database those that are
+// wanted, and no others, as [FirewallsService.SetRules] does it for a firewall.
+// Rules are compared by CIDR, in any spelling that [ParseCIDR] reads. The
+// description of a rule that is kept stays as it is.
+//
+// The service of August 2026 makes two rules of one, for the ports 5432 and
+// 6432. Both are kept, and both are deleted; Added has the first one.
+func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
+	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
+		operation: "Postgres.SetFirewallRules",
+		resource:  place(location, postgres),
+		list: func(ctx context.Context) ([]PostgresFirewallRule, error) {
+			record, err := s.Get(ctx, location, postgres)
+			if err != nil {
+				return nil, err
+			}
+			postgres = record.ID
+			return record.FirewallRules, nil
+		},
+		read: func(request PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
+			prefix, err := ParseCIDR(request.CIDR)
+			if err != nil {
+				return nil, err
+			}
+			return &PostgresFirewallRule{CIDR: FormatCIDR(prefix), Description: request.Description}, nil
+		},
+		key: func(rule *PostgresFirewallRule) string { return normalCIDR(rule.CIDR) },
+		create: func(ctx context.Context, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
+			return s.CreateFirewallRule(ctx, location, postgres, request)
+		},
+		remove: func(ctx context.Context, rule *PostgresFirewallRule) error {
+			return s.DeleteFirewallRule(ctx, location, postgres, rule.ID)
+		},
+	}
+	return set.apply(ctx, rules, opts)
+}
+
+// ruleSet is what SetRules needs of a family whose resources have rules: R is
+// the record of a rule, W the request that makes one.
+type ruleSet[R, W any] struct {
+	operation string
+	resource  string // the location and reference of what has the rules
+
+	list   func(context.Context) ([]R, error)
+	read   func(W) (*R, error) // the rule that a request asks for
+	key    func(*R) string     // what tells a rule from all others of the set
+	create func(context.Context, *W) (*R, error)
+	remove func(context.Context, *R) error
+}
+
+// apply makes the rules those that are wanted.
+func (s *ruleSet[R, W]) apply(ctx context.Context, wanted []W, opts *SetRulesOptions) (*RuleChanges[R], error) {
+	if ctx == nil {
+		return nil, noContext(s.operation)
+	}
+	changes, requests, err := s.compare(ctx, wanted)
+	if err != nil || opts != nil && opts.DryRun {
+		return changes, err
+	}
+	for i, request := range requests {
+		rule, err := s.add(ctx, changes.Added[i], request)
+		if err != nil {
+			return nil, s.stopped(changes, i, 0, err)
+		}
+		changes.Added[i] = rule
+	}
+	for i, rule := range changes.Deleted {
+		if err := s.remove(ctx, rule); err != nil {
+			return nil, s.stopped(changes, len(requests), i, err)
+		}
+	}
+	return changes, nil
+}
+
+// compare finds out what is to be done, and the requests for what is to be
+// added.
+func (s *ruleSet[R, W]) compare(ctx context.Context, wanted []W) (*RuleChanges[R], []*W, error) {
+	rules := make([]*R, len(wanted))
+	isWanted := map[string]bool{}
+	for i, request := range wanted {
+		rule, err := s.read(request)
+		if err != nil {
+			return nil, nil, &ArgumentError{Operation: s.operation, Name: fmt.Sprintf("rules[%d]", i),
+				Reason: "is wrong: " + within{err}.Error()}
+		}
+		rules[i], isWanted[s.key(rule)] = rule, true
+	}
+	found, err := s.list(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes := new(RuleChanges[R])
+	isThere := map[string]bool{}
+	for i := range found {
+		if key := s.key(&found[i]); isWanted[key] {
+			changes.Kept = append(changes.Kept, &found[i])
+			isThere[key] = true
+		} else {
+			changes.Deleted = append(changes.Deleted, &found[i])
+		}
+	}
+	var requests []*W
+	for i, rule := range rules {
+		if key := s.key(rule); !isThere[key] {
+			changes.Added = append(changes.Added, rule)
+			requests = append(requests, &wanted[i])
+			isThere[key] = true // of two that are the same, one is enough
+		}
+	}
+	return changes, requests, nil
+}
+
+// add makes a rule of which the list has shown that it is missing.
+func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, error) {
+	listed := true
+	e := ensurer[R]{
+		operation: s.operation,
+		resource:  s.resource,
+		config:    waitQuick,
+		find: func(ctx context.Context) (*R, error) {
+			if listed {
+				listed = false
+				return nil, ErrNotFound
+			}
+			found, err := s.list(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for i := range found {
+				if s.key(&found[i]) == s.key(rule) {
+					return &found[i], nil
+				}
+			}
+			return nil, ErrNotFound
+		},
+		create:  func(ctx context.Context) (*R, error) { return s.create(ctx, request) },
+		compare: func(context.Context, *R) (drift, error) { return nil, nil },
+	}
+	added, _, err := e.run(ctx, nil)
+	return added, err
+}
+
+// stopped says how far the changes had come before an error.
+func (s *ruleSet[R, W]) stopped(changes *RuleChanges[R], added, deleted int, err error) error {
+	return fmt.Errorf("cloudapi: %s of %s ended with %d of %d rules added and %d of %d deleted: %w",
+		s.operation, s.resource, added, len(changes.Added), deleted, len(changes.Deleted), within{err})
+}

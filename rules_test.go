@@ -1,0 +1,231 @@
+package cloudapi_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// changedRules spells what a SetRules did, for comparisons.
+func changedRules(changes *cloudapi.RuleChanges[cloudapi.FirewallRule]) string {
+	list := func(sign string, rules []*cloudapi.FirewallRule) (texts []string) {
+		for _, rule := range rules {
+			texts = append(texts, sign+rule.CIDR+" "+rule.PortRange)
+		}
+		return texts
+	}
+	return strings.Join(slices.Concat(list("=", changes.Kept), list("+", changes.Added), list("-", changes.Deleted)), ", ")
+}
+
+func TestSetRules(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		ctx := t.Context()
+		if _, err := client.Firewalls.Create(ctx, somewhere, "edge", nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, request := range []*cloudapi.FirewallRuleCreateRequest{
+			{CIDR: "10.1.0.0/16", PortRange: "80"}, {CIDR: "10.2.0.0/16", PortRange: "443"}, {CIDR: "::/0"},
+		} {
+			if _, err := client.Firewalls.CreateRule(ctx, somewhere, "edge", request); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wanted := []cloudapi.FirewallRuleCreateRequest{
+			{CIDR: "10.1.2.3/16", PortRange: "80..80"},          // there, in another spelling
+			{CIDR: " 010.3.0.0/16", PortRange: "0080..90"},      // missing
+			{CIDR: "10.3.0.0 255.255.0.0", PortRange: "80..90"}, // the same again
+			{CIDR: "::/0", PortRange: "0..65535"},               // there
+		}
+		const want = "=10.1.0.0/16 80..80, =::/0 0..65535, +10.3.0.0/16 80..90, -10.2.0.0/16 443..443"
+
+		before := len(srv.Requests())
+		changes, err := client.Firewalls.SetRules(ctx, somewhere, "edge", wanted, &cloudapi.SetRulesOptions{DryRun: true})
+		if err != nil || changedRules(changes) != want || !changes.Changed() {
+			t.Fatalf("a dry run is\n%s, %v, want\n%s", changedRules(changes), err, want)
+		}
+		for _, request := range srv.Requests()[before:] {
+			if request.Method != "GET" {
+				t.Errorf("a dry run sent %s %s", request.Method, request.Path)
+			}
+		}
+
+		before = len(srv.Requests())
+		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", wanted, nil)
+		if err != nil || changedRules(changes) != want {
+			t.Fatalf("it is\n%s, %v, want\n%s", changedRules(changes), err, want)
+		}
+		var order []string
+		for _, request := range srv.Requests()[before:] {
+			order = append(order, request.Method)
+		}
+		if !slices.Equal(order, []string{"GET", "POST", "DELETE"}) {
+			t.Errorf("requests are %v, want the additions before the deletions", order)
+		}
+
+		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", wanted, nil)
+		if err != nil || changes.Changed() || len(changes.Kept) != 3 {
+			t.Errorf("the second time it is %s, %v", changedRules(changes), err)
+		}
+		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", nil, nil)
+		firewall, _ := client.Firewalls.Get(ctx, somewhere, "edge")
+		if err != nil || len(changes.Deleted) != 3 || len(firewall.FirewallRules) != 0 {
+			t.Errorf("with no rules it is %s, %v, and leaves %v", changedRules(changes), err, firewall.FirewallRules)
+		}
+	})
+}
+
+// A create whose reply is lost is not made twice, and one that somebody else
+// made in that moment is not an error.
+func TestSetRulesLooksLostRepliesUp(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]cloudapitest.Fault{
+		"carried out, reply lost": cloudapitest.DropAfter(),
+		"not carried out":         cloudapitest.DropBefore(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t)
+				client := srv.Client()
+				if _, err := client.Firewalls.Create(t.Context(), somewhere, "edge", nil); err != nil {
+					t.Fatal(err)
+				}
+				srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule"}, fault)
+				changes, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge",
+					[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", PortRange: "22"}}, nil)
+				if err != nil || changedRules(changes) != "+10.0.0.0/8 22..22" || changes.Added[0].ID == "" {
+					t.Fatalf("%v, %v", changes, err)
+				}
+				firewall, err := client.Firewalls.Get(t.Context(), somewhere, "edge")
+				if err != nil || len(firewall.FirewallRules) != 1 {
+					t.Errorf("it has the rules %v, %v", firewall.FirewallRules, err)
+				}
+			})
+		})
+	}
+}
+
+func TestSetRulesErrors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		if _, err := client.Firewalls.Create(t.Context(), somewhere, "edge", nil); err != nil {
+			t.Fatal(err)
+		}
+		before := len(srv.Requests())
+		_, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge",
+			[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8"}, {CIDR: "10.0.0.0/33"}}, nil)
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "rules[1]" || len(srv.Requests()) != before {
+			t.Errorf("a rule that cannot be read: %v, after %d requests", err, len(srv.Requests())-before)
+		}
+		if _, err := client.Firewalls.SetRules(t.Context(), somewhere, "none", nil, nil); !errors.Is(err, cloudapi.ErrNotFound) {
+			t.Errorf("a firewall that does not exist: %v", err)
+		}
+		srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule", Nth: 2},
+			cloudapitest.Reply(403, nil, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`))
+		_, err = client.Firewalls.SetRules(t.Context(), somewhere, "edge",
+			[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8"}, {CIDR: "11.0.0.0/8"}}, nil)
+		if !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 2 rules added and 0 of 0 deleted") {
+			t.Errorf("an error on the way: %v", err)
+		}
+	})
+}
+
+func TestSetFirewallRulesOfDatabase(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t).Client()
+		ctx := t.Context()
+		db, err := client.Postgres.Create(ctx, somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted := []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.7/24", Description: "office"}}
+		changes, err := client.Postgres.SetFirewallRules(ctx, somewhere, db.ID, wanted, nil)
+		if err != nil || len(changes.Added) != 1 || changes.Added[0].Description != "office" {
+			t.Fatalf("%+v, %v", changes, err)
+		}
+		changes, err = client.Postgres.SetFirewallRules(ctx, somewhere, db.ID, wanted, nil)
+		if err != nil || changes.Changed() {
+			t.Errorf("the second time: %+v, %v", changes, err)
+		}
+		rules, err := cloudapi.Collect(client.Postgres.AllFirewallRules(ctx, somewhere, db.ID, nil))
+		if err != nil || len(rules) != 1 || rules[0].CIDR != "203.0.113.0/24" {
+			t.Errorf("rules are %v, %v", rules, err)
+		}
+	})
+}
+
+// The spellings are those that the recordings and the measurements of the real
+// server have.
+func TestParseCIDR(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"10.1.2.3/16":                         "10.1.0.0/16",
+		"192.168.1.1":                         "192.168.1.1/32",
+		"0.0.0.0":                             "0.0.0.0/32",
+		"0.0.0.0/0":                           "0.0.0.0/0",
+		"010.0.0.1":                           "10.0.0.1/32",
+		" 10.0.0.0/8 ":                        "10.0.0.0/8",
+		"10.0.0.0 255.0.0.0":                  "10.0.0.0/8",
+		"10.0.0.0/255.255.0.0":                "10.0.0.0/16",
+		"10.0.0.0 0.0.0.0":                    "0.0.0.0/0",
+		"fd00::/8":                            "fd00::/8",
+		"2001:DB8::1":                         "2001:db8::/64",
+		"::":                                  "::/128",
+		"::/0":                                "::/0",
+		"::ffff:0:0/96":                       "::ffff:0:0/96",
+		"::ffff:102:304/128":                  "::ffff:102:304/128",
+		"2001:db8:0:0:0:0:0:1/128":            "2001:db8::1/128",
+		"fd4c:91aa:7be0:12d:8c62:0:0:0002/64": "fd4c:91aa:7be0:12d::/64",
+	} {
+		prefix, err := cloudapi.ParseCIDR(in)
+		if err != nil || cloudapi.FormatCIDR(prefix) != want {
+			t.Errorf("ParseCIDR(%q) is %v, %v, want %s", in, prefix, err, want)
+		}
+		again, err := cloudapi.ParseCIDR(want)
+		if err != nil || again != prefix {
+			t.Errorf("ParseCIDR(%q) is %v, %v, want the same as for %q", want, again, err, in)
+		}
+	}
+	for _, in := range []string{
+		"", " ", "banana", "10.0.0.300/8", "10.1.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "fd00::/129", "::ffff:1.2.3.4/128",
+		"10.0.0.0 255.0.255.0", "10.0.0/8", "fe80::1%eth0/64", "10.0.0.0/8/8", "1.5", "...",
+	} {
+		if prefix, err := cloudapi.ParseCIDR(in); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("ParseCIDR(%q) is %v, %v, want ErrInvalidArgument", in, prefix, err)
+		}
+	}
+	unmasked := netip.MustParsePrefix("10.1.2.3/8")
+	if text := cloudapi.FormatCIDR(unmasked); text != "10.0.0.0/8" {
+		t.Errorf("FormatCIDR(%v) is %s", unmasked, text)
+	}
+}
+
+func TestParsePortRange(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"": "0..65535", "80": "80..80", "80..80": "80..80", "0080": "80..80", "53..54": "53..54", "0..65535": "0..65535", "0": "0..0",
+	} {
+		ports, err := cloudapi.ParsePortRange(in)
+		if err != nil || ports.String() != want {
+			t.Errorf("ParsePortRange(%q) is %v, %v, want %s", in, ports, err, want)
+		}
+	}
+	for _, in := range []string{" ", "80-90", "90..80", "65536", "80..", "..80", "-1", "+80", "8 0", "x"} {
+		if ports, err := cloudapi.ParsePortRange(in); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("ParsePortRange(%q) is %v, %v, want ErrInvalidArgument", in, ports, err)
+		}
+	}
+}
