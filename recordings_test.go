@@ -5,60 +5,34 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
 )
 
-// recording is an exchange with the real server.
-type recording struct {
-	Operation string // the server's name of it
-	Request   struct{ Method, Path string }
-	Response  struct {
-		Status    int
-		Headers   map[string]string
-		Body      string
-		Truncated bool `json:"body_truncated"`
-	}
-	Seq int
-}
+// recording is an exchange with a real server.
+type recording struct{ recordings.Exchange }
 
-// readRecordings returns all exchanges with the real server.
-func readRecordings(t *testing.T) []recording {
+// readRecordings returns the exchanges of some files.
+func readRecordings(t *testing.T, names ...string) (all []recording) {
 	t.Helper()
-	files, err := filepath.Glob("../shared/recordings/*.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) == 0 {
-		t.Skip("skipped, since the recordings are not at ../shared/recordings")
-	}
-	var recordings []recording
-	for _, file := range files {
-		f, err := os.Open(file)
+	for _, name := range names {
+		exchanges, err := recordings.Read(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close()
-		for dec := json.NewDecoder(f); ; {
-			var r recording
-			if err := dec.Decode(&r); err == io.EOF {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			recordings = append(recordings, r)
+		for _, x := range exchanges {
+			all = append(all, recording{x})
 		}
 	}
-	return recordings
+	return all
 }
 
 // answer replies as the server did.
@@ -80,7 +54,7 @@ func TestRecordedErrors(t *testing.T) {
 	t.Parallel()
 	envelopes, others := 0, 0
 	var quotas []string
-	for _, r := range readRecordings(t) {
+	for _, r := range readRecordings(t, recordings.Contract()...) {
 		if r.Response.Status < 300 {
 			continue
 		}
@@ -136,7 +110,7 @@ func TestRecordedErrors(t *testing.T) {
 // so new methods are covered without edits.
 func TestRecordedReplies(t *testing.T) {
 	t.Parallel()
-	recordings := readRecordings(t)
+	all := readRecordings(t, recordings.Contract()...)
 	type call struct {
 		method *serviceMethod
 		args   []reflect.Value
@@ -153,8 +127,8 @@ func TestRecordedReplies(t *testing.T) {
 		}
 	}
 	replayed, unknown := 0, map[string]int{}
-	for _, r := range recordings {
-		if r.Response.Status >= 300 || r.Response.Truncated {
+	for _, r := range all {
+		if r.Response.Status >= 300 || r.Response.BodyTruncated {
 			continue
 		}
 		var found *call

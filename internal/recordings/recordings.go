@@ -1,0 +1,95 @@
+// Package recordings holds exchanges with real servers of this API. Tests
+// compare the SDK and package cloudapitest with them.
+//
+// The files in testdata are all exchanges that were recorded, compressed. They
+// are smaller than a readable selection would be. To search them:
+//
+//	zgrep createVM internal/recordings/testdata/story.jsonl.gz
+//
+// To renew them from the folder where the recordings are made:
+//
+//	go run ./internal/recordings/pack ../shared/recordings
+package recordings
+
+import (
+	"compress/gzip"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The files of exchanges with the server of October 2025, which the contract
+// describes.
+const (
+	Story     = "story"     // all operations, one after the other on one growing project
+	Lifecycle = "lifecycle" // what was created runs, is resized, promoted and deleted
+	Matrix    = "matrix"    // one list of failures for every operation
+	HTTP      = "http"      // authentication, odd paths, methods and bodies
+)
+
+// August2026 is the file of exchanges with the server of August 2026. They
+// belong to several stories, each of which begins with the same projects.
+const August2026 = "2026/api-2026"
+
+// Contract returns the files whose server is that of the contract.
+func Contract() []string { return []string{Story, Lifecycle, Matrix, HTTP} }
+
+// An Exchange is a request and what the server answered.
+type Exchange struct {
+	Story     string // in August2026
+	Seq       int    // unique within the files of the contract, and within a story
+	Operation string // the server's own name of it
+	Case      string // what was tried
+	Request   struct {
+		Method, Path, Query string
+		Headers             map[string]string
+		Body                *string
+		BodyBase64          string `json:"body_base64"` // a body that is not UTF-8
+		BodyTruncated       bool   `json:"body_truncated"`
+	}
+	Response struct {
+		Status        int
+		Headers       map[string]string
+		Body          string
+		BodyTruncated bool `json:"body_truncated"`
+	}
+	Note string // what the server did not do by itself
+}
+
+//go:embed testdata
+var files embed.FS
+
+// Read returns the exchanges of a file in the order in which they happened.
+func Read(name string) ([]Exchange, error) {
+	f, err := files.Open(file(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return Decode(lines)
+}
+
+// file returns the path of a file of exchanges.
+func file(name string) string { return "testdata/" + name + ".jsonl.gz" }
+
+// Decode reads exchanges, one JSON object each.
+func Decode(r io.Reader) ([]Exchange, error) {
+	var exchanges []Exchange
+	for d := json.NewDecoder(r); ; {
+		d.DisallowUnknownFields()
+		var x Exchange
+		switch err := d.Decode(&x); {
+		case errors.Is(err, io.EOF):
+			return exchanges, nil
+		case err != nil:
+			return nil, fmt.Errorf("exchange %d: %w", len(exchanges)+1, err)
+		}
+		exchanges = append(exchanges, x)
+	}
+}
