@@ -211,25 +211,51 @@ func toJSON(t *testing.T, v any) []byte {
 	return b
 }
 
-// contractRow is a line of testdata/contract.txt.
+// contractRow is a line of a table of operations.
 type contractRow struct {
 	method, route string
 	methods       []string // of the services, such as "VMs.List"
+	note          string   // what the documentation of the methods says of it
 }
 
+// The tables of operations, and how many each has. None has what another has.
+var contractTables = []struct {
+	file string
+	rows int
+	note string
+}{
+	{file: "testdata/contract.txt", rows: 93},
+	{file: "testdata/contract-2026.txt", rows: 46,
+		note: "It is an operation of August 2026; a server of October 2025 answers [ErrNotFound]."},
+}
+
+// readContract returns the rows of all tables.
 func readContract(t testing.TB) []contractRow {
 	t.Helper()
-	text, err := os.ReadFile("testdata/contract.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var rows []contractRow
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) < 3 {
-			t.Fatalf("the line %q of the contract has not three columns", line)
+	for _, table := range contractTables {
+		text, err := os.ReadFile(table.file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		rows = append(rows, contractRow{fields[0], fields[1], fields[2:]})
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Fields(line)
+			if fields[0] == "#" {
+				continue
+			}
+			n++
+			if len(fields) == 2 && table.file == "testdata/contract-2026.txt" {
+				continue // which has no method yet
+			}
+			if len(fields) < 3 {
+				t.Fatalf("the line %q of %s has not three columns", line, table.file)
+			}
+			rows = append(rows, contractRow{fields[0], fields[1], fields[2:], table.note})
+		}
+		if n != table.rows {
+			t.Fatalf("%s has %d rows, want %d", table.file, n, table.rows)
+		}
 	}
 	return rows
 }
