@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
 // Match says which requests a script of faults is for. The zero value matches
@@ -45,7 +48,7 @@ func (m Match) fits(r Request) bool {
 type Fault struct {
 	kind      faultKind
 	delay     time.Duration
-	reply     reply            // of replyInstead
+	reply     reply.Reply      // of replyInstead
 	limit     int              // of truncate
 	handler   http.HandlerFunc // of custom
 	repeating bool
@@ -74,7 +77,7 @@ func Reply(status int, header http.Header, body string) Fault {
 		}
 		header["Content-Type"] = []string{"application/json"}
 	}
-	return Fault{kind: replyInstead, reply: reply{status, header, []byte(body)}}
+	return Fault{kind: replyInstead, reply: reply.Reply{Status: status, Header: header, Body: []byte(body)}}
 }
 
 // DropBefore closes the connection without executing the request.
@@ -128,7 +131,7 @@ func (f Fault) Repeating() Fault {
 // [Fault.Optional] or [Fault.Repeating]: a test that passes without its fault
 // has not shown what it should.
 func (s *Server) Fail(match Match, faults ...Fault) {
-	if problem := checkScript(match, faults); problem != "" {
+	if problem := s.checkScript(match, faults); problem != "" {
 		s.complain("cloudapitest: Fail: %s", problem)
 		return
 	}
@@ -140,14 +143,14 @@ func (s *Server) Fail(match Match, faults ...Fault) {
 }
 
 // checkScript returns what is wrong with a script, or "".
-func checkScript(match Match, faults []Fault) string {
-	known := func(fits func(*operation) bool) bool {
-		return slices.ContainsFunc(operations(), func(op operation) bool { return fits(&op) })
+func (s *Server) checkScript(match Match, faults []Fault) string {
+	known := func(fits func(*api.Operation) bool) bool {
+		return slices.ContainsFunc(s.service.Config.Operations, func(op api.Operation) bool { return fits(&op) })
 	}
 	switch {
-	case match.Operation != "" && !known(func(op *operation) bool { return op.name == match.Operation || op.target() == match.Operation }):
+	case match.Operation != "" && !known(func(op *api.Operation) bool { return op.Name == match.Operation || op.Target() == match.Operation }):
 		return fmt.Sprintf("there is no operation %q; it is a name like VMs.Get or VMs.ListInLocation, or a method and a route template", match.Operation)
-	case match.Route != "" && !known(func(op *operation) bool { return op.route == match.Route }):
+	case match.Route != "" && !known(func(op *api.Operation) bool { return op.Route == match.Route }):
 		return fmt.Sprintf("there is no route template %q", match.Route)
 	case match.Method != strings.ToUpper(match.Method):
 		return fmt.Sprintf("there is no method %q", match.Method)
@@ -162,8 +165,8 @@ func checkScript(match Match, faults []Fault) string {
 			return "a fault follows one that is repeating, so it can never come"
 		case fault.kind == noFault && fault.delay <= 0:
 			return "a fault does nothing"
-		case fault.kind == replyInstead && (fault.reply.status < 100 || fault.reply.status > 999):
-			return fmt.Sprintf("%d is no status", fault.reply.status)
+		case fault.kind == replyInstead && (fault.reply.Status < 100 || fault.reply.Status > 999):
+			return fmt.Sprintf("%d is no status", fault.reply.Status)
 		case fault.kind == truncate && fault.limit < 0:
 			return "a reply cannot be cut to fewer than 0 bytes"
 		case fault.kind == custom && fault.handler == nil:

@@ -11,6 +11,10 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
 // FuzzRequest sends a request of any form, twice, to a server that has objects
@@ -22,15 +26,15 @@ func FuzzRequest(f *testing.F) {
 	token, project := newToken(), cloudapi.NewID(cloudapi.KindProject).String()
 	marks := strings.NewReplacer("TOKEN", token, "PROJECT", project)
 	const head = " HTTP/1.1\r\nHost: api.localhost\r\nAuthorization: Bearer TOKEN\r\nContent-Type: application/json\r\n"
-	for _, op := range operations() {
-		path := op.route
-		for segment := range strings.SplitSeq(op.route, "/") {
-			if name, ok := paramName(segment); ok {
+	for _, op := range families.New(api.Config{}).Config.Operations {
+		path := op.Route
+		for segment := range strings.SplitSeq(op.Route, "/") {
+			if name, ok := api.ParamName(segment); ok {
 				path = strings.Replace(path, segment, seedSegment(name), 1)
 			}
 		}
-		for _, body := range []string{seedBody(op.body), `{}`, ``, `{"name":null,"x":[{}]}`} {
-			f.Add([]byte(fmt.Sprintf("%s %s?page_size=2%sContent-Length: %d\r\n\r\n%s", op.method, path, head, len(body), body)))
+		for _, body := range []string{seedBody(op.Body), `{}`, ``, `{"name":null,"x":[{}]}`} {
+			f.Add([]byte(fmt.Sprintf("%s %s?page_size=2%sContent-Length: %d\r\n\r\n%s", op.Method, path, head, len(body), body)))
 		}
 	}
 	for _, raw := range []string{
@@ -112,13 +116,13 @@ func checkForm(t *testing.T, w *httptest.ResponseRecorder, r *http.Request) {
 		}
 	default:
 		var envelope struct {
-			Error *apiError `json:"error"`
+			Error *reply.Error `json:"error"`
 		}
 		err := json.Unmarshal(body, &envelope)
 		if err != nil || envelope.Error == nil || envelope.Error.Code != w.Code || envelope.Error.Type == "" || envelope.Error.Message == "" {
 			t.Fatalf("%s %s: %d with %q", r.Method, r.URL, w.Code, body)
 		}
-		if _, err := parseQuery(r.URL.RawQuery); w.Code >= 500 && err == nil {
+		if _, err := api.ParseQuery(r.URL.RawQuery); w.Code >= 500 && err == nil {
 			t.Fatalf("%s %s: %d with %q", r.Method, r.URL, w.Code, body)
 		}
 	}
@@ -146,25 +150,25 @@ func seedSegment(name string) string {
 }
 
 // seedBody returns a body with all the fields that an operation has.
-func seedBody(s schema) string {
-	if len(s.anyOf) > 0 {
-		return seedBody(s.anyOf[0])
+func seedBody(s schema.Schema) string {
+	if len(s.AnyOf) > 0 {
+		return seedBody(s.AnyOf[0])
 	}
 	switch {
-	case s.enum != nil:
-		return string(jsonReply(0, s.enum[0]).body)
-	case s.typ == "string":
+	case s.Enum != nil:
+		return string(reply.JSON(0, s.Enum[0]).Body)
+	case s.Type == "string":
 		return `"a"`
-	case s.typ == "integer":
+	case s.Type == "integer":
 		return "2"
-	case s.typ == "boolean":
+	case s.Type == "boolean":
 		return "true"
-	case s.typ == "array":
-		return "[" + seedBody(*s.items) + "]"
+	case s.Type == "array":
+		return "[" + seedBody(*s.Items) + "]"
 	}
 	var members []string
-	for _, f := range s.fields {
-		members = append(members, fmt.Sprintf("%q:%s", f.name, seedBody(f.schema)))
+	for _, f := range s.Fields {
+		members = append(members, fmt.Sprintf("%q:%s", f.Name, seedBody(f.Schema)))
 	}
 	return "{" + strings.Join(members, ",") + "}"
 }

@@ -2,42 +2,10 @@ package cloudapitest
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
 )
-
-func TestEveryOperationOfTheContractIsServed(t *testing.T) {
-	t.Parallel()
-	contract, err := os.ReadFile(filepath.Join("..", "testdata", "contract.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want, got []string
-	for line := range strings.Lines(string(contract)) {
-		f := strings.Fields(line)
-		if len(f) < 3 {
-			continue
-		}
-		name := f[2]
-		if strings.HasSuffix(name, ".List") && strings.Contains(f[1], "/location/") {
-			name += "InLocation"
-		}
-		want = append(want, f[0]+" "+f[1]+" "+name)
-	}
-	for _, op := range operations() {
-		got = append(got, op.target()+" "+op.name)
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("served are %d operations:\n%s\nwant %d:\n%s", len(got), strings.Join(got, "\n"), len(want), strings.Join(want, "\n"))
-	}
-}
 
 // The names are the server's own, so that it does not have to know the client;
 // what the client calls its operations is found out from a request of each.

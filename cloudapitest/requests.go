@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 )
 
 // Request is a request that arrived, as [Server.Requests] reports it.
@@ -64,7 +66,7 @@ type logEntry struct {
 	request Request
 }
 
-func (l *requestLog) add(r *http.Request, op *operation, body []byte) *logEntry {
+func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte) *logEntry {
 	e := &logEntry{log: l, request: Request{
 		Method:   r.Method,
 		Path:     r.URL.EscapedPath(),
@@ -74,7 +76,7 @@ func (l *requestLog) add(r *http.Request, op *operation, body []byte) *logEntry 
 		Time:     time.Now(),
 	}}
 	if op != nil {
-		e.request.Name, e.request.Operation, e.request.Route = op.name, op.target(), op.route
+		e.request.Name, e.request.Operation, e.request.Route = op.Name, op.Target(), op.Route
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

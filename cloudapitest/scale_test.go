@@ -2,7 +2,6 @@ package cloudapitest
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -49,58 +48,6 @@ func TestAddVMs(t *testing.T) {
 			t.Errorf("reported %q, want three mistakes", tb.reports)
 		}
 	})
-}
-
-// TestIndexIsWhatAWalkOverAllObjectsFinds compares the index, after random
-// changes, with the objects themselves.
-func TestIndexIsWhatAWalkOverAllObjectsFinds(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2))
-	c := newCall(t)
-	var there []*thing // in the order of their creation
-	for step := range 3000 {
-		switch pick := random.IntN(10); {
-		case pick < 5 || len(there) == 0:
-			o := &thing{c.newObject(cloudapi.KindVM, fmt.Sprint("n", random.IntN(50)))}
-			o.location = c.state.locations[random.IntN(2)]
-			c.state.add(o)
-			there = append(there, o)
-		case pick < 7:
-			c.state.index.rename(there[random.IntN(len(there))], fmt.Sprint("n", random.IntN(50)))
-		default:
-			i := random.IntN(len(there))
-			c.state.drop(there[i])
-			there = slices.Delete(there, i, i+1)
-		}
-		if step%20 != 0 {
-			continue
-		}
-		for _, l := range []*location{nil, c.state.locations[0], c.state.locations[1]} {
-			sc := scope{cloudapi.KindVM, c.project, l}
-			want := slices.DeleteFunc(slices.Clone(there), func(o *thing) bool { return l != nil && o.location != l })
-			if got := as[*thing](c.state.index.all(sc)); !slices.Equal(got, want) {
-				t.Fatalf("step %d: %d objects, want %d", step, len(got), len(want))
-			}
-			slices.SortFunc(want, func(a, b *thing) int { return strings.Compare(a.id, b.id) }) // as IDs of one kind sort
-			if got := as[*thing](c.state.index.byID(sc)); !slices.Equal(got, want) {
-				t.Fatalf("step %d: the order by ID is wrong", step)
-			}
-			for i, o := range want {
-				if got := after(c.state.index.byID(sc), o.order); got != i+1 {
-					t.Fatalf("step %d: behind object %d is %d", step, i, got)
-				}
-			}
-			for n := range 50 {
-				name := fmt.Sprint("n", n)
-				named := slices.DeleteFunc(slices.Clone(want), func(o *thing) bool { return o.name != name })
-				got := as[*thing](c.state.index.named(sc, name))
-				slices.SortFunc(got, func(a, b *thing) int { return strings.Compare(a.id, b.id) })
-				if !slices.Equal(got, named) {
-					t.Fatalf("step %d: %d objects are called %s, want %d", step, len(got), name, len(named))
-				}
-			}
-		}
-	}
 }
 
 // BenchmarkWalk lists many VMs, 1000 a page.

@@ -1,11 +1,10 @@
 package cloudapitest
 
 import (
-	"fmt"
 	"slices"
-	"time"
 
-	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
 )
 
 // AddVMs adds n VMs to the project, without requests and so without the quota,
@@ -17,45 +16,42 @@ import (
 // A location that does not exist and a name that is not possible, or taken, are
 // errors of the test.
 func (s *Server) AddVMs(location, prefix string, n int) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	s.state.sweep(now)
-	c := &call{config: &s.config, state: s.state, now: now, project: s.state.byID[s.config.projectID].(*project)}
-	ids, err := c.addVMs(location, prefix, n)
-	if err != nil {
-		s.complain("cloudapitest: AddVMs: %v", err)
-	}
+	var ids []string
+	s.service.Do(func(c *api.Call) {
+		var err error
+		c.Project = c.State.Project(s.config.projectID)
+		if ids, err = families.AddVMs(c, location, prefix, n); err != nil {
+			s.complain("cloudapitest: AddVMs: %v", err)
+		}
+	})
 	return ids
 }
 
-func (c *call) addVMs(location, prefix string, n int) ([]string, error) {
-	c.params = map[string]string{"location": location}
-	if err := c.resolveLocation(nil); err != nil {
-		return nil, err
+// service returns the part of the configuration that operations depend on.
+func (cfg config) service() api.Config {
+	return api.Config{
+		Locations: cfg.locations,
+		PageCap:   cfg.pageCap,
+		Delays:    api.Delays(cfg.delays),
+		Quota:     api.Quota(cfg.quota),
 	}
-	size := vmSizes[slices.IndexFunc(vmSizes, func(s vmSize) bool { return s.name == "burstable-1" })]
-	var ids []string
-	var subnet *privateSubnet
-	for i := range n {
-		name := fmt.Sprintf("%s-%d", prefix, i+1)
-		v := &vm{object: c.newObject(cloudapi.KindVM, name), size: size, storage: size.storage[0], unixUser: "ubi"}
-		v.created = c.now.Add(-c.config.delays.Create)
-		err := checkNewName(name)
-		if err == nil {
-			err = v.checkName(c)
+}
+
+// seed adds the projects and tokens that there are from the start.
+func (cfg config) seed(c *api.Call) {
+	own, foreign := &api.Account{Name: "own"}, &api.Account{Name: "foreign"}
+	main := c.AddProject(cfg.projectID, "main", own)
+	other := c.AddProject(cfg.otherProjectID, "other", foreign)
+	for _, t := range append(slices.Clip(cfg.tokens), tokenConfig{cfg.token, AccessFull}) {
+		switch t.access {
+		case AccessFull:
+			main.Members[c.State.AddToken(t.value, own)] = true
+		case AccessNone:
+			c.State.AddToken(t.value, own)
+		case AccessForeign:
+			other.Members[c.State.AddToken(t.value, foreign)] = true
+		case AccessRevoked:
+			c.State.RemoveToken(t.value)
 		}
-		if err == nil && i%subnetVMs == 0 {
-			subnet, err = c.addPrivateSubnet(fmt.Sprintf("%s-net-%d", prefix, i/subnetVMs+1), nil)
-		}
-		if v.subnet = subnet; err == nil {
-			err = v.connect(c)
-		}
-		if err != nil {
-			return ids, fmt.Errorf("%s: %w", name, err)
-		}
-		c.state.add(v)
-		ids = append(ids, v.id)
 	}
-	return ids, nil
 }

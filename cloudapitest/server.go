@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
 )
 
@@ -26,19 +28,16 @@ type TB interface {
 // Server is a server of the API whose state lives in memory. Its methods may be
 // called from several goroutines. Make one with [New] or [NewServer].
 type Server struct {
-	config config
-	router *router
-	log    requestLog
-	faults faultScripts
+	config  config
+	service *api.Service
+	log     requestLog
+	faults  faultScripts
 
 	// complain and fatal report what is the test's mistake, misuse what is the
 	// client's.
 	complain func(format string, args ...any)
 	fatal    func(format string, args ...any)
 	misuse   func(format string, args ...any)
-
-	mu    sync.Mutex // guards state
-	state *state
 
 	http        *http.Server
 	memory      *memnet.Listener
@@ -91,8 +90,7 @@ func newServer(cfg config) *Server {
 	s := &Server{
 		config:   cfg,
 		log:      requestLog{bounded: cfg.logBounded, bound: cfg.logBound},
-		router:   newRouter(operations()),
-		state:    newState(cfg, time.Now()),
+		service:  families.New(cfg.service()),
 		memory:   memnet.Listen(),
 		closing:  make(chan struct{}),
 		complain: fail,
@@ -104,6 +102,7 @@ func newServer(cfg config) *Server {
 	// request by itself when a fault drops the connection.
 	s.transport = s.memory.Transport()
 	s.transport.DisableKeepAlives = true
+	s.service.Do(cfg.seed)
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.countConnection}
 	return s
 }
@@ -193,15 +192,11 @@ func (s *Server) Close() {
 // until another state is set. With "" it shows its own again. An ID that no such
 // object has is an error of the test.
 func (s *Server) SetState(id, state string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state.sweep(time.Now())
-	switch o := s.state.byID[id].(type) {
-	case *vm, *postgres, *kubernetesCluster, *privateSubnet:
-		o.core().forced = state
-	default:
-		s.complain("cloudapitest: SetState: there is no object %q that shows a state", id)
-	}
+	s.service.Do(func(c *api.Call) {
+		if !families.SetState(c, id, state) {
+			s.complain("cloudapitest: SetState: there is no object %q that shows a state", id)
+		}
+	})
 }
 
 func (s *Server) serveMemory() { s.serveInBackground(s.memory) }
@@ -250,7 +245,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	op, params := s.router.match(r.Method, r.URL.EscapedPath())
+	op, params := s.service.Match(r.Method, r.URL.EscapedPath())
 	entry := s.log.add(r, op, body)
 	if op == nil {
 		s.misuse("cloudapitest: %s %s is no operation of the API", r.Method, r.URL.EscapedPath())
@@ -269,21 +264,25 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	out := fault.reply
 	if fault.kind != replyInstead {
-		out = s.answer(r, op, params, body)
+		var unknown []string
+		out, unknown = s.service.Execute(r, op, params, body)
+		for _, name := range unknown {
+			s.misuse("cloudapitest: %s has no %s", op.Target(), name)
+		}
 	}
 	if fault.kind == dropAfter {
 		panic(http.ErrAbortHandler)
 	}
-	entry.answered(out.status)
+	entry.answered(out.Status)
 	if fault.kind == truncate {
-		if fault.limit >= len(out.body) && !fault.optional && !fault.repeating {
+		if fault.limit >= len(out.Body) && !fault.optional && !fault.repeating {
 			s.complain("cloudapitest: Truncate(%d) leaves the answer to %s %s whole, whose body has %d bytes",
-				fault.limit, r.Method, r.URL.EscapedPath(), len(out.body))
+				fault.limit, r.Method, r.URL.EscapedPath(), len(out.Body))
 		}
-		out.writeTruncated(w, fault.limit)
+		out.WriteTruncated(w, fault.limit)
 		panic(http.ErrAbortHandler)
 	}
-	out.write(w)
+	out.Write(w)
 }
 
 // reportPanic tells the test of a panic, above all in a function of its own,
@@ -314,34 +313,4 @@ func (s *Server) pause(r *http.Request, d time.Duration) bool {
 	case <-s.closing:
 	}
 	return false
-}
-
-// answer executes a request and reports what no correct client sends.
-func (s *Server) answer(r *http.Request, op *operation, params map[string]string, body []byte) reply {
-	c := &call{
-		config:  &s.config,
-		state:   s.state,
-		request: r,
-		raw:     body,
-		params:  params,
-		now:     time.Now(),
-	}
-	out := s.execute(c, op)
-	for _, name := range c.unknown {
-		s.misuse("cloudapitest: %s has no %s", op.target(), name)
-	}
-	return out
-}
-
-// execute renders the reply while the state is still locked, since records may
-// share slices with it.
-func (s *Server) execute(c *call, op *operation) reply {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.state.sweep(c.now)
-	result, err := c.execute(op)
-	if err != nil {
-		return errorReply(err)
-	}
-	return resultReply(result)
 }

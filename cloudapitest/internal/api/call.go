@@ -1,0 +1,173 @@
+package api
+
+import (
+	"encoding/json"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+// Call is a request while its operation executes, with the server's state
+// locked.
+type Call struct {
+	Config  *Config
+	State   *State
+	Request *http.Request
+	raw     []byte // the body as it arrived
+	Params  map[string]string
+	Now     time.Time
+
+	Token    *Token
+	Query    url.Values
+	Body     schema.Fields
+	Project  *Project  // nil if the route has none
+	Location *Location // nil if the route has none
+
+	unknown []string // what the client sent and the API does not know
+}
+
+// execute checks the request and runs its operation. The checks come in the
+// order of the real server; those of objects and values are the operation's.
+func (c *Call) execute(op *Operation) (any, error) {
+	var err error
+	if c.Token, err = c.State.authenticate(c.Request.Header); err != nil {
+		return nil, err
+	}
+	if op == nil {
+		return nil, reply.NotFound()
+	}
+	for _, check := range []func(*Operation) error{
+		c.checkPath, c.checkQuery, c.checkBody, c.resolveProject, c.ResolveLocation,
+	} {
+		if err := check(op); err != nil {
+			return nil, err
+		}
+	}
+	if op.Guarded && !c.Permitted() {
+		return nil, reply.Forbidden()
+	}
+	return op.Handle(c)
+}
+
+func (c *Call) checkPath(op *Operation) error { return op.checkParams(c.Params, c.Config.Pattern) }
+
+func (c *Call) checkQuery(op *Operation) error {
+	var err error
+	if c.Query, err = ParseQuery(c.Request.URL.RawQuery); err != nil {
+		return reply.Unexpected()
+	}
+	known := slices.Concat(op.Query, op.List.parameters())
+	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
+		if !slices.Contains(known, name) {
+			c.unknown = append(c.unknown, "query parameter "+name)
+		}
+	}
+	return op.List.check(c.Query)
+}
+
+// ParseQuery differs from url.ParseQuery in that a semicolon is a character
+// like any other, as it is for the real server.
+func ParseQuery(raw string) (url.Values, error) {
+	return url.ParseQuery(strings.ReplaceAll(raw, ";", "%3B"))
+}
+
+// checkBody decodes the body as far as the operation has one. A GET may have
+// any.
+func (c *Call) checkBody(op *Operation) error {
+	raw := c.raw
+	switch {
+	case op.Method == http.MethodGet:
+		return nil
+	case op.Body.Type == "" && len(op.Body.AnyOf) == 0, op.Bare && len(raw) == 0:
+		if len(raw) > 0 && !isJSONObject(raw) {
+			return reply.NotJSONObject()
+		}
+		return nil
+	}
+	mediaType, _, _ := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
+	if mediaType != "application/json" {
+		return reply.BadRequest(`"Content-Type" request header must be set to "application/json".`)
+	}
+	// The real server takes a differently spelled media type for JSON too, but
+	// does not read the body then.
+	if len(raw) == 0 || !strings.HasPrefix(c.Request.Header.Get("Content-Type"), "application/json") {
+		raw = []byte("{}")
+	}
+	if !isJSONObject(raw) {
+		return reply.NotJSONObject()
+	}
+	value, err := op.Body.Check(op.bodyPointer(), raw)
+	c.unknown = append(c.unknown, op.Body.UnknownFields(raw)...)
+	if err != nil {
+		return err
+	}
+	c.Body = value.(map[string]any)
+	if schema.ContainsNUL(value) {
+		return reply.InvalidRequest("string parameter contains null byte")
+	}
+	return nil
+}
+
+func isJSONObject(raw []byte) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(raw, &object) == nil && object != nil
+}
+
+// resolveProject finds the project of the path, or answers for the token that
+// cannot see it.
+func (c *Call) resolveProject(op *Operation) error {
+	id, ok := c.Params["project_id"]
+	if !ok {
+		return nil
+	}
+	p := c.State.Project(id)
+	switch {
+	case p != nil && p.Account == c.Token.Account:
+		c.Project = p
+		return nil
+	case op.Method == http.MethodDelete && op.Route == ProjectRoute && ValidID(id):
+		return nil // deleting it does nothing and succeeds
+	}
+	return reply.NotFound()
+}
+
+func ValidID(id string) bool {
+	_, err := cloudapi.ParseID(id)
+	return err == nil
+}
+
+func (c *Call) ResolveLocation(*Operation) error {
+	name, ok := c.Params["location"]
+	if !ok {
+		return nil
+	}
+	for _, l := range c.State.Locations {
+		if l.Name == name && l.usableBy(c.Project) {
+			c.Location = l
+			return nil
+		}
+	}
+	return c.invalidLocation()
+}
+
+func (c *Call) invalidLocation() error {
+	var names []string
+	for _, l := range c.State.Locations {
+		if l.usableBy(c.Project) && !l.Hidden {
+			names = append(names, l.Name)
+		}
+	}
+	slices.Sort(names)
+	return reply.InvalidLocation(slices.Compact(names))
+}
+
+// Permitted reports whether the token has permissions in the call's project.
+func (c *Call) Permitted() bool { return c.Project.Members[c.Token] }

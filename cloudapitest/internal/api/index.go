@@ -1,0 +1,146 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// Scope is what a list or a name is about: the objects of a kind in a project,
+// or in one of its locations.
+type Scope struct {
+	Kind     cloudapi.Kind
+	Project  *Project
+	Location *Location // nil: wherever they are
+}
+
+// Index holds the objects of each scope, so that neither a page nor a name costs
+// a walk over all of them.
+type Index map[Scope]*shelf
+
+// shelf is the objects of one scope.
+type shelf struct {
+	created []Stored            // in the order of their creation
+	names   map[string][]Stored // the same, by name
+	sorted  []Stored            // by ID, but for the last ones
+	rest    int                 // how many of sorted are in no order
+}
+
+// shelves returns those that an object belongs on: its project's and, if it is
+// in a location, that one's.
+func (x Index) shelves(o *Object) []*shelf {
+	scopes := []Scope{{o.kind(), o.Project, nil}}
+	if o.Location != nil {
+		scopes = append(scopes, Scope{o.kind(), o.Project, o.Location})
+	}
+	shelves := make([]*shelf, len(scopes))
+	for i, sc := range scopes {
+		if x[sc] == nil {
+			x[sc] = &shelf{names: map[string][]Stored{}}
+		}
+		shelves[i] = x[sc]
+	}
+	return shelves
+}
+
+func (x Index) add(o Stored) {
+	for _, s := range x.shelves(o.Core()) {
+		s.created = append(s.created, o)
+		s.sorted = append(s.sorted, o)
+		s.rest++
+		s.names[o.Core().Name] = append(s.names[o.Core().Name], o)
+	}
+}
+
+func (x Index) remove(o Stored) {
+	for _, s := range x.shelves(o.Core()) {
+		s.created = without(s.created, o)
+		s.forget(o)
+		order := s.byID()
+		i := after(order, o.Core().order)
+		s.sorted = slices.Delete(order, i-1, i)
+	}
+}
+
+// Rename gives an object another name.
+func (x Index) Rename(o Stored, name string) {
+	shelves := x.shelves(o.Core())
+	for _, s := range shelves {
+		s.forget(o)
+	}
+	o.Core().Name = name
+	for _, s := range shelves {
+		s.names[name] = append(s.names[name], o)
+	}
+}
+
+// forget takes an object from the names.
+func (s *shelf) forget(o Stored) {
+	name := o.Core().Name
+	if s.names[name] = without(s.names[name], o); len(s.names[name]) == 0 {
+		delete(s.names, name)
+	}
+}
+
+// All returns the objects of a scope in the order of their creation. The slice
+// is the index's own, like those of the functions below.
+func (x Index) All(sc Scope) []Stored {
+	if s := x[sc]; s != nil {
+		return s.created
+	}
+	return nil
+}
+
+// KindsIn returns the kinds of the objects in a location.
+func (x Index) KindsIn(l *Location) []cloudapi.Kind {
+	var kinds []cloudapi.Kind
+	for sc, s := range x {
+		if sc.Location == l && len(s.created) > 0 {
+			kinds = append(kinds, sc.Kind)
+		}
+	}
+	return kinds
+}
+
+// Named returns the objects of a scope with a name.
+func (x Index) Named(sc Scope, name string) []Stored {
+	if s := x[sc]; s != nil {
+		return s.names[name]
+	}
+	return nil
+}
+
+// ByID returns the objects of a scope in the order of their IDs.
+func (x Index) ByID(sc Scope) []Stored {
+	if s := x[sc]; s != nil {
+		return s.byID()
+	}
+	return nil
+}
+
+func (s *shelf) byID() []Stored {
+	if s.rest > 0 {
+		slices.SortFunc(s.sorted, func(a, b Stored) int { return strings.Compare(a.Core().order, b.Core().order) })
+		s.rest = 0
+	}
+	return s.sorted
+}
+
+// after returns the index of the first object behind a place in the order of
+// IDs.
+func after(objects []Stored, order string) int {
+	i, found := slices.BinarySearchFunc(objects, order, func(o Stored, order string) int {
+		return strings.Compare(o.Core().order, order)
+	})
+	if found {
+		i++
+	}
+	return i
+}
+
+// without removes an object from a slice that has it.
+func without(objects []Stored, o Stored) []Stored {
+	i := slices.IndexFunc(objects, func(other Stored) bool { return other.Core() == o.Core() })
+	return slices.Delete(objects, i, i+1)
+}

@@ -1,0 +1,138 @@
+package api
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+)
+
+// Paging says what an operation makes of the page parameters.
+type Paging int
+
+const (
+	notAList        Paging = iota
+	PagedDeclared          // pages; parameters of a wrong type are refused
+	PagedUndeclared        // pages, though its description says nothing of it; such parameters are ignored
+	Unpaged                // always answers with the complete list
+)
+
+// parameters are those that a client may send. The contract gives them to all
+// lists.
+func (p Paging) parameters() []string {
+	if p == notAList {
+		return nil
+	}
+	return []string{"start_after", "page_size", "order_column"}
+}
+
+// check checks the parameters as the description has them.
+func (p Paging) check(query url.Values) error {
+	if p != PagedDeclared {
+		return nil
+	}
+	const expected = "#/components/parameters/page_size/schema expected integer, but received "
+	if array, ok := query["page_size[]"]; ok {
+		return reply.BadRequest("%sArray: %s", expected, ruby.Strings(array))
+	}
+	if size, ok := Last(query, "page_size"); ok && !ruby.IntegerForm.MatchString(size) {
+		return reply.BadRequest("%sString: %s", expected, strconv.Quote(size))
+	}
+	return nil
+}
+
+// Last returns the value of a query parameter; the last one counts.
+func Last(query url.Values, name string) (string, bool) {
+	values, ok := query[name]
+	if !ok {
+		return "", false
+	}
+	return values[len(values)-1], true
+}
+
+// Page is the reply of a list that counts. Count is the number of all items,
+// not only of those on the page.
+type Page[R any] struct {
+	Items []R `json:"items"`
+	Count int `json:"count"`
+}
+
+// Items is the reply of a list that does not count.
+type Items[R any] struct {
+	Items []R `json:"items"`
+}
+
+// At returns the rendering of a row at the time of the call.
+func At[T, R any](c *Call, record func(T, *Call) R) func(T) R {
+	return func(row T) R { return record(row, c) }
+}
+
+// Records renders rows; it never returns nil, since lists are never null.
+func Records[T, R any](rows []T, record func(T) R) []R {
+	rendered := make([]R, len(rows))
+	for i, row := range rows {
+		rendered[i] = record(row)
+	}
+	return rendered
+}
+
+// ObjectName is the order of most lists by name.
+func ObjectName[T Stored](o T) string { return o.Core().Name }
+
+// Paginate answers with the page of rows, which come in the order of IDs, that
+// the query asks for. NameOf is the column "name", or nil if the list cannot be
+// ordered by it.
+func Paginate[T Stored, R any](c *Call, rows []Stored, nameOf func(T) string, record func(T, *Call) R) (any, error) {
+	if err := c.CheckUploaded(); err != nil {
+		return nil, err
+	}
+	column, ok := Last(c.Query, "order_column")
+	if !ok {
+		column = "id"
+	}
+	count := len(rows)
+	start, started := Last(c.Query, "start_after")
+	switch {
+	case column == "id" && started:
+		id, err := cloudapi.ParseID(start)
+		if err != nil {
+			return nil, reply.InvalidField("start_after", "%s is not a valid ID", start)
+		}
+		rows = rows[after(rows, id.UUID()):]
+	case column == "id":
+	case column == "name" && nameOf != nil:
+		name := func(o Stored) string { return nameOf(o.(T)) }
+		rows = slices.DeleteFunc(slices.Clone(rows), func(o Stored) bool { return started && name(o) <= start })
+		slices.SortStableFunc(rows, func(a, b Stored) int { return strings.Compare(name(a), name(b)) })
+	case nameOf == nil:
+		return nil, reply.InvalidField("order_column", "Supported ordering columns: id")
+	default:
+		return nil, reply.InvalidField("order_column", "Supported ordering columns: id, name")
+	}
+	rows = rows[:min(len(rows), c.pageSize())]
+	return Page[R]{Records(As[T](rows), At(c, record)), count}, nil
+}
+
+// CheckUploaded checks the body of a request that should have none. The real
+// server looks there too for the parameters of a query.
+func (c *Call) CheckUploaded() error {
+	if len(c.raw) > 0 && !json.Valid(c.raw) {
+		return reply.InvalidRequest("invalid JSON uploaded")
+	}
+	return nil
+}
+
+// pageSize is the page that the query asks for, within the server's largest one.
+func (c *Call) pageSize() int {
+	size, _ := Last(c.Query, "page_size")
+	n, err := strconv.Atoi(strings.TrimSpace(size))
+	if err != nil || n < 1 {
+		return c.Config.PageCap
+	}
+	return min(n, c.Config.PageCap)
+}

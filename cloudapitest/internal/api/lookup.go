@@ -1,0 +1,107 @@
+package api
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+)
+
+// Find returns the object of the kind that a path parameter refers to in the
+// call's project and location, if the token may act on it.
+func Find[T Stored](c *Call, kind cloudapi.Kind, param string) (T, error) {
+	var none T
+	o, ok := LookUp[T](c, kind, param)
+	switch {
+	case !ok:
+		return none, reply.NotFound()
+	case !c.Permitted():
+		return none, reply.Forbidden()
+	}
+	return o, nil
+}
+
+// LookUp is [Find] without regard to permissions. A parameter whose name ends in
+// _reference may be an ID or a name.
+func LookUp[T Stored](c *Call, kind cloudapi.Kind, param string) (T, bool) {
+	ref := c.Params[param]
+	o, ok := FindByID[T](c, kind, ref)
+	if ok && o.Core().Location != c.Location {
+		ok = false
+	}
+	if !ok && strings.HasSuffix(param, "_reference") && !isIDOf(kind, ref) {
+		o, ok = FindByName[T](c, kind, ref)
+	}
+	return o, ok
+}
+
+// FindByID returns the object of the kind with the ID in the call's project, in
+// whatever location. It serves IDs in bodies.
+func FindByID[T Stored](c *Call, kind cloudapi.Kind, id string) (T, bool) {
+	var none T
+	if !isIDOf(kind, id) {
+		return none, false
+	}
+	canonical, _ := cloudapi.ParseID(id)
+	o, ok := c.State.ByID[canonical.String()].(T)
+	if !ok || o.Core().Project != c.Project {
+		return none, false
+	}
+	return o, true
+}
+
+// FindByName returns the object of the kind with the name in the call's project
+// and location.
+func FindByName[T Stored](c *Call, kind cloudapi.Kind, name string) (T, bool) {
+	var first T
+	found := c.State.Index.Named(Scope{kind, c.Project, c.Location}, name)
+	if len(found) > 0 {
+		first = found[0].(T)
+	}
+	return first, len(found) > 0
+}
+
+// isIDOf reports whether the server takes s for the ID of an object of the kind
+// where a name may stand too.
+func isIDOf(kind cloudapi.Kind, s string) bool {
+	return LooksLikeID(kind, s) && ValidID(s)
+}
+
+// NewObject returns what a new object of the kind has in common with all
+// others, in the call's project and location.
+func (c *Call) NewObject(kind cloudapi.Kind, name string) Object {
+	return Object{
+		ID:       cloudapi.NewID(kind).String(),
+		Name:     name,
+		Project:  c.Project,
+		Location: c.Location,
+		Created:  c.Now,
+	}
+}
+
+// InProject returns the project's objects of the kind in the order of creation.
+func InProject[T Stored](s *State, kind cloudapi.Kind, p *Project) []T {
+	return As[T](s.Index.All(Scope{kind, p, nil}))
+}
+
+// As returns objects as what they are, in a slice of their own.
+func As[T Stored](objects []Stored) []T {
+	typed := make([]T, len(objects))
+	for i, o := range objects {
+		typed[i] = o.(T)
+	}
+	return typed
+}
+
+// Listed returns what a list of the kind has to show, in the order of IDs: the
+// project's objects, of the location only if the route names one, if the token
+// may see them.
+func Listed(c *Call, kind cloudapi.Kind) []Stored {
+	if !c.Permitted() {
+		return nil
+	}
+	return c.State.Index.ByID(Scope{kind, c.Project, c.Location})
+}
+
+func ByName[T Stored](a, b T) int { return cmp.Compare(a.Core().Name, b.Core().Name) }

@@ -1,0 +1,38 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+// ProjectRoute is the route of a project; those of nearly everything else are
+// below it.
+const ProjectRoute = "/project/{project_id}"
+
+// LocationRoute is the route of a location in a project.
+const LocationRoute = ProjectRoute + "/location/{location}"
+
+// Operation is one row of the API: what is sent where, and what answers it.
+type Operation struct {
+	Name   string // the SDK's, cloudapi.Operation.Name
+	Method string
+	Route  string // the contract's template of the path
+	List   Paging // for lists: what becomes of the page parameters
+	Query  []string
+	Body   schema.Schema // the zero value where the contract has no body
+	Bare   bool          // the body and its content type may be left out
+	// Guarded operations refuse a token without permissions before they look
+	// at anything; the others do it for objects that exist.
+	Guarded bool
+	Handle  func(*Call) (any, error)
+}
+
+// Target is what the operation is called in the contract.
+func (o *Operation) Target() string { return o.Method + " " + o.Route }
+
+// bodyPointer is what messages call the schema of the body.
+func (o *Operation) bodyPointer() string {
+	path := strings.ReplaceAll(o.Route, "/", "~1")
+	return "#/paths/" + path + "/" + strings.ToLower(o.Method) + "/requestBody/content/application~1json/schema"
+}

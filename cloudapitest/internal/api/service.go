@@ -1,0 +1,73 @@
+// Package api executes requests to a service with projects, locations and
+// objects: it finds the operation, checks the token, the path, the query and the
+// body, finds objects by their references, and pages lists. What the operations
+// are and do, it is told.
+package api
+
+import (
+	"net/http"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+)
+
+// Config is what operations depend on besides the state.
+type Config struct {
+	Locations []string // that are public
+	Hidden    []string // that can be read, and nothing can be created there
+	PageCap   int      // the largest page of a list
+	Delays    Delays
+	Quota     Quota
+
+	Operations []Operation
+	// Pattern returns what a path parameter of an operation has to match, or nil.
+	Pattern func(o *Operation, param string) *regexp.Regexp
+}
+
+// Delays are the durations of what goes on after a reply.
+type Delays struct{ Create, Backup, Restart, Resize, Promote, Detach, Delete time.Duration }
+
+// Quota is the number of vCPUs per project, and of projects per account.
+type Quota struct{ VM, Postgres, Kubernetes, Projects int }
+
+// Service executes requests on its state, one at a time.
+type Service struct {
+	Config Config
+	router *router
+
+	mu    sync.Mutex // guards state
+	State *State
+}
+
+// New returns a service without projects.
+func New(cfg Config) *Service {
+	return &Service{Config: cfg, router: newRouter(cfg.Operations), State: newState(cfg.Locations, cfg.Hidden)}
+}
+
+// Match returns the operation of a request and its path parameters, or nil.
+func (s *Service) Match(method, path string) (*Operation, map[string]string) {
+	return s.router.match(method, path)
+}
+
+// Execute answers a request, and names what in it the API does not know. The
+// reply is rendered while the state is still locked, since records may share
+// slices with it.
+func (s *Service) Execute(r *http.Request, op *Operation, params map[string]string, body []byte) (out reply.Reply, unknown []string) {
+	s.Do(func(c *Call) {
+		c.Request, c.Params, c.raw = r, params, body
+		out = reply.New(c.execute(op))
+		unknown = c.unknown
+	})
+	return out, unknown
+}
+
+// Do calls f while no request is executed.
+func (s *Service) Do(f func(*Call)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &Call{Config: &s.Config, State: s.State, Now: time.Now()}
+	c.State.Sweep(c.Now)
+	f(c)
+}

@@ -1,0 +1,127 @@
+package api
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// State is everything the server knows. Nothing in it changes by itself: an
+// object's state of the moment is computed from times that it holds.
+type State struct {
+	tokens    map[string]*Token
+	Locations []*Location
+	ByID      map[string]Stored
+	Index     Index
+	leaving   []Stored // deletion accepted, still there; who leaves first comes first
+	serial    uint32   // the last number that Next has returned
+}
+
+// Stored is an object of any kind.
+type Stored interface{ Core() *Object }
+
+// Object is what objects of all kinds have in common. Kinds embed it.
+type Object struct {
+	ID       string
+	order    string // of the ID among all others: the UUID
+	Name     string // changed by Index.Rename only
+	Project  *Project
+	Location *Location // nil for kinds without
+	Created  time.Time
+
+	gone      time.Time // when an accepted deletion is complete
+	afterGone func()    // what else happens then, or nil
+	Forced    string    // the state that the test wants to see
+}
+
+func (o *Object) Core() *Object { return o }
+
+func (o *Object) kind() cloudapi.Kind { return cloudapi.ID(o.ID).Kind() }
+
+// Deleting reports whether a deletion was accepted.
+func (o *Object) Deleting() bool { return !o.gone.IsZero() }
+
+// GoneBy reports whether a deletion was accepted that is complete at the time.
+func (o *Object) GoneBy(t time.Time) bool { return o.Deleting() && !t.Before(o.gone) }
+
+// Shown returns the state that a record shows of an object: the one that the test
+// set, or "deleting", or else its own.
+func (o *Object) Shown(own string) string {
+	switch {
+	case o.Forced != "":
+		return o.Forced
+	case o.Deleting():
+		return "deleting"
+	}
+	return own
+}
+
+// Location is a place for resources.
+type Location struct {
+	Name   string
+	Hidden bool     // readable, but nothing can be created there
+	Owner  *Project // of a private location
+	Region string   // of a private location: the provider's name of it
+}
+
+// usableBy reports whether paths under the project may name the location.
+func (l *Location) usableBy(p *Project) bool { return l.Owner == nil || l.Owner == p }
+
+func newState(locations, hidden []string) *State {
+	s := &State{tokens: map[string]*Token{}, ByID: map[string]Stored{}, Index: Index{}}
+	for _, name := range locations {
+		s.Locations = append(s.Locations, &Location{Name: name})
+	}
+	for _, name := range hidden {
+		s.Locations = append(s.Locations, &Location{Name: name, Hidden: true})
+	}
+	return s
+}
+
+func (s *State) Add(o Stored) {
+	core := o.Core()
+	core.order = cloudapi.ID(core.ID).UUID()
+	s.ByID[core.ID] = o
+	s.Index.add(o)
+}
+
+func (s *State) Drop(o Stored) {
+	delete(s.ByID, o.Core().ID)
+	s.Index.remove(o)
+}
+
+// Next returns a number that it has not returned before.
+func (s *State) Next() uint32 {
+	s.serial++
+	return s.serial
+}
+
+// Remove deletes the object after the delay, and then does what else there is
+// to do, which may be nothing. Removing it again changes nothing.
+func (c *Call) Remove(o Stored, after time.Duration, then func()) {
+	core := o.Core()
+	if core.Deleting() {
+		return
+	}
+	core.gone, core.afterGone = c.Now.Add(after), then
+	s := c.State
+	i := len(s.leaving)
+	for i > 0 && s.leaving[i-1].Core().gone.After(core.gone) {
+		i--
+	}
+	s.leaving = slices.Insert(s.leaving, i, o)
+	s.Sweep(c.Now)
+}
+
+// Sweep completes the deletions whose time has come, the oldest first.
+func (s *State) Sweep(now time.Time) {
+	for len(s.leaving) > 0 && s.leaving[0].Core().GoneBy(now) {
+		o := s.leaving[0]
+		s.leaving = s.leaving[1:]
+		s.Drop(o)
+		if then := o.Core().afterGone; then != nil {
+			then()
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package api
+
+import "strings"
+
+// Run takes the steps of an operation until one fails.
+func (c *Call) Run(steps ...func(*Call) error) error {
+	for _, step := range steps {
+		if err := step(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Choice returns a text of the body, or otherwise if that is blank.
+func (c *Call) Choice(name, otherwise string) string {
+	if s := c.Body.Text(name); strings.TrimSpace(s) != "" {
+		return s
+	}
+	return otherwise
+}
+
+// SetText returns the step that takes a text from the body which may not be
+// blank.
+func SetText(into *string, name string) func(*Call) error {
+	return func(c *Call) (err error) {
+		*into, err = c.Body.NonEmpty(name)
+		return err
+	}
+}
+
+// SetPositive returns the step that takes a positive number from the body.
+func SetPositive(into *int, name string) func(*Call) error {
+	return func(c *Call) (err error) {
+		*into, err = c.Body.Positive(name)
+		return err
+	}
+}

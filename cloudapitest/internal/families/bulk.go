@@ -1,0 +1,53 @@
+package families
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+)
+
+// AddVMs adds n VMs with names that start with the prefix to the call's project,
+// and returns their IDs.
+func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
+	c.Params = map[string]string{"location": location}
+	if err := c.ResolveLocation(nil); err != nil {
+		return nil, err
+	}
+	size := vmSizes[slices.IndexFunc(vmSizes, func(s vmSize) bool { return s.name == "burstable-1" })]
+	var ids []string
+	var subnet *privateSubnet
+	for i := range n {
+		name := fmt.Sprintf("%s-%d", prefix, i+1)
+		v := &vm{Object: c.NewObject(cloudapi.KindVM, name), size: size, storage: size.storage[0], unixUser: "ubi"}
+		v.Created = c.Now.Add(-c.Config.Delays.Create)
+		err := api.CheckNewName(name)
+		if err == nil {
+			err = v.checkName(c)
+		}
+		if err == nil && i%subnetVMs == 0 {
+			subnet, err = addPrivateSubnet(c, fmt.Sprintf("%s-net-%d", prefix, i/subnetVMs+1), nil)
+		}
+		if v.subnet = subnet; err == nil {
+			err = v.connect(c)
+		}
+		if err != nil {
+			return ids, fmt.Errorf("%s: %w", name, err)
+		}
+		v.add(c)
+		ids = append(ids, v.ID)
+	}
+	return ids, nil
+}
+
+// SetState makes a VM, database, cluster or subnet show a state. It reports
+// whether the ID is that of one.
+func SetState(c *api.Call, id, state string) bool {
+	switch o := c.State.ByID[id].(type) {
+	case *vm, *postgres, *kubernetesCluster, *privateSubnet:
+		o.Core().Forced = state
+		return true
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+package families
+
+import (
+	"crypto/rand"
+	"net/http"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+func inferenceAPIKeyOperations() []api.Operation {
+	const (
+		keys = api.ProjectRoute + "/inference-api-key"
+		key  = keys + "/{inference_api_key_id}"
+	)
+	return []api.Operation{
+		{Name: "InferenceAPIKeys.List", Method: http.MethodGet, Route: keys, List: api.Unpaged, Handle: listInferenceAPIKeys},
+		{Name: "InferenceAPIKeys.Create", Method: http.MethodPost, Route: keys, Body: schema.Closed(), Guarded: true, Handle: createInferenceAPIKey},
+		{Name: "InferenceAPIKeys.Get", Method: http.MethodGet, Route: key, Handle: getInferenceAPIKey},
+		{Name: "InferenceAPIKeys.Delete", Method: http.MethodDelete, Route: key, Handle: deleteInferenceAPIKey},
+	}
+}
+
+type inferenceAPIKey struct {
+	api.Object
+	key string
+}
+
+type inferenceAPIKeyRecord struct {
+	ID  string `json:"id"`
+	Key string `json:"key"`
+}
+
+func (k *inferenceAPIKey) record() inferenceAPIKeyRecord {
+	return inferenceAPIKeyRecord{k.ID, k.key}
+}
+
+// findInferenceAPIKey knows no key that the token may not see. The error is nil
+// if the ID is one, whether there is a key or not.
+func findInferenceAPIKey(c *api.Call) (*inferenceAPIKey, bool, error) {
+	id := c.Params["inference_api_key_id"]
+	if !api.ValidID(id) {
+		return nil, false, reply.NotFound()
+	}
+	k, ok := api.FindByID[*inferenceAPIKey](c, cloudapi.KindInferenceAPIKey, id)
+	return k, ok && c.Permitted(), nil
+}
+
+func listInferenceAPIKeys(c *api.Call) (any, error) {
+	var keys []*inferenceAPIKey
+	if c.Permitted() {
+		keys = api.InProject[*inferenceAPIKey](c.State, cloudapi.KindInferenceAPIKey, c.Project)
+	}
+	return api.Items[inferenceAPIKeyRecord]{Items: api.Records(keys, (*inferenceAPIKey).record)}, nil
+}
+
+func createInferenceAPIKey(c *api.Call) (any, error) {
+	k := &inferenceAPIKey{c.NewObject(cloudapi.KindInferenceAPIKey, ""), rand.Text()[:16] + rand.Text()[:16]}
+	c.State.Add(k)
+	return k.record(), nil
+}
+
+func getInferenceAPIKey(c *api.Call) (any, error) {
+	k, ok, err := findInferenceAPIKey(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, reply.NotFound()
+	}
+	return k.record(), nil
+}
+
+func deleteInferenceAPIKey(c *api.Call) (any, error) {
+	k, ok, err := findInferenceAPIKey(c)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		c.Remove(k, 0, nil)
+	}
+	return reply.NoContent{}, nil
+}

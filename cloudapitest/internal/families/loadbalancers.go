@@ -1,0 +1,372 @@
+package families
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+func loadBalancerOperations() []api.Operation {
+	const (
+		all   = api.ProjectRoute + "/load-balancer"
+		local = api.LocationRoute + "/load-balancer"
+		one   = local + "/{load_balancer_reference}"
+	)
+	var (
+		create = schema.Closed(
+			schema.Required("algorithm", schema.Text),
+			schema.Required("dst_port", schema.Integer),
+			schema.Required("health_check_protocol", schema.Text),
+			schema.Required("private_subnet_id", schema.Text),
+			schema.Required("src_port", schema.Integer),
+			schema.Optional("stack", schema.Text),
+			schema.Optional("health_check_endpoint", schema.Text),
+		)
+		update = schema.Closed(
+			schema.Required("algorithm", schema.Text),
+			schema.Required("dst_port", schema.Integer),
+			schema.Required("health_check_endpoint", schema.Text),
+			schema.Required("src_port", schema.Integer),
+			schema.Required("vms", schema.ArrayOf(schema.Text)),
+			schema.Optional("stack", schema.Text), // does nothing
+		)
+		member = schema.Closed(schema.Required("vm_id", schema.Text))
+		named  = schema.Closed(schema.Required("name", schema.Text))
+	)
+	return []api.Operation{
+		{Name: "LoadBalancers.List", Method: http.MethodGet, Route: all, List: api.PagedDeclared, Handle: listLoadBalancers},
+		{Name: "LoadBalancers.ListInLocation", Method: http.MethodGet, Route: local, List: api.PagedDeclared, Handle: listLoadBalancers},
+		{Name: "LoadBalancers.Get", Method: http.MethodGet, Route: one, Handle: getLoadBalancer},
+		{Name: "LoadBalancers.Create", Method: http.MethodPost, Route: one, Body: create, Handle: createLoadBalancer},
+		{Name: "LoadBalancers.Update", Method: http.MethodPatch, Route: one, Body: update, Handle: updateLoadBalancer},
+		{Name: "LoadBalancers.Delete", Method: http.MethodDelete, Route: one, Handle: deleteLoadBalancer},
+		{Name: "LoadBalancers.AttachVM", Method: http.MethodPost, Route: one + "/attach-vm", Body: member, Handle: attachVM},
+		{Name: "LoadBalancers.DetachVM", Method: http.MethodPost, Route: one + "/detach-vm", Body: member, Handle: detachVM},
+		{Name: "LoadBalancers.Rename", Method: http.MethodPost, Route: one + "/rename", Body: named, Handle: renameLoadBalancer},
+	}
+}
+
+// loadBalancer is in the location of its subnet, whatever path it was created
+// under.
+type loadBalancer struct {
+	api.Object
+	subnet           *privateSubnet
+	algorithm        string
+	stack            string
+	endpoint         string
+	protocol         string
+	srcPort, dstPort int
+	members          []loadBalancerMember
+}
+
+// loadBalancerMember is a VM of a load balancer.
+type loadBalancerMember struct {
+	vm    *vm
+	until time.Time // when it is detached; zero if nobody asked for that
+}
+
+type loadBalancerRecord struct {
+	ID                  string `json:"id"`
+	Name                string `json:"name"`
+	Location            string `json:"location"`
+	Hostname            string `json:"hostname"`
+	Algorithm           string `json:"algorithm"`
+	Stack               string `json:"stack"`
+	HealthCheckEndpoint string `json:"health_check_endpoint"`
+	HealthCheckProtocol string `json:"health_check_protocol"`
+	SrcPort             int    `json:"src_port"`
+	DstPort             int    `json:"dst_port"`
+}
+
+type loadBalancerDetails struct {
+	loadBalancerRecord
+	Subnet string   `json:"subnet"`
+	VMs    []string `json:"vms"`
+}
+
+func (l *loadBalancer) record(*api.Call) loadBalancerRecord {
+	return loadBalancerRecord{
+		ID:                  l.ID,
+		Name:                l.Name,
+		Location:            l.Location.Name,
+		Hostname:            l.Name + "." + l.subnet.ID[len(l.subnet.ID)-5:] + ".lb.localhost",
+		Algorithm:           l.algorithm,
+		Stack:               l.stack,
+		HealthCheckEndpoint: l.endpoint,
+		HealthCheckProtocol: l.protocol,
+		SrcPort:             l.srcPort,
+		DstPort:             l.dstPort,
+	}
+}
+
+func (l *loadBalancer) details(c *api.Call) loadBalancerDetails {
+	return loadBalancerDetails{
+		loadBalancerRecord: l.record(c),
+		Subnet:             l.subnet.Name,
+		VMs:                api.Records(l.attached(c.Now), func(m loadBalancerMember) string { return m.vm.ID }),
+	}
+}
+
+// attached returns the members that have not left yet.
+func (l *loadBalancer) attached(now time.Time) []loadBalancerMember {
+	l.members = slices.DeleteFunc(l.members, func(m loadBalancerMember) bool {
+		detached := !m.until.IsZero() && !now.Before(m.until)
+		return detached || m.vm.GoneBy(now)
+	})
+	return l.members
+}
+
+// member returns the index of the VM among the members, or -1.
+func (l *loadBalancer) member(now time.Time, v *vm) int {
+	return slices.IndexFunc(l.attached(now), func(m loadBalancerMember) bool { return m.vm == v })
+}
+
+// balancer returns the load balancer that has the VM, or nil.
+func (v *vm) balancer(c *api.Call) *loadBalancer {
+	for _, l := range api.InProject[*loadBalancer](c.State, cloudapi.KindLoadBalancer, c.Project) {
+		if l.member(c.Now, v) >= 0 {
+			return l
+		}
+	}
+	return nil
+}
+
+// balancers returns the subnet's load balancers.
+func (s *privateSubnet) balancers(c *api.Call) []*loadBalancer {
+	return slices.DeleteFunc(api.InProject[*loadBalancer](c.State, cloudapi.KindLoadBalancer, s.Project), func(l *loadBalancer) bool {
+		return l.subnet != s
+	})
+}
+
+// detach has the VM leave, if it is a member, when connections to it have had
+// time to end.
+func (l *loadBalancer) detach(c *api.Call, v *vm) {
+	if i := l.member(c.Now, v); i >= 0 && l.members[i].until.IsZero() {
+		l.members[i].until = c.Now.Add(c.Config.Delays.Detach)
+	}
+}
+
+func (l *loadBalancer) destroy(c *api.Call) { c.Remove(l, c.Config.Delays.Delete, nil) }
+
+func findLoadBalancer(c *api.Call) (*loadBalancer, error) {
+	return api.Find[*loadBalancer](c, cloudapi.KindLoadBalancer, "load_balancer_reference")
+}
+
+func listLoadBalancers(c *api.Call) (any, error) {
+	return api.Paginate(c, api.Listed(c, cloudapi.KindLoadBalancer), api.ObjectName, (*loadBalancer).record)
+}
+
+func getLoadBalancer(c *api.Call) (any, error) {
+	l, err := findLoadBalancer(c)
+	if err != nil {
+		return nil, err
+	}
+	return l.details(c), nil
+}
+
+func createLoadBalancer(c *api.Call) (any, error) {
+	name, err := c.NewReference(cloudapi.KindLoadBalancer, "load_balancer_reference")
+	if err != nil {
+		return nil, err
+	}
+	l := &loadBalancer{
+		Object:   c.NewObject(cloudapi.KindLoadBalancer, name),
+		endpoint: c.Choice("health_check_endpoint", "/up"),
+	}
+	err = c.Run(
+		api.SetText(&l.algorithm, "algorithm"),
+		api.SetText(&l.protocol, "health_check_protocol"),
+		api.SetText(&l.stack, "stack"),
+		api.SetPositive(&l.srcPort, "src_port"),
+		api.SetPositive(&l.dstPort, "dst_port"),
+		l.setSubnet, l.checkStack, l.checkPorts, l.checkChoices,
+		func(c *api.Call) error { return l.checkName(c, name) },
+	)
+	if err != nil {
+		return nil, err
+	}
+	c.State.Add(l)
+	return l.details(c), nil
+}
+
+// setSubnet takes a subnet in any location.
+func (l *loadBalancer) setSubnet(c *api.Call) error {
+	s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, c.Body.Text("private_subnet_id"))
+	if !ok {
+		return reply.InvalidField("private_subnet_id", "Private subnet not found")
+	}
+	l.subnet, l.Location = s, s.Location
+	return nil
+}
+
+func (l *loadBalancer) checkStack(*api.Call) error {
+	if options := []string{"ipv4", "ipv6", "dual"}; !slices.Contains(options, l.stack) {
+		return reply.InvalidField("stack", "\"%s\" is not a valid load balancer stack option. Available options: %s",
+			l.stack, strings.Join(options, ", "))
+	}
+	return nil
+}
+
+func (l *loadBalancer) checkPorts(*api.Call) error {
+	for _, port := range []struct {
+		field  string
+		number int
+	}{{"src_port", l.srcPort}, {"dst_port", l.dstPort}} {
+		if port.number > maxPort {
+			return reply.InvalidField(port.field, "Port must be between 0 to 65535")
+		}
+	}
+	return nil
+}
+
+func (l *loadBalancer) checkChoices(*api.Call) error {
+	var problems []string
+	for _, choice := range []struct {
+		field, value string
+		supported    []string
+	}{
+		{"algorithm", l.algorithm, []string{"hash_based", "round_robin"}},
+		{"health_check_protocol", l.protocol, []string{"http", "https", "tcp"}},
+	} {
+		if !slices.Contains(choice.supported, choice.value) {
+			problems = append(problems, choice.field+" is not one of the supported values ("+strings.Join(choice.supported, ", ")+")")
+		}
+	}
+	if problems != nil {
+		return reply.InvalidRequest("%s", strings.Join(problems, ", "))
+	}
+	return nil
+}
+
+// checkName checks that the load balancer may get the name. Others have it in
+// the same subnet only.
+func (l *loadBalancer) checkName(c *api.Call, name string) error {
+	if api.LooksLikeID(cloudapi.KindLoadBalancer, name) {
+		return reply.InvalidRequest("%s", api.IDLikeName(cloudapi.KindLoadBalancer))
+	}
+	for _, o := range l.subnet.balancers(c) {
+		if o != l && o.Name == name {
+			return reply.AlreadyTaken("private_subnet_id and name")
+		}
+	}
+	return nil
+}
+
+// updateLoadBalancer changes everything or nothing, and at once.
+func updateLoadBalancer(c *api.Call) (any, error) {
+	l, err := findLoadBalancer(c)
+	if err != nil {
+		return nil, err
+	}
+	changed := *l
+	err = c.Run(
+		api.SetText(&changed.algorithm, "algorithm"),
+		api.SetText(&changed.endpoint, "health_check_endpoint"),
+		api.SetPositive(&changed.srcPort, "src_port"),
+		api.SetPositive(&changed.dstPort, "dst_port"),
+		changed.checkChoices, changed.checkPorts,
+		func(c *api.Call) (err error) {
+			changed.members, err = l.membersInBody(c)
+			return err
+		},
+	)
+	if err != nil {
+		return nil, err
+	}
+	*l = changed
+	return l.details(c), nil
+}
+
+// membersInBody returns the members that the load balancer is to have. They may
+// be in any location.
+func (l *loadBalancer) membersInBody(c *api.Call) ([]loadBalancerMember, error) {
+	var vms []*vm
+	for _, id := range c.Body.List("vms") {
+		v, ok := api.FindByID[*vm](c, cloudapi.KindVM, id.(string))
+		if !ok || slices.Contains(vms, v) {
+			return nil, reply.InvalidField("vms", "VM not found")
+		}
+		vms = append(vms, v)
+	}
+	var members []loadBalancerMember
+	for _, v := range vms {
+		switch v.balancer(c) {
+		case nil:
+			members = append(members, loadBalancerMember{vm: v})
+		case l:
+			members = append(members, l.members[l.member(c.Now, v)])
+		default:
+			return nil, reply.InvalidField("vms", "VM is already attached to a load balancer")
+		}
+	}
+	return members, nil
+}
+
+func deleteLoadBalancer(c *api.Call) (any, error) {
+	l, err := findLoadBalancer(c)
+	if err != nil {
+		return reply.DeletedOr(err)
+	}
+	l.destroy(c)
+	return reply.NoContent{}, nil
+}
+
+// attachVM takes a VM in any subnet of the load balancer's location.
+func attachVM(c *api.Call) (any, error) {
+	l, v, err := findLoadBalancerAndVM(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case v.balancer(c) != nil:
+		return nil, reply.InvalidField("vm_id", "VM is already attached to a load balancer")
+	}
+	l.members = append(l.members, loadBalancerMember{vm: v})
+	return l.details(c), nil
+}
+
+// detachVM does nothing if the load balancer does not have the VM.
+func detachVM(c *api.Call) (any, error) {
+	l, v, err := findLoadBalancerAndVM(c)
+	if err != nil {
+		return nil, err
+	}
+	l.detach(c, v)
+	return l.details(c), nil
+}
+
+// findLoadBalancerAndVM returns the load balancer of the path and the VM of the
+// body.
+func findLoadBalancerAndVM(c *api.Call) (*loadBalancer, *vm, error) {
+	l, err := findLoadBalancer(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, ok := api.FindByID[*vm](c, cloudapi.KindVM, c.Body.Text("vm_id"))
+	if !ok || v.Location != l.Location {
+		return nil, nil, reply.InvalidField("vm_id", "No matching VM found in %s", l.Location.Name)
+	}
+	return l, v, nil
+}
+
+// renameLoadBalancer changes the hostname, too.
+func renameLoadBalancer(c *api.Call) (any, error) {
+	l, err := findLoadBalancer(c)
+	if err != nil {
+		return nil, err
+	}
+	name, err := c.NewName()
+	if err == nil {
+		err = l.checkName(c, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.State.Index.Rename(l, name)
+	return l.record(c), nil
+}

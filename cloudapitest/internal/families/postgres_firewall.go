@@ -1,0 +1,137 @@
+package families
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+func postgresFirewallOperations() []api.Operation {
+	const (
+		rules = postgresDatabase + "/firewall-rule"
+		rule  = rules + "/{firewall_rule_id}"
+	)
+	description := schema.Optional("description", schema.Text.OrNull())
+	create := schema.Closed(schema.Required("cidr", schema.Text), description)
+	update := schema.Closed(schema.Optional("cidr", schema.Text.OrNull()), description)
+	return []api.Operation{
+		{Name: "Postgres.ListFirewallRules", Method: http.MethodGet, Route: rules, List: api.Unpaged, Handle: listPostgresRules},
+		{Name: "Postgres.CreateFirewallRule", Method: http.MethodPost, Route: rules, Body: create, Handle: createPostgresRule},
+		{Name: "Postgres.UpdateFirewallRule", Method: http.MethodPatch, Route: rule, Body: update, Handle: updatePostgresRule},
+		{Name: "Postgres.DeleteFirewallRule", Method: http.MethodDelete, Route: rule, Handle: deletePostgresRule},
+	}
+}
+
+// postgresFirewallRule is a rule as the database holds it and as records show it.
+type postgresFirewallRule struct {
+	ID          string       `json:"id"`
+	CIDR        netip.Prefix `json:"cidr"`
+	Description string       `json:"description"`
+}
+
+// openRules are those of a database that takes connections from everywhere.
+func openRules() []postgresFirewallRule {
+	return []postgresFirewallRule{
+		newPostgresRule(netip.PrefixFrom(netip.IPv4Unspecified(), 0), ""),
+		newPostgresRule(netip.PrefixFrom(netip.IPv6Unspecified(), 0), ""),
+	}
+}
+
+func newPostgresRule(cidr netip.Prefix, description string) postgresFirewallRule {
+	return postgresFirewallRule{cloudapi.NewID(cloudapi.KindPostgresFirewallRule).String(), cidr, strings.TrimSpace(description)}
+}
+
+// findPostgresRule returns the database and the index of the path's rule in it,
+// which is negative if there is none.
+func findPostgresRule(c *api.Call) (*postgres, int, error) {
+	p, err := findPostgres(c)
+	if err == nil && !api.ValidID(c.Params["firewall_rule_id"]) {
+		err = reply.NotFound()
+	}
+	if err != nil {
+		return nil, -1, err
+	}
+	return p, slices.IndexFunc(p.rules, func(r postgresFirewallRule) bool { return r.ID == c.Params["firewall_rule_id"] }), nil
+}
+
+// listPostgresRules shows the rules in the order of their creation, other than
+// the record of the database.
+func listPostgresRules(c *api.Call) (any, error) {
+	p, err := findPostgres(c)
+	if err != nil {
+		return nil, err
+	}
+	return api.Page[postgresFirewallRule]{Items: p.rules, Count: len(p.rules)}, nil
+}
+
+func createPostgresRule(c *api.Call) (any, error) {
+	p, err := findPostgres(c)
+	if err != nil {
+		return nil, err
+	}
+	cidr, err := p.newRuleCIDR(c, -1)
+	if err != nil {
+		return nil, err
+	}
+	rule := newPostgresRule(cidr, c.Body.Text("description"))
+	p.rules = append(p.rules, rule)
+	return rule, nil
+}
+
+// updatePostgresRule leaves unchanged what is absent or null.
+func updatePostgresRule(c *api.Call) (any, error) {
+	p, i, err := findPostgresRule(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case i < 0:
+		return nil, reply.NotFound()
+	}
+	changed := p.rules[i]
+	if c.Body["cidr"] != nil {
+		if changed.CIDR, err = p.newRuleCIDR(c, i); err != nil {
+			return nil, err
+		}
+	}
+	if c.Body["description"] != nil {
+		changed.Description = strings.TrimSpace(c.Body.Text("description"))
+	}
+	p.rules[i] = changed
+	return changed, nil
+}
+
+func deletePostgresRule(c *api.Call) (any, error) {
+	p, i, err := findPostgresRule(c)
+	if err != nil {
+		return nil, err
+	}
+	if i >= 0 {
+		p.rules = slices.Delete(p.rules, i, i+1)
+	}
+	return reply.NoContent{}, nil
+}
+
+// newRuleCIDR returns the CIDR in the body, if no rule but that at the index
+// has it already.
+func (p *postgres) newRuleCIDR(c *api.Call, self int) (netip.Prefix, error) {
+	text, err := c.Body.NonEmpty("cidr")
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	cidr, err := parseCIDR(text)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	for i, r := range p.rules {
+		if r.CIDR == cidr && i != self {
+			return netip.Prefix{}, reply.AlreadyTaken("postgres_resource_id and cidr")
+		}
+	}
+	return cidr, nil
+}

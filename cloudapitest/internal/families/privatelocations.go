@@ -1,0 +1,143 @@
+package families
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+func privateLocationOperations() []api.Operation {
+	const (
+		all = api.ProjectRoute + "/private-location"
+		one = all + "/{private_location_name}"
+	)
+	create := schema.Closed(
+		schema.Required("name", schema.Text),
+		schema.Required("provider_location_name", schema.OneOf("us-west-2", "us-east-1", "us-east-2", "ap-southeast-2", "eu-west-1")),
+		schema.Required("access_key", schema.Text),
+		schema.Required("secret_key", schema.Text),
+	)
+	return []api.Operation{
+		{Name: "PrivateLocations.List", Method: http.MethodGet, Route: all, List: api.PagedUndeclared, Guarded: true, Handle: listPrivateLocations},
+		{Name: "PrivateLocations.Create", Method: http.MethodPost, Route: all, Body: create, Guarded: true, Handle: createPrivateLocation},
+		{Name: "PrivateLocations.Get", Method: http.MethodGet, Route: one, Handle: getPrivateLocation},
+		{Name: "PrivateLocations.Rename", Method: http.MethodPost, Route: one, Body: schema.Closed(schema.Required("name", schema.Text)), Handle: renamePrivateLocation},
+		{Name: "PrivateLocations.Delete", Method: http.MethodDelete, Route: one, Handle: deletePrivateLocation},
+	}
+}
+
+// privateLocation is a project's own location as a resource. Its name is also
+// that of the location, but the record calls the region its name.
+type privateLocation struct {
+	api.Object
+	place *api.Location
+}
+
+type privateLocationRecord struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	UIName   string `json:"ui_name"`
+	Provider string `json:"provider"`
+	Path     string `json:"path"`
+}
+
+func (l *privateLocation) record(*api.Call) privateLocationRecord {
+	return privateLocationRecord{l.ID, l.place.Region, l.Name, "aws", "/private-location/" + l.Name}
+}
+
+// findPrivateLocation finds by name only.
+func findPrivateLocation(c *api.Call) (*privateLocation, error) {
+	l, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, c.Params["private_location_name"])
+	switch {
+	case !ok:
+		return nil, reply.NotFound()
+	case !c.Permitted():
+		return nil, reply.Forbidden()
+	}
+	return l, nil
+}
+
+func listPrivateLocations(c *api.Call) (any, error) {
+	region := func(l *privateLocation) string { return l.place.Region }
+	return api.Paginate(c, api.Listed(c, cloudapi.KindPrivateLocation), region, (*privateLocation).record)
+}
+
+// createPrivateLocation does not care what the credentials are.
+func createPrivateLocation(c *api.Call) (any, error) {
+	for _, name := range []string{"access_key", "secret_key"} {
+		if _, err := c.Body.NonEmpty(name); err != nil {
+			return nil, err
+		}
+	}
+	name, err := c.NewName()
+	if err != nil {
+		return nil, err
+	}
+	l := &privateLocation{
+		Object: c.NewObject(cloudapi.KindPrivateLocation, name),
+		place:  &api.Location{Name: name, Owner: c.Project, Region: c.Body.Text("provider_location_name")},
+	}
+	if err := l.checkName(c, name); err != nil {
+		return nil, err
+	}
+	c.State.Add(l)
+	c.State.Locations = append(c.State.Locations, l.place)
+	return l.record(c), nil
+}
+
+// checkName checks that the location may get the name. That of a public
+// location is none of those taken.
+func (l *privateLocation) checkName(c *api.Call, name string) error {
+	if o, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, name); ok && o != l {
+		return reply.AlreadyTaken("project_id and display_name is already taken, project_id and ui_name")
+	}
+	return nil
+}
+
+func getPrivateLocation(c *api.Call) (any, error) {
+	l, err := findPrivateLocation(c)
+	if err != nil {
+		return nil, err
+	}
+	return l.record(c), nil
+}
+
+// renamePrivateLocation changes the paths of all that is in the location, too.
+func renamePrivateLocation(c *api.Call) (any, error) {
+	l, err := findPrivateLocation(c)
+	if err != nil {
+		return nil, err
+	}
+	name, err := c.NewName()
+	if err == nil {
+		err = l.checkName(c, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.State.Index.Rename(l, name)
+	l.place.Name = name
+	return l.record(c), nil
+}
+
+// deletePrivateLocation looks for databases only. Like the real server it fails
+// if there is something else in the location.
+func deletePrivateLocation(c *api.Call) (any, error) {
+	l, err := findPrivateLocation(c)
+	if err != nil {
+		return reply.DeletedOr(err)
+	}
+	switch kinds := c.State.Index.KindsIn(l.place); {
+	case slices.Contains(kinds, cloudapi.KindPostgres):
+		return nil, reply.Dependency("Private location '%s' has some resources, first, delete them.", l.Name)
+	case len(kinds) > 0:
+		return nil, reply.Unexpected()
+	}
+	c.Remove(l, 0, nil)
+	c.State.Locations = slices.DeleteFunc(c.State.Locations, func(place *api.Location) bool { return place == l.place })
+	return reply.NoContent{}, nil
+}

@@ -1,0 +1,116 @@
+package families
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+func projectOperations() []api.Operation {
+	return []api.Operation{
+		{Name: "Projects.List", Method: http.MethodGet, Route: "/project", List: api.PagedDeclared, Handle: listProjects},
+		{Name: "Projects.Create", Method: http.MethodPost, Route: "/project", Body: schema.Closed(schema.Required("name", schema.Text)), Handle: createProject},
+		{Name: "Projects.Get", Method: http.MethodGet, Route: api.ProjectRoute, Guarded: true, Handle: getProject},
+		{Name: "Projects.Delete", Method: http.MethodDelete, Route: api.ProjectRoute, Handle: deleteProject},
+		{Name: "Projects.ObjectInfo", Method: http.MethodGet, Route: api.ProjectRoute + "/object-info/{object_id}", Handle: getObjectInfo},
+	}
+}
+
+type projectRecord struct {
+	ID       string  `json:"id"`
+	Name     string  `json:"name"`
+	Credit   dollars `json:"credit"`
+	Discount int     `json:"discount"`
+}
+
+// dollars always has a fraction in JSON.
+type dollars float64
+
+func (d dollars) MarshalJSON() ([]byte, error) { return []byte(ruby.Float(float64(d))), nil }
+
+func recordProject(p *api.Project, _ *api.Call) projectRecord {
+	return projectRecord{ID: p.ID, Name: p.Name}
+}
+
+// accountProjects are those of the token's account. The list shows them to every token
+// of the account.
+func accountProjects(c *api.Call) []api.Stored {
+	return slices.DeleteFunc(slices.Clone(c.State.Index.ByID(api.Scope{Kind: cloudapi.KindProject})), func(o api.Stored) bool {
+		return o.(*api.Project).Account != c.Token.Account
+	})
+}
+
+func listProjects(c *api.Call) (any, error) {
+	return api.Paginate(c, accountProjects(c), nil, recordProject)
+}
+
+var projectNameForm = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+
+// createProject gives the token no permission in the new project, as the real
+// server does not either.
+func createProject(c *api.Call) (any, error) {
+	name, err := c.Body.NonEmpty("name")
+	if err != nil {
+		return nil, err
+	}
+	if limit := c.Config.Quota.Projects; len(accountProjects(c)) >= limit {
+		return nil, reply.InvalidRequest("Project limit exceeded. You can create up to %d projects. "+
+			"Contact support@ubicloud.com if you need more.", limit)
+	}
+	if !projectNameForm.MatchString(name) {
+		return nil, reply.InvalidRequest("name must be less than 64 characters and only include ASCII letters, " +
+			"numbers, and dashes, and must start and end with an ASCII letter or number")
+	}
+	return recordProject(c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), name, c.Token.Account), c), nil
+}
+
+func getProject(c *api.Call) (any, error) { return recordProject(c.Project, c), nil }
+
+func deleteProject(c *api.Call) (any, error) {
+	switch {
+	case c.Project == nil:
+		return reply.NoContent{}, nil
+	case !c.Permitted():
+		return nil, reply.Forbidden()
+	}
+	for kind := range objectTypes {
+		if len(c.State.Index.All(api.Scope{Kind: kind, Project: c.Project, Location: nil})) > 0 {
+			return nil, reply.Dependency("'%s' project has some resources. Delete all related resources first.", c.Project.Name)
+		}
+	}
+	c.Remove(c.Project, 0, nil)
+	return reply.NoContent{}, nil
+}
+
+// objectTypes are the kinds that object-info knows, by the names it has for them.
+// They are also those that keep a project from being deleted.
+var objectTypes = map[cloudapi.Kind]string{
+	cloudapi.KindFirewall:          "firewall",
+	cloudapi.KindKubernetesCluster: "kubernetes cluster",
+	cloudapi.KindLoadBalancer:      "load balancer",
+	cloudapi.KindPostgres:          "postgres resource",
+	cloudapi.KindPrivateSubnet:     "private subnet",
+	cloudapi.KindVM:                "vm",
+}
+
+type objectInfoRecord struct {
+	Type     string `json:"type"`
+	Location string `json:"location"`
+	Name     string `json:"name"`
+}
+
+func getObjectInfo(c *api.Call) (any, error) {
+	id := c.Params["object_id"]
+	kind := cloudapi.ID(id).Kind()
+	o, ok := api.FindByID[api.Stored](c, kind, id)
+	if !ok || !c.Permitted() {
+		return nil, reply.NotFound()
+	}
+	return objectInfoRecord{objectTypes[kind], o.Core().Location.Name, o.Core().Name}, nil
+}

@@ -1,0 +1,65 @@
+package families
+
+import (
+	"cmp"
+	"net/netip"
+	"regexp"
+	"strconv"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+)
+
+// parseCIDR reads the CIDR of a rule.
+func parseCIDR(s string) (netip.Prefix, error) {
+	p, ok := ruby.ParseNetwork(s)
+	if !ok {
+		return p, reply.InvalidField("cidr", "Invalid CIDR")
+	}
+	return p, nil
+}
+
+// compareCIDRs orders by IP version and then by the text.
+func compareCIDRs(a, b netip.Prefix) int {
+	return cmp.Or(cmp.Compare(a.Addr().BitLen(), b.Addr().BitLen()), cmp.Compare(a.String(), b.String()))
+}
+
+// portRange is a range of ports with both its ends.
+type portRange struct{ first, last int }
+
+const maxPort = 65535
+
+func (r portRange) String() string { return strconv.Itoa(r.first) + ".." + strconv.Itoa(r.last) }
+
+var portRangeForm = regexp.MustCompile(`^([0-9]+)(?:\.\.([0-9]+))?$`)
+
+// parsePortRange reads a port, or two with dots between them.
+func parsePortRange(s string) (portRange, error) {
+	m := portRangeForm.FindStringSubmatch(s)
+	if m == nil {
+		return portRange{}, reply.InvalidField("port_range", "Invalid port range")
+	}
+	first, isPort := parsePort(m[1])
+	last, isLastPort := parsePort(m[2])
+	var problem string
+	switch {
+	case m[2] == "" && isPort:
+		return portRange{first, first}, nil
+	case m[2] == "":
+		problem = "Port must be between 0 to 65535"
+	case !isPort:
+		problem = "Start port must be between 0 to 65535"
+	case !isLastPort:
+		problem = "End port must be between 0 to 65535"
+	case first > last:
+		problem = "Start port must be smaller than or equal to end port"
+	default:
+		return portRange{first, last}, nil
+	}
+	return portRange{}, reply.InvalidField("port_range", "%s", problem)
+}
+
+func parsePort(digits string) (int, bool) {
+	n, err := strconv.Atoi(digits)
+	return n, err == nil && n <= maxPort
+}

@@ -1,0 +1,148 @@
+package families
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+func sshPublicKeyOperations() []api.Operation {
+	const (
+		keys = api.ProjectRoute + "/ssh-public-key"
+		key  = keys + "/{ssh_public_key_reference}"
+	)
+	create := schema.Closed(schema.Required("name", schema.Text), schema.Required("public_key", schema.Text)).Named("SshPublicKeyCreate")
+	update := schema.AnyOf(
+		schema.Closed(schema.Required("name", schema.Text), schema.Optional("public_key", schema.Text)),
+		schema.Closed(schema.Required("public_key", schema.Text)),
+	).Named("SshPublicKeyUpdate")
+	return []api.Operation{
+		{Name: "SSHPublicKeys.List", Method: http.MethodGet, Route: keys, List: api.Unpaged, Guarded: true, Handle: listSSHPublicKeys},
+		{Name: "SSHPublicKeys.Create", Method: http.MethodPost, Route: keys, Body: create, Guarded: true, Handle: createSSHPublicKey},
+		{Name: "SSHPublicKeys.Get", Method: http.MethodGet, Route: key, Guarded: true, Handle: getSSHPublicKey},
+		{Name: "SSHPublicKeys.Update", Method: http.MethodPost, Route: key, Body: update, Guarded: true, Handle: updateSSHPublicKey},
+		{Name: "SSHPublicKeys.Delete", Method: http.MethodDelete, Route: key, Guarded: true, Handle: deleteSSHPublicKey},
+	}
+}
+
+type sshPublicKey struct {
+	api.Object
+	publicKey string
+}
+
+// sshPublicKeyRecord is without the key in lists.
+type sshPublicKeyRecord struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	PublicKey string `json:"public_key,omitempty"`
+}
+
+func (k *sshPublicKey) record() sshPublicKeyRecord {
+	return sshPublicKeyRecord{k.ID, k.Name, k.publicKey}
+}
+
+func findSSHPublicKey(c *api.Call) (*sshPublicKey, error) {
+	return api.Find[*sshPublicKey](c, cloudapi.KindSSHPublicKey, "ssh_public_key_reference")
+}
+
+func listSSHPublicKeys(c *api.Call) (any, error) {
+	keys := api.As[*sshPublicKey](api.Listed(c, cloudapi.KindSSHPublicKey))
+	slices.SortFunc(keys, api.ByName)
+	return api.Items[sshPublicKeyRecord]{Items: api.Records(keys, func(k *sshPublicKey) sshPublicKeyRecord {
+		return sshPublicKeyRecord{ID: k.ID, Name: k.Name}
+	})}, nil
+}
+
+func createSSHPublicKey(c *api.Call) (any, error) {
+	k := &sshPublicKey{c.NewObject(cloudapi.KindSSHPublicKey, c.Body.Text("name")), c.Body.Text("public_key")}
+	if err := k.validate(c, nil); err != nil {
+		return nil, err
+	}
+	c.State.Add(k)
+	return k.record(), nil
+}
+
+func getSSHPublicKey(c *api.Call) (any, error) {
+	k, err := findSSHPublicKey(c)
+	if err != nil {
+		return nil, err
+	}
+	return k.record(), nil
+}
+
+// updateSSHPublicKey leaves unchanged what is blank.
+func updateSSHPublicKey(c *api.Call) (any, error) {
+	k, err := findSSHPublicKey(c)
+	if err != nil {
+		return nil, err
+	}
+	changed := *k
+	if name, err := c.Body.NonEmpty("name"); err == nil {
+		changed.Name = name
+	}
+	if key, err := c.Body.NonEmpty("public_key"); err == nil {
+		changed.publicKey = key
+	}
+	if err := changed.validate(c, k); err != nil {
+		return nil, err
+	}
+	c.State.Index.Rename(k, changed.Name)
+	*k = changed
+	return k.record(), nil
+}
+
+func deleteSSHPublicKey(c *api.Call) (any, error) {
+	k, err := findSSHPublicKey(c)
+	if err != nil {
+		return reply.DeletedOr(err)
+	}
+	c.Remove(k, 0, nil)
+	return reply.NoContent{}, nil
+}
+
+// validate reports all that is wrong with a key in one message. Before is the
+// key as it is stored, or nil.
+func (k *sshPublicKey) validate(c *api.Call, before *sshPublicKey) error {
+	problems := api.NameProblems(cloudapi.KindSSHPublicKey, k.Name)
+	if problem := authorizedKeysProblem(k.publicKey); problem != "" {
+		problems = append(problems, "public_key "+problem)
+	}
+	if len(problems) > 0 {
+		return reply.InvalidRequest("%s", strings.Join(problems, ", "))
+	}
+	if o, ok := api.FindByName[*sshPublicKey](c, cloudapi.KindSSHPublicKey, k.Name); ok && o != before {
+		return reply.AlreadyTaken("project_id and name")
+	}
+	return nil
+}
+
+var authorizedKey = regexp.MustCompile(`^(?:\S+ +)?(?:ssh|ecdsa|sk)-[a-z0-9@.-]+ +[A-Za-z0-9+/]+={0,3}(?: .*)?$`)
+
+// authorizedKeysProblem says what is wrong with the text of an authorized_keys
+// file, "" if nothing is.
+func authorizedKeysProblem(text string) string {
+	if text == "" {
+		return "is not present"
+	}
+	found := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case !authorizedKey.MatchString(line):
+			return "invalid SSH public key format"
+		default:
+			found = true
+		}
+	}
+	if !found {
+		return "must contain at least one valid SSH public key"
+	}
+	return ""
+}

@@ -1,0 +1,291 @@
+package families
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/binary"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+func privateSubnetOperations() []api.Operation {
+	const (
+		all   = api.ProjectRoute + "/private-subnet"
+		local = api.LocationRoute + "/private-subnet"
+		one   = local + "/{private_subnet_reference}"
+	)
+	var (
+		named    = schema.Closed(schema.Required("name", schema.Text))
+		firewall = schema.Closed(schema.Optional("firewall_id", schema.Text))
+		other    = schema.Closed(schema.Optional("connected-subnet-id", schema.Text))
+	)
+	return []api.Operation{
+		{Name: "PrivateSubnets.List", Method: http.MethodGet, Route: all, List: api.PagedDeclared, Handle: listPrivateSubnets},
+		{Name: "PrivateSubnets.ListInLocation", Method: http.MethodGet, Route: local, List: api.PagedDeclared, Handle: listPrivateSubnets},
+		{Name: "PrivateSubnets.Get", Method: http.MethodGet, Route: one, Handle: getPrivateSubnet},
+		{Name: "PrivateSubnets.Create", Method: http.MethodPost, Route: one, Body: firewall, Bare: true, Handle: createPrivateSubnet},
+		{Name: "PrivateSubnets.Delete", Method: http.MethodDelete, Route: one, Handle: deletePrivateSubnet},
+		{Name: "PrivateSubnets.Connect", Method: http.MethodPost, Route: one + "/connect", Body: other, Handle: connectPrivateSubnet},
+		{Name: "PrivateSubnets.Disconnect", Method: http.MethodPost, Route: one + "/disconnect/{private_subnet_id}", Handle: disconnectPrivateSubnet},
+		{Name: "PrivateSubnets.Rename", Method: http.MethodPost, Route: one + "/rename", Body: named, Handle: renamePrivateSubnet},
+	}
+}
+
+type privateSubnet struct {
+	api.Object
+	net4, net6 netip.Prefix
+	firewalls  []*firewall
+	vms        []*vm                   // also those that are being deleted
+	connected  map[*privateSubnet]bool // in both directions
+}
+
+type privateSubnetRecord struct {
+	ID        string           `json:"id"`
+	Name      string           `json:"name"`
+	State     string           `json:"state"`
+	Location  string           `json:"location"`
+	Net4      netip.Prefix     `json:"net4"`
+	Net6      netip.Prefix     `json:"net6"`
+	Firewalls []firewallRecord `json:"firewalls"`
+	NICs      []nicRecord      `json:"nics"`
+}
+
+type nicRecord struct {
+	ID          string     `json:"id"`
+	Name        string     `json:"name"`
+	PrivateIPv4 netip.Addr `json:"private_ipv4"`
+	PrivateIPv6 netip.Addr `json:"private_ipv6"`
+	VMName      string     `json:"vm_name"`
+}
+
+// record shows no sign of a deletion, as the real server does not.
+func (s *privateSubnet) record(c *api.Call) privateSubnetRecord {
+	return privateSubnetRecord{
+		ID:        s.ID,
+		Name:      s.Name,
+		State:     cmp.Or(s.Forced, "available"),
+		Location:  s.Location.Name,
+		Net4:      s.net4,
+		Net6:      s.net6,
+		Firewalls: api.Records(s.firewalls, api.At(c, (*firewall).record)),
+		NICs: api.Records(s.vms, func(v *vm) nicRecord {
+			return nicRecord{v.nic.id, v.nic.name, v.nic.ip4, v.nic.ip6, v.Name}
+		}),
+	}
+}
+
+func findPrivateSubnet(c *api.Call) (*privateSubnet, error) {
+	return api.Find[*privateSubnet](c, cloudapi.KindPrivateSubnet, "private_subnet_reference")
+}
+
+func listPrivateSubnets(c *api.Call) (any, error) {
+	return api.Paginate(c, api.Listed(c, cloudapi.KindPrivateSubnet), api.ObjectName, (*privateSubnet).record)
+}
+
+func getPrivateSubnet(c *api.Call) (any, error) {
+	s, err := findPrivateSubnet(c)
+	if err != nil {
+		return nil, err
+	}
+	return s.record(c), nil
+}
+
+func createPrivateSubnet(c *api.Call) (any, error) {
+	name, err := c.NewReference(cloudapi.KindPrivateSubnet, "private_subnet_reference")
+	if err != nil {
+		return nil, err
+	}
+	var f *firewall
+	if id := c.Body.Text("firewall_id"); strings.TrimSpace(id) != "" {
+		var ok bool
+		if f, ok = api.FindByID[*firewall](c, cloudapi.KindFirewall, id); !ok || f.Location != c.Location {
+			return nil, reply.InvalidField("firewall_id", "Firewall with id \"%s\" and location \"%s\" is not found", id, c.Location.Name)
+		}
+	}
+	s, err := addPrivateSubnet(c, name, f)
+	if err != nil {
+		return nil, err
+	}
+	return s.record(c), nil
+}
+
+// addPrivateSubnet creates a subnet with the firewall. Without one it creates
+// that too.
+func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, error) {
+	if err := api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil); err != nil {
+		return nil, err
+	}
+	net4, err := unusedNet4(c)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		f = addDefaultFirewall(c, name)
+	}
+	s := &privateSubnet{
+		Object:    c.NewObject(cloudapi.KindPrivateSubnet, name),
+		net4:      net4,
+		net6:      randomNet6(),
+		firewalls: []*firewall{f},
+		connected: map[*privateSubnet]bool{},
+	}
+	c.State.Add(s)
+	return s, nil
+}
+
+// addDefaultFirewall creates the firewall of a subnet that is created without
+// one. It lets everything in.
+func addDefaultFirewall(c *api.Call, subnet string) *firewall {
+	name := subnet[:min(len(subnet), 55)] + "-default"
+	if _, taken := api.FindByName[*firewall](c, cloudapi.KindFirewall, name); taken {
+		name = subnet[:min(len(subnet), 47)] + "-default-" + strings.ToLower(rand.Text()[:7])
+	}
+	f := &firewall{Object: c.NewObject(cloudapi.KindFirewall, name), description: "Default firewall"}
+	f.allow(netip.PrefixFrom(netip.IPv4Unspecified(), 0), everyPort)
+	f.allow(netip.PrefixFrom(netip.IPv6Unspecified(), 0), everyPort)
+	c.State.Add(f)
+	return f
+}
+
+// unusedNet4 draws a network until it has one that no other subnet of the
+// project in the location has. Like the real server it gives up at some point.
+func unusedNet4(c *api.Call) (netip.Prefix, error) {
+	bits := 26
+	if c.Location.Owner != nil {
+		bits = 16
+	}
+	subnets := api.InProject[*privateSubnet](c.State, cloudapi.KindPrivateSubnet, c.Project)
+	for range 1000 {
+		b := [4]byte{}
+		rand.Read(b[1:])
+		b[0] = 10
+		net := netip.PrefixFrom(netip.AddrFrom4(b), bits).Masked()
+		if !slices.ContainsFunc(subnets, func(s *privateSubnet) bool { return s.Location == c.Location && s.net4 == net }) {
+			return net, nil
+		}
+	}
+	return netip.Prefix{}, reply.Unexpected()
+}
+
+func randomNet6() netip.Prefix {
+	var b [16]byte
+	rand.Read(b[1:8])
+	b[0] = 0xfd
+	return netip.PrefixFrom(netip.AddrFrom16(b), 64)
+}
+
+// nic is what connects a VM to its subnet.
+type nic struct {
+	id, name string
+	ip4, ip6 netip.Addr
+}
+
+// subnetVMs is how many VMs a subnet of 64 addresses has room for.
+const subnetVMs = 59
+
+// newNIC returns a NIC with the lowest addresses that are free in the subnet. A
+// subnet's first four and its last one are not for VMs.
+func newNIC(s *privateSubnet, name string) (*nic, error) {
+	used := map[netip.Addr]bool{}
+	for _, v := range s.vms {
+		used[v.nic.ip4] = true
+	}
+	for host := uint32(4); host < 1<<(32-s.net4.Bits())-1; host++ {
+		ip4, ip6 := s.addresses(host)
+		if !used[ip4] {
+			return &nic{cloudapi.NewID(cloudapi.KindNIC).String(), name, ip4, ip6}, nil
+		}
+	}
+	return nil, reply.Unexpected()
+}
+
+// addresses returns those of one of the subnet's hosts: in net6 each has a
+// network of its own.
+func (s *privateSubnet) addresses(host uint32) (ip4, ip6 netip.Addr) {
+	b4, b6 := s.net4.Addr().As4(), s.net6.Addr().As16()
+	binary.BigEndian.PutUint32(b4[:], binary.BigEndian.Uint32(b4[:])+host)
+	binary.BigEndian.PutUint16(b6[8:], uint16(host))
+	b6[15] = 2
+	return netip.AddrFrom4(b4), netip.AddrFrom16(b6)
+}
+
+// deletePrivateSubnet deletes the subnet's load balancers, but not its firewalls.
+func deletePrivateSubnet(c *api.Call) (any, error) {
+	s, err := findPrivateSubnet(c)
+	switch {
+	case err != nil:
+		return reply.DeletedOr(err)
+	case slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.Deleting() }):
+		return nil, reply.Dependency("Private subnet '%s' has VMs attached, first, delete them.", s.Name)
+	}
+	for _, l := range s.balancers(c) {
+		l.destroy(c)
+	}
+	c.Remove(s, c.Config.Delays.Delete, func() {
+		for other := range s.connected {
+			s.disconnect(other)
+		}
+	})
+	return reply.NoContent{}, nil
+}
+
+func connectPrivateSubnet(c *api.Call) (any, error) {
+	s, err := findPrivateSubnet(c)
+	if err != nil {
+		return nil, err
+	}
+	const pair = "subnet_id_1 and subnet_id_2"
+	other, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, c.Body.Text("connected-subnet-id"))
+	switch {
+	case !ok:
+		return nil, reply.InvalidRequest("Subnet to be connected not found")
+	case other == s:
+		return nil, reply.InvalidRequest(pair + " is invalid")
+	case s.connected[other]:
+		return nil, reply.AlreadyTaken(pair)
+	}
+	s.connected[other], other.connected[s] = true, true
+	return s.record(c), nil
+}
+
+func disconnectPrivateSubnet(c *api.Call) (any, error) {
+	s, err := findPrivateSubnet(c)
+	if err != nil {
+		return nil, err
+	}
+	other, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, c.Params["private_subnet_id"])
+	if !ok {
+		return nil, reply.InvalidRequest("Subnet to be disconnected not found")
+	}
+	s.disconnect(other)
+	return s.record(c), nil
+}
+
+// disconnect may be asked for from either side.
+func (s *privateSubnet) disconnect(other *privateSubnet) {
+	delete(s.connected, other)
+	delete(other.connected, s)
+}
+
+// drop takes a firewall from the subnet, which need not have it.
+func (s *privateSubnet) drop(f *firewall) {
+	s.firewalls = slices.DeleteFunc(s.firewalls, func(g *firewall) bool { return g == f })
+}
+
+func renamePrivateSubnet(c *api.Call) (any, error) {
+	s, err := findPrivateSubnet(c)
+	if err == nil {
+		err = api.Rename(c, cloudapi.KindPrivateSubnet, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.record(c), nil
+}

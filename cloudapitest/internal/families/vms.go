@@ -1,0 +1,385 @@
+package families
+
+import (
+	"encoding/binary"
+	"math"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+func vmOperations() []api.Operation {
+	const (
+		all   = api.ProjectRoute + "/vm"
+		local = api.LocationRoute + "/vm"
+		one   = local + "/{vm_reference}"
+	)
+	create := schema.Closed(
+		schema.Required("public_key", schema.Text),
+		schema.Optional("boot_image", schema.Text),
+		schema.Optional("enable_ip4", schema.Boolean),
+		schema.Optional("gpu", schema.Text),
+		schema.Optional("init_script", schema.Text),
+		schema.Optional("init_script_args", schema.Text),
+		schema.Optional("private_subnet_id", schema.Text),
+		schema.Optional("size", schema.Text),
+		schema.Optional("storage_size", schema.Integer),
+		schema.Optional("unix_user", schema.Text),
+	)
+	return []api.Operation{
+		{Name: "VMs.List", Method: http.MethodGet, Route: all, List: api.PagedDeclared, Handle: listVMs},
+		{Name: "VMs.ListInLocation", Method: http.MethodGet, Route: local, List: api.PagedDeclared, Handle: listVMs},
+		{Name: "VMs.Get", Method: http.MethodGet, Route: one, Handle: getVM},
+		{Name: "VMs.Create", Method: http.MethodPost, Route: one, Body: create, Handle: createVM},
+		{Name: "VMs.Delete", Method: http.MethodDelete, Route: one, Handle: deleteVM},
+		{Name: "VMs.Rename", Method: http.MethodPost, Route: one + "/rename", Body: schema.Closed(schema.Required("name", schema.Text)), Handle: renameVM},
+		{Name: "VMs.Restart", Method: http.MethodPost, Route: one + "/restart", Handle: restartVM},
+	}
+}
+
+type vm struct {
+	api.Object
+	size       vmSize
+	storage    int // GiB
+	unixUser   string
+	ip4Enabled bool
+	ip4, ip6   netip.Addr
+	subnet     *privateSubnet
+	nic        *nic
+	restarted  time.Time
+}
+
+// add adds the VM, which has its addresses already, to its subnet.
+func (v *vm) add(c *api.Call) {
+	c.State.Add(v)
+	v.subnet.vms = append(v.subnet.vms, v)
+}
+
+type vmSize struct {
+	name, family string
+	vcpus        int
+	storage      [2]int // GiB; the first one is the default
+}
+
+var (
+	vmSizes = []vmSize{
+		{"standard-2", "standard", 2, [2]int{40, 80}},
+		{"standard-4", "standard", 4, [2]int{80, 160}},
+		{"standard-8", "standard", 8, [2]int{160, 320}},
+		{"standard-16", "standard", 16, [2]int{320, 640}},
+		{"standard-30", "standard", 30, [2]int{600, 1200}},
+		{"standard-60", "standard", 60, [2]int{1200, 2400}},
+		{"burstable-1", "burstable", 1, [2]int{10, 20}},
+		{"burstable-2", "burstable", 2, [2]int{20, 40}},
+	}
+	bootImages = []string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}
+)
+
+type vmRecord struct {
+	ID             string      `json:"id"`
+	Name           string      `json:"name"`
+	State          string      `json:"state"`
+	Location       string      `json:"location"`
+	Size           string      `json:"size"`
+	UnixUser       string      `json:"unix_user"`
+	StorageSizeGiB int         `json:"storage_size_gib"`
+	IP6            *netip.Addr `json:"ip6"`
+	IP4Enabled     bool        `json:"ip4_enabled"`
+	IP4            *netip.Addr `json:"ip4"`
+}
+
+type vmDetails struct {
+	vmRecord
+	Firewalls   []firewallRecord `json:"firewalls"`
+	PrivateIPv4 netip.Addr       `json:"private_ipv4"`
+	PrivateIPv6 netip.Addr       `json:"private_ipv6"`
+	Subnet      string           `json:"subnet"`
+	GPU         *string          `json:"gpu"` // null: no project may have any
+}
+
+// record shows a VM's storage and public addresses once it has a host. In
+// private locations it has its storage from the start.
+func (v *vm) record(c *api.Call) vmRecord {
+	r := vmRecord{
+		ID:         v.ID,
+		Name:       v.Name,
+		State:      v.Shown(v.state(c)),
+		Location:   v.Location.Name,
+		Size:       v.size.name,
+		UnixUser:   v.unixUser,
+		IP4Enabled: v.ip4Enabled,
+	}
+	placed := v.isPlaced(c)
+	if placed || v.Location.Owner != nil {
+		r.StorageSizeGiB = v.storage
+	}
+	if placed {
+		r.IP6 = &v.ip6
+	}
+	if placed && v.ip4Enabled {
+		r.IP4 = &v.ip4
+	}
+	return r
+}
+
+func (v *vm) isPlaced(c *api.Call) bool { return !c.Now.Before(v.Created.Add(c.Config.Delays.Create)) }
+
+// state is "restarting" even for a VM that is being created.
+func (v *vm) state(c *api.Call) string {
+	switch {
+	case c.Now.Before(v.restarted.Add(c.Config.Delays.Restart)):
+		return "restarting"
+	case v.isPlaced(c):
+		return "running"
+	}
+	return "creating"
+}
+
+func (v *vm) details(c *api.Call) vmDetails {
+	return vmDetails{
+		vmRecord: v.record(c),
+		Firewalls: api.Records(v.subnet.firewalls, func(f *firewall) firewallRecord {
+			r := f.record(c)
+			r.Path = "/location/" + r.Location + "/firewall/" + r.Name
+			return r
+		}),
+		PrivateIPv4: v.nic.ip4,
+		PrivateIPv6: v.nic.ip6,
+		Subnet:      v.subnet.Name,
+	}
+}
+
+func findVM(c *api.Call) (*vm, error) { return api.Find[*vm](c, cloudapi.KindVM, "vm_reference") }
+
+func listVMs(c *api.Call) (any, error) {
+	return api.Paginate(c, api.Listed(c, cloudapi.KindVM), api.ObjectName, (*vm).record)
+}
+
+func getVM(c *api.Call) (any, error) {
+	v, err := findVM(c)
+	if err != nil {
+		return nil, err
+	}
+	return v.details(c), nil
+}
+
+// createVM takes any text for a public key that is not blank, as the real server
+// does: what no registered key is called counts as a key itself.
+func createVM(c *api.Call) (any, error) {
+	name, err := c.NewReference(cloudapi.KindVM, "vm_reference")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Body.NonEmpty("public_key"); err != nil {
+		return nil, err
+	}
+	v := &vm{Object: c.NewObject(cloudapi.KindVM, name), ip4Enabled: c.Body.Flag("enable_ip4")}
+	err = c.Run(
+		v.setBootImage, v.setSize, v.setStorage, v.setGPU, v.setSubnet, v.setInitScript,
+		v.checkQuota, v.checkLocation, v.setUnixUser, v.checkName, v.connect,
+	)
+	if err != nil {
+		return nil, err
+	}
+	v.add(c)
+	return v.details(c), nil
+}
+
+func (v *vm) setBootImage(c *api.Call) error {
+	if name := c.Choice("boot_image", "ubuntu-jammy"); !slices.Contains(bootImages, name) {
+		return reply.InvalidField("boot_image", "\"%s\" is not a valid boot image name. Available boot image names are: %s",
+			name, ruby.Strings(bootImages))
+	}
+	return nil
+}
+
+func (v *vm) setSize(c *api.Call) error {
+	name := c.Choice("size", "standard-2")
+	i := slices.IndexFunc(vmSizes, func(s vmSize) bool { return s.name == name })
+	if i < 0 {
+		names := api.Records(vmSizes, func(s vmSize) string { return s.name })
+		return reply.InvalidField("size", "\"%s\" is not a valid virtual machine size. Available sizes: %s", name, ruby.Strings(names))
+	}
+	v.size = vmSizes[i]
+	return nil
+}
+
+// setStorage takes a number that no size can be for one left out.
+func (v *vm) setStorage(c *api.Call) error {
+	v.storage = c.Body.Number("storage_size")
+	if v.storage < 1 || v.storage == math.MaxInt {
+		v.storage = v.size.storage[0]
+	}
+	if !slices.Contains(v.size.storage[:], v.storage) {
+		return reply.InvalidField("storage_size", "Storage size must be one of the following: %d, %d", v.size.storage[0], v.size.storage[1])
+	}
+	return nil
+}
+
+var gpuForm = regexp.MustCompile(`^0*([0-9]+):`)
+
+// setGPU accepts none only: GPUs are for projects that the service has enabled
+// them for.
+func (v *vm) setGPU(c *api.Call) error {
+	m := gpuForm.FindStringSubmatch(c.Choice("gpu", "0:"))
+	switch {
+	case m == nil:
+		return reply.InvalidField("gpu", "gpu field must be in the format 'count:device_name'.")
+	case m[1] == "0":
+		return nil
+	case !slices.Contains([]string{"1", "2", "4", "8"}, m[1]):
+		return reply.InvalidField("gpu", "gpu count must be one of the following: 0, 1, 2, 4, 8")
+	case v.size.family == "burstable":
+		return reply.InvalidField("gpu", "gpu not available for burstable vms")
+	}
+	return reply.InvalidField("gpu", "gpu not available for this project")
+}
+
+func (v *vm) setSubnet(c *api.Call) error {
+	id := c.Choice("private_subnet_id", "")
+	if id == "" {
+		return nil
+	}
+	s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, id)
+	if !ok || s.Location != v.Location {
+		return reply.InvalidField("private_subnet_id",
+			"Private subnet with the given id \"%s\" is not found in the location \"%s\"", id, v.Location.Name)
+	}
+	v.subnet = s
+	return nil
+}
+
+// setInitScript checks that the script is registered. It has its own words for
+// one that is not: the real server has no such scripts yet.
+func (v *vm) setInitScript(c *api.Call) error {
+	ref := c.Choice("init_script", "")
+	if _, ok := api.FindByID[api.Stored](c, cloudapi.KindVMInitScript, ref); ok || ref == "" {
+		return nil
+	}
+	if len(c.State.Index.Named(api.Scope{Kind: cloudapi.KindVMInitScript, Project: c.Project, Location: nil}, ref)) == 0 {
+		return reply.InvalidField("init_script", "VM init script \"%s\" is not found", ref)
+	}
+	return nil
+}
+
+// checkQuota counts all VMs that are not gone yet.
+func (v *vm) checkQuota(c *api.Call) error {
+	used := 0
+	for _, o := range api.InProject[*vm](c.State, cloudapi.KindVM, c.Project) {
+		used += o.size.vcpus
+	}
+	return checkVCPUs("size", v.size.vcpus, used, c.Config.Quota.VM)
+}
+
+// checkVCPUs checks that requested vCPUs are within a quota. Field is the one that
+// asks for them.
+func checkVCPUs(field string, requested, used, allowed int) error {
+	if used+requested <= allowed {
+		return nil
+	}
+	return reply.InvalidField(field, "Insufficient quota for requested size. Requested vCPU count: %d, currently used vCPU count: %d, "+
+		"maximum allowed vCPU count: %d, remaining vCPU count: %d", requested, used, allowed, allowed-used)
+}
+
+// vmRegions are those in which private locations offer VMs.
+var vmRegions = []string{"us-east-1", "us-east-2"}
+
+func (v *vm) checkLocation(*api.Call) error {
+	offered := v.size.family != "burstable" || v.Location.Name != "eu-north-h1"
+	if v.Location.Owner != nil {
+		offered = slices.Contains(vmRegions, v.Location.Region)
+	}
+	if !offered {
+		return reply.InvalidField("location", "Resource family %s is not available in location %s", v.size.family, v.Location.Name)
+	}
+	return nil
+}
+
+var unixUserForm = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
+
+func (v *vm) setUnixUser(c *api.Call) error {
+	v.unixUser = c.Choice("unix_user", "ubi")
+	if !unixUserForm.MatchString(v.unixUser) {
+		return reply.InvalidField("user", "OS user name must only contain lowercase letters, numbers, hyphens and underscore "+
+			"and cannot start with a number or hyphen. It also have max length of 32.")
+	}
+	return nil
+}
+
+func (v *vm) checkName(c *api.Call) error {
+	return api.CheckName[*vm](c, cloudapi.KindVM, v.Name, nil)
+}
+
+// connect gives the VM its addresses. A VM without a subnet gets the default
+// one, which is created with the first of them.
+func (v *vm) connect(c *api.Call) (err error) {
+	if v.subnet == nil {
+		v.subnet, err = defaultSubnet(c)
+	}
+	if err == nil {
+		v.nic, err = newNIC(v.subnet, v.Name+"-nic")
+	}
+	v.ip4, v.ip6 = publicAddresses(c)
+	return err
+}
+
+// defaultSubnet returns the subnet of VMs that are created without one.
+func defaultSubnet(c *api.Call) (*privateSubnet, error) {
+	name := "default-" + c.Location.Name
+	if s, ok := api.FindByName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name); ok {
+		return s, nil
+	}
+	return addPrivateSubnet(c, name, nil)
+}
+
+// publicAddresses returns addresses that no other VM has had, from the ranges
+// for benchmarks and documentation.
+func publicAddresses(c *api.Call) (ip4, ip6 netip.Addr) {
+	n := c.State.Next()
+	b4, b6 := [4]byte{198, 18}, [16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 2}
+	binary.BigEndian.PutUint32(b4[:], binary.BigEndian.Uint32(b4[:])+n)
+	binary.BigEndian.PutUint32(b6[4:], n)
+	return netip.AddrFrom4(b4), netip.AddrFrom16(b6)
+}
+
+func deleteVM(c *api.Call) (any, error) {
+	v, err := findVM(c)
+	if err != nil {
+		return reply.DeletedOr(err)
+	}
+	if l := v.balancer(c); l != nil {
+		l.detach(c, v)
+	}
+	c.Remove(v, c.Config.Delays.Delete, func() {
+		v.subnet.vms = slices.DeleteFunc(v.subnet.vms, func(other *vm) bool { return other == v })
+	})
+	return reply.NoContent{}, nil
+}
+
+func renameVM(c *api.Call) (any, error) {
+	v, err := findVM(c)
+	if err == nil {
+		err = api.Rename(c, cloudapi.KindVM, v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.record(c), nil
+}
+
+func restartVM(c *api.Call) (any, error) {
+	v, err := findVM(c)
+	if err != nil {
+		return nil, err
+	}
+	v.restarted = c.Now
+	return v.details(c), nil
+}

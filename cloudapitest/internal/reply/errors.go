@@ -1,0 +1,145 @@
+package reply
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Error is an error as the API shows it.
+type Error struct {
+	Code    int    `json:"code"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	// Details is nil where the real server leaves the member out, and
+	// [NullDetails] where it says null.
+	Details json.RawMessage `json:"details,omitempty"`
+}
+
+var nullDetails = json.RawMessage("null")
+
+func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Code, e.Type, e.Message) }
+
+// failure is the answer to a request that failed.
+func failure(err error) Reply {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		e = Unexpected()
+	}
+	return JSON(e.Code, struct {
+		Error *Error `json:"error"`
+	}{e})
+}
+
+func MissingCredentials() *Error {
+	return &Error{http.StatusUnauthorized, "MissingCredentials",
+		"must include personal access token in Authorization header", nullDetails}
+}
+
+func InvalidCredentials() *Error {
+	return &Error{http.StatusUnauthorized, "InvalidCredentials",
+		"invalid personal access token provided in Authorization header", nil}
+}
+
+func Forbidden() *Error {
+	return &Error{http.StatusForbidden, "Forbidden",
+		"Sorry, you don't have permission to continue with this request.", nullDetails}
+}
+
+func NotFound() *Error {
+	return &Error{http.StatusNotFound, "ResourceNotFound",
+		"Sorry, we couldn’t find the resource you’re looking for.", nil}
+}
+
+func InvalidLocation(usable []string) *Error {
+	return &Error{http.StatusNotFound, "InvalidLocation",
+		"Validation failed for following path components: location",
+		details(Problem{"location", "Given location is not a valid location. Available locations: " + strings.Join(usable, ", ")})}
+}
+
+// BadRequest is for a request that does not fit the description of the API.
+func BadRequest(format string, args ...any) *Error {
+	return &Error{http.StatusBadRequest, "BadRequest", fmt.Sprintf(format, args...), nullDetails}
+}
+
+// BadBody is a [BadRequest] about the body as a whole.
+func BadBody(format string, args ...any) *Error {
+	e := BadRequest("Validation failed for following fields: body")
+	e.Details = details(Problem{"body", fmt.Sprintf(format, args...)})
+	return e
+}
+
+// NotJSONObject is the answer to any body that is not a JSON object. Where
+// the body is JSON all the same (null, an array, a string) the real server
+// fails with a 500 without a body.
+func NotJSONObject() error { return BadBody("Request body isn't a valid JSON object.") }
+
+// InvalidRequest is for a request with values that the service refuses.
+func InvalidRequest(format string, args ...any) *Error {
+	return &Error{http.StatusBadRequest, "InvalidRequest", fmt.Sprintf(format, args...), nullDetails}
+}
+
+// InvalidFields is an [InvalidRequest] that says what is wrong with which field.
+func InvalidFields(problems ...Problem) *Error {
+	names := make([]string, len(problems))
+	for i, p := range problems {
+		names[i] = p.Field
+	}
+	e := InvalidRequest("Validation failed for following fields: %s", strings.Join(names, ", "))
+	e.Details = details(problems...)
+	return e
+}
+
+// InvalidField is [InvalidFields] for one field.
+func InvalidField(field, format string, args ...any) *Error {
+	return InvalidFields(Problem{field, fmt.Sprintf(format, args...)})
+}
+
+// AlreadyTaken is the answer to a value that must be unique and is not. The
+// columns are the service's words for what makes it unique.
+func AlreadyTaken(columns string) *Error {
+	return InvalidRequest("%s is already taken", columns)
+}
+
+func Dependency(format string, args ...any) *Error {
+	return &Error{http.StatusConflict, "DependencyError", fmt.Sprintf(format, args...), nullDetails}
+}
+
+// Unexpected is what the real server says when it fails. The spelling of the
+// type is its own.
+func Unexpected() *Error {
+	return &Error{http.StatusInternalServerError, "UnexceptedError",
+		"Sorry, we couldn’t process your request because of an unexpected error.", nullDetails}
+}
+
+// Problem is a member of an error's details: what is wrong with a field, as a
+// string or a []string.
+type Problem struct {
+	Field string
+	What  any
+}
+
+// details is a JSON object that keeps the order of the problems.
+func details(problems ...Problem) json.RawMessage {
+	var b bytes.Buffer
+	for i, p := range problems {
+		b.WriteByte("{,"[min(i, 1)])
+		b.Write(JSON(0, p.Field).Body)
+		b.WriteByte(':')
+		b.Write(JSON(0, p.What).Body)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// DeletedOr turns the error of looking up what is to be deleted into the
+// answer: what does not exist counts as deleted.
+func DeletedOr(err error) (any, error) {
+	if e, ok := errors.AsType[*Error](err); ok && e.Type == "ResourceNotFound" {
+		return NoContent{}, nil
+	}
+	return nil, err
+}

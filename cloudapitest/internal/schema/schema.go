@@ -1,0 +1,284 @@
+// Package schema checks the bodies of requests against the description of the
+// API, in the way and with the messages of the real server.
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+)
+
+// Schema describes a value in a body as the description of the API does, as far
+// as the server checks it.
+type Schema struct {
+	Type      string // "string", "integer", "boolean", "array", "object"; "" if there is no value
+	nullable  bool
+	Enum      []string
+	Items     *Schema // of an array
+	Fields    []field // of an object
+	open      bool    // an object that may have any other fields
+	AnyOf     []Schema
+	component string // messages call the schema by this name
+}
+
+type field struct {
+	Name     string
+	required bool
+	Schema   Schema
+}
+
+var (
+	Text     = Schema{Type: "string"}
+	Integer  = Schema{Type: "integer"}
+	Boolean  = Schema{Type: "boolean"}
+	FreeForm = Schema{Type: "object", open: true}
+)
+
+// Closed returns an object that has no other fields.
+func Closed(fields ...field) Schema { return Schema{Type: "object", Fields: fields} }
+
+func Required(name string, s Schema) field { return field{name, true, s} }
+func Optional(name string, s Schema) field { return field{name, false, s} }
+
+func ArrayOf(items Schema) Schema { return Schema{Type: "array", Items: &items} }
+
+func OneOf(values ...string) Schema { return Schema{Type: "string", Enum: values} }
+
+// AnyOf returns a value that fits at least one of the alternatives.
+func AnyOf(alternatives ...Schema) Schema { return Schema{AnyOf: alternatives} }
+
+func (s Schema) OrNull() Schema {
+	s.nullable = true
+	return s
+}
+
+// Named makes messages call the schema by its name among the description's
+// components.
+func (s Schema) Named(component string) Schema {
+	s.component = component
+	return s
+}
+
+// Check returns the value of raw, which is valid JSON, with numbers and
+// booleans in strings converted where the schema wants none: an object is a
+// map[string]any, an integer an int.
+func (s Schema) Check(pointer string, raw json.RawMessage) (any, error) {
+	if s.component != "" {
+		pointer = "#/components/schemas/" + s.component
+	}
+	if len(s.AnyOf) > 0 {
+		return s.checkAnyOf(pointer, raw)
+	}
+	if string(raw) == "null" {
+		if s.nullable {
+			return nil, nil
+		}
+		return nil, reply.BadRequest("%s does not allow null values", pointer)
+	}
+	value, ok, err := s.convert(pointer, raw)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, reply.BadRequest("%s expected %s, but received %s: %s", pointer, s.Type, ruby.Class(raw), ruby.Inspect(raw))
+	case s.Enum != nil && !slices.Contains(s.Enum, value.(string)):
+		return nil, reply.BadRequest("%s isn't part of the enum in %s", ruby.Inspect(raw), pointer)
+	}
+	return value, nil
+}
+
+func (s Schema) checkAnyOf(pointer string, raw json.RawMessage) (any, error) {
+	for _, alternative := range s.AnyOf {
+		if value, err := alternative.Check(pointer, raw); err == nil {
+			return value, nil
+		}
+	}
+	return nil, reply.BadRequest("%s isn't any of in %s", ruby.Inspect(raw), pointer)
+}
+
+// convert returns the value of raw as the schema's type, or false if it has
+// another type.
+func (s Schema) convert(pointer string, raw json.RawMessage) (any, bool, error) {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, false, reply.NotJSONObject()
+	}
+	switch s.Type {
+	case "string":
+		v, ok := value.(string)
+		return v, ok, nil
+	case "integer":
+		v, ok := toInteger(value)
+		return v, ok, nil
+	case "boolean":
+		v, ok := toBoolean(value)
+		return v, ok, nil
+	case "array":
+		if _, ok := value.([]any); !ok {
+			return nil, false, nil
+		}
+		v, err := s.checkArray(pointer, raw)
+		return v, true, err
+	default:
+		if _, ok := value.(map[string]any); !ok {
+			return nil, false, nil
+		}
+		v, err := s.checkObject(pointer, raw)
+		return v, true, err
+	}
+}
+
+func (s Schema) checkArray(pointer string, raw json.RawMessage) (any, error) {
+	var elements []json.RawMessage
+	if err := json.Unmarshal(raw, &elements); err != nil {
+		return nil, err
+	}
+	values := make([]any, len(elements))
+	for i, element := range elements {
+		var err error
+		if values[i], err = s.Items.Check(pointer+"/items", element); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// checkObject reports what is wrong with a field before it reports unknown
+// fields, and those before missing ones, as the real server does.
+func (s Schema) checkObject(pointer string, raw json.RawMessage) (any, error) {
+	values := map[string]any{}
+	var unknown, missing []string
+	for _, m := range ruby.Members(raw) {
+		f, ok := s.field(m.Name)
+		switch {
+		case ok:
+			v, err := f.Schema.Check(pointer+"/properties/"+m.Name, m.Value)
+			if err != nil {
+				return nil, err
+			}
+			values[m.Name] = v
+		case s.open:
+			values[m.Name] = m.Value
+		default:
+			unknown = append(unknown, m.Name)
+		}
+	}
+	for _, f := range s.Fields {
+		if _, ok := values[f.Name]; f.required && !ok {
+			missing = append(missing, f.Name)
+		}
+	}
+	switch {
+	case unknown != nil:
+		return nil, reply.BadBody("Request body contains unrecognized parameters: %s", strings.Join(unknown, ", "))
+	case missing != nil:
+		return nil, reply.BadBody("Request body must include required parameters: %s", strings.Join(missing, ", "))
+	}
+	return values, nil
+}
+
+func (s Schema) field(name string) (field, bool) {
+	i := slices.IndexFunc(s.Fields, func(f field) bool { return f.Name == name })
+	if i < 0 {
+		return field{}, false
+	}
+	return s.Fields[i], true
+}
+
+// UnknownFields names the fields of an object that the schema and its
+// alternatives do not have, at the top level and in arrays and objects below.
+func (s Schema) UnknownFields(raw json.RawMessage) []string {
+	var unknown []string
+	if s.Items != nil {
+		var elements []json.RawMessage
+		_ = json.Unmarshal(raw, &elements) // of another type: reported by check
+		for _, element := range elements {
+			unknown = append(unknown, s.Items.UnknownFields(element)...)
+		}
+	}
+	if s.open || len(s.AnyOf) == 0 && s.Type != "object" {
+		return unknown
+	}
+	alternatives := append(slices.Clip(s.AnyOf), s)
+	for _, m := range ruby.Members(raw) {
+		known := false
+		for _, a := range alternatives {
+			if f, ok := a.field(m.Name); ok {
+				known = true
+				unknown = append(unknown, f.Schema.UnknownFields(m.Value)...)
+				break
+			}
+		}
+		if !known {
+			unknown = append(unknown, "body field "+m.Name)
+		}
+	}
+	return unknown
+}
+
+// toInteger converts as the real server does: fractions are cut off, strings of
+// digits count as numbers. What is too large becomes the largest int.
+func toInteger(value any) (int, bool) {
+	switch v := value.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		if n, err := strconv.Atoi(v.String()); err == nil {
+			return n, true
+		}
+		if err != nil || math.Abs(f) >= math.MaxInt64 {
+			return saturated(f > 0), true
+		}
+		return int(f), true
+	case string:
+		if !ruby.IntegerForm.MatchString(v) {
+			return 0, false
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		if err != nil {
+			return saturated(!strings.Contains(v, "-")), true
+		}
+		return n, true
+	}
+	return 0, false
+}
+
+func saturated(positive bool) int {
+	if positive {
+		return math.MaxInt
+	}
+	return math.MinInt
+}
+
+func toBoolean(value any) (flag, ok bool) {
+	switch value {
+	case true, "true", "1":
+		return true, true
+	case false, "false", "0":
+		return false, true
+	}
+	return false, false
+}
+
+func ContainsNUL(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return strings.ContainsRune(v, 0)
+	case []any:
+		return slices.ContainsFunc(v, ContainsNUL)
+	case map[string]any:
+		for _, member := range v {
+			if ContainsNUL(member) {
+				return true
+			}
+		}
+	}
+	return false
+}
