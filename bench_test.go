@@ -166,7 +166,8 @@ func attemptVM(ctx context.Context, client *Client, driven bool) error {
 		return cl.do(ctx, result)
 	}
 	cl.result, cl.ctx = result, callContext{ctx, cl}
-	if _, err := client.driver.HTTPClient.Do(cl.newRequest()); err != nil {
+	cl.http.Transport = cl
+	if _, err := cl.http.Do(cl.newRequest()); err != nil {
 		return err
 	}
 	return cl.err

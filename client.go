@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"slices"
-	"strings"
 
-	"github.com/hashicorp/go-retryablehttp"
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
 // Version is the version of this SDK.
@@ -21,7 +19,6 @@ const Version = "0.1.0"
 // it, so that its connections are shared.
 type Client struct {
 	config config
-	driver *retryablehttp.Client
 	next   http.RoundTripper // the transport inside the middlewares
 
 	// newHeader returns a new map of the headers of every request. It is a
@@ -101,18 +98,17 @@ func newClient(from config, opts []Option) (*Client, error) {
 	if cfg.baseURL == nil {
 		return nil, optionError("base URL", "", "is required: use WithBaseURL, or FromEnv and "+EnvBaseURL)
 	}
-	if cfg.baseURL.Scheme == "http" && cfg.hasCredentials() && !cfg.insecureHTTP && !isLoopback(cfg.baseURL.Hostname()) {
+	if cfg.baseURL.Scheme == "http" && cfg.hasCredentials() && !cfg.insecureHTTP && !exchange.IsLoopback(cfg.baseURL.Hostname()) {
 		return nil, optionError("base URL", cfg.baseURL.String(),
 			"would send the credentials unencrypted: use https, or WithInsecureHTTP if the network is trusted")
 	}
 	if cfg.transport == nil {
-		cfg.transport = newTransport()
+		cfg.transport = exchange.NewTransport()
 	}
 	cfg.retry = cfg.retry.withDefaults()
-	c.driver = newDriver(cfg.retry.MaxAttempts)
 	c.newHeader = cfg.headerFunc()
 	if c.next = cfg.transport; len(cfg.middleware) > 0 {
-		c.next = unrepeated{c.next}
+		c.next = exchange.WithoutReplay(c.next)
 	}
 	for _, wrap := range slices.Backward(cfg.middleware) {
 		if c.next = wrap(c.next); c.next == nil {
@@ -140,17 +136,6 @@ func (c *Client) bindServices() {
 
 func (cfg *config) hasCredentials() bool {
 	return !cfg.token.IsZero() || cfg.tokenSource != nil || len(cfg.headers) > 0
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return isLocalhost(host) || ip != nil && ip.IsLoopback()
-}
-
-// isLocalhost reports names that RFC 6761 reserves for loopback.
-func isLocalhost(host string) bool {
-	host = strings.ToLower(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // String describes the client without its credentials.

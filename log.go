@@ -52,7 +52,7 @@ func (cl *call) log(ctx context.Context) {
 		attrs = append(attrs, slog.String("error", err.Error()))
 	}
 	if cl.again {
-		attrs = append(attrs, slog.Duration("retry_in", cl.pause))
+		attrs = append(attrs, slog.Duration("retry_in", cl.loop.RetryWaitMin))
 	}
 	logger.LogAttrs(ctx, level, message, attrs...)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
@@ -34,6 +35,9 @@ type reply struct {
 	endless bool
 }
 
+// maxErrorBody is more than any envelope needs.
+const maxErrorBody = 1 << 20
+
 // receive reads the response and closes it. answer is what it says: nil, an
 // [*Error] or a [*DecodeError]. err is set if there is no complete one.
 func (cl *call) receive(resp *http.Response) (answer, err error) {
@@ -44,14 +48,17 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	if resp.StatusCode < 200 {
 		return nil, fmt.Errorf("unexpected status %d", resp.StatusCode)
 	}
-	buf := buffers.Get().(*bodyBuffer)
-	defer buf.release()
+	buf := exchange.NewBuffer()
+	defer buf.Release()
 	if resp.StatusCode >= 300 {
 		// What can be read of an error is better than nothing.
-		_ = buf.readAtMost(resp.Body, maxErrorBody)
+		_ = buf.ReadAtMost(resp.Body, maxErrorBody)
 		return cl.serverError(resp, buf.Bytes()), nil
 	}
-	err = buf.readBody(resp, cl.client.config.maxResponse)
+	limit := cl.client.config.maxResponse
+	if err = buf.ReadBody(resp, limit); err == exchange.ErrTooLarge {
+		err = fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, limit)
+	}
 	switch {
 	case err == nil:
 		endless := resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed

@@ -65,14 +65,13 @@ func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration
 	return rand.N(ceiling)
 }
 
-// checkRetry tells the driver whether there is a further attempt.
-func (cl *call) checkRetry(ctx context.Context, err error) bool {
-	if cl.err == nil && err != nil {
-		cl.err = cl.transportError(err) // of the http.Client itself
-	}
+// checkRetry tells the loop of the call that the context belongs to whether
+// there is a further attempt.
+func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
+	cl := ctx.(*callContext).call
 	cl.again = cl.next(ctx)
 	cl.log(ctx)
-	return cl.again
+	return cl.again, nil
 }
 
 // next decides whether there is a further attempt, and after what pause.
@@ -90,10 +89,11 @@ func (cl *call) next(ctx context.Context) bool {
 	if e, ok := cl.err.(*Error); ok {
 		retryAfter = e.RetryAfter
 	}
-	cl.pause = cl.client.config.retry.delay(cl.attempts, retryAfter)
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= cl.pause {
+	pause := cl.client.config.retry.delay(cl.attempts, retryAfter)
+	cl.loop.RetryWaitMin = pause
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 		cl.stopped = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
-			cl.pause.Round(time.Millisecond), context.DeadlineExceeded)
+			pause.Round(time.Millisecond), context.DeadlineExceeded)
 		return false
 	}
 	return true
@@ -126,12 +126,8 @@ func isMisconfigured(err error) bool {
 }
 
 // failed returns the error of the call: that of the last attempt, with what
-// the call as a whole adds to it. other is what retryablehttp reports, if
-// there was no attempt at all.
-func (cl *call) failed(other error) error {
-	if cl.err == nil {
-		cl.err = cl.transportError(other)
-	}
+// the call as a whole adds to it.
+func (cl *call) failed() error {
 	switch e := cl.err.(type) {
 	case *Error:
 		e.Attempts, e.stopped = cl.attempts, cl.stopped

@@ -36,13 +36,13 @@ type peer struct {
 	arrived  atomic.Int32
 }
 
-// exchange is what a peer does with one connection, after it has read the
+// handler is what a peer does with one connection, after it has read the
 // request if it wants to.
-type exchange func(p *peer, conn net.Conn)
+type handler func(p *peer, conn net.Conn)
 
 // startPeer serves the exchanges, one connection each, the last one forever.
 // Call it inside a bubble.
-func startPeer(t *testing.T, exchanges ...exchange) *peer {
+func startPeer(t *testing.T, exchanges ...handler) *peer {
 	t.Helper()
 	p := &peer{listener: memnet.Listen()}
 	done := make(chan struct{})
@@ -77,7 +77,7 @@ func (p *peer) read(conn net.Conn) {
 }
 
 // answers reads the request and writes a reply.
-func answers(status int, header, body string) exchange {
+func answers(status int, header, body string) handler {
 	return func(p *peer, conn net.Conn) {
 		p.read(conn)
 		fmt.Fprintf(conn, "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s",
@@ -141,7 +141,7 @@ func TestRetryClasses(t *testing.T) {
 	const most = 4 // attempts by default
 	type row struct {
 		name         string
-		exchange     exchange
+		exchange     handler
 		safe, create int // attempts
 		unknown      bool
 		is           error

@@ -9,13 +9,18 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
 // call is one operation under way, from its arguments to its result.
 //
-// One attempt takes in all that belongs to it, reading and decoding the reply
-// included, so that a reply that is cut off is a failed attempt like a
-// connection that breaks. Its outcome is in the call; see [newDriver].
+// It goes through retryablehttp, whose loop of attempts is the call's own, so
+// that the callbacks of the loop know the call: [call.RoundTrip] makes an
+// attempt, [call.checkRetry] decides about the next one, and the pause before
+// that is in the loop's RetryWaitMin. One attempt takes in all that belongs to
+// it, reading and decoding the reply included, so that a reply that is cut off
+// is a failed attempt like a connection that breaks.
 type call struct {
 	client *Client
 	op     *Operation
@@ -29,15 +34,15 @@ type call struct {
 	result     accepter
 
 	// What net/http and retryablehttp need, kept here to be allocated once.
-	ctx      callContext
-	url      url.URL
-	request  retryablehttp.Request
-	response http.Response
+	ctx     callContext
+	url     url.URL
+	request retryablehttp.Request
+	http    http.Client
+	loop    retryablehttp.Client
 
-	attempts int           // requests that were handed to the transport
-	again    bool          // whether there is to be a further attempt
-	pause    time.Duration // before it
-	stopped  error         // why there is none although one is due
+	attempts int   // requests that were handed to the transport
+	again    bool  // whether there is to be a further attempt
+	stopped  error // why there is none although one is due
 
 	// Of the last attempt:
 	err     error
@@ -82,15 +87,28 @@ var errNotReturned = errors.New("the call did not return")
 func (cl *call) run(ctx context.Context) error {
 	cl.ctx = callContext{ctx, cl}
 	cl.request.Request = cl.newRequest()
-	_, err := cl.client.driver.Do(&cl.request)
-	if err == nil && cl.err == nil {
+	cl.http = http.Client{Transport: cl, CheckRedirect: noRedirect}
+	cl.loop = retryablehttp.Client{
+		HTTPClient:   &cl.http,
+		RetryMax:     cl.client.config.retry.MaxAttempts - 1,
+		CheckRetry:   checkRetry,
+		Backoff:      func(pause, _ time.Duration, _ int, _ *http.Response) time.Duration { return pause },
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+	_, err := cl.loop.Do(&cl.request)
+	if err != nil && cl.attempts == 0 && cl.err == nil {
+		cl.err = cl.transportError(err) // of the http.Client itself
+	}
+	if cl.err == nil {
 		return nil
 	}
 	if cl.again && cl.stopped == nil {
 		cl.stopped = contextError(ctx) // it ended during the pause between attempts
 	}
-	return cl.failed(err)
+	return cl.failed()
 }
+
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // callContext is the context of a call's requests.
 type callContext struct {
@@ -105,52 +123,13 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// callOf returns the call that a context of the driver's belongs to.
-func callOf(ctx context.Context) *call { return ctx.(*callContext).call }
-
-// newDriver returns the loop of attempts for all calls of a client. It knows
-// nothing of them: what it sees of an attempt is an empty response with the
-// request in it, and what it asks for is answered by the call, which is in
-// the request's context.
-func newDriver(maxAttempts int) *retryablehttp.Client {
-	var d struct { // to be allocated at once
-		retryablehttp.Client
-		inner http.Client
-	}
-	d.inner.Transport = attempter{}
-	d.Client = retryablehttp.Client{
-		HTTPClient: &d.inner,
-		RetryMax:   maxAttempts - 1,
-		CheckRetry: func(ctx context.Context, _ *http.Response, err error) (bool, error) {
-			return callOf(ctx).checkRetry(ctx, err), nil
-		},
-		Backoff: func(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
-			return callOf(resp.Request.Context()).pause
-		},
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
-	return &d.Client
-}
-
-// attempter is the driver's transport. It has no CloseIdleConnections, which
-// the driver would call after one failure and to the harm of all other calls.
-type attempter struct{}
-
-// RoundTrip makes one attempt.
-func (attempter) RoundTrip(req *http.Request) (*http.Response, error) {
-	cl := callOf(req.Context())
-	cl.try(req)
-	cl.response.StatusCode, cl.response.Body, cl.response.Request = http.StatusOK, http.NoBody, req
-	return &cl.response, nil
-}
-
-// noHeader is what requests have that only the driver sees. Nobody writes to it.
+// noHeader is what requests have that only the loop sees. Nobody writes to it.
 var noHeader = http.Header{}
 
-// newRequest makes the request that the driver sees. It has neither headers
-// nor a body: each attempt gets its own, so that nothing but the transport
-// ever holds the credentials, and none is shared with an attempt that may
-// still be under way.
+// newRequest makes the request that the loop goes round with. It has neither
+// headers nor a body: each attempt gets its own, so that nothing but the
+// transport ever holds the credentials, and none is shared with an attempt that
+// may still be under way.
 func (cl *call) newRequest() *http.Request {
 	base := cl.client.config.baseURL
 	cl.url = url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path + cl.path, RawQuery: cl.query}
@@ -171,8 +150,13 @@ func (cl *call) newRequest() *http.Request {
 // errNotSent marks failures of what comes before the network.
 var errNotSent = errors.New("nothing was sent")
 
-// try makes one attempt, if it may.
-func (cl *call) try(req *http.Request) {
+// RoundTrip makes one attempt, if it may. It is what the loop takes for the
+// network. What came of the attempt is in the call; the loop gets the response,
+// which has been read.
+//
+// Like every transport without a CloseIdleConnections it keeps the loop from
+// closing connections after one failure, to the harm of all other calls.
+func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	header, err := cl.prepare(req.Context())
 	if err != nil {
 		err = cl.withoutSecrets(err) // a token source may tell what it has to renew
@@ -180,33 +164,36 @@ func (cl *call) try(req *http.Request) {
 		if cl.attempts == 0 {
 			cl.err, cl.stopped = cl.transportError(fmt.Errorf("%w, %w", err, errNotSent)), nil
 		}
-		return
+		return nil, err
 	}
 	cl.attempts++
 	cl.sent, cl.status = false, 0
 	cl.started = time.Now()
-	cl.err = cl.attempt(req, header)
+	var resp *http.Response
+	if resp, cl.err = cl.attempt(req, header); resp == nil {
+		return nil, cl.err
+	}
+	resp.Body = http.NoBody
+	return resp, nil
 }
 
-// attempt sends a copy of the request and takes in the reply.
-func (cl *call) attempt(req *http.Request, header http.Header) error {
-	parent := req.Context()
-	var tracker *connTracker // nil where it does not matter
-	var ctx *attemptContext
+// attempt sends a copy of the request and takes in the reply. The response is
+// nil if there is no complete one.
+func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, error) {
+	parent, limit := req.Context(), cl.client.config.timeout
+	begin := exchange.BeginTracked
 	if cl.repeatable {
-		ctx = &attemptContext{Context: parent}
-	} else {
-		tracker = new(connTracker)
-		ctx = tracker.track(parent)
+		begin = exchange.Begin
 	}
-	limit := cl.client.config.timeout
+	var deadline time.Time
 	if limit > 0 {
-		ctx.deadline = cl.started.Add(limit)
+		deadline = cl.started.Add(limit)
 	}
-	defer ctx.stop()
+	attempt := begin(parent, deadline)
+	defer attempt.End()
 
-	req = req.WithContext(ctx)
-	req.Host = req.URL.Host // which the driver does without, and saves a copy of the URL
+	req = req.WithContext(attempt)
+	req.Host = req.URL.Host // which the loop does without, and saves a copy of the URL
 	req.Header = header
 	if cl.body != nil {
 		req.Body, _ = cl.newBody()
@@ -214,8 +201,8 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 		req.ContentLength = int64(len(cl.body))
 	}
 	resp, err := cl.client.next.RoundTrip(req)
-	sent, vetoed := tracker.result()
-	cl.sent = sent || resp != nil // by a way that the tracker does not see
+	sent, vetoed := attempt.Result()
+	cl.sent = sent || resp != nil // by a way that the attempt does not see
 	if err == nil && resp == nil {
 		err = errors.New("the transport returned neither a response nor an error")
 	}
@@ -223,7 +210,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 		cl.status = resp.StatusCode
 		var answer error
 		if answer, err = cl.receive(resp); err == nil {
-			return answer
+			return resp, answer
 		}
 	}
 	switch {
@@ -231,11 +218,15 @@ func (cl *call) attempt(req *http.Request, header http.Header) error {
 		err = contextError(parent)
 	case vetoed:
 		err = errNotRepeated
-	case ctx.Err() != nil:
+	case attempt.Err() != nil:
 		err = &timeoutError{limit}
 	}
-	return cl.transportError(err)
+	return nil, cl.transportError(err)
 }
+
+// errNotRepeated stands for what ended the first connection, which net/http
+// does not tell.
+var errNotRepeated = errors.New("the server gave up the connection or the stream, and the request was not sent again")
 
 // prepare does what precedes each attempt, and returns its headers.
 func (cl *call) prepare(ctx context.Context) (http.Header, error) {

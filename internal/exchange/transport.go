@@ -1,29 +1,29 @@
-package cloudapi
+package exchange
 
 import (
 	"context"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
-// maxConns is how many connections a client has at most, unless they are the
-// caller's.
-const maxConns = 64
+// MaxConns is how many connections a transport of [NewTransport] has at most.
+const MaxConns = 64
 
-// newTransport returns a transport for one host. It keeps its connections and
+// NewTransport returns a transport for one host. It keeps its connections and
 // bounds their number: net/http keeps two, and has every call that finds none
 // free make another, even if one is free again before that is done. It is no
 // copy of http.DefaultTransport, which a program may have replaced.
 //
 // What passes for loopback, so that credentials may go there unencrypted, is
 // loopback: a name below .localhost is not looked up, and there is no proxy.
-func newTransport() http.RoundTripper {
+func NewTransport() *http.Transport {
 	dialer := net.Dialer{Timeout: 30 * time.Second}
 	return &http.Transport{
 		Proxy: func(req *http.Request) (*url.URL, error) {
-			if isLoopback(req.URL.Hostname()) {
+			if IsLoopback(req.URL.Hostname()) {
 				return nil, nil
 			}
 			return http.ProxyFromEnvironment(req)
@@ -36,11 +36,23 @@ func newTransport() http.RoundTripper {
 		},
 		TLSHandshakeTimeout: 15 * time.Second,
 		ForceAttemptHTTP2:   true,
-		MaxConnsPerHost:     maxConns,
-		MaxIdleConnsPerHost: maxConns,
+		MaxConnsPerHost:     MaxConns,
+		MaxIdleConnsPerHost: MaxConns,
 		IdleConnTimeout:     90 * time.Second,
 
-		// The response limit is for bodies. 10 MiB would be the default.
+		// The limit for bodies is not for headers. 10 MiB would be the default.
 		MaxResponseHeaderBytes: 1 << 20,
 	}
+}
+
+// IsLoopback reports whether a host is this machine, whatever a resolver says.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return isLocalhost(host) || ip != nil && ip.IsLoopback()
+}
+
+// isLocalhost reports names that RFC 6761 reserves for loopback.
+func isLocalhost(host string) bool {
+	host = strings.ToLower(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }

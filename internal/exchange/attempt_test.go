@@ -1,0 +1,45 @@
+package exchange
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestAttempt: the time runs from the beginning of the attempt, whoever asks
+// first and whenever that is, and not beyond its end.
+func TestAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		parent, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+		defer cancel()
+		begin := time.Now()
+
+		late := Begin(parent, begin.Add(time.Minute))
+		<-time.After(59 * time.Second)
+		child, stopChild := context.WithCancel(late)
+		defer stopChild()
+		<-child.Done()
+		if d := time.Since(begin); d != time.Minute || child.Err() != context.DeadlineExceeded || late.Err() != context.DeadlineExceeded {
+			t.Errorf("it ended after %v with %v and %v", d, child.Err(), late.Err())
+		}
+		late.End()
+
+		ended := Begin(parent, time.Now().Add(time.Minute))
+		child, stopChild = context.WithCancel(ended)
+		defer stopChild()
+		ended.End()
+		if child.Err() != context.Canceled {
+			t.Errorf("after the attempt, what derives from it has the error %v", child.Err())
+		}
+
+		unused := Begin(parent, begin.Add(time.Minute))
+		unused.End()
+		_, hasDeadline := unused.Deadline()
+		if unused.Err() != nil || hasDeadline || unused.Done() != parent.Done() || unused.Value(key{}) != "value" {
+			t.Error("a context that nobody asked is not its parent after the attempt")
+		}
+	})
+}

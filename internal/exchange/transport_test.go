@@ -1,0 +1,130 @@
+package exchange
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+// served returns a client of [NewTransport] whose connections end in serve.
+func served(t *testing.T, serve func(net.Conn)) *http.Client {
+	transport := NewTransport()
+	transport.Proxy = nil
+	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go serve(far)
+		return near, nil
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// get reads what is at an address.
+func get(hc *http.Client, address string) (string, error) {
+	resp, err := hc.Get(address)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+// TestConnectionsAreBounded: callers beyond the bound wait, and connections
+// are kept for the next ones.
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var connections atomic.Int32
+		hc := served(t, func(conn net.Conn) {
+			defer conn.Close()
+			connections.Add(1)
+			for reader := bufio.NewReader(conn); ; {
+				if _, err := http.ReadRequest(reader); err != nil {
+					return
+				}
+				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+			}
+		})
+		var callers sync.WaitGroup
+		for range MaxConns + 36 {
+			callers.Go(func() {
+				for range 5 {
+					if body, err := get(hc, "http://api.test/"); body != "ok" {
+						t.Error(body, err)
+					}
+				}
+			})
+		}
+		callers.Wait()
+		if n := connections.Load(); n > MaxConns {
+			t.Errorf("%d connections, at most %d are wanted", n, MaxConns)
+		}
+	})
+}
+
+// TestHeadersAreBounded: a good response with 2 MiB of headers is refused, which
+// net/http would take by default.
+func TestHeadersAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		filler := "X-Filler: " + strings.Repeat("x", 8<<10) + "\r\n"
+		hc := served(t, func(conn net.Conn) {
+			defer conn.Close()
+			if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+				t.Error(err)
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat(filler, 256)+"Content-Length: 2\r\n\r\nok")
+		})
+		if body, err := get(hc, "http://api.test/"); err == nil {
+			t.Errorf("got %q", body)
+		}
+	})
+}
+
+// TestLoopbackIsLoopback: what passes for loopback is neither asked of a proxy
+// nor looked up. net/http takes the proxy from the environment once, so a
+// process of its own is the client.
+func TestLoopbackIsLoopback(t *testing.T) {
+	t.Parallel()
+	if address := os.Getenv("TEST_LOOPBACK_ADDRESS"); address != "" {
+		if body, err := get(&http.Client{Transport: NewTransport()}, address); body != "ok" {
+			t.Error(body, err)
+		}
+		return
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		t.Errorf("the proxy got a request to %s", req.Host)
+	}))
+	defer proxy.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "ok")
+	}))
+	defer server.Close()
+	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
+	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "api.localhost"} {
+		if !IsLoopback(host) {
+			t.Errorf("%s does not pass for loopback", host)
+		}
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLoopbackIsLoopback$")
+		cmd.Env = []string{"HTTP_PROXY=" + proxy.URL, "TEST_LOOPBACK_ADDRESS=http://" + host + ":" + port}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", host, err, out)
+		}
+	}
+	for _, host := range []string{"localhost.example.com", "10.0.0.1", ""} {
+		if IsLoopback(host) {
+			t.Errorf("%q passes for loopback", host)
+		}
+	}
+}
