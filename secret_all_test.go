@@ -142,7 +142,7 @@ func TestSecretsInEveryType(t *testing.T) {
 		reflect.TypeFor[Error](), reflect.TypeFor[TransportError](), reflect.TypeFor[DecodeError](), reflect.TypeFor[ArgumentError](), reflect.TypeFor[WaitError](),
 		reflect.TypeFor[Resource](), reflect.TypeFor[Reference](), reflect.TypeFor[EnsureOptions](), reflect.TypeFor[DriftError](),
 		reflect.TypeFor[TeardownOptions](), reflect.TypeFor[TeardownPlan](), reflect.TypeFor[TeardownError](), reflect.TypeFor[TeardownFailure](),
-		reflect.TypeFor[PortRange](),
+		reflect.TypeFor[PortRange](), reflect.TypeFor[ConnectionOptions](),
 	} {
 		reach(typ, found)
 	}
