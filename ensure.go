@@ -153,9 +153,9 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (record *T, c
 				return nil, false, err
 			}
 			return done(found, unknown)
-		case refused && errors.Is(err, ErrNotFound):
+		case refused && isGone(err):
 			return nil, false, failure
-		case !errors.Is(err, ErrNotFound) || tries == ensureTries:
+		case !isGone(err) || tries == ensureTries:
 			return nil, false, lookedUp(failure, err)
 		}
 		report("creating", nil, failure)

@@ -29,9 +29,13 @@ var (
 	// ErrForbidden is a 403: the token does not permit this.
 	ErrForbidden = errors.New("forbidden")
 
-	// ErrNotFound is a 404: the resource, or something that its path leads
-	// through (the location, the project), does not exist or is not visible.
-	// A delete does not end in it for a resource that is gone already.
+	// ErrNotFound is the API's own 404: the resource, or something that its path
+	// leads through (the location, the project), does not exist or is not
+	// visible. A delete does not end in it for a resource that is gone already.
+	//
+	// A 404 without the API's error envelope, such as the HTML page of a gateway
+	// or of a wrong base URL, proves nothing about the resource. It is an [*Error]
+	// with StatusCode 404 and no Type, and does not match.
 	ErrNotFound = errors.New("not found")
 
 	// ErrConflict is a 409: other resources depend on the one to be deleted.
@@ -180,7 +184,8 @@ func (e *Error) FieldErrors() map[string][]string {
 	return m
 }
 
-// Is makes the sentinel errors of this package match by status.
+// Is makes the sentinel errors of this package match, most of them by the status
+// alone.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case ErrInvalidRequest:
@@ -190,7 +195,7 @@ func (e *Error) Is(target error) bool {
 	case ErrForbidden:
 		return e.StatusCode == http.StatusForbidden
 	case ErrNotFound:
-		return e.StatusCode == http.StatusNotFound
+		return e.StatusCode == http.StatusNotFound && e.isOwn()
 	case ErrConflict:
 		return e.StatusCode == http.StatusConflict
 	case ErrAlreadyExists:

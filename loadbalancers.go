@@ -3,7 +3,6 @@ package cloudapi
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -271,7 +270,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 			l, err = s.Get(ctx, l.Location, l.ID)
 		}
 		switch {
-		case errors.Is(err, ErrNotFound): // it has gone since
+		case isGone(err): // it has gone since
 		case err != nil:
 			return nil, err
 		case l.Name == name && l.Subnet == subnet.Name:

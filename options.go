@@ -152,7 +152,8 @@ func WithToken(token string) Option {
 // attempt, for tokens that change while the program runs. It must be safe for
 // concurrent use and should keep the token itself. An error of it ends the
 // call and is wrapped in the call's error, which before a further attempt is
-// that of the last one.
+// that of the last one. Waits and Watch take it for a failure that may pass, like
+// one of the connection.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {

@@ -164,14 +164,8 @@ func (r *teardownRun) mayPass(f *TeardownFailure) bool {
 	if f.Outcome == TeardownBlocked {
 		return !slices.ContainsFunc(f.BlockedBy, func(by Resource) bool { return r.failureOf(by) != nil })
 	}
-	e, isAnswer := errors.AsType[*Error](f.Err)
-	switch {
-	case isAnswer && e.Method == "GET" && e.Is(ErrForbidden): // for a moment, of what is being destroyed
-		return true
-	case isInvalidLocation(f.Err): // gone or renamed since it was looked for
-		return true
-	}
-	return errors.Is(f.Err, ErrConflict) || isTransient(f.Err)
+	return isTransient(f.Err) || isVanishing(f.Err) || errors.Is(f.Err, ErrConflict) ||
+		isInvalidLocation(f.Err) // gone or renamed since it was looked for
 }
 
 // blocked says why those that need a resource are still there.

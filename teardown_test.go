@@ -985,7 +985,7 @@ func TestTeardownPlanFailures(t *testing.T) {
 			}
 		}
 		fail("GET /project/{project_id}/vm", cloudapitest.Reply(404, nil, "<html>"))
-		if plan, err := p.client.PlanTeardown(t.Context(), nil); plan != nil || !errors.Is(err, cloudapi.ErrNotFound) {
+		if plan, err := p.client.PlanTeardown(t.Context(), nil); plan != nil || err == nil || errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("a 404 of something else: %v, %v", plan, err)
 		}
 

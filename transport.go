@@ -150,6 +150,9 @@ func (cl *call) newRequest() *http.Request {
 // errNotSent marks failures of what comes before the network.
 var errNotSent = errors.New("nothing was sent")
 
+// errTokenSource marks those of the token source.
+var errTokenSource = errors.New("token source")
+
 // RoundTrip makes one attempt, if it may. It is what the loop takes for the
 // network. What came of the attempt is in the call; the loop gets the response,
 // which has been read.
@@ -247,10 +250,10 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 		return h, nil
 	}
 	token, err := cfg.tokenSource(ctx)
-	if err == nil {
-		err = checkToken(token)
-	}
 	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errTokenSource, within{err})
+	}
+	if err := checkToken(token); err != nil {
 		return nil, fmt.Errorf("token source: %w", within{err})
 	}
 	cl.secrets = append(cl.secrets, token)

@@ -158,7 +158,7 @@ type waiter[T any] struct {
 	done      func(*T) (bool, error)
 
 	// gone: the wait is for the end of the resource, so not finding it is
-	// success, and being forbidden to see it may precede that for a moment.
+	// success.
 	gone bool
 }
 
@@ -222,12 +222,9 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	}
 }
 
-// tolerates reports whether another poll may succeed where one failed. Behind
-// the end of a resource that is also a 404 which is not the API's own, or was cut
-// off.
+// tolerates reports whether another poll may succeed where one failed.
 func (w *waiter[T]) tolerates(err error) bool {
-	return isTransient(err) ||
-		w.gone && (errors.Is(err, ErrForbidden) || errors.Is(err, ErrNotFound) && !isInvalidLocation(err))
+	return isTransient(err) || w.gone && isVanishing(err)
 }
 
 // pauses are those between polls.

@@ -242,7 +242,6 @@ func TestWaitDeleted(t *testing.T) {
 		{"its name is taken over", []any{vmIn("deleting"), vmIn("deleting"), other}, 3, nil},
 		{"its name is taken over behind a failure", []any{vmIn("deleting"), 500, other}, 3, nil},
 		{"a 404 that is cut off", []any{vmIn("deleting"), badNotFound(`{"error":{"co`), 404}, 3, nil},
-		{"a 404 that is not the API's, forever", []any{badNotFound("<html>no such backend</html>")}, 6, ErrNotFound},
 		{"no such location", []any{noLocation}, 1, ErrNotFound},
 		{"unauthorized", []any{vmIn("deleting"), 401}, 2, ErrUnauthorized},
 	} {
@@ -428,5 +427,47 @@ func TestPausesOfAnyLength(t *testing.T) {
 				t.Errorf("from %v to %v it grows to %v", first, longest, p.pause)
 			}
 		}
+	}
+}
+
+// TestWaitOutlastsTheTokenSource: where tokens are renewed, that fails now and
+// then, and what is waited for goes on meanwhile.
+func TestWaitOutlastsTheTokenSource(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the token service is away")
+	for _, tt := range []struct {
+		name     string
+		failures int // from the second request on
+		bad      string
+		err      error
+	}{
+		{"fails once", 1, "", nil},
+		{"fails as often as a wait tolerates", 5, "", nil},
+		{"fails for good", 1000, "", broken},
+		{"has no token that can be sent", 1, "pat-a\nb", ErrInvalidArgument},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				network := polled(vmIn("creating"), vmIn("running"))
+				asked := 0
+				client := network.client(t, WithTokenSource(func(context.Context) (string, error) {
+					switch asked++; {
+					case asked == 1 || asked > 1+tt.failures:
+						return testToken, nil
+					case tt.bad != "":
+						return tt.bad, nil
+					}
+					return "", broken
+				}))
+				vm, err := client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
+				if !errors.Is(err, tt.err) || (vm == nil) != (tt.err != nil) {
+					t.Errorf("WaitRunning = %v, %v, want %v", vm, err, tt.err)
+				}
+				if _, ok := errors.AsType[*WaitError](err); ok != (tt.err != nil) {
+					t.Errorf("the error is %T", err)
+				}
+			})
+		})
 	}
 }
