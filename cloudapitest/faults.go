@@ -44,13 +44,14 @@ func (m Match) fits(r Request) bool {
 }
 
 // Fault is what happens to one request. It comes from [Reply], [DropBefore],
-// [DropAfter], [Truncate], [Delay] or [Handle].
+// [DropAfter], [Truncate], [Delay], [BeforeCount] or [Handle].
 type Fault struct {
 	kind      faultKind
 	delay     time.Duration
 	reply     reply.Reply      // of replyInstead
 	limit     int              // of truncate
 	handler   http.HandlerFunc // of custom
+	between   func()           // of beforeCount
 	repeating bool
 	optional  bool
 }
@@ -63,6 +64,7 @@ const (
 	dropBefore
 	dropAfter
 	truncate
+	beforeCount
 	custom
 )
 
@@ -95,6 +97,13 @@ func Truncate(n int) Fault { return Fault{kind: truncate, limit: n} }
 // Delay executes the request after a while.
 func Delay(d time.Duration) Fault { return Fault{delay: d} }
 
+// BeforeCount executes a request for a page of a list in two parts, as the
+// service does: it takes the items of the page, calls f, and then takes the count
+// of all items. What f creates or deletes, for which it may use the server, is
+// counted accordingly. A request that is not answered with such a page is an
+// error of the test, unless the fault is [Fault.Optional] or [Fault.Repeating].
+func BeforeCount(f func()) Fault { return Fault{kind: beforeCount, between: f} }
+
 // Handle answers by a function of the caller and does not execute the request.
 // A panic in it, other than [http.ErrAbortHandler], is an error of the test.
 func Handle(f func(http.ResponseWriter, *http.Request)) Fault {
@@ -106,6 +115,9 @@ func (f Fault) After(d time.Duration) Fault {
 	f.delay = d
 	return f
 }
+
+// canMiss reports whether the fault may have no effect.
+func (f Fault) canMiss() bool { return f.optional || f.repeating }
 
 // Optional returns a fault that is not reported if no request meets it, or if it
 // has no effect.
@@ -169,8 +181,8 @@ func (s *Server) checkScript(match Match, faults []Fault) string {
 			return fmt.Sprintf("%d is no status", fault.reply.Status)
 		case fault.kind == truncate && fault.limit < 0:
 			return "a reply cannot be cut to fewer than 0 bytes"
-		case fault.kind == custom && fault.handler == nil:
-			return "a handler is nil"
+		case fault.kind == custom && fault.handler == nil, fault.kind == beforeCount && fault.between == nil:
+			return "a function is nil"
 		}
 	}
 	return ""
@@ -202,7 +214,7 @@ func (f *faultScripts) unmet() (reports []string) {
 	for _, script := range f.scripts {
 		left := 0
 		for _, fault := range script.faults {
-			if !fault.repeating && !fault.optional {
+			if !fault.canMiss() {
 				left++
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
 )
 
@@ -264,18 +265,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	out := fault.reply
 	if fault.kind != replyInstead {
-		var unknown []string
-		out, unknown = s.service.Execute(r, op, params, body)
-		for _, name := range unknown {
-			s.misuse("cloudapitest: %s has no %s", op.Target(), name)
-		}
+		out = s.answer(api.Request{Request: r, Operation: op, Params: params, Body: body}, fault)
 	}
 	if fault.kind == dropAfter {
 		panic(http.ErrAbortHandler)
 	}
 	entry.answered(out.Status)
 	if fault.kind == truncate {
-		if fault.limit >= len(out.Body) && !fault.optional && !fault.repeating {
+		if fault.limit >= len(out.Body) && !fault.canMiss() {
 			s.complain("cloudapitest: Truncate(%d) leaves the answer to %s %s whole, whose body has %d bytes",
 				fault.limit, r.Method, r.URL.EscapedPath(), len(out.Body))
 		}
@@ -283,6 +280,25 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	out.Write(w)
+}
+
+// answer executes a request and reports what no correct client sends.
+func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
+	split := false
+	if fault.kind == beforeCount {
+		r.BeforeCount = func() {
+			split = true
+			fault.between()
+		}
+	}
+	out, unknown := s.service.Execute(r)
+	for _, name := range unknown {
+		s.misuse("cloudapitest: %s has no %s", r.Operation.Target(), name)
+	}
+	if fault.kind == beforeCount && !split && !fault.canMiss() {
+		s.complain("cloudapitest: BeforeCount: the answer to %s %s is no page with a count", r.Method, r.URL.EscapedPath())
+	}
+	return out
 }
 
 // reportPanic tells the test of a panic, above all in a function of its own,

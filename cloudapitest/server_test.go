@@ -483,13 +483,14 @@ func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	srv.Fail(Match{}, Reply(0, nil, ""))
 	srv.Fail(Match{}, Truncate(-1))
 	srv.Fail(Match{}, Handle(nil))
+	srv.Fail(Match{}, BeforeCount(nil))
 	srv.Fail(Match{}, DropAfter().Repeating(), DropAfter())
-	if len(problems) != 10 {
-		t.Errorf("%d problems were reported, want 10: %q", len(problems), problems)
+	if len(problems) != 11 {
+		t.Errorf("%d problems were reported, want 11: %q", len(problems), problems)
 	}
 	srv.Fail(Match{Operation: "GET /project", Method: "GET", Route: "/project", Nth: 2}, Delay(time.Second), Reply(503, nil, ""))
-	if len(problems) != 10 {
-		t.Errorf("a proper script is refused: %s", problems[10])
+	if len(problems) != 11 {
+		t.Errorf("a proper script is refused: %s", problems[11])
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -20,10 +21,10 @@ import (
 type Call struct {
 	Config  *Config
 	State   *State
-	Request *http.Request
-	raw     []byte // the body as it arrived
+	request Request
 	Params  map[string]string
 	Now     time.Time
+	locked  *sync.Mutex
 
 	Token    *Token
 	Query    url.Values
@@ -36,9 +37,10 @@ type Call struct {
 
 // execute checks the request and runs its operation. The checks come in the
 // order of the real server; those of objects and values are the operation's.
-func (c *Call) execute(op *Operation) (any, error) {
+func (c *Call) execute() (any, error) {
+	op := c.request.Operation
 	var err error
-	if c.Token, err = c.State.authenticate(c.Request.Header); err != nil {
+	if c.Token, err = c.State.authenticate(c.request.Header); err != nil {
 		return nil, err
 	}
 	if op == nil {
@@ -61,7 +63,7 @@ func (c *Call) checkPath(op *Operation) error { return op.checkParams(c.Params, 
 
 func (c *Call) checkQuery(op *Operation) error {
 	var err error
-	if c.Query, err = ParseQuery(c.Request.URL.RawQuery); err != nil {
+	if c.Query, err = ParseQuery(c.request.URL.RawQuery); err != nil {
 		return reply.Unexpected()
 	}
 	known := slices.Concat(op.Query, op.List.parameters())
@@ -82,7 +84,7 @@ func ParseQuery(raw string) (url.Values, error) {
 // checkBody decodes the body as far as the operation has one. A GET may have
 // any.
 func (c *Call) checkBody(op *Operation) error {
-	raw := c.raw
+	raw := c.request.Body
 	switch {
 	case op.Method == http.MethodGet:
 		return nil
@@ -92,13 +94,13 @@ func (c *Call) checkBody(op *Operation) error {
 		}
 		return nil
 	}
-	mediaType, _, _ := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
+	mediaType, _, _ := mime.ParseMediaType(c.request.Header.Get("Content-Type"))
 	if mediaType != "application/json" {
 		return reply.BadRequest(`"Content-Type" request header must be set to "application/json".`)
 	}
 	// The real server takes a differently spelled media type for JSON too, but
 	// does not read the body then.
-	if len(raw) == 0 || !strings.HasPrefix(c.Request.Header.Get("Content-Type"), "application/json") {
+	if len(raw) == 0 || !strings.HasPrefix(c.request.Header.Get("Content-Type"), "application/json") {
 		raw = []byte("{}")
 	}
 	if !isJSONObject(raw) {
@@ -171,3 +173,13 @@ func (c *Call) invalidLocation() error {
 
 // Permitted reports whether the token has permissions in the call's project.
 func (c *Call) Permitted() bool { return c.Project.Members[c.Token] }
+
+// Header returns a header of the request.
+func (c *Call) Header(name string) string { return c.request.Header.Get(name) }
+
+// unlocked calls f while other requests may be executed.
+func (c *Call) unlocked(f func()) {
+	c.locked.Unlock()
+	defer c.locked.Lock()
+	f()
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
@@ -57,8 +58,8 @@ func Last(query url.Values, name string) (string, bool) {
 
 // Page is the reply of a list that counts. Count is the number of all items,
 // not only of those on the page.
-type Page[R any] struct {
-	Items []R `json:"items"`
+type Page struct {
+	Items any `json:"items"` // an array, or JSON
 	Count int `json:"count"`
 }
 
@@ -84,10 +85,11 @@ func Records[T, R any](rows []T, record func(T) R) []R {
 // ObjectName is the order of most lists by name.
 func ObjectName[T Stored](o T) string { return o.Core().Name }
 
-// Paginate answers with the page of rows, which come in the order of IDs, that
-// the query asks for. NameOf is the column "name", or nil if the list cannot be
+// Paginate answers with the page that the query asks for. List returns all rows
+// in the order of IDs, and is called twice: like the real server, Paginate takes
+// the items and their count one after the other. NameOf is the column "name", or nil if the list cannot be
 // ordered by it.
-func Paginate[T Stored, R any](c *Call, rows []Stored, nameOf func(T) string, record func(T, *Call) R) (any, error) {
+func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T) string, record func(T, *Call) R) (any, error) {
 	if err := c.CheckUploaded(); err != nil {
 		return nil, err
 	}
@@ -95,7 +97,7 @@ func Paginate[T Stored, R any](c *Call, rows []Stored, nameOf func(T) string, re
 	if !ok {
 		column = "id"
 	}
-	count := len(rows)
+	rows := list(c)
 	start, started := Last(c.Query, "start_after")
 	switch {
 	case column == "id" && started:
@@ -115,13 +117,20 @@ func Paginate[T Stored, R any](c *Call, rows []Stored, nameOf func(T) string, re
 		return nil, reply.InvalidField("order_column", "Supported ordering columns: id, name")
 	}
 	rows = rows[:min(len(rows), c.pageSize())]
-	return Page[R]{Records(As[T](rows), At(c, record)), count}, nil
+	page := Page{Items: Records(As[T](rows), At(c, record))}
+	if f := c.request.BeforeCount; f != nil {
+		page.Items = json.RawMessage(reply.JSON(0, page.Items).Body) // as it is now
+		c.unlocked(f)
+		c.State.Sweep(time.Now())
+	}
+	page.Count = len(list(c))
+	return page, nil
 }
 
 // CheckUploaded checks the body of a request that should have none. The real
 // server looks there too for the parameters of a query.
 func (c *Call) CheckUploaded() error {
-	if len(c.raw) > 0 && !json.Valid(c.raw) {
+	if len(c.request.Body) > 0 && !json.Valid(c.request.Body) {
 		return reply.InvalidRequest("invalid JSON uploaded")
 	}
 	return nil

@@ -94,14 +94,16 @@ func As[T Stored](objects []Stored) []T {
 	return typed
 }
 
-// Listed returns what a list of the kind has to show, in the order of IDs: the
-// project's objects, of the location only if the route names one, if the token
-// may see them.
-func Listed(c *Call, kind cloudapi.Kind) []Stored {
-	if !c.Permitted() {
-		return nil
+// Listed returns the function for what a list of the kind has to show, in the
+// order of IDs: the project's objects, of the location only if the route names
+// one, if the token may see them.
+func Listed(kind cloudapi.Kind) func(*Call) []Stored {
+	return func(c *Call) []Stored {
+		if !c.Permitted() {
+			return nil
+		}
+		return c.State.Index.ByID(Scope{kind, c.Project, c.Location})
 	}
-	return c.State.Index.ByID(Scope{kind, c.Project, c.Location})
 }
 
 func ByName[T Stored](a, b T) int { return cmp.Compare(a.Core().Name, b.Core().Name) }

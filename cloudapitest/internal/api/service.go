@@ -51,13 +51,25 @@ func (s *Service) Match(method, path string) (*Operation, map[string]string) {
 	return s.router.match(method, path)
 }
 
+// Request is an HTTP request whose body was read and whose operation is known.
+type Request struct {
+	*http.Request
+	Operation *Operation // nil if it is none of the API
+	Params    map[string]string
+	Body      []byte
+
+	// BeforeCount, if not nil, is called after a list has taken the items of its
+	// page and before it counts all items. Other requests may be executed then.
+	BeforeCount func()
+}
+
 // Execute answers a request, and names what in it the API does not know. The
 // reply is rendered while the state is still locked, since records may share
 // slices with it.
-func (s *Service) Execute(r *http.Request, op *Operation, params map[string]string, body []byte) (out reply.Reply, unknown []string) {
+func (s *Service) Execute(r Request) (out reply.Reply, unknown []string) {
 	s.Do(func(c *Call) {
-		c.Request, c.Params, c.raw = r, params, body
-		out = reply.New(c.execute(op))
+		c.request, c.Params = r, r.Params
+		out = reply.New(c.execute())
 		unknown = c.unknown
 	})
 	return out, unknown
@@ -67,7 +79,7 @@ func (s *Service) Execute(r *http.Request, op *Operation, params map[string]stri
 func (s *Service) Do(f func(*Call)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &Call{Config: &s.Config, State: s.State, Now: time.Now()}
+	c := &Call{Config: &s.Config, State: s.State, Now: time.Now(), locked: &s.mu}
 	c.State.Sweep(c.Now)
 	f(c)
 }

@@ -94,7 +94,7 @@ func TestReferencesAreIDsOrNames(t *testing.T) {
 			t.Errorf("%s without permission: %v, want %s", ref, err, want)
 		}
 	}
-	if got := Listed(c, cloudapi.KindVM); got != nil {
+	if got := Listed(cloudapi.KindVM)(c); got != nil {
 		t.Errorf("%v are listed without permission", got)
 	}
 }

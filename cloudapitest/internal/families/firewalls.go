@@ -114,7 +114,7 @@ func findFirewall(c *api.Call) (*firewall, error) {
 }
 
 func listFirewalls(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(c, cloudapi.KindFirewall), api.ObjectName, (*firewall).record)
+	return api.Paginate(c, api.Listed(cloudapi.KindFirewall), api.ObjectName, (*firewall).record)
 }
 
 func getFirewall(c *api.Call) (any, error) {

@@ -53,7 +53,7 @@ func findVMInitScript(c *api.Call) (*vmInitScript, error) {
 }
 
 func listVMInitScripts(c *api.Call) (any, error) {
-	scripts := api.As[*vmInitScript](api.Listed(c, cloudapi.KindVMInitScript))
+	scripts := api.As[*vmInitScript](api.Listed(cloudapi.KindVMInitScript)(c))
 	slices.SortFunc(scripts, api.ByName)
 	return api.Items[vmInitScriptRecord]{Items: api.Records(scripts, func(s *vmInitScript) vmInitScriptRecord {
 		return vmInitScriptRecord{ID: s.ID, Name: s.Name}

@@ -168,7 +168,7 @@ func findKubernetesCluster(c *api.Call) (*kubernetesCluster, error) {
 }
 
 func listKubernetesClusters(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(c, cloudapi.KindKubernetesCluster), api.ObjectName, (*kubernetesCluster).record)
+	return api.Paginate(c, api.Listed(cloudapi.KindKubernetesCluster), api.ObjectName, (*kubernetesCluster).record)
 }
 
 func getKubernetesCluster(c *api.Call) (any, error) {

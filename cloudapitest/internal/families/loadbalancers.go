@@ -159,7 +159,7 @@ func findLoadBalancer(c *api.Call) (*loadBalancer, error) {
 }
 
 func listLoadBalancers(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(c, cloudapi.KindLoadBalancer), api.ObjectName, (*loadBalancer).record)
+	return api.Paginate(c, api.Listed(cloudapi.KindLoadBalancer), api.ObjectName, (*loadBalancer).record)
 }
 
 func getLoadBalancer(c *api.Call) (any, error) {

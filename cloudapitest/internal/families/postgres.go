@@ -181,7 +181,7 @@ func findPostgres(c *api.Call) (*postgres, error) {
 }
 
 func listPostgres(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(c, cloudapi.KindPostgres), api.ObjectName[*postgres], (*postgres).record)
+	return api.Paginate(c, api.Listed(cloudapi.KindPostgres), api.ObjectName[*postgres], (*postgres).record)
 }
 
 func getPostgres(c *api.Call) (any, error) {

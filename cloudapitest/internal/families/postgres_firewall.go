@@ -67,7 +67,7 @@ func listPostgresRules(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return api.Page[postgresFirewallRule]{Items: p.rules, Count: len(p.rules)}, nil
+	return api.Page{Items: p.rules, Count: len(p.rules)}, nil
 }
 
 func createPostgresRule(c *api.Call) (any, error) {

@@ -143,7 +143,7 @@ func (s sample) MarshalJSON() ([]byte, error) {
 // getPostgresMetrics is not there for a client that does not name JSON among
 // what it accepts.
 func getPostgresMetrics(c *api.Call) (any, error) {
-	if !strings.Contains(c.Request.Header.Get("Accept"), "application/json") {
+	if !strings.Contains(c.Header("Accept"), "application/json") {
 		return nil, reply.NotFound()
 	}
 	if _, err := findPostgres(c); err != nil {

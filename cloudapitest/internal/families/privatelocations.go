@@ -63,7 +63,7 @@ func findPrivateLocation(c *api.Call) (*privateLocation, error) {
 
 func listPrivateLocations(c *api.Call) (any, error) {
 	region := func(l *privateLocation) string { return l.place.Region }
-	return api.Paginate(c, api.Listed(c, cloudapi.KindPrivateLocation), region, (*privateLocation).record)
+	return api.Paginate(c, api.Listed(cloudapi.KindPrivateLocation), region, (*privateLocation).record)
 }
 
 // createPrivateLocation does not care what the credentials are.

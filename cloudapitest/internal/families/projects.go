@@ -47,7 +47,7 @@ func accountProjects(c *api.Call) []api.Stored {
 }
 
 func listProjects(c *api.Call) (any, error) {
-	return api.Paginate(c, accountProjects(c), nil, recordProject)
+	return api.Paginate(c, accountProjects, nil, recordProject)
 }
 
 var projectNameForm = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)

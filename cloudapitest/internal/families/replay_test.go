@@ -242,7 +242,7 @@ func (r *replayer) serve(w http.ResponseWriter, request *http.Request) {
 		r.t.Error(err)
 	}
 	op, params := r.service.Match(request.Method, request.URL.EscapedPath())
-	answer, _ := r.service.Execute(request, op, params, body)
+	answer, _ := r.service.Execute(api.Request{Request: request, Operation: op, Params: params, Body: body})
 	answer.Write(w)
 }
 

@@ -52,7 +52,7 @@ func findSSHPublicKey(c *api.Call) (*sshPublicKey, error) {
 }
 
 func listSSHPublicKeys(c *api.Call) (any, error) {
-	keys := api.As[*sshPublicKey](api.Listed(c, cloudapi.KindSSHPublicKey))
+	keys := api.As[*sshPublicKey](api.Listed(cloudapi.KindSSHPublicKey)(c))
 	slices.SortFunc(keys, api.ByName)
 	return api.Items[sshPublicKeyRecord]{Items: api.Records(keys, func(k *sshPublicKey) sshPublicKeyRecord {
 		return sshPublicKeyRecord{ID: k.ID, Name: k.Name}

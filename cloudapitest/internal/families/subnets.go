@@ -86,7 +86,7 @@ func findPrivateSubnet(c *api.Call) (*privateSubnet, error) {
 }
 
 func listPrivateSubnets(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(c, cloudapi.KindPrivateSubnet), api.ObjectName, (*privateSubnet).record)
+	return api.Paginate(c, api.Listed(cloudapi.KindPrivateSubnet), api.ObjectName, (*privateSubnet).record)
 }
 
 func getPrivateSubnet(c *api.Call) (any, error) {

@@ -160,7 +160,7 @@ func (v *vm) details(c *api.Call) vmDetails {
 func findVM(c *api.Call) (*vm, error) { return api.Find[*vm](c, cloudapi.KindVM, "vm_reference") }
 
 func listVMs(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(c, cloudapi.KindVM), api.ObjectName, (*vm).record)
+	return api.Paginate(c, api.Listed(cloudapi.KindVM), api.ObjectName, (*vm).record)
 }
 
 func getVM(c *api.Call) (any, error) {
