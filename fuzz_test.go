@@ -17,12 +17,14 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 )
 
 // FuzzPath fills the routes of the contract: an argument is refused, or it is
 // one segment of the path, to the letter, and no other segment changes.
 func FuzzPath(f *testing.F) {
-	rows := readContract(f)
+	rows := contract.Rows()
 	for _, bad := range badSegments {
 		f.Add(uint8(8), bad.value, "web-1")
 		f.Add(uint8(15), "eu-central-h1", bad.value)
@@ -33,21 +35,21 @@ func FuzzPath(f *testing.F) {
 	f.Add(uint8(70), "pat-secret", strings.Repeat("~", 255))
 	f.Fuzz(func(t *testing.T, n uint8, first, second string) {
 		row := rows[int(n)%len(rows)]
-		op := Operation{Name: row.methods[0], Method: row.method, Route: row.route}
+		op := Operation{Name: row.Names[0], Method: row.Method, Route: row.Route}
 		values := []string{first, second, testVMID, testProject}
-		args := values[:strings.Count(row.route, "{")]
+		args := values[:strings.Count(row.Route, "{")]
 		got, _, err := op.path("", args)
 		if err != nil {
 			e, ok := errors.AsType[*ArgumentError](err)
 			if !ok || !slices.Contains(args, e.Value) && (e.Value != "" || !strings.Contains(first+second, "pat-")) {
-				t.Fatalf("%s of %q: %#v", row.route, args, err)
+				t.Fatalf("%s of %q: %#v", row.Route, args, err)
 			}
 			return
 		}
-		want := strings.Split(row.route, "/")
+		want := strings.Split(row.Route, "/")
 		segments := strings.Split(got, "/")
 		if len(segments) != len(want) {
-			t.Fatalf("%q has another number of segments than %s", got, row.route)
+			t.Fatalf("%q has another number of segments than %s", got, row.Route)
 		}
 		for i, segment := range want {
 			if strings.HasPrefix(segment, "{") {

@@ -84,12 +84,6 @@ func (m *serviceMethod) types() (types []reflect.Type) {
 	return types
 }
 
-// isComposite reports whether a method of that name is made of other methods,
-// and so has no operation of its own.
-func isComposite(name string) bool {
-	return strings.HasPrefix(name, "Wait") || name == "Ensure" || name == "Watch" || name == "SetRules" || name == "SetFirewallRules"
-}
-
 // serviceMethods finds all methods of all services. Which of their arguments
 // are part of the path, and what those accept, is found out by calling them.
 func serviceMethods(t *testing.T) []serviceMethod {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
@@ -106,7 +107,7 @@ func TestOperationNames(t *testing.T) {
 		switch {
 		case method == "Watch":
 			want = service + ".List"
-		case isComposite(method):
+		case contract.Composite(method):
 			want = service + ".Get"
 		case strings.HasPrefix(method, "All"):
 			want = service + ".List" + strings.TrimPrefix(method, "All")

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
 )
 
@@ -118,7 +119,7 @@ func TestRecordedReplies(t *testing.T) {
 	}
 	calls := map[string]*call{} // by method and route
 	for _, m := range serviceMethods(t) {
-		if _, name, _ := strings.Cut(m.name, "."); isComposite(name) || strings.HasPrefix(name, "All") {
+		if _, name, _ := strings.Cut(m.name, "."); contract.Composite(name) || strings.HasPrefix(name, "All") {
 			continue
 		}
 		calls[m.operation.Method+" "+m.operation.Route] = &call{method: &m, args: m.args}

@@ -16,13 +16,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/source"
 )
 
 // exported returns the names of the types that the package exports, and of the
 // functions that return an Option.
 func exported(t *testing.T) (types, options []string) {
 	t.Helper()
-	for name, text := range sourceTexts(t) {
+	for name, text := range source.Texts(t) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
@@ -265,3 +267,14 @@ func TestSecretsInEveryOption(t *testing.T) {
 type noLimit struct{}
 
 func (noLimit) Wait(context.Context) error { return nil }
+
+// identifier returns the name that an expression is, or points to, or "".
+func identifier(e ast.Expr) string {
+	if star, ok := e.(*ast.StarExpr); ok {
+		e = star.X
+	}
+	if ident, ok := e.(*ast.Ident); ok {
+		return ident.Name
+	}
+	return ""
+}

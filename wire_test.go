@@ -8,14 +8,14 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/jarcoal/httpmock"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 )
 
 // Paths that the wire cases begin with.
@@ -52,13 +52,13 @@ func runWireCases(t *testing.T, service string, cases []wireCase) {
 		c.runWithoutReply(t, op)
 	}
 	rows := 0
-	for _, row := range readContract(t) {
-		if !strings.HasPrefix(row.methods[0], service+".") {
+	for _, row := range contract.Rows() {
+		if row.Service() != service {
 			continue
 		}
 		rows++
-		if !covered[row.method+" "+row.route] {
-			t.Errorf("no case for %s %s", row.method, row.route)
+		if !covered[row.String()] {
+			t.Errorf("no case for %s", row)
 		}
 	}
 	if rows == 0 {
@@ -111,7 +111,7 @@ func (c *wireCase) run(t *testing.T) (op Operation) {
 func (c *wireCase) runWithoutReply(t *testing.T, op Operation) {
 	t.Helper()
 	attempts := 4
-	if c.byName || c.method == http.MethodPost && !slices.Contains(safePosts, op.Name) {
+	if c.byName || contract.Creates(c.method, op.Name) {
 		attempts = 1
 	}
 	t.Run(c.title()+" without a reply", func(t *testing.T) {
@@ -209,53 +209,4 @@ func toJSON(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// contractRow is a line of a table of operations.
-type contractRow struct {
-	method, route string
-	methods       []string // of the services, such as "VMs.List"
-	note          string   // what the documentation of the methods says of it
-}
-
-// The tables of operations, and how many each has. None has what another has.
-var contractTables = []struct {
-	file string
-	rows int
-	note string
-}{
-	{file: "testdata/contract.txt", rows: 93},
-	{file: "testdata/contract-2026.txt", rows: 46,
-		note: "It is an operation of August 2026; a server of October 2025 answers [ErrNotFound]."},
-}
-
-// readContract returns the rows of all tables.
-func readContract(t testing.TB) []contractRow {
-	t.Helper()
-	var rows []contractRow
-	for _, table := range contractTables {
-		text, err := os.ReadFile(table.file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for line := range strings.Lines(string(text)) {
-			fields := strings.Fields(line)
-			if fields[0] == "#" {
-				continue
-			}
-			n++
-			if len(fields) == 2 && table.file == "testdata/contract-2026.txt" {
-				continue // which has no method yet
-			}
-			if len(fields) < 3 {
-				t.Fatalf("the line %q of %s has not three columns", line, table.file)
-			}
-			rows = append(rows, contractRow{fields[0], fields[1], fields[2:], table.note})
-		}
-		if n != table.rows {
-			t.Fatalf("%s has %d rows, want %d", table.file, n, table.rows)
-		}
-	}
-	return rows
 }

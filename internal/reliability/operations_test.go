@@ -3,13 +3,13 @@ package reliability
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 )
 
 const (
@@ -73,21 +73,11 @@ func operations(t testing.TB) []operation {
 	t.Helper()
 	var ops []operation
 	known := map[string]bool{}
-	for _, table := range []string{"contract.txt", "contract-2026.txt"} {
-		text, err := os.ReadFile("../../testdata/" + table)
-		if err != nil {
-			t.Fatal(err)
+	for _, row := range contract.Rows() {
+		for _, name := range row.Names {
+			known[name] = true
 		}
-		for line := range strings.Lines(string(text)) {
-			fields := strings.Fields(line)
-			if fields[0] == "#" || len(fields) == 2 {
-				continue // a comment, or an operation that has no method yet
-			}
-			for _, method := range fields[2:] {
-				known[method] = true
-			}
-			ops = append(ops, newOperation(t, fields[0], fields[1], fields[2]))
-		}
+		ops = append(ops, newOperation(t, row.Method, row.Route, row.Names[0]))
 	}
 	client := reflect.TypeFor[cloudapi.Client]()
 	for _, service := range reflect.VisibleFields(client) {
@@ -95,8 +85,8 @@ func operations(t testing.TB) []operation {
 			continue
 		}
 		for i := range service.Type.NumMethod() {
-			name := service.Name + "." + service.Type.Method(i).Name
-			if !known[name] && !strings.Contains(name, ".Wait") && !strings.HasSuffix(name, ".Watch") && !strings.HasSuffix(name, ".Ensure") {
+			method := service.Type.Method(i).Name
+			if name := service.Name + "." + method; !known[name] && !contract.Composite(method) {
 				t.Fatalf("%s is not in the contract", name)
 			}
 		}

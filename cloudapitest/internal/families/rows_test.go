@@ -1,11 +1,11 @@
 package families
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 )
 
 func TestOperationsAreUniqueAndAnswered(t *testing.T) {
@@ -21,21 +21,9 @@ func TestOperationsAreUniqueAndAnswered(t *testing.T) {
 
 func TestEveryOperationOfTheContractIsServed(t *testing.T) {
 	t.Parallel()
-	contract, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "contract.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var want, got []string
-	for line := range strings.Lines(string(contract)) {
-		f := strings.Fields(line)
-		if len(f) < 3 {
-			continue
-		}
-		name := f[2]
-		if strings.HasSuffix(name, ".List") && strings.Contains(f[1], "/location/") {
-			name += "InLocation"
-		}
-		want = append(want, f[0]+" "+f[1]+" "+name)
+	for _, row := range contract.Agreed() {
+		want = append(want, row.String()+" "+row.Operation())
 	}
 	for _, op := range operations() {
 		got = append(got, op.Target()+" "+op.Name)

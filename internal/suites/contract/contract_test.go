@@ -1,38 +1,31 @@
-package cloudapi
+// Package contract_test compares the SDK's source with the tables of package
+// contract.
+package contract_test
 
 import (
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
+	"github.com/cloudapi-sdk/cloudapi/internal/source"
 )
 
-// The POSTs that may be sent twice; every other one has the
-// class create, and what is not a POST has the class safe.
-var safePosts = []string{
-	"Firewalls.DetachSubnet", "Firewalls.Rename",
-	"Kubernetes.Rename", "Kubernetes.ResizeNodePool",
-	"LoadBalancers.DetachVM", "LoadBalancers.Rename",
-	"Postgres.Rename", "Postgres.ReplaceConfig", "Postgres.ResetSuperuserPassword", "Postgres.SetMaintenanceWindow",
-	"PrivateLocations.Rename",
-	"PrivateSubnets.Disconnect", "PrivateSubnets.Rename",
-	"SSHPublicKeys.Update",
-	"VMInitScripts.Update",
-	"VMs.Rename",
-}
+// later is what the documentation says of an operation that the contract does
+// not have.
+const later = "It is an operation of August 2026; a server of October 2025 answers [ErrNotFound]."
 
-// TestContract compares three things with each other, row by row: the contract
-// and the operations that came later, as the tables in testdata have them, the
-// Operation variables, and the directives and bodies of the services' methods.
+// TestContract compares three things with each other, row by row: the tables of
+// operations, the Operation variables, and the directives and bodies of the
+// services' methods.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for _, problem := range readSource(t, sourceTexts(t)).compare(readContract(t)) {
+	for _, problem := range readSource(t, source.Texts(t)).compare(contract.Rows()) {
 		t.Error(problem)
 	}
 }
@@ -41,7 +34,7 @@ func TestContract(t *testing.T) {
 // of which TestContract must find.
 func TestContractFindsDrift(t *testing.T) {
 	t.Parallel()
-	rows := readContract(t)
+	rows := contract.Rows()
 	for _, tt := range []struct{ file, old, new, problem string }{
 		{"vms.go", `"VMs.Get", "GET", vmRoute,`, `"VMs.Get", "GET", vmRoute + "/",`,
 			"Operation VMs.Get: GET /project/{project_id}/location/{location}/vm/{vm_reference}/ is not in the contract"},
@@ -70,7 +63,7 @@ func TestContractFindsDrift(t *testing.T) {
 		{"vms.go", "listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}", "listVMs = listRoutes{project: &opVMsList}",
 			"VMs.List: the directive GET /project/{project_id}/location/{location}/vm is not what it sends"},
 	} {
-		texts := sourceTexts(t)
+		texts := source.Texts(t)
 		changed := strings.Replace(texts[tt.file], tt.old, tt.new, 1)
 		if changed == texts[tt.file] {
 			t.Errorf("%s does not have %q", tt.file, tt.old)
@@ -80,9 +73,19 @@ func TestContractFindsDrift(t *testing.T) {
 			t.Errorf("with %q for %q the problems are\n%s\nwithout\n%s", tt.new, tt.old, strings.Join(problems, "\n"), tt.problem)
 		}
 	}
-	short := readSource(t, sourceTexts(t)).compare(rows[1:])
+	short := readSource(t, source.Texts(t)).compare(rows[1:])
 	if want := "Operation Projects.List: GET /project is not in the contract"; !slices.Contains(short, want) {
 		t.Errorf("with a row less the problems are %q", short)
+	}
+}
+
+// TestErrorsHaveOnePrefix: what stands inside other errors has none.
+func TestErrorsHaveOnePrefix(t *testing.T) {
+	t.Parallel()
+	for file, text := range source.Texts(t) {
+		if strings.Contains(text, `errors.New("cloudapi: `) {
+			t.Errorf("%s has a sentinel or a cause with the prefix", file)
+		}
 	}
 }
 
@@ -104,27 +107,6 @@ type sourceMethod struct {
 	directives []string // "GET /project"
 	sends      []string // the same, of the operations that the body names
 	doc        string   // in one line
-}
-
-// sourceTexts returns the files of the package without its tests.
-func sourceTexts(t *testing.T) map[string]string {
-	t.Helper()
-	names, err := fs.Glob(os.DirFS("."), "*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := map[string]string{}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts[name] = string(text)
-	}
-	return texts
 }
 
 func readSource(t *testing.T, texts map[string]string) *packageSource {
@@ -229,7 +211,7 @@ func (s *packageSource) text(e ast.Expr) (string, error) {
 // readMethod finds the methods of the services.
 func (s *packageSource) readMethod(decl ast.Decl) error {
 	f, ok := decl.(*ast.FuncDecl)
-	if !ok || f.Recv == nil || !f.Name.IsExported() || isComposite(f.Name.Name) || !takesContext(f) {
+	if !ok || f.Recv == nil || !f.Name.IsExported() || contract.Composite(f.Name.Name) || !takesContext(f) {
 		return nil
 	}
 	service, ok := strings.CutSuffix(identifier(f.Recv.List[0].Type), "Service")
@@ -288,20 +270,16 @@ func names(n ast.Node) []string {
 }
 
 // compare returns what does not fit.
-func (s *packageSource) compare(rows []contractRow) (problems []string) {
+func (s *packageSource) compare(rows []contract.Row) (problems []string) {
 	report := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	contract := map[string]contractRow{}
+	table := map[string]contract.Row{}
 	for _, row := range rows {
-		key := row.method + " " + row.route
-		if _, twice := contract[key]; twice {
-			report("%s: it is in the contract twice", key)
-		}
-		contract[key] = row
+		table[row.String()] = row
 	}
 
 	operations := map[string]operationRow{}
 	for _, op := range s.operations {
-		if _, ok := contract[op.String()]; !ok {
+		if _, ok := table[op.String()]; !ok {
 			report("Operation %s: %s is not in the contract", op.name, op)
 		}
 		if other, twice := operations[op.String()]; twice {
@@ -309,30 +287,28 @@ func (s *packageSource) compare(rows []contractRow) (problems []string) {
 		}
 		operations[op.String()] = op
 	}
-	for key, row := range contract {
+	for key, row := range table {
 		op, ok := operations[key]
 		if !ok {
 			report("%s: there is no Operation", key)
 			continue
 		}
-		// The list of a location goes by its own name.
-		inLocation := row.methods[0] + "InLocation"
-		if op.name != row.methods[0] && (op.name != inLocation || !strings.HasPrefix(op.route, locationRoute)) {
+		if op.name != row.Operation() {
 			report("%s: the Operation is called %s", key, op.name)
 		}
 		class := "safe"
-		if row.method == "POST" && !slices.Contains(safePosts, row.methods[0]) {
+		if row.Creates() {
 			class = "create"
 		}
 		if op.class != class {
 			report("%s: the retry class is %s", key, op.class)
 		}
-		for _, name := range row.methods {
+		for _, name := range row.Names {
 			m, ok := s.methods[name]
 			if !ok {
 				report("%s: there is no method %s", key, name)
-			} else if !strings.Contains(m.doc, row.note) {
-				report("%s: its documentation does not say %q", name, row.note)
+			} else if row.Later != strings.Contains(m.doc, later) {
+				report("%s: whether its documentation says %q is not what the tables say", name, later)
 			}
 		}
 	}
@@ -345,7 +321,7 @@ func (s *packageSource) compare(rows []contractRow) (problems []string) {
 			if !slices.Contains(m.sends, directive) {
 				report("%s: the directive %s is not what it sends", name, directive)
 			}
-			if !slices.Contains(contract[directive].methods, name) {
+			if !slices.Contains(table[directive].Names, name) {
 				report("%s: the contract does not have it under %s", name, directive)
 			}
 		}

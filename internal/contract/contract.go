@@ -1,0 +1,92 @@
+// Package contract holds the tables of the API's operations: the contract, and
+// what Ubicloud's service of August 2026 has beside it. Tests compare the SDK,
+// the embedded server and the documents with them.
+//
+// A row is the HTTP method, the route, and the methods of the SDK that send it.
+package contract
+
+import (
+	_ "embed"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+var (
+	//go:embed contract.txt
+	agreed string
+
+	//go:embed 2026.txt
+	later string
+)
+
+// Row is an operation.
+type Row struct {
+	Method, Route string
+	Names         []string // the methods of the SDK, such as "VMs.List"
+	Later         bool     // whether the contract does not have it
+}
+
+// Rows returns the rows of both tables. Operations that the SDK does not have
+// yet are not among them.
+func Rows() []Row { return append(Agreed(), read(later, true)...) }
+
+// Agreed returns the rows of the contract.
+func Agreed() []Row { return read(agreed, false) }
+
+func read(table string, later bool) (rows []Row) {
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
+		if len(fields) > 2 && fields[0] != "#" {
+			rows = append(rows, Row{Method: fields[0], Route: fields[1], Names: fields[2:], Later: later})
+		}
+	}
+	return rows
+}
+
+// String returns the HTTP method and the route.
+func (r Row) String() string { return r.Method + " " + r.Route }
+
+// Operation returns the name of the operation: that of the method, but for the
+// list of a location, which has a name of its own.
+func (r Row) Operation() string {
+	if strings.HasSuffix(r.Names[0], ".List") && strings.Contains(r.Route, "/location/") {
+		return r.Names[0] + "InLocation"
+	}
+	return r.Names[0]
+}
+
+// Service returns the name of the service that has the operation.
+func (r Row) Service() string {
+	service, _, _ := strings.Cut(r.Names[0], ".")
+	return service
+}
+
+// Creates reports whether the operation must not be sent twice.
+func (r Row) Creates() bool { return Creates(r.Method, r.Names[0]) }
+
+// Creates reports whether an operation of that name must not be sent twice: a
+// second one would make a second object, act twice, or fail on the trace of the
+// first.
+func Creates(method, name string) bool {
+	return method == http.MethodPost && !slices.Contains(safePosts, name)
+}
+
+// Composite reports whether a method of that name is made of others, and so has
+// no operation of its own.
+func Composite(method string) bool {
+	return strings.HasPrefix(method, "Wait") || slices.Contains([]string{"Ensure", "Watch", "SetRules", "SetFirewallRules"}, method)
+}
+
+// safePosts are the POSTs that set a value, or do nothing the second time.
+var safePosts = []string{
+	"Firewalls.DetachSubnet", "Firewalls.Rename",
+	"Kubernetes.Rename", "Kubernetes.ResizeNodePool",
+	"LoadBalancers.DetachVM", "LoadBalancers.Rename",
+	"Postgres.Rename", "Postgres.ReplaceConfig", "Postgres.ResetSuperuserPassword", "Postgres.SetMaintenanceWindow",
+	"PrivateLocations.Rename",
+	"PrivateSubnets.Disconnect", "PrivateSubnets.Rename",
+	"SSHPublicKeys.Update",
+	"VMInitScripts.Update",
+	"VMs.Rename",
+}
