@@ -110,6 +110,44 @@ func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (
 	return resource, err
 }
 
+// ResolveInProjects is [Client.Resolve] for an ID of which the project is not
+// known. It searches all projects that the token may see, whichever the client
+// is bound to, and returns a client bound to the one that has the resource:
+//
+//	vm, client, err := client.ResolveInProjects(ctx, "vm3g8xpsxjs50pvjj2a7d3ky8h")
+//
+// What is in none of them is [ErrNotFound]. It takes the requests of a Resolve
+// for each project until the resource is found. A name is an
+// [*ArgumentError]: several projects may have it.
+func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind) (*Resource, *Client, error) {
+	const operation = "ResolveInProjects"
+	ref, err := ParseReference(id)
+	if err != nil || ref.ID == "" {
+		return nil, nil, &ArgumentError{Operation: operation, Name: "id", Value: withoutToken(id), Reason: "must be an ID"}
+	}
+	hidden := 0
+	for project, err := range c.Projects.All(ctx, nil) {
+		if err != nil {
+			return nil, nil, err
+		}
+		in := c.InProject(project.ID)
+		resource, _, err := in.find(ctx, operation, id, kinds)
+		switch {
+		case err == nil:
+			return resource, in, nil
+		case errors.Is(err, ErrForbidden):
+			hidden++
+		case !errors.Is(err, ErrNotFound):
+			return nil, nil, err
+		}
+	}
+	err = fmt.Errorf("cloudapi: %s: %v: %w in any project", operation, ref, ErrNotFound)
+	if hidden > 0 {
+		err = fmt.Errorf("%w; the token may not look into %d of them", err, hidden)
+	}
+	return nil, nil, err
+}
+
 // Fetch returns the record of a resource in its full form: a *[VM] for
 // [KindVM], and so on. It is for programs that work with what they do not know;
 // where the type is known [Lookup] returns it.

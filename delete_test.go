@@ -1,0 +1,113 @@
+package cloudapi_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+func TestDeleteExisting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		ctx := t.Context()
+		firewall := must(client.Firewalls.Create(ctx, somewhere, "edge", nil))(t)
+		rule := must(client.Firewalls.CreateRule(ctx, somewhere, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}))(t)
+		location := must(client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
+			Name: "own", ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s"),
+		}))(t)
+		key := must(client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: publicKey}))(t)
+
+		for reference, want := range map[string]string{
+			"eu-central-h1/edge": firewall.ID,
+			location.ID:          location.ID,
+			"laptop":             key.ID,
+		} {
+			before := len(srv.Requests())
+			deleted, err := client.DeleteExisting(ctx, reference)
+			if reference == "eu-central-h1/edge" {
+				if _, err := client.DeleteExisting(ctx, rule.ID); !errors.Is(err, cloudapi.ErrNotFound) {
+					t.Errorf("a rule of a firewall that is gone is %v", err)
+				}
+			}
+			if err != nil || deleted.ID != want {
+				t.Errorf("%s: it deleted %v, %v, want %s", reference, deleted, err, want)
+			}
+			deletes := 0
+			for _, request := range srv.Requests()[before:] {
+				if request.Method == "DELETE" {
+					deletes++
+				}
+			}
+			if deletes != 1 {
+				t.Errorf("%s: it sent %d deletes, want 1", reference, deletes)
+			}
+			before = len(srv.Requests())
+			if deleted, err := client.DeleteExisting(ctx, reference); !errors.Is(err, cloudapi.ErrNotFound) {
+				t.Errorf("%s: the second time it is %v, %v, want ErrNotFound", reference, deleted, err)
+			}
+			for _, request := range srv.Requests()[before:] {
+				if request.Method == "DELETE" {
+					t.Errorf("%s: the second time it sent a delete of %s", reference, request.Path)
+				}
+			}
+		}
+	})
+}
+
+func TestDeleteExistingRefuses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t).Client()
+		ctx := t.Context()
+		must(client.Firewalls.Create(ctx, somewhere, "edge", nil))(t)
+		rule := must(client.Firewalls.CreateRule(ctx, somewhere, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}))(t)
+		for _, test := range []struct {
+			reference string
+			kinds     []cloudapi.Kind
+		}{
+			{rule.ID, nil},
+			{rule.ID, []cloudapi.Kind{cloudapi.KindVM}},
+			{"../edge", nil},
+			{"", nil},
+		} {
+			if deleted, err := client.DeleteExisting(ctx, test.reference, test.kinds...); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+				t.Errorf("%q: it is %v, %v, want an ArgumentError", test.reference, deleted, err)
+			}
+		}
+		if firewall, err := client.Firewalls.Get(ctx, somewhere, "edge"); err != nil || len(firewall.FirewallRules) != 1 {
+			t.Errorf("something was deleted: %v, %v", firewall, err)
+		}
+	})
+}
+
+func TestResolveInProjects(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		home := srv.Client()
+		ctx := t.Context()
+		vm := must(home.VMs.Create(ctx, somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey}))(t)
+		key := must(home.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: publicKey}))(t)
+		other := must(home.Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: "other"}))(t)
+		stranger := home.InProject(other.ID)
+		for _, id := range []string{vm.ID, key.ID} {
+			resource, client, err := stranger.ResolveInProjects(ctx, id)
+			if err != nil || resource.ID != id || client.Project() != srv.ProjectID() {
+				t.Errorf("%s is %v, %v, want it in %s", id, resource, err, srv.ProjectID())
+			}
+		}
+		for _, missing := range []string{cloudapi.NewID(cloudapi.KindVM).String(), cloudapi.NewID(cloudapi.KindSSHPublicKey).String()} {
+			if resource, client, err := stranger.ResolveInProjects(ctx, missing); !errors.Is(err, cloudapi.ErrNotFound) || client != nil {
+				t.Errorf("%s is %v, %v, want ErrNotFound", missing, resource, err)
+			}
+		}
+		if _, _, err := stranger.ResolveInProjects(ctx, "web-1"); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("a name is %v, want an ArgumentError", err)
+		}
+	})
+}
