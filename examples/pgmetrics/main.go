@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stdout, "\n%s\n", chart(m, *width, demo.IsTerminal(stdout)))
 	}
 	if *folder != "" {
-		files, err := savePictures(*folder, metrics)
+		files, err := pictures{db.Location + "/" + db.Name, start, end}.save(*folder, metrics)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,8 +42,9 @@ func TestShowsMetrics(t *testing.T) {
 	}
 }
 
-// checkPicture checks that a file is a picture so many plots wide and that it
-// has the colours of two lines.
+// checkPicture checks that a file is a picture wide enough to read, with plots
+// beside each other that are twice as wide as high, and that it has the colours
+// of two lines.
 func checkPicture(t *testing.T, file string, plots int) {
 	t.Helper()
 	from, err := os.Open(file)
@@ -55,8 +57,8 @@ func checkPicture(t *testing.T, file string, plots int) {
 		t.Fatal(err)
 	}
 	bounds := picture.Bounds()
-	if ratio := float64(bounds.Dx()) / float64(bounds.Dy()); math.Abs(ratio-float64(2*plots)) > 0.05 {
-		t.Errorf("%s is %v, not %d plots wide", file, bounds, plots)
+	if ratio := float64(bounds.Dx()) / float64(bounds.Dy()*plots); bounds.Dx() < 1200 || ratio < 1.5 || ratio > 2.5 {
+		t.Errorf("%s is %v, for %d plots beside each other", file, bounds, plots)
 	}
 	found := map[[3]uint32]int{}
 	for y := range bounds.Dy() {
@@ -103,7 +105,7 @@ func TestGapsAndNothing(t *testing.T) {
 		t.Errorf("chart of nothing: %s", got)
 	}
 	folder := t.TempDir()
-	files, err := savePictures(folder, metrics)
+	files, err := pictures{"eu-central-h1/orders", at, at.Add(time.Hour)}.save(folder, metrics)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,19 +131,49 @@ func TestHumanize(t *testing.T) {
 	}
 }
 
+func TestValueTicks(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		highest float64
+		unit    string
+		want    []string
+	}{
+		{0, "", []string{"0", "0.2", "0.4", "0.6", "0.8", "1"}},
+		{0, "count", []string{"0", "1"}},
+		{3, "count", []string{"0", "1", "2", "3"}},
+		{0.3, "", []string{"0", "0.1", "0.2", "0.3"}},
+		{98.6, "%", []string{"0", "20", "40", "60", "80", "100"}},
+		{1500, "ops/s", []string{"0", "0.5k", "1k", "1.5k"}},
+		{700 << 20, "bytes", []string{"0", "200Mi", "400Mi", "600Mi", "800Mi"}},
+	} {
+		var got []string
+		for _, tick := range valueTicks(test.highest, test.unit) {
+			got = append(got, tick.label)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%v %s: %v, want %v", test.highest, test.unit, got, test.want)
+		}
+	}
+}
+
 func TestTimeTicks(t *testing.T) {
 	t.Parallel()
-	start := time.Date(2026, 3, 1, 8, 7, 0, 0, time.Local)
+	start := time.Date(2026, 3, 1, 8, 7, 0, 0, time.UTC)
 	for _, test := range []struct {
 		length time.Duration
-		first  string
-		count  int
+		want   []string
 	}{
-		{30 * time.Minute, "08:10", 6}, {6 * time.Hour, "09:00", 6}, {24 * time.Hour, "12:00", 4}, {31 * 24 * time.Hour, "", 5},
+		{30 * time.Minute, []string{"08:10", "08:15", "08:20", "08:25", "08:30", "08:35"}},
+		{6 * time.Hour, []string{"09:00", "10:00", "11:00", "12:00", "13:00", "14:00"}},
+		{24 * time.Hour, []string{"12:00", "18:00", "Mar 2", "06:00"}},
+		{31 * 24 * time.Hour, []string{"Mar 2", "Mar 9", "Mar 16", "Mar 23", "Mar 30"}},
 	} {
-		ticks := timeTicks(float64(start.Unix()), float64(start.Add(test.length).Unix()))
-		if len(ticks) != test.count || test.first != "" && ticks[0].Label != test.first {
-			t.Errorf("%v: %v, want %d from %s", test.length, ticks, test.count, test.first)
+		var got []string
+		for _, tick := range timeTicks(start, start.Add(test.length)) {
+			got = append(got, tick.label)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%v: %v, want %v", test.length, got, test.want)
 		}
 	}
 }

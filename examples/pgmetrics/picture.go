@@ -5,21 +5,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-)
-
-const (
-	pictureWidth  = 16 * vg.Centimeter
-	pictureHeight = 8 * vg.Centimeter
-	columns       = 3 // of the picture of all metrics
 )
 
 var (
@@ -27,110 +16,129 @@ var (
 		{0x2f, 0x6d, 0xc4, 0xff}, {0xe0, 0x81, 0x2c, 0xff}, {0x2f, 0xa0, 0x67, 0xff}, {0xa4, 0x59, 0xc0, 0xff}, {0xc4, 0x9a, 0x16, 0xff},
 	}
 	ink  = color.NRGBA{0x1f, 0x2a, 0x3d, 0xff}
+	gray = color.NRGBA{0x5b, 0x67, 0x7a, 0xff}
 	pale = color.NRGBA{0xe3, 0xe8, 0xf0, 0xff}
 )
 
-// savePictures draws each metric, and all of them as overview.png, and returns
-// the files.
-func savePictures(folder string, metrics []cloudapi.PostgresMetric) ([]string, error) {
+// pictures are drawn of metrics of a database in a range of time.
+type pictures struct {
+	database   string
+	start, end time.Time
+}
+
+// save draws each metric, and all of them as overview.png, and returns the
+// files.
+func (p pictures) save(folder string, metrics []cloudapi.PostgresMetric) ([]string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
 	var files []string
 	for i, m := range metrics {
 		file := filepath.Join(folder, filepath.Base(m.Key)+".png")
-		if err := savePicture(file, metrics[i:i+1], 1); err != nil {
+		if err := p.draw(file, metrics[i:i+1], 1); err != nil {
 			return nil, err
 		}
 		files = append(files, file)
 	}
 	overview := filepath.Join(folder, "overview.png")
-	return append(files, overview), savePicture(overview, metrics, min(columns, len(metrics)))
+	return append(files, overview), p.draw(overview, metrics, min(3, len(metrics)))
 }
 
-// savePicture draws metrics beside and below each other.
-func savePicture(file string, metrics []cloudapi.PostgresMetric, columns int) (err error) {
-	rows := (len(metrics) + columns - 1) / columns
-	plots := make([][]*plot.Plot, rows)
-	for i, m := range metrics {
-		p, err := newPlot(m)
-		if err != nil {
-			return err
-		}
-		plots[i/columns] = append(plots[i/columns], p)
+// draw draws metrics beside and below each other, under a line that says whose
+// they are and of when.
+func (p pictures) draw(file string, metrics []cloudapi.PostgresMetric, columns int) error {
+	width, height, letters := 1280.0, 600.0, 20.0 // of a plot with all around it
+	if columns > 1 {
+		width, height, letters = 760, 380, 17
 	}
-	for len(plots[rows-1]) < columns {
-		plots[rows-1] = append(plots[rows-1], nil) // an empty place
-	}
-
-	canvas := vgimg.New(vg.Length(columns)*pictureWidth, vg.Length(rows)*pictureHeight)
-	tiles := draw.Tiles{
-		Rows: rows, Cols: columns,
-		PadTop: 4 * vg.Millimeter, PadBottom: 4 * vg.Millimeter, PadLeft: 4 * vg.Millimeter, PadRight: 6 * vg.Millimeter,
-		PadX: 8 * vg.Millimeter, PadY: 8 * vg.Millimeter,
-	}
-	for y, row := range plot.Align(plots, tiles, draw.New(canvas)) {
-		for x, place := range row {
-			if plots[y][x] != nil {
-				plots[y][x].Draw(place)
-			}
-		}
-	}
-
-	to, err := os.Create(file)
+	fonts, err := newFonts(letters)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closed := to.Close(); err == nil {
-			err = closed
+	rows := (len(metrics) + columns - 1) / columns
+	head := 3 * letters
+	c := newCanvas(columns*int(width), rows*int(height)+int(head))
+	c.text(fonts.bold, ink, point{letters, head / 2}, behind, p.database)
+	c.text(fonts.large, gray, point{float64(columns)*width - letters, head / 2}, before, p.period())
+	for i, m := range metrics {
+		plot := plot{
+			pictures: p, canvas: c, fonts: fonts, letter: letters, unit: m.Unit,
+			left: float64(i%columns)*width + 4.5*letters, right: float64(i%columns+1)*width - 1.5*letters,
+			top: head + float64(i/columns)*height + 4*letters, bottom: head + float64(i/columns+1)*height - 3.5*letters,
 		}
-	}()
-	_, err = vgimg.PngCanvas{Canvas: canvas}.WriteTo(to)
-	return err
+		plot.draw(m)
+	}
+	return c.save(file)
 }
 
-// newPlot draws a metric: a line for each of its series.
-func newPlot(m cloudapi.PostgresMetric) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text = m.Name
-	p.Title.Padding = 3 * vg.Millimeter
-	p.Y.Label.Text = m.Unit
-	p.X.Tick.Marker = plot.TickerFunc(timeTicks)
-	p.Y.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick { return valueTicks(low, high, m.Unit) })
-	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
-		style.Font.Variant = "Sans"
-		style.Color = ink
+// period is the range of time, with its day only once if it has only one.
+func (p pictures) period() string {
+	const day, minute = "2006-01-02", " 15:04"
+	if p.start.Format(day) == p.end.Format(day) {
+		return p.start.Format(day+minute) + " to" + p.end.Format(minute+" MST")
 	}
-	p.Title.TextStyle.Font.Size = 13
-	p.Legend.TextStyle.Font.Size = 10
-	p.Legend.Top = true
-	p.Legend.Padding = vg.Millimeter
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = pale, pale
-	p.Add(grid)
+	return p.start.Format(day+minute) + " to " + p.end.Format(day+minute+" MST")
+}
 
-	p.Y.Min, p.Y.Max = 0, 0
+// plot is the place of one metric in a picture.
+type plot struct {
+	pictures
+	canvas
+	fonts
+	letter                   float64 // height of the small letters
+	left, right, top, bottom float64 // of the area with the lines
+	unit                     string
+	high                     float64 // the value at the top
+}
+
+func (p *plot) x(at time.Time) float64 {
+	return p.left + (p.right-p.left)*at.Sub(p.start).Seconds()/p.end.Sub(p.start).Seconds()
+}
+
+func (p *plot) y(value float64) float64 { return p.bottom - (p.bottom-p.top)*value/p.high }
+
+// draw draws the axes, and a line for each of the metric's series.
+func (p *plot) draw(m cloudapi.PostgresMetric) {
+	p.text(p.bold, ink, point{p.left, p.top - 2.7*p.letter}, behind, m.Name)
+	p.axes(highest(m))
+	values := false
 	for i, series := range m.Series {
-		if err := addSeries(p, series, lineColors[i%len(lineColors)], len(m.Series) == 1); err != nil {
-			return nil, err
-		}
+		values = p.series(series, lineColors[i%len(lineColors)], len(m.Series) == 1) || values
 	}
-	if p.Y.Max == 0 {
-		p.Y.Max = 1 // a line of zeros is at the bottom
+	if !values {
+		p.text(p.large, gray, point{(p.left + p.right) / 2, (p.top + p.bottom) / 2}, around, "no values")
 	}
-	if len(m.Series) > 1 {
-		p.Y.Max *= 1.1 + 0.13*float64(len(m.Series)) // room for the legend
-	}
-	return p, nil
+	p.legend(m.Series)
 }
 
-// addSeries adds a line with gaps where there is no number.
-func addSeries(p *plot.Plot, series cloudapi.PostgresMetricSeries, c color.NRGBA, alone bool) error {
-	var runs []plotter.XYs
+func (p *plot) axes(highest float64) {
+	ticks := valueTicks(highest, p.unit)
+	p.high = ticks[len(ticks)-1].at
+	for _, t := range ticks {
+		p.line(pale, 1.5, point{p.left, p.y(t.at)}, point{p.right, p.y(t.at)})
+		p.text(p.small, gray, point{p.left - 0.5*p.letter, p.y(t.at)}, before, t.label)
+	}
+	for _, t := range timeTicks(p.start, p.end) {
+		p.line(pale, 1.5, point{p.x(t.at), p.top}, point{p.x(t.at), p.bottom})
+		p.line(gray, 1.5, point{p.x(t.at), p.bottom}, point{p.x(t.at), p.bottom + 0.3*p.letter})
+		p.text(p.small, gray, point{p.x(t.at), p.bottom + 0.9*p.letter}, around, t.label)
+	}
+	p.line(gray, 1.5, point{p.left, p.bottom}, point{p.right, p.bottom})
+	unit := p.unit
+	if unit == "" {
+		unit = "value"
+	}
+	p.text(p.small, gray, point{p.left, p.top - 1.1*p.letter}, behind, unit)
+	p.text(p.small, gray, point{p.right, p.bottom + 2.1*p.letter}, before, "time ("+p.end.Format("MST")+")")
+}
+
+// series draws a line with gaps where there is no number, and reports whether
+// there is any.
+func (p *plot) series(series cloudapi.PostgresMetricSeries, col color.NRGBA, alone bool) bool {
+	var runs [][]point
 	gap := true
 	for _, sample := range series.Values {
-		if math.IsNaN(sample.Value) || math.IsInf(sample.Value, 0) {
+		if !finite(sample.Value) || sample.Time.Before(p.start) || sample.Time.After(p.end) {
 			gap = true
 			continue
 		}
@@ -139,67 +147,103 @@ func addSeries(p *plot.Plot, series cloudapi.PostgresMetricSeries, c color.NRGBA
 			gap = false
 		}
 		last := len(runs) - 1
-		runs[last] = append(runs[last], plotter.XY{X: float64(sample.Time.Unix()), Y: sample.Value})
+		runs[last] = append(runs[last], point{p.x(sample.Time), p.y(sample.Value)})
 	}
-	for i, run := range runs {
-		line, err := plotter.NewLine(run)
-		if err != nil {
-			return err
-		}
-		line.Color, line.Width = c, vg.Points(1.6)
+	for _, run := range runs {
 		if alone {
-			line.FillColor = color.NRGBA{c.R, c.G, c.B, 0x28}
+			area := append([]point{{run[0].x, p.bottom}}, run...)
+			area = append(area, point{run[len(run)-1].x, p.bottom})
+			p.fill(color.NRGBA{col.R, col.G, col.B, 0x28}, area)
 		}
-		p.Add(line)
-		switch {
-		case i > 0 || len(series.Labels) == 0:
-		case alone:
-			p.Title.Text += ": " + label(series)
-		default:
-			p.Legend.Add(label(series), line)
-		}
+		p.line(col, 0.16*p.letter, run...)
 	}
-	return nil
+	return runs != nil
 }
 
-// valueTicks are round numbers, of bytes those of a unit such as KiB.
-func valueTicks(low, high float64, unit string) []plot.Tick {
-	scale := 1.0
-	if isBytes(unit) {
-		for high/scale >= 1024 {
-			scale *= 1024
+// legend says above the area, from the right, which line is which.
+func (p *plot) legend(all []cloudapi.PostgresMetricSeries) {
+	at := point{p.right, p.top - 1.1*p.letter}
+	for i := len(all) - 1; i >= 0; i-- {
+		if len(all) == 1 && len(all[i].Labels) == 0 {
+			return
 		}
+		at.x = p.text(p.small, ink, at, before, label(all[i])) - 0.5*p.letter
+		p.line(lineColors[i%len(lineColors)], 0.3*p.letter, point{at.x - 1.2*p.letter, at.y}, at)
+		at.x -= 2.6 * p.letter
 	}
-	ticks := plot.DefaultTicks{}.Ticks(low/scale, high/scale)
-	for i := range ticks {
-		ticks[i].Value *= scale
-		if ticks[i].Label != "" {
-			ticks[i].Label = humanize(ticks[i].Value, unit)
-		}
-	}
-	return ticks
 }
 
-// timeTicks are at most eight times at which people would look at a clock.
-func timeTicks(low, high float64) []plot.Tick {
-	first, last := time.Unix(int64(low), 0), time.Unix(int64(high), 0)
-	step, layout := 7*24*time.Hour, "15:04"
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// highest returns the largest number of all series, or 0.
+func highest(m cloudapi.PostgresMetric) (highest float64) {
+	for _, series := range m.Series {
+		for _, sample := range series.Values {
+			if finite(sample.Value) {
+				highest = max(highest, sample.Value)
+			}
+		}
+	}
+	return highest
+}
+
+// tick is a mark on an axis.
+type tick[T any] struct {
+	at    T
+	label string
+}
+
+// valueTicks are round numbers from 0 to the first that is not below the
+// highest value, of bytes those of a unit such as KiB.
+func valueTicks(highest float64, unit string) (ticks []tick[float64]) {
+	if highest == 0 {
+		highest = 1 // a line of zeros is at the bottom
+	}
+	scale, prefix := prefixOf(highest, unit)
+	least := highest / scale / 5
+	step := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, factor := range []float64{2, 2.5, 2, 1} { // 2, 5, 10
+		if step >= least {
+			break
+		}
+		step *= factor
+	}
+	if unit == "count" && scale == 1 {
+		step = max(step, 1)
+	}
+	for i := 0; ; i++ {
+		value := float64(i) * step
+		t := tick[float64]{value * scale, strconv.FormatFloat(value, 'g', 4, 64)}
+		if i > 0 {
+			t.label += prefix
+		}
+		if ticks = append(ticks, t); t.at >= highest {
+			return ticks
+		}
+	}
+}
+
+// timeTicks are at most eight times at which people would look at a clock. A day
+// begins with its date.
+func timeTicks(first, last time.Time) (ticks []tick[time.Time]) {
+	step := 7 * 24 * time.Hour
 	for _, minutes := range []time.Duration{1, 2, 5, 10, 15, 30, 60, 2 * 60, 3 * 60, 6 * 60, 12 * 60, 24 * 60, 2 * 24 * 60} {
 		if last.Sub(first)/(minutes*time.Minute) < 8 {
 			step = minutes * time.Minute
 			break
 		}
 	}
-	if step >= 24*time.Hour {
-		layout = "Jan 2"
-	}
 	_, offset := first.Zone() // Truncate knows nothing of it
 	zone := time.Duration(offset) * time.Second
-	var ticks []plot.Tick
 	for t := first.Add(zone).Truncate(step).Add(-zone); !t.After(last); t = t.Add(step) {
-		if !t.Before(first) {
-			ticks = append(ticks, plot.Tick{Value: float64(t.Unix()), Label: t.Format(layout)})
+		if t.Before(first) {
+			continue
 		}
+		layout := "15:04"
+		if step >= 24*time.Hour || t.Hour() == 0 && t.Minute() == 0 {
+			layout = "Jan 2"
+		}
+		ticks = append(ticks, tick[time.Time]{t, t.Format(layout)})
 	}
 	return ticks
 }

@@ -100,24 +100,33 @@ func label(series cloudapi.PostgresMetricSeries) string {
 }
 
 // humanize writes a number with at most three digits that matter and, where it
-// is long, a prefix: powers of 1024 for bytes, of 1000 for others.
+// is long, a prefix.
 func humanize(v float64, unit string) string {
-	base, prefixes := 1000.0, []string{"", "k", "M", "G", "T", "P"}
-	if isBytes(unit) {
-		base, prefixes = 1024, []string{"", "Ki", "Mi", "Gi", "Ti", "Pi"}
-	}
-	i := 0
-	for math.Abs(v) >= base && i < len(prefixes)-1 {
-		v /= base
-		i++
-	}
+	scale, prefix := prefixOf(v, unit)
+	v /= scale
 	digits := 0
 	if math.Abs(v) < 10 && v != math.Trunc(v) {
 		digits = 2
 	} else if math.Abs(v) < 100 && v != math.Trunc(v) {
 		digits = 1
 	}
-	return fmt.Sprintf("%.*f%s", digits, v, prefixes[i])
+	return fmt.Sprintf("%.*f%s", digits, v, prefix)
+}
+
+// prefixOf returns what to write a large number in: powers of 1024 of bytes, of
+// 1000 of others.
+func prefixOf(v float64, unit string) (scale float64, prefix string) {
+	base, prefixes := 1000.0, []string{"k", "M", "G", "T", "P"}
+	if isBytes(unit) {
+		base, prefixes = 1024, []string{"Ki", "Mi", "Gi", "Ti", "Pi"}
+	}
+	scale = 1
+	for _, next := range prefixes {
+		if math.Abs(v)/scale >= base {
+			scale, prefix = scale*base, next
+		}
+	}
+	return scale, prefix
 }
 
 func isBytes(unit string) bool { return unit == "bytes" || unit == "bytes/s" }

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
 // bar shows how far a teardown has come: in a terminal as a bar, elsewhere as a
@@ -17,9 +16,7 @@ type bar struct {
 	terminal bool
 	start    time.Time
 	done     int
-
-	bars *mpb.Progress
-	bar  *mpb.Bar
+	bars     *demo.Bars // between begin and end, in a terminal
 }
 
 func newBar(to io.Writer, terminal bool) *bar {
@@ -28,13 +25,9 @@ func newBar(to io.Writer, terminal bool) *bar {
 
 func (b *bar) begin(total int) {
 	b.start = time.Now()
-	if !b.terminal {
-		return
+	if b.terminal {
+		b.bars = demo.NewBars(b.to, "deleted", total)
 	}
-	b.bars = mpb.New(mpb.WithOutput(b.to), mpb.WithAutoRefresh(), mpb.WithWidth(60))
-	b.bar = b.bars.AddBar(int64(total),
-		mpb.PrependDecorators(decor.Name("deleted ")),
-		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d "), decor.Elapsed(decor.ET_STYLE_MMSS)))
 }
 
 // show is called for one step after the other. Many are polls that found
@@ -45,7 +38,7 @@ func (b *bar) show(p cloudapi.Progress) {
 	}
 	b.done = p.Done
 	if b.terminal {
-		b.bar.SetCurrent(int64(p.Done))
+		b.bars.Set(p.Done)
 		return
 	}
 	line := p.Resource + ": " + p.State
@@ -57,6 +50,6 @@ func (b *bar) show(p cloudapi.Progress) {
 
 func (b *bar) end() {
 	if b.terminal {
-		b.bars.Shutdown() // also if something is left, so that it is not complete
+		b.bars.Close()
 	}
 }

@@ -1,0 +1,99 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/progress"
+)
+
+// Bars draw in a terminal how far something has come: a line for each part that
+// is waited for, and below them a bar for the whole.
+type Bars struct {
+	name   string
+	total  int
+	writer progress.Writer
+	whole  *progress.Tracker
+	drawn  chan struct{} // closed when nothing is drawn any more
+
+	mu    sync.Mutex // of what follows
+	lines []*progress.Tracker
+	done  int
+}
+
+// NewBars starts to draw a bar that is full after the given number of parts.
+// Close ends that.
+func NewBars(to io.Writer, name string, total int) *Bars {
+	b := &Bars{
+		name: name, total: total, writer: progress.NewWriter(), drawn: make(chan struct{}),
+		whole: &progress.Tracker{Total: int64(total), AutoStopDisabled: true, Index: math.MaxUint64},
+	}
+	style := progress.StyleDefault
+	style.Chars = progress.StyleChars{
+		Finished: "━", Finished25: "─", Finished50: "─", Finished75: "─", Unfinished: "─",
+		Indeterminate: progress.IndeterminateIndicatorMovingLeftToRight("━━━", 100*time.Millisecond),
+	}
+	style.Visibility.Percentage, style.Visibility.Value = false, false
+	style.Options.Separator, style.Options.DoneString, style.Options.ErrorString = "", "✓", "✗"
+	style.Options.TimeInProgressPrecision, style.Options.TimeDonePrecision = time.Second, time.Second
+	b.writer.SetStyle(style)
+	b.writer.SetOutputWriter(to)
+	b.writer.SetTrackerPosition(progress.PositionRight)
+	b.writer.SetMessageLength(32)
+	b.writer.SetTrackerLength(30)
+	b.writer.SetSortBy(progress.SortByIndex)
+	b.writer.SetUpdateFrequency(100 * time.Millisecond)
+	b.writer.SetAutoStop(true) // when Close has marked all as done
+	b.Set(0)
+	b.writer.AppendTracker(b.whole)
+	go func() {
+		defer close(b.drawn)
+		b.writer.Render()
+	}()
+	return b
+}
+
+// Set shows how many parts are done.
+func (b *Bars) Set(done int) {
+	b.whole.UpdateMessage(fmt.Sprintf("%s %d of %d", b.name, done, b.total))
+	b.whole.SetValue(int64(done))
+}
+
+// Line adds a line for a part. The function that it returns shows its state and
+// whether it is done.
+func (b *Bars) Line(name string) func(state string, done bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	line := &progress.Tracker{Message: name, Index: uint64(len(b.lines))}
+	b.lines = append(b.lines, line)
+	b.writer.AppendTracker(line)
+	return func(state string, done bool) {
+		line.UpdateMessage(name + " " + state)
+		if !done {
+			return
+		}
+		line.MarkAsDone()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.done++
+		b.Set(b.done)
+	}
+}
+
+// Close draws the last state, in which all that is not done has failed, and
+// returns when nothing is drawn any more.
+func (b *Bars) Close() {
+	b.mu.Lock()
+	for _, line := range b.lines {
+		line.MarkAsErrored() // unless it is done
+	}
+	b.mu.Unlock()
+	if b.whole.Value() < int64(b.total) {
+		b.whole.MarkAsErrored()
+	}
+	b.whole.MarkAsDone()
+	<-b.drawn
+}
