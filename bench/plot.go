@@ -2,126 +2,101 @@ package main
 
 import (
 	"fmt"
-	"image/color"
+	"html"
+	"math"
 	"os"
 	"slices"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
+	"strings"
 )
 
+// look is the mark of a contestant: its colour, and its shape around a point.
+type look struct{ color, shape string }
+
 // looks of the contestants, by name.
-var looks = map[string]draw.GlyphStyle{
-	sdk:             {Color: color.RGBA{0x0b, 0x5c, 0xad, 0xff}, Shape: draw.CircleGlyph{}, Radius: vg.Points(6)},
-	"oapi-codegen":  {Color: color.RGBA{0xd9, 0x5f, 0x02, 0xff}, Shape: draw.BoxGlyph{}, Radius: vg.Points(3.6)},
-	"resty":         {Color: color.RGBA{0x4d, 0x9a, 0x3a, 0xff}, Shape: draw.TriangleGlyph{}, Radius: vg.Points(4.4)},
-	"retryablehttp": {Color: color.RGBA{0x80, 0x80, 0x80, 0xff}, Shape: draw.RingGlyph{}, Radius: vg.Points(4)},
-	"godo":          {Color: color.RGBA{0x7b, 0x4f, 0xa3, 0xff}, Shape: draw.PyramidGlyph{}, Radius: vg.Points(4.4)},
-	"hcloud-go":     {Color: color.RGBA{0xc2, 0x2f, 0x3d, 0xff}, Shape: draw.SquareGlyph{}, Radius: vg.Points(4)},
+var looks = map[string]look{
+	sdk:             {"#0b5cad", `<circle r="10" fill="%s"/>`},
+	"oapi-codegen":  {"#d95f02", `<rect x="-6" y="-6" width="12" height="12" fill="%s"/>`},
+	"resty":         {"#3f8a2e", `<path d="M0-8 8 6H-8z" fill="#fff" stroke="%s" stroke-width="2"/>`},
+	"retryablehttp": {"#6b6b6b", `<circle r="6.5" fill="#fff" stroke="%s" stroke-width="2"/>`},
+	"godo":          {"#7b4fa3", `<path d="M0-8 8 6H-8z" fill="%s"/>`},
+	"hcloud-go":     {"#c22f3d", `<rect x="-6" y="-6" width="12" height="12" fill="#fff" stroke="%s" stroke-width="2"/>`},
 }
 
-// right is where the scale of the picture ends.
-const right = 2.75
+// Where things are in the picture, in pixels.
+const (
+	pictureWidth   = 1300
+	left, right    = 250.0, pictureWidth - 40.0 // of the area with the marks
+	legendY, top   = 78.0, 110.0
+	rowHeight      = 56.0
+	belowRows      = 80.0
+	grid, ink, dim = "#e4e4e4", "#222", "#555"
+)
 
 // plot draws the contest: a line for each workload, and on it a mark for each
 // contestant, at its time as a multiple of the floor's.
 func (r *report) plot(file string) error {
-	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
-	p := plot.New()
-	p.Title.Text = "Time beside the same by hand: left is faster"
-	p.Title.TextStyle.Font.Size = font.Points(14)
-	p.Title.Padding = vg.Points(6)
-	p.X.Label.Text = "multiple of net/http and encoding/json by hand"
-	p.X.Label.Padding = vg.Points(6)
-	p.X.Min, p.X.Max = 0, right
-	p.Y.Min, p.Y.Max = -0.6, float64(len(r.contest))-0.4
-	p.Y.Tick.Length, p.Y.Width = 0, 0
-	p.X.Tick.Marker = plot.TickerFunc(func(_, _ float64) []plot.Tick {
-		var ticks []plot.Tick
-		for v := 0.0; v <= right; v += 0.5 {
-			ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.1f", v)})
-		}
-		return ticks
-	})
-	p.Legend.Padding, p.Legend.XOffs, p.Legend.YOffs = vg.Points(3), vg.Points(-6), vg.Points(10)
-	p.Legend.TextStyle.Font.Size = font.Points(11)
-
-	var names []plot.Tick
-	for i := range r.contest {
-		y := float64(len(r.contest) - 1 - i)
-		names = append(names, plot.Tick{Value: y, Label: r.contest[i].what})
-		if err := addLine(p, plotter.XYs{{X: 0, Y: y}, {X: right, Y: y}}, color.Gray{0xe4}, 0.8); err != nil {
-			return err
+	most := 1.0
+	for _, c := range r.contest {
+		for _, e := range c.entries {
+			most = max(most, e.ratio)
 		}
 	}
-	p.Y.Tick.Marker = plot.ConstantTicks(names)
-	if err := addLine(p, plotter.XYs{{X: 1, Y: p.Y.Min}, {X: 1, Y: p.Y.Max}}, color.Gray{0x50}, 1.4); err != nil {
-		return err
-	}
+	most = math.Ceil(2*most) / 2
+	x := func(ratio float64) float64 { return left + (right-left)*ratio/most }
+	bottom := top + rowHeight*float64(len(r.contest))
 
-	legend := map[string]plot.Thumbnailer{}
-	// The SDK last, so that nothing covers it.
-	for _, contestant := range slices.Backward(peers) {
-		var marks plotter.XYs
-		var labels []string
-		for i, c := range r.contest {
+	var b svg
+	b.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" viewBox="0 0 %[1]d %.0[2]f" font-family="Helvetica, Arial, sans-serif" font-size="18">`, pictureWidth, bottom+belowRows)
+	b.printf(`<rect width="100%%" height="100%%" fill="#fff"/>`)
+	b.text(pictureWidth/2, 38, "middle", ink, `font-size="24"`, "Time beside the same by hand: left is faster")
+	for i, contestant := range peers {
+		at := left + (right-left)*float64(i)/float64(len(peers))
+		b.mark(contestant.name, at+10, legendY)
+		b.text(at+26, legendY+6, "start", ink, "", contestant.name)
+	}
+	for ratio := 0.0; ratio <= most; ratio += 0.5 {
+		b.line(x(ratio), top, x(ratio), bottom+6, grid, 1)
+		b.text(x(ratio), bottom+28, "middle", dim, "", fmt.Sprintf("%.1f", ratio))
+	}
+	b.text((left+right)/2, bottom+60, "middle", dim, "", "multiple of net/http and encoding/json by hand")
+	y := func(row int) float64 { return top + rowHeight*(float64(row)+0.6) }
+	for i, c := range r.contest {
+		b.text(left-16, y(i)+6, "end", ink, "", c.what)
+		b.line(left, y(i), right, y(i), grid, 1.5)
+	}
+	b.line(left, bottom, right, bottom, dim, 1.5)
+	b.line(x(1), top, x(1), bottom, dim, 2.5)
+	for i, c := range r.contest {
+		for _, contestant := range slices.Backward(peers) { // the SDK last, so that nothing covers it
 			if e, ok := c.entries[contestant.name]; ok {
-				marks = append(marks, plotter.XY{X: min(e.ratio, right), Y: float64(len(r.contest) - 1 - i)})
-				labels = append(labels, fmt.Sprintf("%.2f", e.ratio))
+				b.mark(contestant.name, x(e.ratio), y(i))
 			}
 		}
-		scatter, err := plotter.NewScatter(marks)
-		if err != nil {
-			return err
+		if e, ok := c.entries[sdk]; ok {
+			b.text(x(e.ratio), y(i)-16, "middle", looks[sdk].color, `font-size="16" stroke="#fff" stroke-width="5" paint-order="stroke"`, fmt.Sprintf("%.2f", e.ratio))
 		}
-		scatter.GlyphStyle = looks[contestant.name]
-		p.Add(scatter)
-		legend[contestant.name] = scatter
-		if contestant.name != sdk {
-			continue
-		}
-		values, err := plotter.NewLabels(plotter.XYLabels{XYs: marks, Labels: labels})
-		if err != nil {
-			return err
-		}
-		values.Offset = vg.Point{Y: vg.Points(8)}
-		for i := range values.TextStyle {
-			values.TextStyle[i].XAlign = text.XCenter
-			values.TextStyle[i].Color = scatter.Color
-			values.TextStyle[i].Font = font.From(plot.DefaultFont, font.Points(9))
-		}
-		p.Add(values)
 	}
-
-	for _, contestant := range peers {
-		p.Legend.Add(contestant.name, legend[contestant.name])
-	}
-
-	const width, height, margin = 26 * vg.Centimeter, 15 * vg.Centimeter, vg.Centimeter / 3
-	image := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(160), vgimg.UseBackgroundColor(color.White))}
-	p.Draw(draw.Crop(draw.NewCanvas(image, width, height), margin, -margin, margin, -margin))
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	if _, err := image.WriteTo(f); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	b.printf("</svg>")
+	return os.WriteFile(file, []byte(b.String()), 0o644)
 }
 
-func addLine(p *plot.Plot, points plotter.XYs, c color.Color, width float64) error {
-	line, err := plotter.NewLine(points)
-	if err != nil {
-		return err
-	}
-	line.Color, line.Width = c, vg.Points(width)
-	p.Add(line)
-	return nil
+// svg is the text of a picture.
+type svg struct{ strings.Builder }
+
+func (b *svg) printf(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
+
+func (b *svg) line(x1, y1, x2, y2 float64, color string, width float64) {
+	b.printf(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="%g"/>`, x1, y1, x2, y2, color, width)
+}
+
+func (b *svg) text(x, y float64, anchor, color, attributes, text string) {
+	b.printf(`<text x="%.1f" y="%.1f" text-anchor="%s" fill="%s" %s>%s</text>`, x, y, anchor, color, attributes, html.EscapeString(text))
+}
+
+// mark draws a contestant's mark, which has its name where something points at
+// it.
+func (b *svg) mark(name string, x, y float64) {
+	look := looks[name]
+	shape := fmt.Sprintf(look.shape, look.color)
+	b.printf(`<g transform="translate(%.1f %.1f)"><title>%s</title>%s</g>`, x, y, html.EscapeString(name), shape)
 }

@@ -12,7 +12,7 @@ import (
 // Where the results are shown, and those of an earlier version beside them.
 const (
 	document   = "../docs/performance.md"
-	picture    = "../docs/performance.png"
+	picture    = "../docs/performance.svg"
 	beforeFile = "before.json"
 )
 
