@@ -126,8 +126,11 @@ type Error struct {
 	// Body is the beginning of a body that is not the contract's envelope.
 	Body string
 
+	// comeBack is set if there was such a header that could be read.
+	comeBack bool
+
 	// outcomeUnknown is set if the operation is not safe to repeat and the
-	// status does not exclude that it was carried out.
+	// answer does not exclude that it was carried out.
 	outcomeUnknown bool
 
 	// stopped is why no further attempt was made although one was due: the

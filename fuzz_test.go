@@ -381,7 +381,7 @@ func FuzzRetryAfter(f *testing.F) {
 	}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, value string, most int64, attempts int) {
-		after := parseRetryAfter(value, now)
+		after, _ := parseRetryAfter(value, now)
 		if after < 0 {
 			t.Fatalf("%q is %v", value, after)
 		}

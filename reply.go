@@ -91,7 +91,7 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 		Path:       cl.path,
 	}
 	if after := resp.Header.Get("Retry-After"); after != "" {
-		e.RetryAfter = parseRetryAfter(after, time.Now())
+		e.RetryAfter, e.comeBack = parseRetryAfter(after, time.Now())
 	}
 	secrets := cl.known()
 	if !e.decodeEnvelope(body) {

@@ -19,9 +19,10 @@ import (
 // What is repeated at all depends on the operation. One that may be sent twice
 // is, after the statuses 408, 429, 500, 502, 503 and 504, failures of the
 // connection, timeouts of an attempt, and replies that were cut off. One that
-// creates something is only after 429 and 503, which say that the server did
-// nothing, and if no connection came about. Other failures of it are final,
-// and match [ErrOutcomeUnknown] where it may have been carried out.
+// creates something is only after failures by which nothing was done: if the
+// request was not sent, and after a 429 or 503 that is the API's own or has a
+// Retry-After header. Other failures of it are final, and match
+// [ErrOutcomeUnknown] where it may have been carried out.
 type RetryPolicy struct {
 	// MaxAttempts is the number of times that a request is sent at most, the
 	// first included. The default is 4; 1 is no retry.
@@ -99,23 +100,55 @@ func (cl *call) next(ctx context.Context) bool {
 	return true
 }
 
-// mayRetry tells whether repeating the last attempt can help and do no harm.
+// mayRetry reports whether repeating the last attempt can help and do no harm.
 func (cl *call) mayRetry() bool {
-	switch e := cl.err.(type) {
+	return mayPass(cl.err) && (cl.repeatable || !cl.openOutcome())
+}
+
+// mayPass reports whether the failure of an attempt may be over at the next one.
+func mayPass(err error) bool {
+	switch e := err.(type) {
 	case *Error:
 		switch e.StatusCode {
-		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return true
-		case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
-			return cl.repeatable
 		}
 		return false
 	case *DecodeError:
-		return e.truncated && cl.repeatable
-	case *TransportError:
-		return (cl.repeatable || !cl.sent) && !isMisconfigured(e)
+		return e.truncated
 	}
-	return false
+	return !isMisconfigured(err)
+}
+
+// openOutcome reports whether the last attempt, which failed, may have been
+// carried out nevertheless.
+func (cl *call) openOutcome() bool {
+	switch e := cl.err.(type) {
+	case *Error:
+		return e.leavesOpen()
+	case *DecodeError:
+		return true
+	}
+	return cl.sent
+}
+
+// leavesOpen reports whether an answer does not tell if the operation was
+// carried out. A 302 or 303 may be how a server leads to the result, while the
+// other redirects ask for the same request at another address. A 429 or 503
+// tells that nothing was done if it is the API's own, or if it asks to come
+// back. Otherwise it may be that of a gateway, some of which answer so after
+// they have passed the request on.
+func (e *Error) leavesOpen() bool {
+	switch e.StatusCode {
+	case http.StatusFound, http.StatusSeeOther, http.StatusRequestTimeout:
+		return true
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return e.Type == "" && !e.comeBack
+	case http.StatusNotImplemented:
+		return false
+	}
+	return e.StatusCode >= 500
 }
 
 // isMisconfigured reports failures that will be the same in a second.
@@ -128,43 +161,29 @@ func isMisconfigured(err error) bool {
 // failed returns the error of the call: that of the last attempt, with what
 // the call as a whole adds to it.
 func (cl *call) failed() error {
+	unknown := !cl.repeatable && cl.openOutcome()
 	switch e := cl.err.(type) {
 	case *Error:
-		e.Attempts, e.stopped = cl.attempts, cl.stopped
-		e.outcomeUnknown = !cl.repeatable && leavesOpen(e.StatusCode)
+		e.Attempts, e.stopped, e.outcomeUnknown = cl.attempts, cl.stopped, unknown
 	case *DecodeError:
-		e.Attempts, e.stopped = cl.attempts, cl.stopped
-		e.outcomeUnknown = !cl.repeatable
+		e.Attempts, e.stopped, e.outcomeUnknown = cl.attempts, cl.stopped, unknown
 	case *TransportError:
-		e.Attempts, e.stopped = cl.attempts, cl.stopped
-		e.outcomeUnknown = !cl.repeatable && cl.sent
+		e.Attempts, e.stopped, e.outcomeUnknown = cl.attempts, cl.stopped, unknown
 	}
 	return cl.err
 }
 
-// leavesOpen reports whether a status does not tell if the operation was
-// carried out.
-func leavesOpen(status int) bool {
-	switch status {
-	case http.StatusSeeOther, http.StatusRequestTimeout: // the first one leads to a result
-		return true
-	case http.StatusNotImplemented, http.StatusServiceUnavailable:
-		return false
-	}
-	return status >= 500
-}
-
-// parseRetryAfter reads both forms of the header: seconds and a date. What
-// cannot be read, or lies in the past, is 0.
-func parseRetryAfter(value string, now time.Time) time.Duration {
+// parseRetryAfter reads both forms of the header: seconds and a date, which is
+// 0 if it lies in the past. It reports whether it could be read.
+func parseRetryAfter(value string, now time.Time) (after time.Duration, ok bool) {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
-		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second
+		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second, true
 	} else if errors.Is(err, strconv.ErrRange) {
-		return math.MaxInt64
+		return math.MaxInt64, true
 	}
 	if date, err := http.ParseTime(value); err == nil {
-		return max(date.Sub(now), 0)
+		return max(date.Sub(now), 0), true
 	}
-	return 0
+	return 0, false
 }

@@ -166,8 +166,20 @@ func TestRetryClasses(t *testing.T) {
 		case 408, 500, 502, 504:
 			r.safe = most
 		}
-		r.unknown = status == 303 || status == 408 || status >= 500 && status != 501 && status != 503
+		r.unknown = status == 302 || status == 303 || status == 408 || status >= 500 && status != 501 && status != 503
 		rows = append(rows, r)
+	}
+	for _, status := range []int{429, 503} {
+		name := func(what string) string { return fmt.Sprintf("%d %s", status, what) }
+		rows = append(rows,
+			row{name("of a gateway"), answers(status, "", "<html>"), most, 1, true, nil},
+			row{name("without a body"), answers(status, "", ""), most, 1, true, nil},
+			row{name("of JSON that is no envelope"), answers(status, "", `{"error":{"message":"m"}}`), most, 1, true, nil},
+			row{name("of a gateway, come back at once"), answers(status, "Retry-After: 0\r\n", "<html>"), most, most, false, nil},
+			row{name("of a gateway, come back later"), answers(status, "Retry-After: 7\r\n", "<html>"), most, most, false, nil},
+			row{name("of a gateway, come back on a day"), answers(status, "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n", ""), most, most, false, nil},
+			row{name("of a gateway, come back soon"), answers(status, "Retry-After: soon\r\n", "<html>"), most, 1, true, nil},
+		)
 	}
 	for _, r := range rows {
 		for _, class := range []struct {

@@ -353,7 +353,7 @@ func faults(t testing.TB) []fault {
 
 		// Redirects.
 		{name: "301 to another host", serve: refuses(301, "text/html", "", "Location: https://evil.example.com/")},
-		{name: "302 to another host", serve: refuses(302, "text/html", "", "Location: https://evil.example.com/")},
+		{name: "302 to another host", serve: answers(302, "text/html", "", "Location: https://evil.example.com/")},
 		{name: "303 to another host", serve: answers(303, "text/html", "", "Location: //evil.example.com/x")},
 		{name: "307 to another host", serve: refuses(307, asJSON, envelope(307), "Location: https://evil.example.com/")},
 		{name: "308 to another scheme", serve: refuses(308, "", "", "Location: https://"+host+"/project")},
@@ -364,6 +364,9 @@ func faults(t testing.TB) []fault {
 		{name: "500 without an envelope", serve: answers(500, "text/plain", "Internal Server Error")},
 		{name: "501", serve: refuses(501, asJSON, envelope(501))},
 		{name: "504", serve: answers(504, "text/html", "<html>")},
+		{name: "503 of a gateway that passed the request on", serve: answers(503, "text/html", "<html>")},
+		{name: "503 of a gateway, Retry-After", serve: refuses(503, "text/html", "<html>", "Retry-After: 7")},
+		{name: "429 of a gateway that passed the request on", serve: answers(429, "text/plain", "slow down")},
 		{name: "401", serve: refuses(401, asJSON, envelope(401))},
 		{name: "404", serve: refuses(404, asJSON, envelope(404))},
 		{name: "400 with details as an object", serve: refuses(400, asJSON, detailed(`{"name":["a","b"],"size":"c","x":1}`))},
