@@ -121,6 +121,9 @@ func transient(err error) bool {
 	if errors.Is(err, cloudapi.ErrServer) || errors.Is(err, cloudapi.ErrRateLimited) {
 		return true
 	}
+	if e, ok := errors.AsType[*cloudapi.Error](err); ok && e.StatusCode == http.StatusNotFound {
+		return !errors.Is(err, cloudapi.ErrNotFound) // it is cut, and might not be the API's
+	}
 	if _, ok := errors.AsType[*cloudapi.TransportError](err); ok {
 		return !errors.Is(err, context.Canceled)
 	}
