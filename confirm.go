@@ -24,7 +24,7 @@ import (
 //
 //   - There is one, and same says that it is what was asked for: it is
 //     returned. Whether that call made it or another with the same wish is for
-//     same to tell, if it matters.
+//     same to tell, if it matters. A nil same accepts whatever find returns.
 //   - There is one that same does not accept: the error matches
 //     [ErrAlreadyExists] too.
 //   - There is none: the error matches [ErrNotFound] too. It may still appear,
@@ -36,18 +36,16 @@ import (
 //
 // The error is always the one of the create with what the lookup adds, and
 // still matches ErrOutcomeUnknown. One that does not is returned as it is,
-// without a lookup; nil is an [*ArgumentError].
+// without a lookup. A nil find is an [*ArgumentError] beside the error of the
+// create, and a nil error an ArgumentError alone.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	switch {
 	case unknown == nil:
 		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}
-	case find == nil:
-		return nil, &ArgumentError{Operation: "Confirm", Name: "find", Reason: "must not be nil"}
-	case same == nil:
-		return nil, &ArgumentError{Operation: "Confirm", Name: "same", Reason: "must not be nil"}
-	}
-	if !errors.Is(unknown, ErrOutcomeUnknown) {
+	case !errors.Is(unknown, ErrOutcomeUnknown):
 		return nil, unknown
+	case find == nil:
+		return nil, lookedUp(unknown, &ArgumentError{Operation: "Confirm", Name: "find", Reason: "must not be nil"})
 	}
 	found, err := find(ctx)
 	switch {
@@ -55,7 +53,7 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 		return nil, lookedUp(unknown, err)
 	case found == nil:
 		return nil, fmt.Errorf("%w; looked up: find returned neither a record nor an error", unknown)
-	case !same(found):
+	case same != nil && !same(found):
 		return nil, fmt.Errorf("%w, and is another one", lookedUp(unknown, ErrAlreadyExists))
 	}
 	return found, nil

@@ -58,10 +58,14 @@ func TestConfirm(t *testing.T) {
 		}
 	}
 	find := func(context.Context) (*VM, error) { return wanted, nil }
-	if _, err := Confirm(t.Context(), unknown, find, nil); !errors.Is(err, ErrInvalidArgument) {
-		t.Errorf("without same: %v", err)
+	if vm, err := Confirm(t.Context(), unknown, find, nil); vm != wanted || err != nil {
+		t.Errorf("without same: %v, %v", vm, err)
 	}
-	if _, err := Confirm(t.Context(), unknown, nil, func(*VM) bool { return true }); !errors.Is(err, ErrInvalidArgument) {
+	if vm, err := Confirm(t.Context(), unknown, nil, func(*VM) bool { return true }); vm != nil || !errors.Is(err, ErrInvalidArgument) ||
+		!errors.Is(err, ErrOutcomeUnknown) || !strings.HasPrefix(err.Error(), unknown.Error()) {
 		t.Errorf("without find: %v", err)
+	}
+	if vm, err := Confirm(t.Context(), known, (func(context.Context) (*VM, error))(nil), nil); vm != nil || err != known {
+		t.Errorf("with nothing but an error whose outcome is known: %v", err)
 	}
 }
