@@ -217,11 +217,23 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
+// takenTexts are how messages end that say that something is taken: a name or
+// another value, a machine image, a version of one.
+var takenTexts = []string{"is already taken", "already exists in this location", "already exists for this machine image"}
+
+// isTaken reports whether a problem, of which a message may list several, is
+// that of columns of the server's: "project_id and name is already taken".
+func isTaken(problem string) bool {
+	columns, found := strings.CutSuffix(problem, " is already taken")
+	return found && !strings.Contains(strings.ReplaceAll(columns, " and ", ""), " ")
+}
+
 func (e *Error) alreadyExists() bool {
 	switch e.StatusCode {
 	case http.StatusBadRequest:
-		// The one text of the server that tells this 400 from others.
-		return strings.HasSuffix(e.Message, "is already taken")
+		// Texts of the server are all that tells this 400 from others.
+		return slices.ContainsFunc(takenTexts, func(text string) bool { return strings.HasSuffix(e.Message, text) }) ||
+			slices.ContainsFunc(strings.Split(e.Message, ", "), isTaken)
 	case http.StatusConflict:
 		return strings.Contains(e.Type, "AlreadyExists") ||
 			strings.Contains(e.Message, "already taken") || strings.Contains(e.Message, "already exists")
