@@ -110,7 +110,9 @@ type LoadBalancerUpdateRequest struct {
 	HealthCheckEndpoint string `json:"health_check_endpoint"`
 
 	// VMs are the IDs of all VMs that the load balancer shall have, each once.
-	// Others are removed; none, or nil, removes all.
+	// Others are removed, and an empty slice removes all. Nil is an
+	// [*ArgumentError]: it is what records from a list have, whatever VMs the
+	// load balancer has.
 	VMs []string `json:"vms"`
 
 	// Stack is in the contract; the real server accepts and ignores it.
@@ -118,6 +120,9 @@ type LoadBalancerUpdateRequest struct {
 }
 
 func (r LoadBalancerUpdateRequest) checkIDs() *ArgumentError {
+	if r.VMs == nil {
+		return &ArgumentError{Name: "vms", Reason: "must not be nil: name all VMs that the load balancer shall have, or give an empty slice for none"}
+	}
 	for _, id := range r.VMs {
 		if err := checkID("vms", id); err != nil {
 			return err
@@ -201,18 +206,15 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 }
 
 // Update sets all that can be changed of a load balancer, its VMs included, at
-// once. To change one thing, take the others from Get. A VM that does not
-// exist, is given twice, or belongs to another load balancer is
-// [ErrInvalidRequest].
+// once. To change one thing, take the others from Get: records from a list have
+// no VMs, and nil VMs are an [*ArgumentError]. A VM that does not exist, is given
+// twice, or belongs to another load balancer is [ErrInvalidRequest].
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
 	var body LoadBalancerUpdateRequest
 	if request != nil {
 		body = *request
-	}
-	if body.VMs == nil {
-		body.VMs = []string{}
 	}
 	return send[LoadBalancer](ctx, s.client, &opLoadBalancersUpdate, body, location, loadBalancer)
 }

@@ -108,17 +108,9 @@ func TestLoadBalancersWire(t *testing.T) {
 			want: &empty,
 		},
 		{
-			name: "update to nil VMs", method: "PATCH", target: item, reply: testLBNone,
+			name: "update to no VMs", method: "PATCH", target: item, reply: testLBNone,
 			body: `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz","vms":[]}`,
-			call: update(nil, ""),
-			want: &empty,
-		},
-		{
-			name: "update with nil", method: "PATCH", target: item, reply: testLBNone,
-			body: `{"algorithm":"","src_port":0,"dst_port":0,"health_check_endpoint":"","vms":[]}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.LoadBalancers.Update(ctx, location, "web-lb", nil)
-			},
+			call: update([]string{}, ""),
 			want: &empty,
 		},
 		{
@@ -161,18 +153,31 @@ func TestLoadBalancersWire(t *testing.T) {
 func TestLoadBalancerRequestsAreNotChanged(t *testing.T) {
 	t.Parallel()
 	client := answering(t, 200, "application/json", testLBNone)
-	createRequest, updateRequest := LoadBalancerCreateRequest{PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0"}, LoadBalancerUpdateRequest{}
+	createRequest := LoadBalancerCreateRequest{PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0"}
 	if _, err := client.LoadBalancers.Create(t.Context(), "eu-central-h1", "web-lb", &createRequest); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.LoadBalancers.Update(t.Context(), "eu-central-h1", "web-lb", &updateRequest); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.LoadBalancers.Create(t.Context(), "eu-central-h1", "web-lb", nil); !errors.Is(err, ErrInvalidArgument) {
 		t.Errorf("create with nil, and so without a subnet: %v", err)
 	}
-	if createRequest.Stack != "" || updateRequest.VMs != nil {
-		t.Errorf("the requests became %+v and %+v", createRequest, updateRequest)
+	if createRequest.Stack != "" {
+		t.Errorf("the request became %+v", createRequest)
+	}
+}
+
+// TestLoadBalancerUpdateWithoutVMs: records from a list have no VMs, so that an
+// update made of one would remove all that there are.
+func TestLoadBalancerUpdateWithoutVMs(t *testing.T) {
+	t.Parallel()
+	client := sendingNothing(t)
+	for name, request := range map[string]*LoadBalancerUpdateRequest{
+		"no VMs":     {Algorithm: "round_robin", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/healthz"},
+		"no request": nil,
+	} {
+		_, err := client.LoadBalancers.Update(t.Context(), "eu-central-h1", "web-lb", request)
+		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "vms" || e.Operation != "LoadBalancers.Update" {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

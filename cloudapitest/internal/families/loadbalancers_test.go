@@ -89,7 +89,7 @@ func TestLoadBalancerUpdatesAreAllOrNothing(t *testing.T) {
 			"algorithm is not one of the supported values": func(r *cloudapi.LoadBalancerUpdateRequest) { r.Algorithm, r.DstPort = "x", 65536 },
 			"parameter health_check_endpoint":              func(r *cloudapi.LoadBalancerUpdateRequest) { r.HealthCheckEndpoint = " " },
 		} {
-			request := &cloudapi.LoadBalancerUpdateRequest{Algorithm: "hash_based", SrcPort: 1, DstPort: 65535, HealthCheckEndpoint: "/"}
+			request := &cloudapi.LoadBalancerUpdateRequest{Algorithm: "hash_based", SrcPort: 1, DstPort: 65535, HealthCheckEndpoint: "/", VMs: []string{a.ID}}
 			change(request)
 			_, err := balancers.Update(ctx, here, "lb", request)
 			refused(t, err, want)
@@ -114,7 +114,7 @@ func TestLoadBalancerUpdatesAreAllOrNothing(t *testing.T) {
 			t.Errorf("the VMs are %q, want the detached one gone", got)
 		}
 		must(balancers.Update(ctx, here, "lb", &cloudapi.LoadBalancerUpdateRequest{
-			Algorithm: "hash_based", SrcPort: 1, DstPort: 1, HealthCheckEndpoint: "/",
+			Algorithm: "hash_based", SrcPort: 1, DstPort: 1, HealthCheckEndpoint: "/", VMs: []string{},
 		}))
 		if got := must(balancers.Get(ctx, here, "lb")).VMs; len(got) != 0 {
 			t.Errorf("the VMs are %q, want none at once", got)
