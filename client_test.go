@@ -311,3 +311,22 @@ func TestDoRetriesByMethod(t *testing.T) {
 		})
 	}
 }
+
+func TestClientDescribesItself(t *testing.T) {
+	t.Parallel()
+	var network recorder
+	client := network.client(t)
+	const want = `cloudapi.Client(https://api.example.com, project "` + testProject + `")`
+	for _, got := range []string{client.String(), fmt.Sprintf("%v", client), fmt.Sprintf("%#v", client), fmt.Sprintf("%d", client),
+		fmt.Sprintf("%v", *client), fmt.Sprintf("%+v", *client), fmt.Sprint([]Client{*client})[1 : len(want)+1], client.LogValue().String()} {
+		if got != want {
+			t.Errorf("the client is %s, want %s", got, want)
+		}
+	}
+	for _, v := range []any{client, *client} {
+		var decoded string
+		if err := json.Unmarshal(mustJSON(v), &decoded); err != nil || decoded != want {
+			t.Errorf("its JSON is %s", mustJSON(v))
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
@@ -91,39 +90,6 @@ func TestEveryByteOfASegment(t *testing.T) {
 		unescaped := url.PathEscape(segment) == segment && url.QueryEscape(segment) == segment
 		if accepted := checkSegment(segment) == ""; accepted != unescaped {
 			t.Errorf("%q is accepted: %v", segment, accepted)
-		}
-	}
-}
-
-// TestOperationNames: the name of an operation is that of its method, and a
-// label must not stand for two things.
-func TestOperationNames(t *testing.T) {
-	t.Parallel()
-	routes := map[string]string{}
-	for _, m := range serviceMethods(t) {
-		op := m.operation
-		service, method, _ := strings.Cut(m.name, ".")
-		want := m.name
-		switch {
-		case method == "Watch":
-			want = service + ".List"
-		case contract.Composite(method):
-			want = service + ".Get"
-		case strings.HasPrefix(method, "All"):
-			want = service + ".List" + strings.TrimPrefix(method, "All")
-		}
-		if op.Name != want {
-			t.Errorf("%s performs %s", m.name, op.Name)
-		}
-		row := op.Method + " " + op.Route
-		if known, ok := routes[op.Name]; ok && known != row {
-			t.Errorf("%s is %s and %s", op.Name, known, row)
-		}
-		routes[op.Name] = row
-		if op.Method == "GET" || op.Method == "DELETE" || op.Method == "PATCH" {
-			if op.retry != safe {
-				t.Errorf("%s is a %s that is not repeated", op.Name, op.Method)
-			}
 		}
 	}
 }

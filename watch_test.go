@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/fill"
 )
 
 // listOf is a whole list of items, given as "name" or "name=state".
@@ -632,26 +634,26 @@ func TestWatchComparesEverything(t *testing.T) {
 	seed := maphash.MakeSeed()
 	digest := func(v reflect.Value) uint64 { return maphash.Bytes(seed, appendContent(nil, seed, v)) }
 	watches := 0
-	for _, m := range serviceMethods(t) {
-		if !strings.HasSuffix(m.name, ".Watch") {
+	for _, service := range reflect.VisibleFields(reflect.TypeFor[Client]()) {
+		watch, ok := service.Type.MethodByName("Watch")
+		if !ok {
 			continue
 		}
 		watches++
-		types := m.types()
-		event := types[len(types)-1]
+		event := watch.Type.Out(0).In(0).In(0) // of the sequence's function
 		if event.Kind() != reflect.Struct || event.NumField() != 3 {
-			t.Fatalf("%s yields %v", m.name, event)
+			t.Fatalf("%s yields %v", service.Name, event)
 		}
 		record := event.Field(1).Type.Elem()
-		same := digest(filled(record, "x"))
-		if digest(filled(record, "x")) != same || digest(reflect.New(record).Elem()) == same {
-			t.Errorf("two records of %s differ, or a record is as good as none", m.name)
+		same := digest(fill.Value(record, "x"))
+		if digest(fill.Value(record, "x")) != same || digest(reflect.New(record).Elem()) == same {
+			t.Errorf("two records of %s differ, or a record is as good as none", service.Name)
 		}
 		for _, change := range changes(record) {
-			v := filled(record, "x")
+			v := fill.Value(record, "x")
 			where := change(v)
 			if digest(v) == same {
-				t.Errorf("%s does not see a change of %s", m.name, where)
+				t.Errorf("%s does not see a change of %s", service.Name, where)
 			}
 		}
 	}
@@ -672,7 +674,7 @@ func TestWatchComparesEverything(t *testing.T) {
 // type and tell which.
 func changes(t reflect.Type, within ...reflect.Type) (all []func(reflect.Value) string) {
 	if slices.Contains(within, t) {
-		return nil // where filled stops too
+		return nil // where fill.Value stops too
 	}
 	here := func(name string, change func(reflect.Value)) {
 		all = append(all, func(v reflect.Value) string { change(v); return name })

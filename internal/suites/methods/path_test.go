@@ -1,12 +1,17 @@
-package cloudapi
+// Package methods_test checks what holds for every method of every service.
+package methods_test
 
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 // badSegments must never get into a path: they would name another resource
@@ -31,42 +36,42 @@ var badSegments = []struct{ name, value string }{
 // for every argument that gets into the path, and with good ones.
 func TestPathParameters(t *testing.T) {
 	t.Parallel()
-	var network recorder
-	client := network.client(t)
+	var network sdktest.Recorder
+	client := network.Client(t)
 	methods, parameters := 0, 0
-	for _, m := range serviceMethods(t) {
+	for _, m := range sdktest.Methods(t) {
 		methods++
-		path, _, _ := strings.Cut(m.target, "?")
-		t.Run(m.name, func(t *testing.T) {
+		path, _, _ := strings.Cut(m.Target, "?")
+		t.Run(m.Name, func(t *testing.T) {
 			bound := 0
-			if strings.HasPrefix(path, "/project/"+testProject) {
+			if strings.HasPrefix(path, "/project/"+sdktest.Project) {
 				bound = 1
 			}
-			if placeholders := strings.Count(m.operation.Route, "{"); placeholders != bound+len(m.strings) {
-				t.Errorf("%d arguments get into %s, whose route is %s", len(m.strings), path, m.operation.Route)
+			if placeholders := strings.Count(m.Operation.Route, "{"); placeholders != bound+len(m.Strings) {
+				t.Errorf("%d arguments get into %s, whose route is %s", len(m.Strings), path, m.Operation.Route)
 			}
-			for _, arg := range m.strings {
+			for _, arg := range m.Strings {
 				parameters++
 				for _, bad := range badSegments {
-					_, err := m.call(t.Context(), client, m.with(arg.index, bad.value))
+					_, err := m.Call(t.Context(), client, m.With(arg.Index, bad.value))
 					checkRefused(t, &network, &m, bad.name, bad.value, err)
 				}
-				good := []string{NewID(KindVM).String(), "web-1", strings.Repeat("n", 63)}
-				if arg.kind != "" {
-					good = []string{NewID(arg.kind).String()}
+				good := []string{cloudapi.NewID(cloudapi.KindVM).String(), "web-1", strings.Repeat("n", 63)}
+				if arg.Kind != "" {
+					good = []string{cloudapi.NewID(arg.Kind).String()}
 				}
 				for _, value := range good {
-					_, _ = m.call(t.Context(), client, m.with(arg.index, value))
-					want := strings.Replace(m.target, m.args[arg.index].String(), value, 1)
+					_, _ = m.Call(t.Context(), client, m.With(arg.Index, value))
+					want := strings.Replace(m.Target, m.Args[arg.Index].String(), value, 1)
 					checkSent(t, &network, value, want)
 				}
 			}
 			if bound == 1 {
 				parameters++
 				for _, bad := range badSegments {
-					_, err := m.call(t.Context(), client.InProject(bad.value), m.args)
+					_, err := m.Call(t.Context(), client.InProject(bad.value), m.Args)
 					if bad.value == "" {
-						if !errors.Is(err, ErrNoProject) || len(network.take()) != 0 {
+						if !errors.Is(err, cloudapi.ErrNoProject) || len(network.Take()) != 0 {
 							t.Errorf("without a project: %v", err)
 						}
 						continue
@@ -74,17 +79,17 @@ func TestPathParameters(t *testing.T) {
 					checkRefused(t, &network, &m, bad.name, bad.value, err)
 				}
 			}
-			if m.inLocation.Name == "" {
+			if m.InLocation.Name == "" {
 				return
 			}
 			parameters++
-			_, _ = m.call(t.Context(), client, m.withLocation("location-1"))
-			sent := network.take()
-			if len(sent) != 1 || !strings.Contains(m.inLocation.Route, "/location/{location}/") || countSegments(sent[0].target, "location-1") != 1 {
+			_, _ = m.Call(t.Context(), client, m.WithLocation("location-1"))
+			sent := network.Take()
+			if len(sent) != 1 || !strings.Contains(m.InLocation.Route, "/location/{location}/") || sdktest.CountSegments(sent[0].Target, "location-1") != 1 {
 				t.Errorf("the list of a location is %+v", sent)
 			}
 			for _, bad := range badSegments[1:] { // no location is that of the project
-				_, err := m.call(t.Context(), client, m.withLocation(bad.value))
+				_, err := m.Call(t.Context(), client, m.WithLocation(bad.value))
 				checkRefused(t, &network, &m, bad.name, bad.value, err)
 			}
 		})
@@ -96,13 +101,13 @@ func TestPathParameters(t *testing.T) {
 }
 
 // checkRefused checks that a bad value was not sent and is named in the error.
-func checkRefused(t *testing.T, network *recorder, m *serviceMethod, name, value string, err error) {
+func checkRefused(t *testing.T, network *sdktest.Recorder, m *sdktest.Method, name, value string, err error) {
 	t.Helper()
-	for _, s := range network.take() {
-		t.Errorf("%s was sent: %s %s", name, s.method, s.target)
+	for _, s := range network.Take() {
+		t.Errorf("%s was sent: %s %s", name, s.Method, s.Target)
 	}
-	argErr, ok := errors.AsType[*ArgumentError](err)
-	if !ok || !errors.Is(err, ErrInvalidArgument) {
+	argErr, ok := errors.AsType[*cloudapi.ArgumentError](err)
+	if !ok || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("%s: the error is %T: %v", name, err, err)
 		return
 	}
@@ -112,15 +117,15 @@ func checkRefused(t *testing.T, network *recorder, m *serviceMethod, name, value
 }
 
 // checkSent checks that one request was sent, for the target to the letter.
-func checkSent(t *testing.T, network *recorder, value, want string) {
+func checkSent(t *testing.T, network *sdktest.Recorder, value, want string) {
 	t.Helper()
-	sent := network.take()
+	sent := network.Take()
 	if len(sent) != 1 {
 		t.Errorf("%q: %d requests were sent", value, len(sent))
 		return
 	}
-	if sent[0].target != want {
-		t.Errorf("%q: %s was asked for, want %s", value, sent[0].target, want)
+	if sent[0].Target != want {
+		t.Errorf("%q: %s was asked for, want %s", value, sent[0].Target, want)
 	}
 }
 
@@ -128,23 +133,23 @@ func checkSent(t *testing.T, network *recorder, value, want string) {
 // relies on tells the parts of a path from those of a body.
 func TestPathParametersAreFound(t *testing.T) {
 	t.Parallel()
-	want := map[string][]stringArg{
-		"Projects.ObjectInfo":       {{0, KindProject}, {1, KindFirewall}},
-		"Firewalls.AttachSubnet":    {{0, ""}, {1, ""}},
-		"Firewalls.GetRule":         {{0, ""}, {1, ""}, {2, KindFirewallRule}},
-		"VMs.Rename":                {{0, ""}, {1, ""}},
-		"VMs.WaitDeleted":           {{0, ""}, {1, ""}},
-		"SSHPublicKeys.Update":      {{0, ""}},
-		"SSHPublicKeys.Create":      nil,
-		"VMs.All":                   nil,
-		"Firewalls.CreateInProject": nil,
+	want := map[string]string{ // the places of the arguments, and the first kind of ID that they take
+		"Projects.ObjectInfo":       "[{0 project} {1 load balancer}]",
+		"Firewalls.AttachSubnet":    "[{0 } {1 }]",
+		"Firewalls.GetRule":         "[{0 } {1 } {2 firewall rule}]",
+		"VMs.Rename":                "[{0 } {1 }]",
+		"VMs.WaitDeleted":           "[{0 } {1 }]",
+		"SSHPublicKeys.Update":      "[{0 }]",
+		"SSHPublicKeys.Create":      "[]",
+		"VMs.All":                   "[]",
+		"Firewalls.CreateInProject": "[]",
 	}
-	for _, m := range serviceMethods(t) {
-		if args, ok := want[m.name]; ok {
-			if !reflect.DeepEqual(m.strings, args) {
-				t.Errorf("%s: found %v, want %v", m.name, m.strings, args)
+	for _, m := range sdktest.Methods(t) {
+		if args, ok := want[m.Name]; ok {
+			if got := fmt.Sprint(m.Strings); got != args {
+				t.Errorf("%s: found %s, want %s", m.Name, got, args)
 			}
-			delete(want, m.name)
+			delete(want, m.Name)
 		}
 	}
 	for name := range want {
@@ -156,37 +161,37 @@ func TestPathParametersAreFound(t *testing.T) {
 // holds one, whether that comes from an argument or from a request.
 func TestIDsInBodies(t *testing.T) {
 	t.Parallel()
-	var network recorder
-	client := network.client(t)
+	var network sdktest.Recorder
+	client := network.Client(t)
 	var found []string
-	for _, m := range serviceMethods(t) {
-		_, _ = m.call(t.Context(), client, m.args)
-		sent := network.take()
+	for _, m := range sdktest.Methods(t) {
+		_, _ = m.Call(t.Context(), client, m.Args)
+		sent := network.Take()
 		var body map[string]json.RawMessage
-		if !sent[0].hasBody || json.Unmarshal([]byte(sent[0].body), &body) != nil {
+		if !sent[0].HasBody || json.Unmarshal([]byte(sent[0].Body), &body) != nil {
 			continue
 		}
 		for key := range body {
 			if !strings.HasSuffix(key, "_id") && !strings.HasSuffix(key, "-id") && key != "vms" {
 				continue
 			}
-			found = append(found, m.name+" "+key)
-			with, optional := m.idInBody(t, key, string(body[key]))
+			found = append(found, m.Name+" "+key)
+			with, optional := idInBody(t, &m, key, string(body[key]))
 			for _, bad := range badSegments {
 				if bad.value == "" && optional {
 					continue // not in the body then
 				}
-				_, err := m.call(t.Context(), client, with(bad.value))
+				_, err := m.Call(t.Context(), client, with(bad.value))
 				checkRefused(t, &network, &m, bad.name, bad.value, err)
-				if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != key || e.Operation != m.operation.Name {
-					t.Errorf("%s with a bad %s: %#v", m.name, key, err)
+				if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != key || e.Operation != m.Operation.Name {
+					t.Errorf("%s with a bad %s: %#v", m.Name, key, err)
 				}
 			}
 			// A name is no ID, but that is for the server to say.
-			for _, good := range []string{NewID(KindVM).String(), "web-1"} {
-				_, err := m.call(t.Context(), client, with(good))
-				if sent := network.take(); len(sent) != 1 || !strings.Contains(sent[0].body, `"`+good+`"`) {
-					t.Errorf("%s with %s %q sends %+v: %v", m.name, key, good, sent, err)
+			for _, good := range []string{cloudapi.NewID(cloudapi.KindVM).String(), "web-1"} {
+				_, err := m.Call(t.Context(), client, with(good))
+				if sent := network.Take(); len(sent) != 1 || !strings.Contains(sent[0].Body, `"`+good+`"`) {
+					t.Errorf("%s with %s %q sends %+v: %v", m.Name, key, good, sent, err)
 				}
 			}
 		}
@@ -212,11 +217,11 @@ func TestIDsInBodies(t *testing.T) {
 
 // idInBody returns a function that makes the method's arguments with another
 // value for a field of the body, and whether that field may be left out.
-func (m *serviceMethod) idInBody(t *testing.T, key, value string) (with func(string) []reflect.Value, optional bool) {
+func idInBody(t *testing.T, m *sdktest.Method, key, value string) (with func(string) []reflect.Value, optional bool) {
 	t.Helper()
-	for i, arg := range m.args {
+	for i, arg := range m.Args {
 		if arg.Kind() == reflect.String && value == `"`+arg.String()+`"` {
-			return func(id string) []reflect.Value { return m.with(i, id) }, false
+			return func(id string) []reflect.Value { return m.With(i, id) }, false
 		}
 		if arg.Kind() != reflect.Pointer || arg.Type().Elem().Kind() != reflect.Struct {
 			continue
@@ -230,14 +235,14 @@ func (m *serviceMethod) idInBody(t *testing.T, key, value string) (with func(str
 				request := reflect.New(arg.Type().Elem())
 				request.Elem().Set(arg.Elem())
 				if field := request.Elem().Field(j); field.Kind() == reflect.Slice {
-					field.Set(reflect.ValueOf([]string{NewID(KindVM).String(), id}))
+					field.Set(reflect.ValueOf([]string{cloudapi.NewID(cloudapi.KindVM).String(), id}))
 				} else {
 					field.SetString(id)
 				}
-				return m.with(i, request.Interface())
+				return m.With(i, request.Interface())
 			}, options == "omitzero"
 		}
 	}
-	t.Fatalf("%s: where the %s in the body comes from was not found", m.name, key)
+	t.Fatalf("%s: where the %s in the body comes from was not found", m.Name, key)
 	return nil, false
 }

@@ -1,4 +1,4 @@
-package cloudapi
+package secrets_test
 
 import (
 	"bytes"
@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/fill"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/source"
 )
 
@@ -51,7 +54,7 @@ func exported(t *testing.T) (types, options []string) {
 // reach notes a type of the package and those within it, by their names.
 func reach(t reflect.Type, found map[string]reflect.Type) {
 	name, _, _ := strings.Cut(t.Name(), "[")
-	if t.PkgPath() == reflect.TypeFor[Client]().PkgPath() {
+	if t.PkgPath() == reflect.TypeFor[cloudapi.Client]().PkgPath() {
 		if found[name] != nil {
 			return
 		}
@@ -133,18 +136,18 @@ func printed(v any, butVerbs string) string {
 func TestSecretsInEveryType(t *testing.T) {
 	t.Parallel()
 	found := map[string]reflect.Type{}
-	for _, m := range serviceMethods(t) {
-		for _, typ := range m.types() {
+	for _, m := range sdktest.Methods(t) {
+		for _, typ := range m.Types() {
 			reach(typ, found)
 		}
 	}
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[Client](), reflect.TypeFor[Operation](), reflect.TypeFor[RetryPolicy](), reflect.TypeFor[Limiter](),
-		reflect.TypeFor[Option](), reflect.TypeFor[WaitOption](), reflect.TypeFor[Progress](), reflect.TypeFor[ID](), reflect.TypeFor[Kind](),
-		reflect.TypeFor[Error](), reflect.TypeFor[TransportError](), reflect.TypeFor[DecodeError](), reflect.TypeFor[ArgumentError](), reflect.TypeFor[WaitError](),
-		reflect.TypeFor[Resource](), reflect.TypeFor[Reference](), reflect.TypeFor[EnsureOptions](), reflect.TypeFor[DriftError](),
-		reflect.TypeFor[TeardownOptions](), reflect.TypeFor[TeardownPlan](), reflect.TypeFor[TeardownError](), reflect.TypeFor[TeardownFailure](),
-		reflect.TypeFor[PortRange](), reflect.TypeFor[ConnectionOptions](),
+		reflect.TypeFor[cloudapi.Client](), reflect.TypeFor[cloudapi.Operation](), reflect.TypeFor[cloudapi.RetryPolicy](), reflect.TypeFor[cloudapi.Limiter](),
+		reflect.TypeFor[cloudapi.Option](), reflect.TypeFor[cloudapi.WaitOption](), reflect.TypeFor[cloudapi.Progress](), reflect.TypeFor[cloudapi.ID](), reflect.TypeFor[cloudapi.Kind](),
+		reflect.TypeFor[cloudapi.Error](), reflect.TypeFor[cloudapi.TransportError](), reflect.TypeFor[cloudapi.DecodeError](), reflect.TypeFor[cloudapi.ArgumentError](), reflect.TypeFor[cloudapi.WaitError](),
+		reflect.TypeFor[cloudapi.Resource](), reflect.TypeFor[cloudapi.Reference](), reflect.TypeFor[cloudapi.EnsureOptions](), reflect.TypeFor[cloudapi.DriftError](),
+		reflect.TypeFor[cloudapi.TeardownOptions](), reflect.TypeFor[cloudapi.TeardownPlan](), reflect.TypeFor[cloudapi.TeardownError](), reflect.TypeFor[cloudapi.TeardownFailure](),
+		reflect.TypeFor[cloudapi.PortRange](), reflect.TypeFor[cloudapi.ConnectionOptions](),
 	} {
 		reach(typ, found)
 	}
@@ -157,8 +160,8 @@ func TestSecretsInEveryType(t *testing.T) {
 	values := secretHolders(t)
 	for name, typ := range found {
 		if ast.IsExported(name) && typ.Kind() == reflect.Struct && name != "Client" && !strings.HasSuffix(name, "Service") {
-			values[name] = filled(typ, secretPassword).Interface()
-			values["pointer to "+name] = filled(reflect.PointerTo(typ), secretPassword).Interface()
+			values[name] = fill.Value(typ, secretPassword).Interface()
+			values["pointer to "+name] = fill.Value(reflect.PointerTo(typ), secretPassword).Interface()
 		}
 	}
 	held := 0
@@ -188,45 +191,45 @@ func jsonOf(v any) (b []byte, err error) {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	return mustJSON(v), nil
+	return sdktest.JSON(v), nil
 }
 
 // TestSecretsInEveryOption makes a client with each option at its most secret.
 // Its own texts, its log, and what a middleware or an observer sees beside the
 // request itself show nothing.
 func TestSecretsInEveryOption(t *testing.T) {
-	t.Setenv(EnvToken, testToken)
-	t.Setenv(EnvBaseURL, "https://api.example.com")
-	t.Setenv(EnvProject, testProject)
+	t.Setenv(cloudapi.EnvToken, sdktest.Token)
+	t.Setenv(cloudapi.EnvBaseURL, "https://api.example.com")
+	t.Setenv(cloudapi.EnvProject, sdktest.Project)
 	var log, seen bytes.Buffer
-	var network recorder
-	network.answer = always(500, string(mustJSON(map[string]any{"error": map[string]any{
+	var network sdktest.Recorder
+	network.Answer = sdktest.Always(500, string(sdktest.JSON(map[string]any{"error": map[string]any{
 		"code": 500, "type": "T", "message": secretHeader + secretRotating, "details": map[string]string{"a": secretPassword}}})))
-	options := map[string]Option{
-		"FromEnv":           FromEnv(),
-		"WithBaseURL":       WithBaseURL("https://api.example.com"),
-		"WithToken":         WithToken(testToken),
-		"WithTokenSource":   WithTokenSource(func(context.Context) (string, error) { return secretRotating, nil }),
-		"WithProject":       WithProject(testProject),
-		"WithHTTPClient":    WithHTTPClient(&http.Client{Transport: &network}),
-		"WithHeader":        WithHeader("X-Key", secretHeader),
-		"WithUserAgent":     WithUserAgent("test/1"),
-		"WithTimeout":       WithTimeout(time.Second),
-		"WithRetry":         WithRetry(RetryPolicy{MaxAttempts: 2, MinDelay: 1, MaxDelay: 1}),
-		"WithLimiter":       WithLimiter(noLimit{}),
-		"WithResponseLimit": WithResponseLimit(1 << 20),
-		"WithPrefetch":      WithPrefetch(1),
-		"WithInsecureHTTP":  WithInsecureHTTP(),
-		"WithLogger":        WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))),
-		"WithMiddleware": WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
-				op, _ := OperationFromContext(req.Context())
+	options := map[string]cloudapi.Option{
+		"FromEnv":           cloudapi.FromEnv(),
+		"WithBaseURL":       cloudapi.WithBaseURL("https://api.example.com"),
+		"WithToken":         cloudapi.WithToken(sdktest.Token),
+		"WithTokenSource":   cloudapi.WithTokenSource(func(context.Context) (string, error) { return secretRotating, nil }),
+		"WithProject":       cloudapi.WithProject(sdktest.Project),
+		"WithHTTPClient":    cloudapi.WithHTTPClient(&http.Client{Transport: &network}),
+		"WithHeader":        cloudapi.WithHeader("X-Key", secretHeader),
+		"WithUserAgent":     cloudapi.WithUserAgent("test/1"),
+		"WithTimeout":       cloudapi.WithTimeout(time.Second),
+		"WithRetry":         cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 2, MinDelay: 1, MaxDelay: 1}),
+		"WithLimiter":       cloudapi.WithLimiter(noLimit{}),
+		"WithResponseLimit": cloudapi.WithResponseLimit(1 << 20),
+		"WithPrefetch":      cloudapi.WithPrefetch(1),
+		"WithInsecureHTTP":  cloudapi.WithInsecureHTTP(),
+		"WithLogger":        cloudapi.WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))),
+		"WithMiddleware": cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return sdktest.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				op, _ := cloudapi.OperationFromContext(req.Context())
 				resp, err := next.RoundTrip(req)
 				seen.WriteString(printed(op, "") + printed(req.Context(), "") + printed(req.URL, "") + printed(err, ""))
 				return resp, err
 			})
 		}),
-		"WithObserver": WithObserver(func(ctx context.Context, op Operation) (context.Context, func(error)) {
+		"WithObserver": cloudapi.WithObserver(func(ctx context.Context, op cloudapi.Operation) (context.Context, func(error)) {
 			seen.WriteString(printed(op, "") + printed(ctx, ""))
 			return ctx, func(err error) { seen.WriteString(printed(err, "")) }
 		}),
@@ -238,17 +241,17 @@ func TestSecretsInEveryOption(t *testing.T) {
 		}
 	}
 	in := slices.Sorted(maps.Keys(options)) // WithTokenSource comes behind WithToken
-	var all []Option
+	var all []cloudapi.Option
 	for _, name := range in {
 		all = append(all, options[name])
 	}
-	client, err := NewClient(all...)
+	client, err := cloudapi.NewClient(all...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = client.Postgres.CreateMetricDestination(t.Context(), "eu-central-h1", "pg-1",
-		&PostgresMetricDestinationCreateRequest{URL: "https://example.com", Username: "u", Password: NewSecret(secretPassword)})
-	if err == nil || len(network.take()) != 1 {
+		&cloudapi.PostgresMetricDestinationCreateRequest{URL: "https://example.com", Username: "u", Password: cloudapi.NewSecret(secretPassword)})
+	if err == nil || len(network.Take()) != 1 {
 		t.Fatalf("the call ended with %v", err)
 	}
 	if log.Len() == 0 || seen.Len() == 0 {

@@ -1,0 +1,63 @@
+// Package fill makes values for tests in which nothing is zero.
+package fill
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// Value returns a value of a type in which nothing is zero, but for what has a
+// form of its own, and types within themselves. Secrets, and bytes, have the
+// given content.
+func Value(t reflect.Type, secret string) reflect.Value { return value(t, secret, nil) }
+
+func value(t reflect.Type, secret string, within []reflect.Type) reflect.Value {
+	v := reflect.New(t).Elem()
+	if t == reflect.TypeFor[[]byte]() {
+		v.SetBytes([]byte(secret))
+		return v
+	}
+	if u, ok := v.Addr().Interface().(json.Unmarshaler); ok {
+		forms := []string{`"x"`, `"2026-01-02T03:04:05Z"`, `1`, `{}`}
+		if _, ok := u.(interface{ Reveal() string }); ok {
+			forms = []string{strconv.Quote(secret)}
+		}
+		for _, form := range forms {
+			if u.UnmarshalJSON([]byte(form)) == nil {
+				break
+			}
+		}
+		return v
+	}
+	if slices.Contains(within, t) {
+		return v
+	}
+	within = append(within, t)
+	switch t.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(t.Elem()))
+		v.Elem().Set(value(t.Elem(), secret, within))
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if t.Field(i).IsExported() {
+				v.Field(i).Set(value(t.Field(i).Type, secret, within))
+			}
+		}
+	case reflect.Slice:
+		v.Set(reflect.Append(v, value(t.Elem(), secret, within)))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(t))
+		v.SetMapIndex(value(t.Key(), secret, within), value(t.Elem(), secret, within))
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Float64:
+		v.SetFloat(1)
+	}
+	return v
+}

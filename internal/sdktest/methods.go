@@ -1,0 +1,224 @@
+package sdktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/fill"
+)
+
+// Method is an exported method of a service of a client, as reflection finds it, with
+// arguments that it accepts.
+type Method struct {
+	Name      string // such as "VMs.Get"
+	Args      []reflect.Value
+	Strings   []StringArg        // those that are part of the path
+	Operation cloudapi.Operation // that it performs with these arguments
+	Target    string             // that it asks for with these arguments
+
+	// InLocation is the operation that it performs with ListOptions.Location;
+	// it has no name if the method refuses a location.
+	InLocation cloudapi.Operation
+
+	service     int // field of Client
+	method      int // of the service
+	listOptions int // which argument is *ListOptions, or -1
+}
+
+// StringArg is an argument of type string.
+type StringArg struct {
+	Index int
+	Kind  cloudapi.Kind // of the IDs that it takes; "" if names will do
+}
+
+// Call calls the method. The error of a sequence is its first.
+func (m *Method) Call(ctx context.Context, c *cloudapi.Client, args []reflect.Value) (result any, err error) {
+	fn := reflect.ValueOf(c).Elem().Field(m.service).Method(m.method)
+	out := fn.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, args...))
+	last := out[len(out)-1]
+	if last.Type().CanSeq2() {
+		for _, e := range last.Seq2() {
+			if err, _ = e.Interface().(error); err != nil {
+				break
+			}
+		}
+		return nil, err
+	}
+	err, _ = last.Interface().(error)
+	if len(out) == 1 || out[0].IsZero() {
+		return nil, err
+	}
+	return out[0].Interface(), err
+}
+
+// With returns the method's arguments with one replaced.
+func (m *Method) With(index int, value any) []reflect.Value {
+	args := append([]reflect.Value(nil), m.Args...)
+	args[index] = reflect.ValueOf(value)
+	return args
+}
+
+// WithLocation returns the arguments of a list for a location.
+func (m *Method) WithLocation(location string) []reflect.Value {
+	return m.With(m.listOptions, &cloudapi.ListOptions{Location: location})
+}
+
+// Types returns those of the method's arguments and results, with that of a
+// sequence's items in place of its own.
+func (m *Method) Types() (types []reflect.Type) {
+	fn := reflect.TypeFor[cloudapi.Client]().Field(m.service).Type.Method(m.method).Type
+	for i := 2; i < fn.NumIn(); i++ {
+		types = append(types, fn.In(i))
+	}
+	for out := range fn.Outs() {
+		if out.CanSeq2() {
+			out = out.In(0).In(0)
+		}
+		types = append(types, out)
+	}
+	return types
+}
+
+// Methods finds all methods of all services. Which of their arguments are part of
+// the path, and what those accept, is found out by calling them.
+func Methods(t *testing.T) []Method {
+	t.Helper()
+	var methods []Method
+	client := reflect.TypeFor[cloudapi.Client]()
+	for i := range client.NumField() {
+		field := client.Field(i)
+		if !field.IsExported() {
+			continue
+		}
+		found := 0
+		for j := range field.Type.NumMethod() {
+			fn := field.Type.Method(j)
+			if fn.Type.NumIn() < 2 || fn.Type.In(1) != reflect.TypeFor[context.Context]() {
+				t.Errorf("%s.%s does not take a context first", field.Name, fn.Name)
+				continue
+			}
+			if fn.Name == "Ensure" {
+				continue // its name must be none of an ID
+			}
+			m := Method{Name: field.Name + "." + fn.Name, service: i, method: j, listOptions: -1}
+			m.prepare(t, fn.Type)
+			methods = append(methods, m)
+			found++
+		}
+		if found == 0 {
+			t.Errorf("the service %s has no methods", field.Name)
+		}
+	}
+	if len(methods) == 0 {
+		t.Fatal("the client has no services")
+	}
+	return methods
+}
+
+// prepare finds arguments with which the method sends a request.
+func (m *Method) prepare(t *testing.T, fn reflect.Type) {
+	t.Helper()
+	last := fn.NumIn()
+	if fn.IsVariadic() {
+		last--
+	}
+	var named []*StringArg
+	for i := 2; i < last; i++ {
+		index := i - 2
+		switch in := fn.In(i); in {
+		case reflect.TypeFor[string]():
+			m.Args = append(m.Args, reflect.ValueOf(fmt.Sprintf("argument-%d", index)))
+			named = append(named, &StringArg{Index: index})
+		case reflect.TypeFor[*cloudapi.ListOptions]():
+			m.Args = append(m.Args, reflect.ValueOf(&cloudapi.ListOptions{}))
+			m.listOptions = index
+		case reflect.TypeFor[*cloudapi.WatchOptions]():
+			m.Args = append(m.Args, reflect.ValueOf(&cloudapi.WatchOptions{}))
+		case reflect.TypeFor[[]cloudapi.FirewallRuleCreateRequest](), reflect.TypeFor[[]cloudapi.PostgresFirewallRuleCreateRequest]():
+			m.Args = append(m.Args, reflect.Zero(in)) // a rule must be one, and "x" is no CIDR
+		default:
+			m.Args = append(m.Args, fill.Value(in, "x"))
+		}
+	}
+
+	var network Recorder
+	client := network.Client(t)
+	for kinds := knownKinds(); ; {
+		_, err := m.Call(t.Context(), client, m.Args)
+		sent := network.Take()
+		if len(sent) > 0 {
+			m.Operation, m.Target = sent[0].Operation, sent[0].Target
+			break
+		}
+		argErr, ok := errors.AsType[*cloudapi.ArgumentError](err)
+		if !ok {
+			t.Fatalf("%s sends nothing: %v", m.Name, err)
+		}
+		refused := false
+		for _, arg := range named {
+			if argErr.Value != m.Args[arg.Index].String() {
+				continue
+			}
+			refused = true
+			if arg.Kind == "" {
+				kinds = knownKinds()
+			}
+			if len(kinds) == 0 {
+				t.Fatalf("%s accepts neither a name nor any ID: %v", m.Name, err)
+			}
+			arg.Kind, kinds = kinds[0], kinds[1:]
+			m.Args[arg.Index] = reflect.ValueOf(cloudapi.NewID(arg.Kind).String())
+		}
+		if !refused {
+			t.Fatalf("%s refuses arguments that are filled: %v", m.Name, err)
+		}
+	}
+
+	if m.listOptions >= 0 {
+		_, err := m.Call(t.Context(), client, m.WithLocation("location-1"))
+		if sent := network.Take(); len(sent) > 0 {
+			m.InLocation = sent[0].Operation
+		} else if argErr, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || argErr.Name != "Location" {
+			t.Fatalf("%s refuses a location with %v", m.Name, err)
+		}
+	}
+
+	path, _, _ := strings.Cut(m.Target, "?")
+	for _, arg := range named {
+		switch n := CountSegments(path, m.Args[arg.Index].String()); n {
+		case 0: // it is a part of the body
+		case 1:
+			m.Strings = append(m.Strings, *arg)
+		default:
+			t.Fatalf("%s: an argument occurs %d times in %s", m.Name, n, path)
+		}
+	}
+}
+
+// knownKinds returns all kinds of IDs, in alphabetical order.
+func knownKinds() (kinds []cloudapi.Kind) {
+	const characters = "0123456789abcdefghijklmnopqrstuvwxyz"
+	for _, first := range characters {
+		for _, second := range characters {
+			if kind := cloudapi.Kind(string(first) + string(second)); kind.Known() {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	return kinds
+}
+
+// CountSegments returns how many segments of a path are equal to one.
+func CountSegments(path, segment string) (n int) {
+	for s := range strings.SplitSeq(path, "/") {
+		if s == segment {
+			n++
+		}
+	}
+	return n
+}

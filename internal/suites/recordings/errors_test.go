@@ -1,0 +1,78 @@
+package recordings_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// TestRecordedErrors: every refusal of the real server becomes an *Error that
+// says what the server did.
+func TestRecordedErrors(t *testing.T) {
+	t.Parallel()
+	eachVersion(t, func(t *testing.T, v version, all []recording) {
+		envelopes, others := 0, 0
+		var quotas []string
+		for _, r := range all {
+			if r.Response.Status < 300 {
+				continue
+			}
+			err := r.transport().Client(t).Do(t.Context(), "GET", []string{"x"}, nil, nil, nil)
+			if errors.Is(err, cloudapi.ErrQuotaExceeded) {
+				quotas = append(quotas, r.Operation)
+			}
+			if errors.Is(err, cloudapi.ErrBillingRequired) {
+				t.Errorf("%s is taken for a lack of billing information: %v", &r, err)
+			}
+			if r.checkError(t, err) {
+				envelopes++
+			} else {
+				others++
+			}
+		}
+		if slices.Sort(quotas); !slices.Equal(quotas, v.beyondQuota) {
+			t.Errorf("a quota was exceeded by %v, want %v", quotas, v.beyondQuota)
+		}
+		if envelopes == 0 || others == 0 {
+			t.Errorf("%d envelopes and %d other replies were found", envelopes, others)
+		}
+		t.Logf("%d errors with an envelope and %d without were read", envelopes, others)
+	})
+}
+
+// checkError compares an error with the answer that it was made of, and reports
+// whether that has the API's envelope.
+func (r *recording) checkError(t *testing.T, err error) (envelope bool) {
+	t.Helper()
+	e, ok := errors.AsType[*cloudapi.Error](err)
+	if !ok {
+		t.Errorf("%s is %T: %v", r, err, err)
+		return false
+	}
+	var body struct {
+		Error *struct {
+			Code          int
+			Type, Message string
+			Details       json.RawMessage
+		}
+	}
+	if json.Unmarshal([]byte(r.Response.Body), &body) != nil || body.Error == nil {
+		if e.StatusCode != r.Response.Status || e.Code != r.Response.Status || e.Type != "" || e.Details != nil {
+			t.Errorf("%s is %#v", r, e)
+		}
+		return false
+	}
+	if e.StatusCode != r.Response.Status || e.Code != body.Error.Code || e.Type != body.Error.Type || e.Message != body.Error.Message ||
+		!bytes.Equal(e.Details, body.Error.Details) || e.Body != "" {
+		t.Errorf("%s is %#v, want %s", r, e, r.Response.Body)
+	}
+	var details map[string]any
+	if json.Unmarshal(e.Details, &details) == nil && len(e.FieldErrors()) != len(details) {
+		t.Errorf("%s has the details %s, and the field errors %v", r, e.Details, e.FieldErrors())
+	}
+	return true
+}

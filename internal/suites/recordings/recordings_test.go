@@ -1,0 +1,100 @@
+// Package recordings_test lets the SDK read what real servers answered.
+package recordings_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+)
+
+// recording is an exchange with a real server.
+type recording struct{ recordings.Exchange }
+
+func (r *recording) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %d: %s", r.Story, r.Seq, r.key()))
+}
+
+// key names the request without the query.
+func (r *recording) key() string { return r.Request.Method + " " + r.Request.Path }
+
+// transport answers every request as the server did.
+func (r *recording) transport() *sdktest.Recorder {
+	return &sdktest.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+		resp := sdktest.Respond(r.Response.Status, r.Response.Body)
+		resp.Header = http.Header{}
+		for name, value := range r.Response.Headers {
+			resp.Header.Set(name, value)
+		}
+		return resp, nil
+	}}
+}
+
+// version is a version of the service, and what is only true of its recordings.
+type version struct {
+	name  string
+	files []string
+
+	// beyondQuota are the operations that a quota refused.
+	beyondQuota []string
+
+	// unrecorded are the operations of the contract of which there is no success,
+	// in its order: they failed, or the server does not have them. It is nil if
+	// that is not known.
+	unrecorded []string
+
+	// unread are parts of the paths whose answers the SDK does not read yet.
+	unread []string
+}
+
+// versions returns those that were recorded.
+func versions() []version {
+	return []version{
+		{
+			name:        "October 2025",
+			files:       recordings.Contract(),
+			beyondQuota: []string{"createPostgresDatabase", "createProject", "createVM", "resizeKubernetesNodepool"},
+			unrecorded: []string{
+				"POST /project/{project_id}/firewall",
+				"POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}",
+				"GET /project/{project_id}/vm-init-script",
+				"POST /project/{project_id}/vm-init-script",
+				"GET /project/{project_id}/vm-init-script/{vm_init_script_reference}",
+				"POST /project/{project_id}/vm-init-script/{vm_init_script_reference}",
+				"DELETE /project/{project_id}/vm-init-script/{vm_init_script_reference}",
+			},
+		},
+		{
+			name:        "August 2026",
+			files:       []string{recordings.August2026},
+			beyondQuota: []string{"createKubernetesNodepool", "createVM", "resizeKubernetesNodepool"},
+			unread:      []string{"/vm", "/kubernetes-cluster", "/load-balancer", "/firewall", "/private-subnet", "/postgres"},
+		},
+	}
+}
+
+// eachVersion runs a test with the recordings of each version.
+func eachVersion(t *testing.T, test func(*testing.T, version, []recording)) {
+	t.Helper()
+	for _, v := range versions() {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			var all []recording
+			for _, name := range v.files {
+				exchanges, err := recordings.Read(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, x := range exchanges {
+					// What stands for a private key should look like one.
+					x.Response.Body = strings.ReplaceAll(x.Response.Body, "KEY-----\\n<placeholder>\\n", "KEY-----\\nAAAA\\n")
+					all = append(all, recording{x})
+				}
+			}
+			test(t, v, all)
+		})
+	}
+}

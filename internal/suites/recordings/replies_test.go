@@ -1,0 +1,113 @@
+package recordings_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+)
+
+// TestRecordedReplies: every success of the real server becomes a record that
+// has lost nothing. Which method a recording belongs to is found by its path,
+// so that new methods are covered without edits.
+func TestRecordedReplies(t *testing.T) {
+	t.Parallel()
+	eachVersion(t, func(t *testing.T, v version, all []recording) {
+		calls := calls(t)
+		read, unknown := map[string]int{}, map[string]int{}
+		for _, r := range all {
+			if r.Response.Status >= 300 || r.Response.BodyTruncated {
+				continue
+			}
+			row := r.row(calls)
+			if row == "" {
+				unknown[r.Operation]++
+				continue
+			}
+			if slices.ContainsFunc(v.unread, func(part string) bool { return strings.Contains(r.Request.Path, part) }) {
+				continue
+			}
+			read[row]++
+			result, err := calls[row].method.Call(t.Context(), r.transport().Client(t), calls[row].args)
+			if err != nil {
+				t.Errorf("%s: %v", &r, err)
+				continue
+			}
+			for _, loss := range r.losses(t, result) {
+				t.Errorf("%s as %T: %s", &r, result, loss)
+			}
+		}
+		if len(read) == 0 {
+			t.Error("no success was read")
+		}
+		successes := 0
+		for _, n := range read {
+			successes += n
+		}
+		t.Logf("%d successes of %d operations were read", successes, len(read))
+		var unrecorded []string
+		for _, row := range contract.Agreed() {
+			if read[row.String()] == 0 {
+				unrecorded = append(unrecorded, row.String())
+			}
+		}
+		if v.unrecorded != nil && !slices.Equal(unrecorded, v.unrecorded) {
+			t.Errorf("no success was recorded of\n%s\nwant\n%s", strings.Join(unrecorded, "\n"), strings.Join(v.unrecorded, "\n"))
+		}
+		for _, name := range slices.Sorted(maps.Keys(unknown)) {
+			t.Logf("%s has no method: %d successes were not read", name, unknown[name])
+		}
+	})
+}
+
+// call is how to perform an operation.
+type call struct {
+	method *sdktest.Method
+	args   []reflect.Value
+}
+
+// calls returns the calls of all operations by method and route.
+func calls(t *testing.T) map[string]call {
+	t.Helper()
+	calls := map[string]call{}
+	for _, m := range sdktest.Methods(t) {
+		if _, name, _ := strings.Cut(m.Name, "."); contract.Composite(name) || strings.HasPrefix(name, "All") {
+			continue
+		}
+		calls[m.Operation.Method+" "+m.Operation.Route] = call{&m, m.Args}
+		if m.InLocation.Name != "" {
+			calls[m.InLocation.Method+" "+m.InLocation.Route] = call{&m, m.WithLocation("location-1")}
+		}
+	}
+	return calls
+}
+
+// row returns the method and route that the request is of, or "". Where it could
+// be of two, it is of the one with fewer placeholders.
+func (r *recording) row(calls map[string]call) (found string) {
+	for row := range calls {
+		if matches(row, r.key()) && (found == "" || strings.Count(row, "{") < strings.Count(found, "{")) {
+			found = row
+		}
+	}
+	return found
+}
+
+// matches reports whether a request is of a row "METHOD route".
+func matches(row, request string) bool {
+	route, path := strings.Split(row, "/"), strings.Split(request, "/")
+	if len(route) != len(path) {
+		return false
+	}
+	for i, segment := range route {
+		placeholder := strings.HasPrefix(segment, "{") && path[i] != ""
+		if segment != path[i] && !placeholder {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,142 @@
+package secrets_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+)
+
+// failures makes an error of every kind, each with all secrets at hand.
+func failures(t *testing.T, logger *slog.Logger) map[string]error {
+	t.Helper()
+	echo := string(sdktest.JSON("Bearer " + sdktest.Token + " " + secretHeader + " " + secretPassword + " " + secretRotating))
+	broken := errors.New("connection reset")
+	answers := map[string]func(*http.Request) (*http.Response, error){
+		"error":           sdktest.Always(400, `{"error":{"code":400,"type":`+echo+`,"message":`+echo+`,"details":{"a":`+echo+`,`+echo+`:["x"]}}}`),
+		"odd error":       sdktest.Always(400, `{"error":`+echo+`}`),
+		"page":            sdktest.Always(502, "<h1>"+echo),
+		"text":            sdktest.Always(500, echo),
+		"record":          sdktest.Always(200, `{"connection_string":`+echo+`,"a":[`+echo+`,{"b":`+echo+`}]}`),
+		"broken record":   sdktest.Always(200, `{"connection_string":`+echo[:len(echo)-9]),
+		"page for record": sdktest.Always(200, "<h1>"+echo),
+		"file":            sdktest.Always(200, "password: "+echo),
+		"no content":      sdktest.Always(204, ""),
+		"redirect": func(*http.Request) (*http.Response, error) {
+			resp := sdktest.Respond(302, "")
+			resp.Header.Set("Location", "https://user:"+secretPassword+"@example.com/"+sdktest.Token)
+			return resp, nil
+		},
+		"broken": func(*http.Request) (*http.Response, error) { return nil, broken },
+	}
+	failed := map[string]error{}
+	for name, answer := range answers {
+		network := sdktest.Recorder{Answer: answer}
+		client := network.Client(t, cloudapi.WithHeader("X-Key", secretHeader), cloudapi.WithLogger(logger),
+			cloudapi.WithTokenSource(func(context.Context) (string, error) { return secretRotating, nil }), cloudapi.WithHeader("X-Token", sdktest.Token))
+		call := func(ctx context.Context) (*cloudapi.Postgres, error) {
+			return client.Postgres.CreateMetricDestination(ctx, "eu-central-h1", "pg-1",
+				&cloudapi.PostgresMetricDestinationCreateRequest{URL: "https://example.com", Username: "x", Password: cloudapi.NewSecret(secretPassword)})
+		}
+		_, failed[name] = call(t.Context())
+		_, failed["wait for "+name] = cloudapi.Wait(t.Context(), call, nil, cloudapi.WaitTolerance(0))
+		client = client.InProject(sdktest.Token)
+		_, failed["argument"] = call(t.Context())
+	}
+	_, failed["option"] = cloudapi.NewClient(cloudapi.WithBaseURL("http://example.com"), cloudapi.WithToken(sdktest.Token))
+	for name, err := range failed {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	return failed
+}
+
+func TestSecretsInErrors(t *testing.T) {
+	t.Parallel()
+	for name, err := range failures(t, nil) {
+		text := fmt.Sprintf("%v %+v %#v %q %x", err, err, err, err, err)
+		text += string(sdktest.JSON(err)) + string(sdktest.JSON(map[string]any{"e": err}))
+		if found := shows(text); len(found) > 0 {
+			t.Errorf("%s shows %q: %s", name, found, text)
+		}
+		texts := 0
+		walk := func(path, text string) {
+			texts++
+			if found := shows(text); len(found) > 0 {
+				t.Errorf("%s has %q at %s", name, found, path)
+			}
+		}
+		walkStrings(reflect.ValueOf(err), reflect.TypeOf(err).String(), map[pointerID]bool{}, walk)
+		if texts == 0 {
+			t.Errorf("%s: no text was found in %T", name, err)
+		}
+	}
+}
+
+func TestSecretsInLogs(t *testing.T) {
+	t.Parallel()
+	for _, level := range []slog.Level{slog.LevelDebug - 100, slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		var out bytes.Buffer
+		opts := &slog.HandlerOptions{Level: level}
+		for _, handler := range []slog.Handler{slog.NewTextHandler(&out, opts), slog.NewJSONHandler(&out, opts)} {
+			failures(t, slog.New(handler))
+		}
+		if found := shows(out.String()); len(found) > 0 {
+			t.Errorf("at level %v %q show in\n%s", level, found, &out)
+		}
+		if logged := out.Len() > 0; logged != (level < slog.LevelError) {
+			t.Errorf("at level %v %d bytes were logged", level, out.Len())
+		}
+	}
+}
+
+// pointerID identifies what a pointer points to.
+type pointerID struct {
+	address uintptr
+	kind    reflect.Type
+}
+
+// walkStrings visits all texts that can be reached from a value, whether
+// exported or not.
+func walkStrings(v reflect.Value, path string, seen map[pointerID]bool, visit func(path, text string)) {
+	switch v.Kind() {
+	case reflect.String:
+		visit(path, v.String())
+	case reflect.Pointer:
+		at := pointerID{v.Pointer(), v.Type()}
+		if v.IsNil() || seen[at] {
+			return
+		}
+		seen[at] = true
+		walkStrings(v.Elem(), path, seen, visit)
+	case reflect.Interface:
+		if !v.IsNil() {
+			walkStrings(v.Elem(), path+"("+v.Elem().Type().String()+")", seen, visit)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			walkStrings(v.Field(i), path+"."+v.Type().Field(i).Name, seen, visit)
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 && v.Kind() == reflect.Slice {
+			visit(path, string(v.Bytes()))
+			return
+		}
+		for i := range v.Len() {
+			walkStrings(v.Index(i), fmt.Sprintf("%s[%d]", path, i), seen, visit)
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			walkStrings(k, path+"[key]", seen, visit)
+			walkStrings(v.MapIndex(k), path+"[value]", seen, visit)
+		}
+	}
+}
