@@ -20,6 +20,7 @@ const Version = "0.1.0"
 type Client struct {
 	config config
 	next   http.RoundTripper // the transport inside the middlewares
+	polls  *polls            // that waits share, in InProject's copies too
 
 	// newHeader returns a new map of the headers of every request. It is a
 	// function so that printing a Client never shows the credentials.
@@ -85,7 +86,12 @@ func (c *Client) CloseIdleConnections() {
 }
 
 func newClient(from config, opts []Option) (*Client, error) {
-	c := &Client{config: from}
+	var made struct { // to be allocated at once
+		Client
+		polls polls
+	}
+	c := &made.Client
+	c.config, c.polls = from, &made.polls
 	cfg := &c.config
 	for _, opt := range opts {
 		if opt == nil {

@@ -226,7 +226,7 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 // minutes, and returns it. A cluster that is being deleted or is gone ends it.
 // The error is a [*WaitError].
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts ...WaitOption) (*KubernetesCluster, error) {
-	return waitState(ctx, "Kubernetes.WaitRunning", location, cluster, waitSlow, s.Get,
+	return waitShared(ctx, s.client, &listKubernetesClusters, "Kubernetes.WaitRunning", location, cluster, waitSlow, s.Get,
 		reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
 }
 
@@ -255,7 +255,7 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 // name is free. If another cluster has taken the name over meanwhile, that is
 // the end as well. The error is a [*WaitError].
 func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster string, opts ...WaitOption) error {
-	return waitDeleted(ctx, "Kubernetes.WaitDeleted", location, cluster, waitSlow, s.Get, opts)
+	return waitDeleted(ctx, s.client, &listKubernetesClusters, "Kubernetes.WaitDeleted", location, cluster, waitSlow, s.Get, opts)
 }
 
 // nodePool returns the node pool with an ID or a name, unless there is no use

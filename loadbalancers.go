@@ -337,5 +337,5 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 // its record tells that it was, so without a Delete before it waits until the
 // context ends. The error is a [*WaitError].
 func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts ...WaitOption) error {
-	return waitDeleted(ctx, "LoadBalancers.WaitDeleted", location, loadBalancer, waitQuick, s.Get, opts)
+	return waitDeleted(ctx, s.client, &listLoadBalancers, "LoadBalancers.WaitDeleted", location, loadBalancer, waitQuick, s.Get, opts)
 }

@@ -439,7 +439,7 @@ func postgresRunning(p *Postgres) (bool, error) {
 // replica is running, and returns it. One that is being deleted or is gone
 // ends it. The error is a [*WaitError].
 func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
-	return waitState(ctx, "Postgres.WaitRunning", location, postgres, waitSlow, s.Get, postgresRunning, opts)
+	return waitShared(ctx, s.client, &listPostgres, "Postgres.WaitRunning", location, postgres, waitSlow, s.Get, postgresRunning, opts)
 }
 
 // WaitResized waits until a database has the sizes that were asked for and is
@@ -469,5 +469,5 @@ func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres s
 // name is free. If another database has taken the name over meanwhile, that is
 // the end as well. The error is a [*WaitError].
 func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres string, opts ...WaitOption) error {
-	return waitDeleted(ctx, "Postgres.WaitDeleted", location, postgres, waitSlow, s.Get, opts)
+	return waitDeleted(ctx, s.client, &listPostgres, "Postgres.WaitDeleted", location, postgres, waitSlow, s.Get, opts)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Resource says what a resource is and where, whatever its kind.
@@ -267,11 +266,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 			Reason: "can be none of these kinds: they go by ID, by location/name if they are in a location, by name if they are not"}
 	}
 	records, errs := make([]any, len(candidates)), make([]error, len(candidates))
-	var lookups sync.WaitGroup
-	for i, f := range candidates {
-		lookups.Go(func() { records[i], errs[i] = c.findNamed(ctx, operation, ref, f) })
-	}
-	lookups.Wait()
+	inParallel(len(candidates), func(i int) { records[i], errs[i] = c.findNamed(ctx, operation, ref, candidates[i]) })
 
 	var found []Resource
 	var record any

@@ -207,5 +207,5 @@ func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, ne
 // in its record tells that it was, so without a Delete before it waits until
 // the context ends. The error is a [*WaitError].
 func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts ...WaitOption) error {
-	return waitDeleted(ctx, "PrivateSubnets.WaitDeleted", location, subnet, waitQuick, s.Get, opts)
+	return waitDeleted(ctx, s.client, &listPrivateSubnets, "PrivateSubnets.WaitDeleted", location, subnet, waitQuick, s.Get, opts)
 }

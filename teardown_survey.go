@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 )
 
 // surveyor looks at what a project contains.
@@ -32,11 +31,7 @@ type surveyed struct {
 // count, unless there is none at all.
 func (s surveyor) survey(ctx context.Context, kinds []Kind, location string) ([]surveyed, error) {
 	lists, errs := make([][]surveyed, len(kinds)), make([]error, len(kinds))
-	var requests sync.WaitGroup
-	for i, kind := range kinds {
-		requests.Go(func() { lists[i], errs[i] = s.list(ctx, kind, location) })
-	}
-	requests.Wait()
+	inParallel(len(kinds), func(i int) { lists[i], errs[i] = s.list(ctx, kinds[i], location) })
 	for _, err := range errs {
 		if err != nil && !isGone(err) {
 			return nil, err
@@ -74,17 +69,13 @@ func (s surveyor) list(ctx context.Context, kind Kind, location string) ([]surve
 // complete gets the full form of the items that are still there.
 func (s surveyor) complete(ctx context.Context, f *family, items []surveyed) ([]surveyed, error) {
 	errs := make([]error, len(items))
-	var requests sync.WaitGroup
-	for i := range items {
+	inParallel(len(items), func(i int) {
 		item := &items[i]
-		requests.Go(func() {
-			errs[i] = s.slots.do(ctx, func() (err error) {
-				item.record, err = f.get(ctx, s.client, item.Location, f.address(item.Resource))
-				return err
-			})
+		errs[i] = s.slots.do(ctx, func() (err error) {
+			item.record, err = f.get(ctx, s.client, item.Location, f.address(item.Resource))
+			return err
 		})
-	}
-	requests.Wait()
+	})
 	for _, err := range errs {
 		if err != nil && !isGone(err) {
 			return nil, err

@@ -236,7 +236,7 @@ func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, err
 // started again, so the wait for it goes on until the context ends. The error
 // is a [*WaitError].
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
-	return waitState(ctx, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
+	return waitShared(ctx, s.client, &listVMs, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
 }
 
 // WaitDeleted waits until a VM that was deleted is gone, after which its name
@@ -244,5 +244,5 @@ func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts 
 // well. In a project that the token cannot see nothing is found either, which
 // looks like the end. The error is a [*WaitError].
 func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts ...WaitOption) error {
-	return waitDeleted(ctx, "VMs.WaitDeleted", location, vm, waitQuick, s.Get, opts)
+	return waitDeleted(ctx, s.client, &listVMs, "VMs.WaitDeleted", location, vm, waitQuick, s.Get, opts)
 }

@@ -26,6 +26,13 @@ type Progress struct {
 }
 
 // WaitOption is a setting of the Wait methods.
+//
+// Waits of one client that go on at the same time, for resources of one family
+// in one location, share their polls where that takes fewer requests: those for
+// a state that lists show, and those for a deletion. One list is read for all of
+// them in place of a Get for each. A wait is polled as often as by itself, or
+// more often, and what ends it is always the full record. Before that, the
+// records in [Progress] can be in the short form of a list.
 type WaitOption func(*waitConfig)
 
 type waitConfig struct {
@@ -149,6 +156,30 @@ func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), d
 	return w.run(ctx, opts)
 }
 
+// WaitAll runs a wait for each of the items at the same time, and returns when
+// all of them have ended. The records are in the order of the items; that of a
+// wait that failed is nil. The error joins those of all waits that failed, and
+// is nil if none did.
+//
+//	names := []string{"web-1", "web-2", "web-3"}
+//	vms, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
+//		return client.VMs.WaitRunning(ctx, location, name)
+//	})
+//
+// Waits of one client for resources of one family and location share their
+// polls: see [WaitOption].
+func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error)) ([]*T, error) {
+	switch {
+	case ctx == nil:
+		return nil, noContext("WaitAll")
+	case wait == nil:
+		return nil, &ArgumentError{Operation: "WaitAll", Name: "wait", Reason: "must not be nil"}
+	}
+	records, errs := make([]*T, len(items)), make([]error, len(items))
+	inParallel(len(items), func(i int) { records[i], errs[i] = wait(ctx, items[i]) })
+	return records, errors.Join(errs...)
+}
+
 // waiter is the one poller.
 type waiter[T any] struct {
 	operation string
@@ -160,6 +191,12 @@ type waiter[T any] struct {
 	// gone: the wait is for the end of the resource, so not finding it is
 	// success.
 	gone bool
+
+	// join makes the wait share its polls with others; nil: it does not. Then
+	// done must be able to tell from the short form of a record that the wait is
+	// not over, and reference is what the record goes by in a list.
+	join      func() (group *pollGroup[T], leave func())
+	reference string
 }
 
 func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
@@ -171,17 +208,23 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			opt(&w.config)
 		}
 	}
+	next := func(pause time.Duration) (*pollRound[T], error) { return nil, sleep(ctx, pause) }
+	if w.join != nil {
+		group, leave := w.join()
+		defer leave()
+		next = func(pause time.Duration) (*pollRound[T], error) { return group.await(ctx, pause, w.config.slots) }
+	}
 	start := time.Now()
 	pauses := w.config.pauses()
 	var last *T
 	failures := 0
+	round, err := next(0)
 	for polls := 1; ; polls++ {
 		progress := Progress{Operation: w.operation, Resource: w.resource, Total: 1, Polls: polls}
 		var record *T
-		err := w.config.slots.do(ctx, func() (err error) {
-			record, err = w.fetch(ctx)
-			return err
-		})
+		if err == nil {
+			record, err = w.look(ctx, round)
+		}
 		var end error // why the wait ends now, unless it is finished
 		switch {
 		case err == nil:
@@ -206,7 +249,8 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			return record, nil
 		}
 		if end == nil {
-			end = sleep(ctx, pauses.next())
+			round, end = next(pauses.next())
+			err = nil
 		}
 		if end != nil {
 			return nil, &WaitError{
@@ -220,6 +264,26 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			}
 		}
 	}
+}
+
+// look returns the record as it is in the round, or, if that does not settle
+// it, as the server says.
+func (w *waiter[T]) look(ctx context.Context, round *pollRound[T]) (record *T, err error) {
+	if round != nil {
+		if isTransient(round.err) {
+			return nil, round.err
+		}
+		if record = round.records[w.reference]; record != nil {
+			if finished, end := w.done(record); !finished && end == nil {
+				return record, nil
+			}
+		}
+	}
+	err = w.config.slots.do(ctx, func() (err error) {
+		record, err = w.fetch(ctx)
+		return err
+	})
+	return record, err
 }
 
 // tolerates reports whether another poll may succeed where one failed.
@@ -269,7 +333,7 @@ func recordOf[T any](record *T) any {
 
 // waitDeleted waits until the resource that a reference names is gone. If it
 // is a name, and another resource takes it over, the first one is gone too.
-func waitDeleted[T any, P listItem[T]](ctx context.Context, operation, location, ref string, config waitConfig,
+func waitDeleted[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), opts []WaitOption) error {
 	var id string
 	w := waiter[T]{
@@ -285,6 +349,8 @@ func waitDeleted[T any, P listItem[T]](ctx context.Context, operation, location,
 			}
 			return current != id, nil
 		},
+		join:      sharedPolls[T, P](c, routes, location),
+		reference: ref,
 	}
 	_, err := w.run(ctx, opts)
 	return err
@@ -300,6 +366,22 @@ func waitState[T any](ctx context.Context, operation, location, ref string, conf
 		config:    config,
 		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
 		done:      done,
+	}
+	return w.run(ctx, opts)
+}
+
+// waitShared is waitState for a condition that the short form of a record in a
+// list can show not to hold yet, so that waits share their polls.
+func waitShared[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
+	get func(context.Context, string, string) (*T, error), done func(*T) (bool, error), opts []WaitOption) (*T, error) {
+	w := waiter[T]{
+		operation: operation,
+		resource:  place(location, ref),
+		config:    config,
+		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
+		done:      done,
+		join:      sharedPolls[T, P](c, routes, location),
+		reference: ref,
 	}
 	return w.run(ctx, opts)
 }

@@ -1,0 +1,243 @@
+package cloudapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// sentBy counts the requests that arrive while f runs, by the operation's name.
+func sentBy(srv *cloudapitest.Server, f func()) map[string]int {
+	before := len(srv.Requests())
+	f()
+	counts := map[string]int{}
+	for _, request := range srv.Requests()[before:] {
+		counts[request.Name]++
+	}
+	return counts
+}
+
+func createVMs(t *testing.T, client *cloudapi.Client, n int) []*cloudapi.VM {
+	t.Helper()
+	created := make([]*cloudapi.VM, n)
+	for i := range created {
+		created[i] = must(client.VMs.Create(t.Context(), somewhere, fmt.Sprintf("vm-%d", i), &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "burstable-1"}))(t)
+	}
+	return created
+}
+
+func waitRunning(client *cloudapi.Client) func(context.Context, *cloudapi.VM) (*cloudapi.VM, error) {
+	return func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
+		return client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
+	}
+}
+
+// TestWaitsSharePolls: many waits take a few lists in place of a Get each, end
+// with the full record, and not later than one wait does.
+func TestWaitsSharePolls(t *testing.T) {
+	t.Parallel()
+	const n = 25
+	alone, together := time.Duration(0), time.Duration(0)
+	delays := cloudapitest.DefaultDelays()
+	delays.Create = 40 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t, cloudapitest.WithDelays(delays)).Client()
+		vm := createVMs(t, client, 1)[0]
+		start := time.Now()
+		must(client.VMs.WaitRunning(t.Context(), vm.Location, vm.ID, cloudapi.WaitInterval(5*time.Second, 5*time.Second)))(t)
+		alone = time.Since(start)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
+		client := srv.Client()
+		created := createVMs(t, client, n)
+		start := time.Now()
+		counts := sentBy(srv, func() {
+			vms, err := cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
+				return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, cloudapi.WaitInterval(5*time.Second, 5*time.Second))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, vm := range vms {
+				if vm.ID != created[i].ID || vm.State != cloudapi.VMStateRunning || vm.Subnet == "" {
+					t.Errorf("the VM %d is %+v, want the full record of %s", i, vm, created[i].ID)
+				}
+			}
+		})
+		together = time.Since(start)
+		rounds := int(delays.Create/(4*time.Second)) + 4 // the shortest pause is 4 s
+		if lists, gets := counts["VMs.ListInLocation"], counts["VMs.Get"]; lists > rounds || gets > n+n/5 {
+			t.Errorf("%d waits sent %d lists and %d gets, want at most %d and about one each", n, lists, gets, rounds)
+		}
+	})
+	if together > alone+2*time.Second { // the deviation of one pause
+		t.Errorf("waiting took %v together, %v alone", together, alone)
+	}
+}
+
+// A single wait asks for its resource and reads no list.
+func TestWaitAloneReadsNoList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		created := createVMs(t, client, 3)
+		counts := sentBy(srv, func() { must(waitRunning(client)(t.Context(), created[0]))(t) })
+		if counts["VMs.ListInLocation"] != 0 || counts["VMs.Get"] == 0 {
+			t.Errorf("it sent %v", counts)
+		}
+	})
+}
+
+// Each wait has its own end: by name or ID, for another state, by its context,
+// or since there is no such VM.
+func TestSharedPollsKeepWaitsApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		delays := cloudapitest.DefaultDelays()
+		delays.Create, delays.Delete = time.Minute, 20*time.Second
+		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
+		client := srv.Client()
+		created := createVMs(t, client, 4)
+		if err := client.VMs.Delete(t.Context(), somewhere, created[3].ID); err != nil {
+			t.Fatal(err)
+		}
+		waits := map[string]func(context.Context) error{
+			"by ID": func(ctx context.Context) error {
+				_, err := client.VMs.WaitRunning(ctx, somewhere, created[0].ID)
+				return err
+			},
+			"by name": func(ctx context.Context) error {
+				vm, err := client.VMs.WaitRunning(ctx, somewhere, "vm-1")
+				if err == nil && vm.ID != created[1].ID {
+					return fmt.Errorf("it is %s", vm.ID)
+				}
+				return err
+			},
+			"of a deletion": func(ctx context.Context) error { return client.VMs.WaitDeleted(ctx, somewhere, created[3].ID) },
+			"of what is deleted": func(ctx context.Context) error {
+				if _, err := client.VMs.WaitRunning(ctx, somewhere, created[3].ID); !errors.Is(err, cloudapi.ErrWaitFailed) {
+					return fmt.Errorf("it is %w, want ErrWaitFailed", err)
+				}
+				return nil
+			},
+			"of nothing": func(ctx context.Context) error {
+				if _, err := client.VMs.WaitRunning(ctx, somewhere, "none"); !errors.Is(err, cloudapi.ErrNotFound) {
+					return fmt.Errorf("it is %w, want ErrNotFound", err)
+				}
+				return nil
+			},
+			"with little time": func(ctx context.Context) error {
+				ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+				defer cancel()
+				start := time.Now()
+				_, err := client.VMs.WaitRunning(ctx, somewhere, created[2].ID)
+				if e, ok := errors.AsType[*cloudapi.WaitError](err); !ok || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 10*time.Second || e.Record == nil {
+					return fmt.Errorf("it is %w after %v", err, time.Since(start))
+				}
+				return nil
+			},
+		}
+		names := make([]string, 0, len(waits))
+		for name := range waits {
+			names = append(names, name)
+		}
+		_, err := cloudapi.WaitAll(t.Context(), names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
+			if err := waits[name](ctx); err != nil {
+				return nil, fmt.Errorf("the wait %s: %w", name, err)
+			}
+			return nil, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A wait whose context ends while it reads the list for all leaves it to the
+// others.
+func TestSharedPollsOutliveTheirReader(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		delays := cloudapitest.DefaultDelays()
+		delays.Create = 30 * time.Second
+		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
+		client := srv.Client()
+		created := createVMs(t, client, 6)
+		srv.Fail(cloudapitest.Match{Operation: "VMs.ListInLocation"}, cloudapitest.Delay(5*time.Second).Repeating())
+		vms, err := cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
+			if vm.ID != created[5].ID {
+				ctx2, cancel := context.WithTimeout(ctx, time.Duration(len(vm.Name))*time.Second) // in the middle of the first list
+				defer cancel()
+				ctx = ctx2
+			}
+			return client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
+		})
+		if vms[5] == nil || vms[5].State != cloudapi.VMStateRunning {
+			t.Errorf("the last one is %v, %v", vms[5], err)
+		}
+		if n := strings.Count(fmt.Sprint(err), "VMs.WaitRunning"); n != 5 {
+			t.Errorf("%d waits failed, want 5: %v", n, err)
+		}
+	})
+}
+
+// What a list cannot do does not end a wait, and an outage is tolerated as by
+// itself.
+func TestSharedPollsWithFailingLists(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]cloudapitest.Fault{
+		"forbidden": cloudapitest.Reply(403, nil, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`),
+		"outage":    cloudapitest.Reply(500, nil, `{"error":{"code":500,"type":"UnexceptedError","message":"no"}}`),
+		"no list":   cloudapitest.Reply(200, nil, `{}`),
+		"dropped":   cloudapitest.DropAfter(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t)
+				client, err := srv.Client().With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				created := createVMs(t, client, 10)
+				srv.Fail(cloudapitest.Match{Operation: "VMs.ListInLocation"}, fault, fault)
+				vms, err := cloudapi.WaitAll(t.Context(), created, waitRunning(client))
+				if err != nil || vms[9].State != cloudapi.VMStateRunning {
+					t.Errorf("%v, %v", vms, err)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitAll(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	got, err := cloudapi.WaitAll(t.Context(), []int{1, 2, 3}, func(_ context.Context, i int) (*int, error) {
+		if i == 2 {
+			return nil, boom
+		}
+		return new(i * 10), nil
+	})
+	if !errors.Is(err, boom) || len(got) != 3 || *got[0] != 10 || got[1] != nil || *got[2] != 30 {
+		t.Errorf("it is %v, %v", got, err)
+	}
+	if got, err := cloudapi.WaitAll(t.Context(), nil, func(context.Context, int) (*int, error) { return nil, boom }); err != nil || len(got) != 0 {
+		t.Errorf("for nothing it is %v, %v", got, err)
+	}
+	defer func() {
+		if r := recover(); r != boom {
+			t.Errorf("a panic is %v on the caller's goroutine, want %v", r, boom)
+		}
+	}()
+	_, _ = cloudapi.WaitAll(t.Context(), []int{1, 2}, func(context.Context, int) (*int, error) { panic(boom) })
+}
