@@ -15,13 +15,15 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// What the clients of the suites are made with, and a VM.
+// What the clients of the suites are made with, a VM, and what one is made with.
 const (
 	BaseURL = "https://api.example.com"
 	Token   = "pat-aktesttesttesttesttesttest-0123456789abcdefghijklmnopqrstuv"
 	Project = "pjahbwgme82j3qbwnsn4b3w1e9"
 	VMID    = "vmy9n10s8q164j473ra7pj9nqz"
 	VM      = `{"id":"` + VMID + `","name":"web-1","state":"running","location":"eu-central-h1"}`
+
+	PublicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx dev@example.com"
 )
 
 // RoundTripper is a transport that is a function.
