@@ -24,7 +24,7 @@ type Client struct {
 
 	// newHeader returns a new map of the headers of every request. It is a
 	// function so that printing a Client never shows the credentials.
-	newHeader func() http.Header
+	newHeader func(content bool) http.Header
 
 	Projects         *ProjectsService
 	Firewalls        *FirewallsService

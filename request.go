@@ -161,10 +161,12 @@ func (cl *call) setQuery(parameters any) error {
 	return nil
 }
 
-// headerFunc returns a function that makes the headers of a request.
-func (cfg *config) headerFunc() func() http.Header {
-	lines := make([]string, 0, 2*(3+len(cfg.headers))) // a name and a value each
+// headerFunc returns a function that makes the headers of a request, with or
+// without those for content.
+func (cfg *config) headerFunc() func(content bool) http.Header {
+	lines := make([]string, 0, 2*(4+len(cfg.headers))) // a name and a value each
 	add := func(name, value string) { lines = append(lines, name, value) }
+	add("Content-Type", "application/json")
 	add("Accept", "application/json")
 	add("User-Agent", userAgent(cfg.application))
 	if !cfg.token.IsZero() {
@@ -173,13 +175,18 @@ func (cfg *config) headerFunc() func() http.Header {
 	for _, header := range cfg.headers {
 		add(header.name, header.value.Reveal())
 	}
-	return func() http.Header {
+	return func(content bool) http.Header {
 		lines := lines
+		if !content {
+			lines = lines[2:]
+		}
 		if len(cfg.middleware) > 0 {
 			lines = slices.Clone(lines) // one may write to them
 		}
-		h := make(http.Header, len(lines)/2+1) // and the Content-Type
+		h := make(http.Header, len(lines)/2+1) // and what a token source gives
 		for i := 0; i < len(lines); i += 2 {
+			// No value has room behind it, so that what somebody adds to it is
+			// not written to the next line.
 			h[lines[i]] = lines[i+1 : i+2 : i+2]
 		}
 		return h

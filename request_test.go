@@ -292,6 +292,59 @@ func TestMiddlewareWritesToAHeader(t *testing.T) {
 	}
 }
 
+// TestHeadersShareNothing: a value that is written or added to changes no other
+// header, of this request or a later one.
+func TestHeadersShareNothing(t *testing.T) {
+	t.Parallel()
+	create := func(c *Client) {
+		_, _ = c.VMs.Create(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
+	}
+	var network recorder
+	create(network.client(t, WithHeader("X-A", "1")))
+	want := network.take()[0].header
+
+	var sent []http.Header
+	adding := roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+		sent = append(sent, req.Header.Clone())
+		for name := range req.Header {
+			req.Header.Add(name, "added")
+		}
+		return respond(200, testVM), nil
+	})
+	client := network.client(t, WithHeader("X-A", "1"), WithHTTPClient(&http.Client{Transport: adding}))
+	create(client)
+	create(client)
+	if len(sent) != 2 || !reflect.DeepEqual(sent[1], want) {
+		t.Errorf("behind a transport that adds to headers, sent %v, want %v", sent, want)
+	}
+
+	create(network.client(t, WithHeader("X-A", "1"), WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+			req.Header["Accept"][0] = "application/xml"
+			return next.RoundTrip(req)
+		})
+	})))
+	got := network.take()[0].header
+	if got.Get("Accept") != "application/xml" || got.Get("Content-Type") != "application/json" {
+		t.Errorf("behind a middleware that writes to Accept, sent %v", got)
+	}
+}
+
+// TestResponseBesideAnError: the body of a response that a middleware returns
+// with an error is closed, so that its connection is not lost.
+func TestResponseBesideAnError(t *testing.T) {
+	t.Parallel()
+	body := &measured{Reader: strings.NewReader(testVM)}
+	client := mockClient(t, roundTripperFunc(func(*http.Request) (*http.Response, error) {
+		resp := respond(200, "")
+		resp.Body = body
+		return resp, errors.New("the circuit is open")
+	}), WithRetry(RetryPolicy{MaxAttempts: 1}))
+	if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err == nil || !body.closed {
+		t.Errorf("%v, and the body is closed: %v", err, body.closed)
+	}
+}
+
 func TestTransportsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -206,7 +206,10 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 	resp, err := cl.client.next.RoundTrip(req)
 	sent, vetoed := attempt.Result()
 	cl.sent = sent || resp != nil // by a way that the attempt does not see
-	if err == nil && resp == nil {
+	switch {
+	case err != nil && resp != nil && resp.Body != nil:
+		resp.Body.Close() // a middleware's, for net/http returns either
+	case err == nil && resp == nil:
 		err = errors.New("the transport returned neither a response nor an error")
 	}
 	if err == nil {
@@ -242,10 +245,7 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 			return nil, fmt.Errorf("rate limiter: %w", err)
 		}
 	}
-	h := cl.client.newHeader()
-	if cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch {
-		h["Content-Type"] = h["Accept"] // JSON both ways
-	}
+	h := cl.client.newHeader(cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch)
 	if cfg.tokenSource == nil || cfg.hasHeader("Authorization") {
 		return h, nil
 	}
