@@ -5,7 +5,11 @@
 package cloudapi
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime"
@@ -68,6 +72,54 @@ func TestNewClientIsIdle(t *testing.T) {
 	}
 	if after := runtime.NumGoroutine(); after > before {
 		t.Errorf("%d goroutines, and %d before", after, before)
+	}
+}
+
+// TestUnwantedReplies: a reply without end, or one that gzip makes large, takes
+// at most half as much memory again as the limit, and next to none where no
+// reply is expected.
+func TestUnwantedReplies(t *testing.T) {
+	const limit = 16 << 20
+	var bomb bytes.Buffer
+	compressor := gzip.NewWriter(&bomb)
+	if _, err := io.CopyN(compressor, endless{}, 4*limit); err != nil {
+		t.Fatal(err)
+	}
+	compressor.Close()
+	for name, body := range map[string]func() io.Reader{
+		"endless": func() io.Reader { return endless{} },
+		"gzip": func() io.Reader {
+			r, err := gzip.NewReader(bytes.NewReader(bomb.Bytes()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		},
+	} {
+		for _, call := range []struct {
+			name string
+			call func(*Client) error
+			most uint64
+		}{
+			{"Get", func(c *Client) error { _, err := c.VMs.Get(t.Context(), "eu-central-h1", "web-1"); return err }, limit * 3 / 2},
+			{"Delete", func(c *Client) error { return c.VMs.Delete(t.Context(), "eu-central-h1", "web-1") }, 256 << 10},
+		} {
+			client := mockClient(t, roundTripperFunc(func(*http.Request) (*http.Response, error) {
+				resp := respond(200, "")
+				resp.Body, resp.ContentLength = io.NopCloser(body()), -1
+				return resp, nil
+			}), WithResponseLimit(limit))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := call.call(client)
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, ErrInvalidResponse) {
+				t.Errorf("%s, %s: %v", name, call.name, err)
+			}
+			if n := after.TotalAlloc - before.TotalAlloc; n > call.most {
+				t.Errorf("%s, %s: %d bytes were allocated, at most %d are needed", name, call.name, n, call.most)
+			}
+		}
 	}
 }
 

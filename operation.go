@@ -1,10 +1,6 @@
 package cloudapi
 
-import (
-	"context"
-	"fmt"
-	"net/http"
-)
+import "context"
 
 // Operation is one row of the contract: what a method of a service sends. Get
 // it in a middleware or a log handler with [OperationFromContext]: its fields
@@ -112,12 +108,7 @@ func remove(ctx context.Context, c *Client, op *Operation, args ...string) error
 	if err != nil {
 		return err
 	}
-	return cl.do(ctx, acceptFunc(func(r reply) error {
-		if r.status != http.StatusNoContent {
-			return fmt.Errorf("the status should be %d", http.StatusNoContent)
-		}
-		return nil
-	}))
+	return cl.do(ctx, noContent{})
 }
 
 // missingID is what missing is for a record that is complete with its ID.

@@ -55,9 +55,10 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 		_ = buf.ReadAtMost(resp.Body, maxErrorBody)
 		return cl.serverError(resp, buf.Bytes()), nil
 	}
-	limit := cl.client.config.maxResponse
-	if err = buf.ReadBody(resp, limit); err == exchange.ErrTooLarge {
-		err = fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, limit)
+	if _, empty := cl.result.(noContent); empty {
+		err = buf.ReadAtMost(resp.Body, maxSearched)
+	} else if err = buf.ReadBody(resp, cl.client.config.maxResponse); err == exchange.ErrTooLarge {
+		err = fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, cl.client.config.maxResponse)
 	}
 	switch {
 	case err == nil:
@@ -159,6 +160,16 @@ func unmarshal(data []byte, v any) error {
 		return u.unmarshal(data)
 	}
 	return json.Unmarshal(data, v)
+}
+
+// noContent accepts a 204. Nothing more than an excerpt is read of what is none.
+type noContent struct{}
+
+func (noContent) accept(r reply) error {
+	if r.status != http.StatusNoContent {
+		return fmt.Errorf("the status should be %d", http.StatusNoContent)
+	}
+	return nil
 }
 
 // recordResult accepts a record.

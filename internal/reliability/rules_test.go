@@ -25,13 +25,13 @@ type outcome struct {
 	conns      int    // that are left open
 }
 
-// Memory that one attempt may take. The reply's buffer grows by doubling, so
-// that all its sizes together are less than four times the last one.
+// Memory that one attempt may take: half as much again as the limit of what is
+// read of a body, and what net/http makes of headers.
 const (
 	headLimit        = 1 << 20 // of the transport
 	errorLimit       = 1 << 20 // of what is read of an error
 	maxReceived      = errorLimit + headLimit/4
-	maxAllocated     = 4*errorLimit + 2*headLimit
+	maxAllocated     = errorLimit*3/2 + 4*headLimit
 	mostAttempts     = 4
 	schedulingDelay  = 0       // time stands still in a bubble while anything runs
 	allocatedByBench = 1 << 20 // by the peer, and by what else goes on
