@@ -78,7 +78,11 @@
 // not what the API promises a [*DecodeError]. Errors of the context can be
 // found in all of them.
 //
-// A delete of something that does not exist succeeds.
+// A delete of something that does not exist succeeds. A reference that nothing
+// can have, since it is the ID of another kind or a mistyped one, is therefore an
+// [*ArgumentError] there. Prefer IDs to names: a delete whose reply was lost is
+// sent again, and what had the name may have gone by then and something else have
+// taken it.
 //
 // # Retries
 //

@@ -188,7 +188,9 @@ func (s *FirewallsService) Ensure(ctx context.Context, location, name string, re
 }
 
 // Delete deletes a firewall, at once, after detaching it from its subnets. One
-// that does not exist is not an error.
+// that does not exist is not an error. Give the ID: a delete is repeated after a
+// lost reply, and by name it could then delete another firewall that was given the
+// name meanwhile.
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Delete(ctx context.Context, location, firewall string) error {

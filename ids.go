@@ -141,6 +141,13 @@ func (set kindSet) hasID(s string) bool {
 	return ubid.WellFormed(s) && set.has(s[:ubid.PrefixLength])
 }
 
+// reserves reports whether s is of the form that the server lets no name have
+// that goes into the place of such IDs: it is an ID or nothing.
+func (set kindSet) reserves(s string) bool {
+	return len(s) == ubid.Length && set.has(s[:ubid.PrefixLength]) &&
+		!strings.ContainsFunc(s, func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'z') })
+}
+
 // String lists the prefixes.
 func (set kindSet) String() string {
 	var b strings.Builder

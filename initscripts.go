@@ -135,7 +135,9 @@ func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScript
 }
 
 // Delete deletes an init script, at once; VMs that were created with it are
-// not affected. One that does not exist is not an error.
+// not affected. One that does not exist is not an error. Give the ID: a delete is
+// repeated after a lost reply, and by name it could then delete another script
+// that was given the name meanwhile.
 //
 //cloudapi:operation DELETE /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Delete(ctx context.Context, script string) error {

@@ -2,6 +2,7 @@ package cloudapi
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
@@ -72,6 +73,22 @@ func (p pathParam) check(value string) string {
 	return fmt.Sprintf("must be an ID: %s and %d characters of %s", p.kinds, ubid.Length-ubid.PrefixLength, ubid.Alphabet)
 }
 
+// checkDeletion returns why nothing that is to be deleted can have the value, or
+// "". Other operations leave that to the server, which answers that it does not
+// exist; of a deletion that is success.
+//
+// The ID of another kind could be a name here, but one that nobody chooses.
+func (p pathParam) checkDeletion(value string) string {
+	id, err := ubid.Parse(value)
+	switch {
+	case err != nil && p.kinds.reserves(value):
+		return err.Error()
+	case err == nil && IsID(value) && !p.kinds.hasID(value):
+		return "is the ID of another kind: " + ID(id.String()).Kind().String()
+	}
+	return ""
+}
+
 const maxSegment = 255
 
 // checkSegment returns why s cannot be a path segment, or "". What it lets
@@ -128,7 +145,11 @@ func (op *Operation) path(project string, args []string) (path string, byID bool
 			value, args = args[0], args[1:]
 		}
 		param := op.param(name)
-		if reason := param.check(value); reason != "" {
+		reason := param.check(value)
+		if reason == "" && op.Method == http.MethodDelete && len(args) == 0 { // what the path leads to
+			reason = param.checkDeletion(value)
+		}
+		if reason != "" {
 			return "", false, &ArgumentError{Operation: op.Name, Name: name, Value: withoutToken(value), Reason: reason}
 		}
 		byID = param.kinds.hasID(value)

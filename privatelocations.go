@@ -153,9 +153,15 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLo
 	})
 }
 
-// Delete deletes a private location, at once. One that has databases is
-// [ErrConflict]; for other resources in it the real server answers
-// [ErrServer]. One that does not exist is not an error.
+// Delete deletes a private location, at once, given its UIName. One that has
+// databases is [ErrConflict]; for other resources in it the real server answers
+// [ErrServer]. It does so too for days after a database in it was deleted, as long
+// as the backups are kept (at least 10 days): until then the location cannot be
+// deleted. One that does not exist is not an error.
+//
+// There is no delete by ID. After a lost reply it is repeated, which could delete
+// another location that was given the name meanwhile: do not give a name anew
+// before the delete has returned.
 //
 //cloudapi:operation DELETE /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {

@@ -132,7 +132,9 @@ func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKey
 }
 
 // Delete deletes an SSH public key, at once; VMs that were created with it
-// keep it. One that does not exist is not an error.
+// keep it. One that does not exist is not an error. Give the ID: a delete is
+// repeated after a lost reply, and by name it could then delete another key that
+// was given the name meanwhile.
 //
 //cloudapi:operation DELETE /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Delete(ctx context.Context, key string) error {

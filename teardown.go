@@ -229,6 +229,10 @@ func (p *TeardownPlan) project() string {
 // it needs. Deletions that the server has accepted are waited for until the
 // context ends, which ends everything. In a project that the token cannot see
 // any more nothing is found, which looks like the end of it.
+//
+// The server keeps a private location for days after a database in it has gone,
+// as long as there are backups of it. Such a location is in the report as
+// [TeardownFailed]; run the plan again then.
 func (p *TeardownPlan) Run(ctx context.Context) error {
 	if p.client == nil {
 		return &ArgumentError{Operation: "Teardown", Name: "plan", Reason: "was not made by PlanTeardown"}

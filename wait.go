@@ -331,10 +331,14 @@ func recordOf[T any](record *T) any {
 	return record
 }
 
-// waitDeleted waits until the resource that a reference names is gone. If it
-// is a name, and another resource takes it over, the first one is gone too.
+// waitDeleted waits until the resource that a reference names is gone, which it
+// is not for what no such resource can have. If it is a name, and another resource
+// takes it over, the first one is gone too.
 func waitDeleted[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), opts []WaitOption) error {
+	if reason := (pathParam{kinds: kindSet(kindOf[T]())}).checkDeletion(ref); reason != "" {
+		return &ArgumentError{Operation: operation, Name: "reference", Value: ref, Reason: reason}
+	}
 	var id string
 	w := waiter[T]{
 		operation: operation,

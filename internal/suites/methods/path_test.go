@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // badSegments must never get into a path: they would name another resource
@@ -30,6 +32,73 @@ var badSegments = []struct{ name, value string }{
 	{"letter outside ASCII", "é"},
 	{"invalid UTF-8", "a\xff"},
 	{"256 characters", strings.Repeat("a", 256)},
+}
+
+// deletes reports whether not finding what the last parameter names is success.
+func deletes(m *sdktest.Method) bool {
+	return m.Operation.Method == http.MethodDelete || strings.HasSuffix(m.Name, ".WaitDeleted")
+}
+
+// lastKind returns the kind of what the last parameter of a route names, or "" for
+// what has no ID there.
+func lastKind(m *sdktest.Method) cloudapi.Kind {
+	if kind := m.Strings[len(m.Strings)-1].Kind; kind != "" {
+		return kind
+	}
+	name := m.Operation.Route[strings.LastIndex(m.Operation.Route, "{"):]
+	for prefix, kind := range map[string]cloudapi.Kind{
+		"{firewall_reference}":           cloudapi.KindFirewall,
+		"{kubernetes_cluster_reference}": cloudapi.KindKubernetesCluster,
+		"{load_balancer_reference}":      cloudapi.KindLoadBalancer,
+		"{postgres_database_reference}":  cloudapi.KindPostgres,
+		"{private_subnet_reference}":     cloudapi.KindPrivateSubnet,
+		"{ssh_public_key_reference}":     cloudapi.KindSSHPublicKey,
+		"{vm_init_script_reference}":     cloudapi.KindVMInitScript,
+		"{vm_reference}":                 cloudapi.KindVM,
+	} {
+		if strings.HasPrefix(name, prefix) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// TestDeletionsOfWhatCannotBe holds that what nothing of a kind can have for its ID
+// or name is refused where not finding it would be success, and only there.
+func TestDeletionsOfWhatCannotBe(t *testing.T) {
+	t.Parallel()
+	var network sdktest.Recorder
+	client := network.Client(t)
+	deletions := 0
+	for _, m := range sdktest.Methods(t) {
+		if len(m.Strings) == 0 {
+			continue
+		}
+		last := m.Strings[len(m.Strings)-1]
+		other := cloudapi.NewID(cloudapi.KindNIC).String()
+		refused := map[string]bool{other: deletes(&m) || last.Kind != ""}
+		if kind := lastKind(&m); kind != "" {
+			id := cloudapi.NewID(kind).String()
+			mistyped := id[:25] + string(ubid.Alphabet[strings.IndexByte(ubid.Alphabet, id[25])^1])
+			refused[id], refused[mistyped] = false, deletes(&m)
+			refused[id[:25]+"u"] = deletes(&m) || last.Kind != ""
+		}
+		if deletes(&m) {
+			deletions++
+		}
+		for value, want := range refused {
+			_, err := m.Call(t.Context(), client, m.With(last.Index, value))
+			if e, ok := errors.AsType[*cloudapi.ArgumentError](err); ok != want || ok && (e.Value != value || e.Operation != m.Name && e.Operation != m.Operation.Name) {
+				t.Errorf("%s of %s: %v", m.Name, value, err)
+			}
+			if sent := len(network.Take()); sent > 0 == want {
+				t.Errorf("%s of %s: %d requests were sent", m.Name, value, sent)
+			}
+		}
+	}
+	if deletions < 14+5 {
+		t.Errorf("%d methods delete something", deletions)
+	}
 }
 
 // TestPathParameters calls every method of every service with every bad value
@@ -57,6 +126,9 @@ func TestPathParameters(t *testing.T) {
 					checkRefused(t, &network, &m, bad.name, bad.value, err)
 				}
 				good := []string{cloudapi.NewID(cloudapi.KindVM).String(), "web-1", strings.Repeat("n", 63)}
+				if deletes(&m) && arg == m.Strings[len(m.Strings)-1] {
+					good = good[1:] // see TestDeletionsOfWhatCannotBe
+				}
 				if arg.Kind != "" {
 					good = []string{cloudapi.NewID(arg.Kind).String()}
 				}
