@@ -186,13 +186,14 @@ var benchRequest = &VMCreateRequest{
 	BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIP4: new(true), UnixUser: "ubi",
 }
 
-// benchPage is a page of a list of VMs in their short form, with 1,000 items.
+// benchPage is a page of a list of VMs in their short form, with 1,000 items, or
+// none behind the last page.
 func benchPage(page, pages int) string {
 	const size = 1000
 	var b strings.Builder
 	b.Grow(size * 256)
 	b.WriteString(`{"items":[`)
-	for i := page * size; i < (page+1)*size; i++ {
+	for i := page * size; i < min(page+1, pages)*size; i++ {
 		if i > page*size {
 			b.WriteString(",")
 		}

@@ -159,15 +159,20 @@ func (n pages) RoundTrip(req *http.Request) (*http.Response, error) {
 	return respond(http.StatusOK, benchPage(page, int(n))), nil
 }
 
+func (n pages) client(t *testing.T, opts ...Option) *Client {
+	t.Helper()
+	client, err := NewClient(append(opts, WithBaseURL(benchBase), WithToken(testToken), WithProject(testProject), WithHTTPClient(&http.Client{Transport: n}))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
 // A list takes no more memory when it is longer.
 func TestListMemory(t *testing.T) {
 	const n = 20
 	for prefetch, limit := range []int64{1 << 20, 2 << 20} {
-		client, err := NewClient(WithBaseURL(benchBase), WithToken(testToken), WithProject(testProject),
-			WithHTTPClient(&http.Client{Transport: pages(n)}), WithPrefetch(prefetch))
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := pages(n).client(t, WithPrefetch(prefetch))
 		before := liveHeap()
 		most, items := int64(0), 0
 		for _, err := range client.VMs.All(t.Context(), nil) {
@@ -186,7 +191,7 @@ func TestListMemory(t *testing.T) {
 
 // A record that is kept keeps only itself.
 func TestKeptRecordDoesNotPinItsPage(t *testing.T) {
-	client, _ := canned{http.StatusOK, benchPage(0, 1)}.clients(t)
+	client := pages(1).client(t)
 	var kept *VM
 	var others []weak.Pointer[VM]
 	for vm, err := range client.VMs.All(t.Context(), nil) {

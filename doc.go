@@ -53,15 +53,15 @@
 //	}
 //
 // All fetches pages as the loop gets to them, or ahead of it ([WithPrefetch]),
-// and can be ranged over again. A failure is an error that ends the loop. Without
-// one it ends when it has seen as many items as the list counts, or the list's
-// last page: of a list that changes meanwhile, so that one item goes and another
-// comes, it can miss some. Items have the short form of their record, which
-// lacks the fields of which the record's type says so; Get returns all of them.
-// [Collect] makes a slice of a sequence.
+// and can be ranged over again. A failure is an error that ends the loop, and so
+// is the end of the context. Without one the loop has had each item that was in
+// the list all the time, once: All reads to the empty page behind the last one,
+// or a first page that holds all that the list counts. Items have the short form
+// of their record, which lacks the fields of which the record's type says so; Get
+// returns all of them. [Collect] makes a slice of a sequence.
 //
 // Watch yields what is in a list and then what changes there, until the context
-// ends. It reads a list to the end, whatever it counts.
+// ends.
 //
 // # Errors
 //

@@ -86,7 +86,8 @@ var (
 	ErrResponseTooLarge = errors.New("reply exceeds the response limit")
 
 	// ErrPaginationStalled: a list cannot be completed because the server
-	// does not move past a page. Items until there have been yielded.
+	// does not move past a page, or counts more items than it shows. Items
+	// until there have been yielded.
 	ErrPaginationStalled = errors.New("pagination stalled")
 
 	// ErrOutcomeUnknown: a request that is not safe to repeat was sent, and

@@ -177,13 +177,13 @@ func FuzzList(f *testing.F) {
 			return resp, nil
 		}
 		client, clientErr := NewClient(WithBaseURL("https://api.example.com"), WithProject(testProject),
-			WithHTTPClient(&http.Client{Transport: &network}), WithRetry(RetryPolicy{MaxAttempts: 1}))
+			WithHTTPClient(&http.Client{Transport: &network}), WithRetry(RetryPolicy{MaxAttempts: 1, MinDelay: 1, MaxDelay: 1}))
 		if clientErr != nil {
 			t.Fatal(clientErr)
 		}
 		routes := listRoutes{project: &opVMsList, whole: whole}
 		items, walkErr := Collect(all[VM](t.Context(), client, &routes, &opts))
-		if n := len(network.take()); n > 2 {
+		if n := len(network.take()); n > maxWalks {
 			t.Fatalf("%q was asked for %d times", body, n)
 		}
 		if err != nil && walkErr == nil || walkErr == nil && len(items) > len(page.Items) {

@@ -20,10 +20,10 @@ func TestVMInitScriptsWire(t *testing.T) {
 		{
 			method: "GET", target: base, reply: `{"items":[` + short + `]}`,
 			call: func(ctx context.Context, c *Client) (any, error) { return c.VMInitScripts.List(ctx, nil) },
-			want: &Page[VMInitScript]{Items: []*VMInitScript{item}, NextStartAfter: id},
+			want: &Page[VMInitScript]{Items: []*VMInitScript{item}},
 		},
 		{
-			name: "all", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + short + `]}`,
+			name: "all", method: "GET", target: base, reply: `{"items":[` + short + `]}`,
 			call: func(ctx context.Context, c *Client) (any, error) { return collect(c.VMInitScripts.All(ctx, nil)) },
 			want: []*VMInitScript{item},
 		},

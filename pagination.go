@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
@@ -15,6 +14,11 @@ import (
 
 // ListOptions selects and orders what a list holds. A nil *ListOptions is the
 // list of the whole project.
+//
+// Four lists have no parameters in the contract: SSH public keys, VM init
+// scripts, inference API keys, and the firewall rules of a database. Each comes
+// whole in one reply, whatever the PageSize. StartAfter and OrderColumn, which
+// would select and order what comes, are refused with an [*ArgumentError].
 type ListOptions struct {
 	// Location restricts the list to a location. Families that have no
 	// locations refuse it with an [*ArgumentError].
@@ -32,7 +36,8 @@ type ListOptions struct {
 	// OrderColumn is "id", the default, or for some lists "name". IDs are
 	// random, so the order by ID says nothing about age. Names may repeat
 	// across locations; walking a whole project in their order can then lose
-	// items at page borders, which All reports as ErrPaginationStalled.
+	// items at page borders, which All reports as ErrPaginationStalled if the
+	// server counts the list.
 	OrderColumn string `url:"order_column,omitempty"`
 }
 
@@ -49,11 +54,13 @@ type Page[T any] struct {
 
 	// Count is the size of the whole list, of which this is a page; nil if
 	// the server does not tell. SSH keys, init scripts and inference keys come
-	// without it.
+	// without it. The server finds it in a statement of its own, so what comes
+	// and goes meanwhile can make it differ from what the pages hold.
 	Count *int
 
 	// NextStartAfter is the cursor for the page behind this one: the last
-	// item's ID or name. It is "" for an empty page, which is how a list ends.
+	// item's ID or name. It is "" for an empty page, which is how a list ends,
+	// and for the page of a list without parameters, which is all of it.
 	NextStartAfter string
 }
 
@@ -69,24 +76,15 @@ type listItem[T any] interface {
 // minItemSize is less than the JSON of a record with an ID takes.
 const minItemSize = len(`{"id":""},`) + ubid.Length
 
-// defaultPageSize is what All asks for: the largest page of the real server.
-const defaultPageSize = 1000
+// maxPageSize is the number of items in the largest page of the real server,
+// and what All asks for.
+const maxPageSize = 1000
 
 // listRoutes are the operations that list one family.
 type listRoutes struct {
 	project  *Operation
 	location *Operation // nil: the family has no locations
-
-	// whole: the real server sends everything at once and ignores page size
-	// and cursor. A page of another size than the one asked for is the list,
-	// and so is the first one if it comes again.
-	whole bool
-
-	// toEnd: a list of several pages ends with an empty one. Its count does not
-	// tell: it stays the same when, between two pages, an item goes that was
-	// seen and another comes that was not, and one that was there all the time
-	// is then left out. Lists that may be whole end as ever if they do not count.
-	toEnd bool
+	whole    bool       // the list has no parameters: one reply is all of it
 }
 
 // list fetches one page. args are what the routes need besides the location.
@@ -96,14 +94,14 @@ func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRout
 	if opts != nil {
 		o = *opts
 	}
-	if o.PageSize < 0 {
-		return nil, &ArgumentError{Operation: op.Name, Name: "PageSize", Value: fmt.Sprint(o.PageSize), Reason: "must not be negative"}
+	if err := routes.check(&o); err != nil {
+		return nil, err
 	}
 	if o.Location != "" {
-		if op = routes.location; op == nil {
-			return nil, &ArgumentError{Operation: routes.project.Name, Name: "Location", Value: o.Location, Reason: "does not apply to this list"}
-		}
-		args = []string{o.Location}
+		op, args = routes.location, []string{o.Location}
+	}
+	if routes.whole {
+		o = ListOptions{}
 	}
 	cl, err := c.newCall(op, nil, args)
 	if err != nil {
@@ -120,7 +118,29 @@ func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRout
 	if err != nil {
 		return nil, err
 	}
+	if routes.whole {
+		page.NextStartAfter = ""
+	}
 	return page, nil
+}
+
+// check refuses options that the list does not have.
+func (routes *listRoutes) check(o *ListOptions) error {
+	refuse := func(name, value, reason string) error {
+		return &ArgumentError{Operation: routes.project.Name, Name: name, Value: value, Reason: reason}
+	}
+	const none = "does not apply to this list"
+	switch {
+	case o.PageSize < 0:
+		return refuse("PageSize", fmt.Sprint(o.PageSize), "must not be negative")
+	case o.Location != "" && routes.location == nil:
+		return refuse("Location", o.Location, none)
+	case o.StartAfter != "" && routes.whole:
+		return refuse("StartAfter", o.StartAfter, none+", which comes whole")
+	case o.OrderColumn != "" && routes.whole:
+		return refuse("OrderColumn", o.OrderColumn, none+", which comes whole")
+	}
+	return nil
 }
 
 // decodePage reads a list in any of the forms that the contract leaves open:
@@ -160,29 +180,38 @@ func decodePage[T any, P listItem[T]](r reply, o *ListOptions) (*Page[T], error)
 	return page, nil
 }
 
-// all yields every item of a list. It holds one page at a time, and asks for
-// the next when the consumer gets there, or earlier with prefetch.
+// all yields every item of a list.
 func all[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, opts *ListOptions, args ...string) iter.Seq2[*T, error] {
 	var o ListOptions
 	if opts != nil {
 		o = *opts
 	}
 	if o.PageSize == 0 {
-		o.PageSize = defaultPageSize
+		o.PageSize = maxPageSize
+	}
+	return items(ctx, c, walk[T, P](c, routes, o, args))
+}
+
+// pageSeq yields pages until an error, which is its last element.
+type pageSeq[T any] func(context.Context) iter.Seq2[*Page[T], error]
+
+// items yields the items of pages. It holds one page at a time, and asks for
+// the next when the consumer gets there, or earlier with prefetch.
+func items[T any](ctx context.Context, c *Client, pages pageSeq[T]) iter.Seq2[*T, error] {
+	if n := c.config.prefetch; n > 0 && ctx != nil {
+		pages = ahead(pages, n)
 	}
 	return func(yield func(*T, error) bool) {
-		pages := walk[T, P](routes, o, func(ctx context.Context, o *ListOptions) (*Page[T], error) {
-			return list[T, P](ctx, c, routes, o, args...)
-		})
-		if c.config.prefetch > 0 {
-			pages = ahead(pages, c.config.prefetch)
-		}
 		for page, err := range pages(ctx) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			for i, item := range page.Items {
+				if ctx.Err() != nil {
+					yield(nil, contextError(ctx))
+					return
+				}
 				page.Items[i] = nil // so that a kept record keeps only itself
 				if !yield(item, nil) {
 					return
@@ -192,111 +221,33 @@ func all[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoute
 	}
 }
 
-// pageSeq yields pages until an error, which is its last element.
-type pageSeq[T any] func(context.Context) iter.Seq2[*Page[T], error]
-
-// walk fetches page after page until the list is complete.
-func walk[T any, P listItem[T]](routes *listRoutes, o ListOptions, fetch func(context.Context, *ListOptions) (*Page[T], error)) pageSeq[T] {
+// follow fetches page after page, from a cursor on, until one has no cursor for
+// the next. It takes cursors as they are. A page whose cursor was asked for
+// before does not lead on, and is an error.
+func follow[T any](operation, start string, fetch func(ctx context.Context, cursor string) (*Page[T], error)) pageSeq[T] {
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
-			w := walker{
-				routes:    routes,
-				options:   o,
-				fromStart: o.StartAfter == "",
-				steady:    true,
-				cursors:   map[string]bool{o.StartAfter: true},
-			}
-			for !w.done {
-				page, err := fetch(ctx, &w.options)
-				fresh := false
+			asked := map[string]bool{}
+			for cursor, more := start, true; more; {
+				asked[cursor] = true
+				page, err := fetch(ctx, cursor)
 				if err == nil {
-					repeats := slices.ContainsFunc(page.Items, func(item *T) bool {
-						return P(item).cursor(o.OrderColumn) == w.options.StartAfter
-					})
-					fresh, err = w.advance(len(page.Items), page.Count, page.NextStartAfter, repeats)
+					more = page.NextStartAfter != ""
+					if more && asked[page.NextStartAfter] {
+						err = fmt.Errorf("cloudapi: %s: %w: the page after %q does not lead on", operation, ErrPaginationStalled, cursor)
+					}
 				}
 				if err != nil {
 					yield(nil, err)
 					return
 				}
-				if fresh && !yield(page, nil) {
+				cursor = page.NextStartAfter
+				if !yield(page, nil) {
 					return
 				}
 			}
 		}
 	}
-}
-
-// walker decides where a list goes on and when it ends.
-type walker struct {
-	routes    *listRoutes
-	options   ListOptions // of the next page
-	fromStart bool        // whether the walk began at the list's beginning
-	done      bool
-
-	pages   int
-	seen    int
-	count   *int // what the first page counted
-	steady  bool // whether all pages counted the same
-	cursors map[string]bool
-}
-
-// advance takes note of a page: its number of items, what it counts, the
-// cursor behind it, and whether it repeats the item that it should follow. It
-// returns whether the page has items that are new.
-//
-// A list ends with an empty page; or when as many items as it counts were
-// seen, if that number stayed the same; or, if it does not count, with a page
-// that is not full. A page that is not full is not the end of a list that
-// counts more, since a server may send less than it is asked for. A page that
-// has more than is counted is none either: it may have been counted alone.
-func (w *walker) advance(items int, count *int, next string, repeats bool) (fresh bool, err error) {
-	first := w.pages == 0
-	if first {
-		w.count = count
-	}
-	w.pages++
-	w.seen += items
-	w.steady = w.steady && (count == nil) == (w.count == nil) && (count == nil || *count == *w.count)
-	stuck := repeats && !first || w.cursors[next]
-	switch {
-	case items == 0:
-		w.done = true
-		return false, w.checkComplete()
-	case w.routes.whole && (stuck || first && items > w.options.PageSize):
-		w.done = true
-		return first, nil
-	case stuck:
-		return false, fmt.Errorf("cloudapi: %s: %w: the page after %q does not lead on",
-			w.routes.project.Name, ErrPaginationStalled, w.options.StartAfter)
-	case w.routes.toEnd && (count != nil || !w.routes.whole):
-		w.done = first && count != nil && items == *count
-	case count == nil:
-		w.done = items < w.options.PageSize
-	default:
-		w.done = w.steady && w.seen == *count
-	}
-	w.cursors[next] = true
-	w.options.StartAfter = next
-	return true, nil
-}
-
-// checkComplete finds out at an empty page whether the list lost items: those
-// that a first page counts and does not have, or, in an order that is not
-// unique, those between two pages.
-func (w *walker) checkComplete() error {
-	if !w.fromStart || !w.steady || w.count == nil || w.seen >= *w.count {
-		return nil
-	}
-	switch {
-	case w.pages == 1:
-		return fmt.Errorf("cloudapi: %s: %w: the first page has none of %d items",
-			w.routes.project.Name, ErrPaginationStalled, *w.count)
-	case w.options.OrderColumn == OrderByName:
-		return fmt.Errorf("cloudapi: %s: %w: %d of %d items were reached, since several have the same name; order by ID",
-			w.routes.project.Name, ErrPaginationStalled, w.seen, *w.count)
-	}
-	return nil
 }
 
 // ahead fetches up to n pages before they are asked for. When the consumer

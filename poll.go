@@ -101,7 +101,7 @@ func listByReference[T any, P listItem[T]](ctx context.Context, c *Client, route
 // isWorthIt reports whether the list takes fewer requests than the waits do by
 // themselves, and is not many times larger than what they need of it.
 func (g *pollGroup[T]) isWorthIt() bool {
-	requests := g.items/defaultPageSize + 1
+	requests := g.items/maxPageSize + 1
 	return g.waits > requests && g.waits*10 >= g.items
 }
 

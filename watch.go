@@ -66,7 +66,7 @@ type WatchOptions struct {
 	Location string
 
 	// PageSize is the number of items in a page; 0 is 1000, the most that the
-	// real server gives.
+	// real server gives. Lists without parameters have one page.
 	PageSize int
 
 	// Interval is the pause after the first round and each that saw a change. It
@@ -89,8 +89,7 @@ const (
 	watchMaxInterval = 30 * time.Second
 
 	// maxStalls is how often a list stalls before that is the end. Once may be
-	// chance: a server that counts items and then fetches them may find that
-	// they are gone.
+	// chance: much has come and gone while it was walked.
 	maxStalls = 3
 )
 
@@ -112,9 +111,7 @@ func (o *WatchOptions) withDefaults() WatchOptions {
 // watch yields what changes in a list.
 func watch[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, opts *WatchOptions) iter.Seq2[Event[T], error] {
 	o := opts.withDefaults()
-	exact := *routes
-	exact.toEnd = true
-	list := all[T, P](ctx, c, &exact, &ListOptions{Location: o.Location, PageSize: o.PageSize})
+	list := all[T, P](ctx, c, routes, &ListOptions{Location: o.Location, PageSize: o.PageSize})
 	operation := strings.TrimSuffix(routes.project.Name, "List") + "Watch"
 	return func(yield func(Event[T], error) bool) {
 		w := watcher[T, P]{list: list, records: map[string]*sighting[T]{}, seed: maphash.MakeSeed()}
