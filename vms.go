@@ -61,7 +61,9 @@ const (
 type VMCreateRequest struct {
 	// PublicKey is who may log in: one or more lines as in an authorized_keys
 	// file, or the name of a registered SSH public key. It is copied. Required.
-	// The real server takes any text that is not empty.
+	// A single word that is not the name of a registered key is refused with a 400
+	// ("public_key invalid SSH public key format"). Of a line the real server
+	// checks only that it has the form of a key, not that it is one.
 	PublicKey string `json:"public_key"`
 
 	// BootImage is the operating system, such as "ubuntu-noble", "ubuntu-jammy",
@@ -74,7 +76,7 @@ type VMCreateRequest struct {
 
 	// StorageSize is in GiB. Each size allows two values: 20 and 40 per vCPU,
 	// or 10 and 20 if it is burstable. The smaller one is the default, which
-	// the real server also uses for negative and absurdly large values.
+	// the real server also uses for negative values.
 	StorageSize int `json:"storage_size,omitzero"`
 
 	// PrivateSubnetID is the ID of a subnet in the same location. Without it

@@ -33,21 +33,26 @@
 // token creates is one that it may not use; and a default quota is soon full.
 //
 // What it shows is what Ubicloud's service showed in October 2025, as far as
-// exchanges with it were recorded. What the service does and this server does
-// not:
+// exchanges with it were recorded or measured. What the service does and this
+// server does not:
 //
 //   - A JSON body that is no object (null, an array, a string) is an empty 500
 //     there, and a 400 here.
-//   - Requests are executed one at a time, so none of the errors of concurrent
-//     requests occur.
+//   - Requests are executed one at a time, but for what [BeforeCount] lets happen
+//     within one, so none of the errors of concurrent requests occur. A VM that is
+//     just being destroyed can answer GET with a 500 there.
 //   - The 60th VM of a subnet, which a larger quota than the default permits, is
 //     a 500. What the service does was not recorded. Use more subnets.
 //   - GPUs are always refused. A VM gets its addresses and its storage together
 //     with the state "running".
 //   - The nodes of clusters have standard, burstable or premium sizes, not those
-//     of other providers.
-//   - Of the settings of Postgres the common ones are known, and others refused.
-//     Metrics are made up, and always there.
+//     of other providers. All nodes that a request asks for appear right after
+//     the reply, and join together.
+//   - Of the settings of Postgres the common ones are known, and others refused;
+//     the service knows some 180 more. Several bad settings are reported in the
+//     order of their names. Metrics are made up, and always there.
+//   - The time to which a database is to be restored can be written in the common
+//     ways, not in all that the service understands, such as "2:00" or "2026-W47".
 //   - A database is never "unavailable", and a healthy one never "creating",
 //     unless [Server.SetState] says so.
 //   - Files have the form of certificates and kubeconfigs, and no keys that work.

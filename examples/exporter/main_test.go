@@ -132,7 +132,7 @@ func newServer(t *testing.T) (*cloudapitest.Server, *cloudapi.Client) {
 	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}))
 	client := server.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 	for i := range 2 {
-		if _, err := client.VMs.Create(t.Context(), "eu-central-h1", fmt.Sprint("vm-", i), &cloudapi.VMCreateRequest{PublicKey: "key"}); err != nil {
+		if _, err := client.VMs.Create(t.Context(), "eu-central-h1", fmt.Sprint("vm-", i), &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}); err != nil {
 			t.Fatal(err)
 		}
 	}

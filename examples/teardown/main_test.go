@@ -57,7 +57,7 @@ func newTeardown(t *testing.T, stdin string) (*teardown, *cloudapitest.Server, *
 	server := cloudapitest.New(t)
 	client := server.Client()
 	for _, name := range []string{"one", "two"} {
-		if _, err := client.VMs.Create(t.Context(), "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: "key"}); err != nil {
+		if _, err := client.VMs.Create(t.Context(), "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -41,8 +40,10 @@ func (p Paging) check(query url.Values) error {
 	if array, ok := query["page_size[]"]; ok {
 		return reply.BadRequest("%sArray: %s", expected, ruby.Strings(array))
 	}
-	if size, ok := Last(query, "page_size"); ok && !ruby.IntegerForm.MatchString(size) {
-		return reply.BadRequest("%sString: %s", expected, strconv.Quote(size))
+	if size, ok := Last(query, "page_size"); ok {
+		if _, ok := ruby.Integer(size); !ok {
+			return reply.BadRequest("%sString: %s", expected, ruby.Quote(size))
+		}
 	}
 	return nil
 }
@@ -139,9 +140,9 @@ func (c *Call) CheckUploaded() error {
 // pageSize is the page that the query asks for, within the server's largest one.
 func (c *Call) pageSize() int {
 	size, _ := Last(c.Query, "page_size")
-	n, err := strconv.Atoi(strings.TrimSpace(size))
-	if err != nil || n < 1 {
+	n, ok := ruby.LeadingInteger(size)
+	if !ok || n < 1 {
 		return c.Config.PageCap
 	}
-	return min(n, c.Config.PageCap)
+	return int(min(n, int64(c.Config.PageCap)))
 }

@@ -19,7 +19,7 @@ func Find[T Stored](c *Call, kind cloudapi.Kind, param string) (T, error) {
 	case !c.Permitted():
 		return none, reply.Forbidden()
 	}
-	return o, nil
+	return o, c.CheckText()
 }
 
 // LookUp is [Find] without regard to permissions. A parameter whose name ends in
@@ -65,7 +65,7 @@ func FindByName[T Stored](c *Call, kind cloudapi.Kind, name string) (T, bool) {
 // isIDOf reports whether the server takes s for the ID of an object of the kind
 // where a name may stand too.
 func isIDOf(kind cloudapi.Kind, s string) bool {
-	return LooksLikeID(kind, s) && ValidID(s)
+	return looksLikeID(kind, s) && ValidID(s)
 }
 
 // NewObject returns what a new object of the kind has in common with all

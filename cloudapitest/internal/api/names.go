@@ -11,15 +11,10 @@ import (
 
 var idLike = regexp.MustCompile(`^[a-z0-9]{26}$`)
 
-// LooksLikeID reports whether s cannot be a name of the kind because it could be
+// looksLikeID reports whether s cannot be a name of the kind because it could be
 // taken for an ID.
-func LooksLikeID(kind cloudapi.Kind, s string) bool {
+func looksLikeID(kind cloudapi.Kind, s string) bool {
 	return strings.HasPrefix(s, kind.Prefix()) && idLike.MatchString(s)
-}
-
-// IDLikeName is the refusal of a name that could be taken for an ID.
-func IDLikeName(kind cloudapi.Kind) string {
-	return fmt.Sprintf("name cannot be exactly 26 numbers/lowercase characters starting with %s to avoid overlap with id format", kind.Prefix())
 }
 
 // NewReference returns the name under which an object of the kind is to be
@@ -34,43 +29,67 @@ func (c *Call) NewReference(kind cloudapi.Kind, param string) (string, error) {
 	case !c.Permitted():
 		return "", reply.Forbidden()
 	}
-	return name, nil
+	return name, c.CheckText()
 }
 
 // CheckName checks that an object of a kind with locations may get the name. Self is
 // the object that is to be renamed, or nil.
 func CheckName[T Stored](c *Call, kind cloudapi.Kind, name string, self *Object) error {
-	if LooksLikeID(kind, name) {
-		return reply.InvalidRequest("%s", IDLikeName(kind))
-	}
-	if o, ok := FindByName[T](c, kind, name); ok && o.Core() != self {
-		return reply.AlreadyTaken("project_id and location_id and name")
-	}
-	return nil
+	return reply.InvalidRecord(NameProblems[T](c, kind, name, self)...)
 }
 
+// NameProblems is [CheckName] for records with which more can be wrong.
+func NameProblems[T Stored](c *Call, kind cloudapi.Kind, name string, self *Object) []string {
+	var problems []string
+	if o, ok := FindByName[T](c, kind, name); ok && o.Core() != self {
+		problems = append(problems, reply.Taken("project_id and location_id and name"))
+	}
+	return append(problems, IDLikeNameProblems(kind, name)...)
+}
+
+// IDLikeNameProblems refuses a name that could be taken for an ID.
+func IDLikeNameProblems(kind cloudapi.Kind, name string) []string {
+	if !looksLikeID(kind, name) {
+		return nil
+	}
+	return []string{fmt.Sprintf(
+		"name cannot be exactly 26 numbers/lowercase characters starting with %s to avoid overlap with id format", kind.Prefix())}
+}
+
+// TextProblems says what is wrong with an SSH key or init script: with its name,
+// or with the text that the field holds. Self is the object that is to be
+// changed, or nil.
+func TextProblems(c *Call, kind cloudapi.Kind, name string, self Stored, field, text, problem string) []string {
+	named, filled := strings.TrimSpace(name) != "", strings.TrimSpace(text) != ""
+	holders := c.State.Index.Named(Scope{kind, c.Project, nil}, name)
+	var problems []string
+	if !named {
+		problems = append(problems, "name is not present")
+	}
+	if !filled {
+		problems = append(problems, field+" is not present")
+	}
+	if len(holders) > 0 && holders[0] != self {
+		problems = append(problems, reply.Taken("project_id and name"))
+	}
+	if filled && problem != "" {
+		problems = append(problems, field+" "+problem)
+	}
+	if named && !NameForm.MatchString(name) {
+		problems = append(problems, "name "+nameRule)
+	}
+	return append(problems, IDLikeNameProblems(kind, name)...)
+}
+
+// NameForm is the form of all names but those of projects.
 var NameForm = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?$`)
 
-const NameRule = "must only contain lowercase letters, numbers, and hyphens and have max length 63."
+const nameRule = "must only contain lowercase letters, numbers, and hyphens and have max length 63."
 
-// CheckNewName checks the name in a body, as all operations but those of SSH
-// keys and init scripts do.
+// CheckNewName checks the form of the name in a body.
 func CheckNewName(name string) error {
 	if !NameForm.MatchString(name) {
-		return reply.InvalidField("name", "Name %s", NameRule)
-	}
-	return nil
-}
-
-// NameProblems says what is wrong with the name of an SSH key or init script.
-func NameProblems(kind cloudapi.Kind, name string) []string {
-	switch {
-	case name == "":
-		return []string{"name is not present"}
-	case LooksLikeID(kind, name):
-		return []string{IDLikeName(kind)}
-	case !NameForm.MatchString(name):
-		return []string{"name " + NameRule}
+		return reply.InvalidField("name", "Name %s", nameRule)
 	}
 	return nil
 }

@@ -31,6 +31,11 @@ type Operation struct {
 // Target is what the operation is called in the contract.
 func (o *Operation) Target() string { return o.Method + " " + o.Route }
 
+// refers reports whether the path names an object.
+func (o *Operation) refers() bool {
+	return strings.Contains(o.Route, "_reference}") || strings.Contains(o.Route, "_name}")
+}
+
 // bodyPointer is what messages call the schema of the body.
 func (o *Operation) bodyPointer() string {
 	path := strings.ReplaceAll(o.Route, "/", "~1")

@@ -2,6 +2,7 @@ package api
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
@@ -64,9 +65,10 @@ func ParamName(segment string) (string, bool) {
 	return strings.TrimSuffix(name, "}"), ok
 }
 
-// checkParams checks the path parameters, in the order of the path.
+// checkParams checks the path parameters, the last one first, as the real server
+// does.
 func (o *Operation) checkParams(params map[string]string, pattern func(*Operation, string) *regexp.Regexp) error {
-	for segment := range strings.SplitSeq(o.Route, "/") {
+	for _, segment := range slices.Backward(strings.Split(o.Route, "/")) {
 		name, ok := ParamName(segment)
 		if !ok {
 			continue

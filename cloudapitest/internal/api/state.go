@@ -60,9 +60,10 @@ func (o *Object) Shown(own string) string {
 // Location is a place for resources.
 type Location struct {
 	Name   string
-	Hidden bool     // readable, but nothing can be created there
-	Owner  *Project // of a private location
-	Region string   // of a private location: the provider's name of it
+	Hidden bool      // readable, but nothing can be created there
+	Owner  *Project  // of a private location
+	Region string    // of a private location: the provider's name of it
+	InUse  time.Time // until when it cannot be deleted, although nothing is in it
 }
 
 // usableBy reports whether paths under the project may name the location.

@@ -24,7 +24,7 @@ func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
 		v.Created = c.Now.Add(-c.Config.Delays.Create)
 		err := api.CheckNewName(name)
 		if err == nil {
-			err = v.checkName(c)
+			err = api.CheckName[*vm](c, cloudapi.KindVM, name, nil)
 		}
 		if err == nil && i%subnetVMs == 0 {
 			subnet, err = addPrivateSubnet(c, fmt.Sprintf("%s-net-%d", prefix, i/subnetVMs+1), nil)

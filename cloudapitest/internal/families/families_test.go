@@ -84,7 +84,7 @@ func TestRegisteredInitScripts(t *testing.T) {
 	script := &vmInitScript{Object: c.NewObject(cloudapi.KindVMInitScript, "setup")}
 	script.Location = nil
 	c.State.Add(script)
-	c.Body = schema.Fields{"public_key": "key", "init_script_args": "--fast"}
+	c.Body = schema.Fields{"public_key": "ssh-ed25519 AAAA", "init_script_args": "--fast"}
 	for vm, ref := range map[string]string{"a": "setup", "b": script.ID} {
 		c.Params["vm_reference"] = vm
 		c.Body["init_script"] = ref
@@ -99,7 +99,7 @@ func TestVMsInPrivateLocationsHaveStorageAtOnce(t *testing.T) {
 	c := newCall(t)
 	c.Location = &api.Location{Name: "mine", Owner: c.Project, Region: "us-east-1"}
 	c.Params["vm_reference"] = "web"
-	c.Body = schema.Fields{"public_key": "key"}
+	c.Body = schema.Fields{"public_key": "ssh-ed25519 AAAA"}
 	record, err := createVM(c)
 	if err != nil {
 		t.Fatal(err)

@@ -2,12 +2,12 @@ package families
 
 import (
 	"net/http"
-	"net/netip"
 	"slices"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
@@ -57,7 +57,7 @@ type firewall struct {
 
 type firewallRule struct {
 	id    string
-	cidr  netip.Prefix
+	cidr  ruby.Network
 	ports portRange
 }
 
@@ -205,24 +205,24 @@ func createFirewallRule(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	cidr, err := parseCIDR(c.Body.Text("cidr"))
+	if err != nil {
+		return nil, err
+	}
 	ports := everyPort
 	if c.Body.Has("port_range") {
 		if ports, err = parsePortRange(c.Body.Text("port_range")); err != nil {
 			return nil, err
 		}
 	}
-	cidr, err := parseCIDR(c.Body.Text("cidr"))
-	if err != nil {
-		return nil, err
-	}
 	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.cidr == cidr && r.ports == ports }) {
-		return nil, reply.AlreadyTaken("cidr and port_range and firewall_id")
+		return nil, reply.InvalidRecord(reply.Taken("cidr and port_range and firewall_id"))
 	}
 	return f.allow(cidr, ports).record(c), nil
 }
 
 // allow adds a rule.
-func (f *firewall) allow(cidr netip.Prefix, ports portRange) *firewallRule {
+func (f *firewall) allow(cidr ruby.Network, ports portRange) *firewallRule {
 	r := &firewallRule{cloudapi.NewID(cloudapi.KindFirewallRule).String(), cidr, ports}
 	f.rules = append(f.rules, r)
 	slices.SortStableFunc(f.rules, compareRules)

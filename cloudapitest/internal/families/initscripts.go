@@ -3,7 +3,6 @@ package families
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
@@ -105,16 +104,6 @@ func deleteVMInitScript(c *api.Call) (any, error) {
 
 // validate reports all that is wrong with a script in one message. Before is the
 // script as it is stored, or nil.
-func (s *vmInitScript) validate(c *api.Call, before *vmInitScript) error {
-	problems := api.NameProblems(cloudapi.KindVMInitScript, s.Name)
-	if strings.TrimSpace(s.script) == "" {
-		problems = append(problems, "script is not present")
-	}
-	if len(problems) > 0 {
-		return reply.InvalidRequest("%s", strings.Join(problems, ", "))
-	}
-	if o, ok := api.FindByName[*vmInitScript](c, cloudapi.KindVMInitScript, s.Name); ok && o != before {
-		return reply.AlreadyTaken("project_id and name")
-	}
-	return nil
+func (s *vmInitScript) validate(c *api.Call, before api.Stored) error {
+	return reply.InvalidRecord(api.TextProblems(c, cloudapi.KindVMInitScript, s.Name, before, "script", s.script, "")...)
 }

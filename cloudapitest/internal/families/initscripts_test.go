@@ -8,7 +8,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 )
 
 func createScript(t *testing.T, client *cloudapi.Client, name, script string) *cloudapi.VMInitScript {
@@ -47,7 +46,7 @@ func TestVMInitScripts(t *testing.T) {
 		}
 	}
 
-	must(client.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "key", InitScript: "d"}))
+	must(client.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", InitScript: "d"}))
 	for range 2 {
 		if err := scripts.Delete(ctx, "d"); err != nil {
 			t.Errorf("deleting: %v", err)
@@ -56,7 +55,7 @@ func TestVMInitScripts(t *testing.T) {
 	if _, err := scripts.Get(ctx, b.ID); !errors.Is(err, cloudapi.ErrNotFound) {
 		t.Errorf("%v, want %v", err, cloudapi.ErrNotFound)
 	}
-	_, err := client.VMs.Create(ctx, here, "web-2", &cloudapi.VMCreateRequest{PublicKey: "key", InitScript: "d"})
+	_, err := client.VMs.Create(ctx, here, "web-2", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", InitScript: "d"})
 	refused(t, err, `VM init script "d" is not found`)
 }
 
@@ -71,7 +70,7 @@ func TestVMInitScriptsThatAreRefused(t *testing.T) {
 	for _, tt := range []struct{ path, body, want string }{
 		{"", `{"name":"taken","script":"x"}`, "project_id and name is already taken"},
 		{"/a", `{"name":"taken"}`, "project_id and name is already taken"},
-		{"", `{"name":"No","script":""}`, "name " + api.NameRule + ", script is not present"},
+		{"", `{"name":"No","script":""}`, "script is not present, name must only contain lowercase letters, numbers, and hyphens and have max length 63."},
 		{"", `{"name":"","script":"x"}`, "name is not present"},
 		{"", `{"name":"1n164pbm96ba3grq6vbsvjb3ax","script":"x"}`, "name cannot be exactly 26"},
 		{"", `{"name":"b"}`, "Request body must include required parameters: script"},

@@ -4,8 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
-	"math"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -128,11 +128,12 @@ func (k *kubernetesCluster) recordPool(c *api.Call) nodePoolRecord {
 	return nodePoolRecord{p.id, k.ID, p.name, p.count, p.size.name, recordNodes(c, p.nodes)}
 }
 
-// recordNodes shows the nodes that have joined and are not gone.
+// recordNodes shows the nodes that are not gone. Those that a request orders are
+// there after its reply, and creating until they join.
 func recordNodes(c *api.Call, nodes []*vm) []vmRecord {
 	shown := []vmRecord{}
 	for _, v := range nodes {
-		if v.isPlaced(c) && !v.GoneBy(c.Now) {
+		if (v.isPlaced(c) || c.Now.After(v.ordered)) && !v.GoneBy(c.Now) {
 			shown = append(shown, v.record(c))
 		}
 	}
@@ -157,7 +158,7 @@ func newNode(c *api.Call, name string, size vmSize, joins time.Time) *vm {
 		ip4Enabled: true,
 	}
 	v.Project = nil
-	v.Created = joins.Add(-c.Config.Delays.Create)
+	v.Created, v.ordered = joins.Add(-c.Config.Delays.Create), c.Now
 	v.ip4, v.ip6 = publicAddresses(c)
 	c.State.Add(v)
 	return v
@@ -227,7 +228,7 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 // nodeCount returns a number of nodes from the body, 1 unless it is positive.
 // One that is out of the question is cut, so that it can be multiplied.
 func nodeCount(c *api.Call, field string) int {
-	return min(max(c.Body.Number(field), 1), math.MaxInt32)
+	return min(max(c.Body.Number(field), 1), 1<<56)
 }
 
 func (p *nodePool) setSize(c *api.Call) error {
@@ -278,8 +279,11 @@ func (k *kubernetesCluster) checkVersion(*api.Call) error {
 	return nil
 }
 
+// clusterName has room for the names of nodes in 63 characters.
+var clusterName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
+
 func checkClusterName(name string) error {
-	if len(name) > 40 {
+	if !clusterName.MatchString(name) {
 		return reply.InvalidField("name", "Kubernetes cluster name must only contain lowercase letters, numbers, spaces, "+
 			"and hyphens and have max length 40.")
 	}
@@ -359,8 +363,8 @@ users:
     token: %s
 `
 
-// resizeNodePool changes the number of nodes that are wanted at once; how many
-// there are follows.
+// resizeNodePool changes the number of nodes that are wanted. The reply has that
+// and the nodes as they were: those that are too many go after it.
 func resizeNodePool(c *api.Call) (any, error) {
 	k, err := findKubernetesCluster(c)
 	if err != nil {
@@ -378,15 +382,20 @@ func resizeNodePool(c *api.Call) (any, error) {
 		return nil, err
 	}
 	p.count = count
+	before := k.recordPool(c)
 	k.fill(c, later(c.Now, k.running).Add(c.Config.Delays.Resize))
-	return k.recordPool(c), nil
+	return before, nil
 }
 
 // renameKubernetesCluster leaves the names of the pool and the nodes.
 func renameKubernetesCluster(c *api.Call) (any, error) {
 	k, err := findKubernetesCluster(c)
+	var name string
 	if err == nil {
-		err = checkClusterName(c.Body.Text("name"))
+		name, err = c.Body.NonEmpty("name")
+	}
+	if err == nil {
+		err = checkClusterName(name)
 	}
 	if err == nil {
 		err = api.Rename(c, cloudapi.KindKubernetesCluster, k)

@@ -42,7 +42,7 @@ func TestLifeOfACluster(t *testing.T) {
 			state, cps, workers string
 		}{
 			{nil, 0, "creating", "", ""},
-			{nil, 3*time.Minute - 1, "creating", "", ""},
+			{nil, 3*time.Minute - 1, "creating", "creating creating creating", "creating creating"},
 			{nil, 1, "running", "running running running", "running running"},
 			{func() { srv.SetState(created.ID, "creating") }, time.Hour, "creating", "running running running", "running running"},
 			{func() { srv.SetState(created.ID, "") }, 0, "running", "running running running", "running running"},
@@ -110,8 +110,10 @@ func TestNodePoolsAreResizedInTime(t *testing.T) {
 		ctx, clusters := t.Context(), client.Kubernetes
 		createCluster(t, client, "apps", 2)
 		resize := func(count int) {
-			if p := must(clusters.ResizeNodePool(ctx, here, "apps", "apps-np", count)); p.NodeCount != count {
-				t.Errorf("%d nodes are wanted, want %d", p.NodeCount, count)
+			before := must(clusters.Get(ctx, here, "apps")).NodePools[0]
+			p := must(clusters.ResizeNodePool(ctx, here, "apps", "apps-np", count))
+			if p.NodeCount != count || states(p.VMs) != states(before.VMs) {
+				t.Errorf("%d nodes are wanted, and there are %q, want %d and %q", p.NodeCount, states(p.VMs), count, states(before.VMs))
 			}
 		}
 		for i, step := range []struct {
@@ -120,15 +122,15 @@ func TestNodePoolsAreResizedInTime(t *testing.T) {
 			nodes string
 		}{
 			{3, 0, ""}, // the nodes of the former size are being made
-			{0, time.Hour, "running running"},
-			{0, time.Minute - 1, "running running"},
+			{0, time.Hour, "running running creating"},
+			{0, time.Minute - 1, "running running creating"},
 			{0, 1, "running running running"},
 			{1, 0, "running deleting deleting"},
 			{0, time.Minute - 1, "running deleting deleting"},
 			{2, 0, "running deleting deleting"}, // does not keep what leaves
-			{0, 1, "running"},
+			{0, 1, "running creating"},
 			{0, time.Minute, "running running"},
-			{4, time.Second, "running running"},
+			{4, time.Second, "running running creating creating"},
 			{2, time.Hour, "running running"}, // the new ones never join
 			{2, time.Hour, "running running"},
 		} {
@@ -157,7 +159,7 @@ func TestNodesAreNotTheProjectsVMs(t *testing.T) {
 		ctx := t.Context()
 		createCluster(t, client, "apps", 2)
 		k := must(client.Kubernetes.WaitRunning(ctx, here, "apps"))
-		v := must(client.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "key", EnableIP4: new(true)}))
+		v := must(client.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", EnableIP4: new(true)}))
 		must(client.VMs.WaitRunning(ctx, here, "web"))
 		if page := must(client.VMs.List(ctx, nil)); len(page.Items) != 1 || page.Items[0].ID != v.ID {
 			t.Errorf("the VMs are %v, want web only", page.Items)

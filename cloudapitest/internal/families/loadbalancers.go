@@ -185,8 +185,8 @@ func createLoadBalancer(c *api.Call) (any, error) {
 		api.SetText(&l.stack, "stack"),
 		api.SetPositive(&l.srcPort, "src_port"),
 		api.SetPositive(&l.dstPort, "dst_port"),
-		l.setSubnet, l.checkStack, l.checkPorts, l.checkChoices,
-		func(c *api.Call) error { return l.checkName(c, name) },
+		l.setSubnet, l.checkStack, l.checkPorts,
+		func(c *api.Call) error { return l.validate(c, name) },
 	)
 	if err != nil {
 		return nil, err
@@ -225,8 +225,13 @@ func (l *loadBalancer) checkPorts(*api.Call) error {
 	return nil
 }
 
-func (l *loadBalancer) checkChoices(*api.Call) error {
+// validate reports all that is wrong with the load balancer, if it gets the name,
+// in one message. Others have it in the same subnet only.
+func (l *loadBalancer) validate(c *api.Call, name string) error {
 	var problems []string
+	if slices.ContainsFunc(l.subnet.balancers(c), func(o *loadBalancer) bool { return o.ID != l.ID && o.Name == name }) {
+		problems = append(problems, reply.Taken("private_subnet_id and name"))
+	}
 	for _, choice := range []struct {
 		field, value string
 		supported    []string
@@ -238,24 +243,7 @@ func (l *loadBalancer) checkChoices(*api.Call) error {
 			problems = append(problems, choice.field+" is not one of the supported values ("+strings.Join(choice.supported, ", ")+")")
 		}
 	}
-	if problems != nil {
-		return reply.InvalidRequest("%s", strings.Join(problems, ", "))
-	}
-	return nil
-}
-
-// checkName checks that the load balancer may get the name. Others have it in
-// the same subnet only.
-func (l *loadBalancer) checkName(c *api.Call, name string) error {
-	if api.LooksLikeID(cloudapi.KindLoadBalancer, name) {
-		return reply.InvalidRequest("%s", api.IDLikeName(cloudapi.KindLoadBalancer))
-	}
-	for _, o := range l.subnet.balancers(c) {
-		if o != l && o.Name == name {
-			return reply.AlreadyTaken("private_subnet_id and name")
-		}
-	}
-	return nil
+	return reply.InvalidRecord(append(problems, api.IDLikeNameProblems(cloudapi.KindLoadBalancer, name)...)...)
 }
 
 // updateLoadBalancer changes everything or nothing, and at once.
@@ -270,7 +258,8 @@ func updateLoadBalancer(c *api.Call) (any, error) {
 		api.SetText(&changed.endpoint, "health_check_endpoint"),
 		api.SetPositive(&changed.srcPort, "src_port"),
 		api.SetPositive(&changed.dstPort, "dst_port"),
-		changed.checkChoices, changed.checkPorts,
+		func(c *api.Call) error { return changed.validate(c, l.Name) },
+		changed.checkPorts,
 		func(c *api.Call) (err error) {
 			changed.members, err = l.membersInBody(c)
 			return err
@@ -362,7 +351,7 @@ func renameLoadBalancer(c *api.Call) (any, error) {
 	}
 	name, err := c.NewName()
 	if err == nil {
-		err = l.checkName(c, name)
+		err = l.validate(c, name)
 	}
 	if err != nil {
 		return nil, err

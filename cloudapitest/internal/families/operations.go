@@ -12,7 +12,8 @@ import (
 
 // New returns the service of all families.
 func New(cfg api.Config) *api.Service {
-	cfg.Operations, cfg.Pattern, cfg.Hidden = operations(), paramPattern, []string{"github-runners"}
+	cfg.Operations, cfg.Pattern = operations(), paramPattern
+	cfg.Hidden = []string{"eu-central-a1", "github-runners", "hetzner-ai", "latitude-ai"}
 	return api.New(cfg)
 }
 

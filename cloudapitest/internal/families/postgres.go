@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,7 +25,7 @@ const (
 
 func postgresOperations() []api.Operation {
 	var (
-		tags   = schema.Optional("tags", schema.ArrayOf(schema.Closed(schema.Required("key", schema.Text), schema.Required("value", schema.Text))))
+		tags   = schema.Optional("tags", schema.ArrayOf(schema.Closed(schema.Required("key", schema.Text), schema.Required("value", schema.Text)).Named("PostgresTag")))
 		name   = schema.Required("name", schema.Text)
 		create = schema.Closed(schema.Required("size", schema.Text), schema.Required("storage_size", schema.Integer), schema.Optional("flavor", schema.Text),
 			schema.Optional("ha_type", schema.Text), schema.Optional("version", schema.Text), schema.Optional("restrict_by_default", schema.Boolean), tags)
@@ -276,12 +277,17 @@ func updatePostgres(c *api.Call) (any, error) {
 	return p.details(c), nil
 }
 
+// keepBackups is how long the service keeps the backups of a database that is
+// gone.
+const keepBackups = 10 * 24 * time.Hour
+
 func deletePostgres(c *api.Call) (any, error) {
 	p, err := findPostgres(c)
 	if err != nil {
 		return reply.DeletedOr(err)
 	}
-	c.Remove(p, c.Config.Delays.Delete, nil)
+	after := c.Config.Delays.Delete
+	c.Remove(p, after, func() { p.Location.InUse = later(p.Location.InUse, c.Now.Add(after+keepBackups)) })
 	return reply.NoContent{}, nil
 }
 
@@ -424,7 +430,11 @@ func setPostgresWindow(c *api.Call) (any, error) {
 	}
 	hour := c.Body.Number("maintenance_window_start_at")
 	if hour < 0 || hour > 23 {
-		return nil, reply.InvalidRequest("maintenance_window_start_at must be between 0 and 23")
+		var problems []string
+		if hour > math.MaxInt32 {
+			problems = append(problems, "maintenance_window_start_at is greater than maximum allowed value")
+		}
+		return nil, reply.InvalidRecord(append(problems, "maintenance_window_start_at must be between 0 and 23")...)
 	}
 	p.window = nil
 	if c.Body.Has("maintenance_window_start_at") {

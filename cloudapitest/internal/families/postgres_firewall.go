@@ -2,13 +2,13 @@ package families
 
 import (
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
@@ -31,19 +31,19 @@ func postgresFirewallOperations() []api.Operation {
 // postgresFirewallRule is a rule as the database holds it and as records show it.
 type postgresFirewallRule struct {
 	ID          string       `json:"id"`
-	CIDR        netip.Prefix `json:"cidr"`
+	CIDR        ruby.Network `json:"cidr"`
 	Description string       `json:"description"`
 }
 
 // openRules are those of a database that takes connections from everywhere.
 func openRules() []postgresFirewallRule {
 	return []postgresFirewallRule{
-		newPostgresRule(netip.PrefixFrom(netip.IPv4Unspecified(), 0), ""),
-		newPostgresRule(netip.PrefixFrom(netip.IPv6Unspecified(), 0), ""),
+		newPostgresRule(everyIP4, ""),
+		newPostgresRule(everyIP6, ""),
 	}
 }
 
-func newPostgresRule(cidr netip.Prefix, description string) postgresFirewallRule {
+func newPostgresRule(cidr ruby.Network, description string) postgresFirewallRule {
 	return postgresFirewallRule{cloudapi.NewID(cloudapi.KindPostgresFirewallRule).String(), cidr, strings.TrimSpace(description)}
 }
 
@@ -94,12 +94,12 @@ func updatePostgresRule(c *api.Call) (any, error) {
 		return nil, reply.NotFound()
 	}
 	changed := p.rules[i]
-	if c.Body["cidr"] != nil {
+	if c.Body.Has("cidr") {
 		if changed.CIDR, err = p.newRuleCIDR(c, i); err != nil {
 			return nil, err
 		}
 	}
-	if c.Body["description"] != nil {
+	if c.Body.Has("description") {
 		changed.Description = strings.TrimSpace(c.Body.Text("description"))
 	}
 	p.rules[i] = changed
@@ -119,18 +119,18 @@ func deletePostgresRule(c *api.Call) (any, error) {
 
 // newRuleCIDR returns the CIDR in the body, if no rule but that at the index
 // has it already.
-func (p *postgres) newRuleCIDR(c *api.Call, self int) (netip.Prefix, error) {
+func (p *postgres) newRuleCIDR(c *api.Call, self int) (ruby.Network, error) {
 	text, err := c.Body.NonEmpty("cidr")
 	if err != nil {
-		return netip.Prefix{}, err
+		return ruby.Network{}, err
 	}
 	cidr, err := parseCIDR(text)
 	if err != nil {
-		return netip.Prefix{}, err
+		return ruby.Network{}, err
 	}
 	for i, r := range p.rules {
 		if r.CIDR == cidr && i != self {
-			return netip.Prefix{}, reply.AlreadyTaken("postgres_resource_id and cidr")
+			return ruby.Network{}, reply.InvalidRecord(reply.Taken("postgres_resource_id and cidr"))
 		}
 	}
 	return cidr, nil

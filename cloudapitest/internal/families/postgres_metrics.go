@@ -211,8 +211,8 @@ func queryTime(c *api.Call, name string, otherwise time.Time) (int64, error) {
 	if !ok {
 		return otherwise.Unix(), nil
 	}
-	t, err := time.Parse(time.DateOnly+" 15:04:05Z07:00", ruby.SpaceBeforeClock(strings.ToUpper(s)))
-	if err != nil {
+	t, ok := ruby.ParseTime(s)
+	if !ok {
 		return 0, invalidDate(name, s)
 	}
 	return t.Unix(), nil

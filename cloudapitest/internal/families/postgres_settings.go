@@ -28,16 +28,23 @@ func postgresSettings(version string) settings {
 	if version == "16" {
 		all.add(booleans, "db_user_namespace")
 		all.add(integers(-1, 86400), "old_snapshot_threshold")
+		all.add(floats(0, highestCost), "parallel_setup_cost")
+		all.add(floats(1, highestCost), "seq_page_cost")
+		all.add(texts, "default_toast_compression")
 		return all
 	}
 	all.add(booleans, "enable_group_by_reordering event_triggers summarize_wal sync_replication_slots")
 	all.add(integers(0, math.MaxInt32), "transaction_timeout")
 	all.add(byteSizes, "io_combine_limit")
+	all.add(floats(0, highestCost), "seq_page_cost")
+	all.add(oneOfValues("pglz", "lz4"), "default_toast_compression")
 	return all
 }
 
+// highestCost is the limit of settings that have none.
+const highestCost = 1.79769e+308
+
 var commonSettings = newSettings(func(s settings) {
-	const cost = 1.79769e+308
 	s.add(booleans, "array_nulls autovacuum check_function_bodies default_transaction_deferrable "+
 		"default_transaction_read_only enable_async_append enable_bitmapscan enable_gathermerge enable_hashagg "+
 		"enable_hashjoin enable_incremental_sort enable_indexonlyscan enable_indexscan enable_material "+
@@ -48,13 +55,13 @@ var commonSettings = newSettings(func(s settings) {
 		"lo_compat_privileges log_checkpoints log_connections log_disconnections log_duration log_hostname "+
 		"log_lock_waits log_recovery_conflict_waits log_replication_commands parallel_leader_participation "+
 		"quote_all_identifiers row_security standard_conforming_strings synchronize_seqscans track_activities "+
-		"track_commit_timestamp track_counts track_io_timing track_wal_io_timing transform_null_equals wal_compression "+
+		"track_commit_timestamp track_counts track_io_timing track_wal_io_timing transform_null_equals "+
 		"wal_init_zero wal_log_hints wal_recycle")
 	s.add(integers(-1, math.MaxInt32), "autovacuum_vacuum_insert_threshold log_min_duration_sample "+
 		"log_min_duration_statement log_temp_files")
 	s.add(integers(0, math.MaxInt32), "autovacuum_analyze_threshold autovacuum_vacuum_threshold "+
 		"client_connection_check_interval geqo_generations idle_in_transaction_session_timeout "+
-		"idle_session_timeout lock_timeout max_pred_locks_per_page statement_timeout tcp_user_timeout "+
+		"idle_session_timeout lock_timeout max_pred_locks_per_page tcp_user_timeout "+
 		"tcp_keepalives_count tcp_keepalives_idle tcp_keepalives_interval")
 	s.add(integers(0, 262143), "max_logical_replication_workers max_prepared_transactions max_replication_slots "+
 		"max_sync_workers_per_subscription max_wal_senders max_worker_processes")
@@ -66,6 +73,8 @@ var commonSettings = newSettings(func(s settings) {
 	s.add(integers(64, math.MaxInt32), "max_files_per_process")
 	s.add(integers(0, 10000), "vacuum_cost_page_dirty vacuum_cost_page_hit vacuum_cost_page_miss")
 	s.add(integers(0, 100000), "commit_delay")
+	s.add(integers(0, 100), "vacuum_cost_delay")
+	s.add(integers(-1, math.MaxInt32), "temp_file_limit")
 	s.add(integers(1, 262143), "autovacuum_max_workers")
 	s.add(integers(1, 10), "geqo_effort")
 	s.add(integers(2, math.MaxInt32), "geqo_threshold")
@@ -76,28 +85,29 @@ var commonSettings = newSettings(func(s settings) {
 	s.add(floats(0, 1), "checkpoint_completion_target cursor_tuple_fraction")
 	s.add(floats(0, 100), "autovacuum_analyze_scale_factor autovacuum_vacuum_insert_scale_factor "+
 		"autovacuum_vacuum_scale_factor")
-	s.add(floats(0, cost), "cpu_index_tuple_cost cpu_operator_cost cpu_tuple_cost parallel_setup_cost "+
-		"parallel_tuple_cost random_page_cost recursive_worktable_factor seq_page_cost")
+	s.add(floats(0, highestCost), "cpu_index_tuple_cost cpu_operator_cost cpu_tuple_cost "+
+		"parallel_tuple_cost random_page_cost")
+	s.add(floats(0.001, 1e6), "recursive_worktable_factor")
 	s.add(byteSizes, "autovacuum_work_mem bgwriter_flush_after checkpoint_flush_after effective_cache_size "+
 		"gin_pending_list_limit hash_mem_multiplier log_rotation_size logical_decoding_work_mem "+
 		"maintenance_work_mem max_slot_wal_keep_size max_stack_depth max_wal_size min_dynamic_shared_memory "+
 		"min_parallel_index_scan_size min_parallel_table_scan_size min_wal_size shared_buffers temp_buffers "+
-		"temp_file_limit track_activity_query_size wal_buffers wal_keep_size work_mem")
+		"track_activity_query_size wal_buffers wal_keep_size work_mem")
 	s.add(durations, "archive_timeout authentication_timeout autovacuum_naptime autovacuum_vacuum_cost_delay "+
 		"bgwriter_delay checkpoint_timeout checkpoint_warning deadlock_timeout log_autovacuum_min_duration "+
 		"log_rotation_age log_startup_progress_interval max_standby_archive_delay max_standby_streaming_delay "+
-		"vacuum_cost_delay wal_receiver_timeout wal_retrieve_retry_interval wal_sender_timeout wal_writer_delay")
+		"statement_timeout wal_receiver_timeout wal_retrieve_retry_interval wal_sender_timeout wal_writer_delay")
 	s.add(texts, "DateStyle TimeZone application_name autovacuum_vacuum_cost_limit client_encoding cron.timezone "+
 		"default_text_search_config from_collapse_limit join_collapse_limit lc_messages lc_monetary lc_numeric "+
 		"lc_time log_line_prefix log_timezone pg_stat_statements.track search_path session_preload_libraries "+
 		"shared_preload_libraries temp_tablespaces")
-	s.add(oneOfValues("on", "off"), "cron.log_run cron.log_statement pg_stat_statements.save "+
+	s.add(oneOfValues("on", "off"), "cron.enable_superuser_jobs cron.launch_active_jobs "+
+		"cron.log_run cron.log_statement cron.use_background_workers pg_stat_statements.save "+
 		"pg_stat_statements.track_planning pg_stat_statements.track_utility")
 	s.add(oneOfValues("postgres", "postgres_verbose", "sql_standard", "iso_8601"), "IntervalStyle")
 	s.add(oneOfValues("hex", "escape"), "bytea_output")
 	s.add(oneOfValues("auto", "regress", "on", "off"), "compute_query_id")
 	s.add(oneOfValues("partition", "on", "off"), "constraint_exclusion")
-	s.add(oneOfValues("pglz", "lz4"), "default_toast_compression")
 	s.add(oneOfValues("read uncommitted", "read committed", "repeatable read", "serializable"),
 		"default_transaction_isolation")
 	s.add(oneOfValues("default", "verbose", "terse"), "log_error_verbosity")
@@ -110,19 +120,19 @@ var commonSettings = newSettings(func(s settings) {
 	s.add(oneOfValues("auto", "force_generic_plan", "force_custom_plan"), "plan_cache_mode")
 	s.add(oneOfValues("local", "remote_write", "remote_apply", "on", "off"), "synchronous_commit")
 	s.add(oneOfValues("none", "pl", "all"), "track_functions")
+	s.add(oneOfValues("on", "off", "pglz", "lz4", "zstd"), "wal_compression")
 	s.add(oneOfValues("minimal", "replica", "logical"), "wal_level")
 })
 
 var pgBouncerSettings = newSettings(func(s settings) {
 	s.add(integers(1, 65535), "max_client_conn")
-	s.add(integers(0, 65535), "default_pool_size listen_backlog max_db_connections max_prepared_statements "+
-		"max_user_connections min_pool_size reserve_pool_size stats_period")
-	s.add(floats(0, 65535), "autodb_idle_timeout cancel_wait_timeout client_idle_timeout client_login_timeout "+
-		"idle_transaction_timeout query_timeout query_wait_timeout reserve_pool_timeout server_check_delay "+
-		"server_connect_timeout server_idle_timeout server_lifetime server_login_retry suspend_timeout")
+	s.add(integers(1, 65535), "default_pool_size max_prepared_statements")
+	s.add(integers(5, 65535), "stats_period")
+	s.add(integers(0, 65535), "max_db_connections max_user_connections min_pool_size reserve_pool_size")
+	s.add(floats(0, 65535), "reserve_pool_timeout server_check_delay")
 	s.add(oneOfValues("session", "transaction", "statement"), "pool_mode")
 	s.add(oneOfValues("0", "1"), "application_name_add_host disable_pqexec log_connections log_disconnections "+
-		"log_pooler_errors log_stats server_fast_close server_reset_query_always server_round_robin")
+		"log_pooler_errors log_stats server_reset_query_always server_round_robin")
 	s.add(oneOfValues("0", "1", "2", "3"), "verbose")
 	s.add(texts, "ignore_startup_parameters server_check_query server_reset_query stats_users "+
 		"track_extra_parameters")
@@ -152,14 +162,12 @@ func scalar(raw json.RawMessage) (s string, isString bool) {
 func integers(low, high int64) settingRule {
 	return func(raw json.RawMessage) (string, error) {
 		s, isString := scalar(raw)
-		n, err := strconv.ParseInt(strings.TrimSpace(s), 0, 64)
-		if err != nil && !isString { // the fraction of a number is cut off
-			var f float64
-			f, err = strconv.ParseFloat(s, 64)
-			n = int64(f)
+		n, ok := ruby.Integer(s)
+		if f, err := strconv.ParseFloat(s, 64); !ok && !isString && err == nil { // its fraction is cut off
+			n, ok = int64(f), true
 		}
 		switch {
-		case err != nil:
+		case !ok:
 			return "must be an integer", nil
 		case n < low || n > high:
 			return fmt.Sprintf("must be between %d and %d", low, high), nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
@@ -50,6 +51,17 @@ func TestSettings(t *testing.T) {
 		{"dot.", `"x"`, "Unknown configuration parameter"},
 		{"transaction_timeout", `"1"`, nil},
 		{"old_snapshot_threshold", `"1"`, "Unknown configuration parameter"},
+		{"parallel_setup_cost", `"1"`, "Unknown configuration parameter"},
+		{"statement_timeout", `"10s"`, nil},
+		{"statement_timeout", `"-1"`, []string{"must match pattern: ^[0-9]+(us|ms|s|min|h|d)?$"}},
+		{"temp_file_limit", `"-1"`, nil},
+		{"vacuum_cost_delay", `"2ms"`, []string{"must be an integer"}},
+		{"wal_compression", `"lz4"`, nil},
+		{"wal_compression", `"0"`, []string{"must be one of: on, off, pglz, lz4, zstd"}},
+		{"cron.launch_active_jobs", `"0"`, []string{"must be one of: on, off"}},
+		{"default_toast_compression", `"zstd"`, []string{"must be one of: pglz, lz4"}},
+		{"seq_page_cost", `"0"`, nil},
+		{"recursive_worktable_factor", `"0"`, []string{"must be between 0.001 and 1000000.0"}},
 	} {
 		problems, err := settingProblems("pg_config", postgresSettings("17"), schema.Fields{tt.name: json.RawMessage(tt.value)})
 		var got any
@@ -63,11 +75,29 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s = %s: %v, want %v", tt.name, tt.value, got, tt.want)
 		}
 	}
-	for name, want := range map[string]bool{"old_snapshot_threshold": true, "transaction_timeout": false, "jit": true} {
-		if _, got := postgresSettings("16")[name]; got != want {
-			t.Errorf("version 16 has %s: %v, want %v", name, got, want)
+	for _, tt := range []struct{ name, value, want string }{
+		{"old_snapshot_threshold", `"1"`, ""},
+		{"transaction_timeout", `"1"`, "Unknown configuration parameter"},
+		{"jit", `"on"`, ""},
+		{"parallel_setup_cost", `"1"`, ""},
+		{"default_toast_compression", `"any"`, ""},
+		{"seq_page_cost", `"0"`, "must be between 1.0 and 1.79769e+308"},
+	} {
+		problems, err := settingProblems("pg_config", postgresSettings("16"), schema.Fields{tt.name: json.RawMessage(tt.value)})
+		if got := fmt.Sprint(problems); err != nil || (len(problems) > 0) != (tt.want != "") || !strings.Contains(got, tt.want) {
+			t.Errorf("version 16: %s = %s: %s, %v, want %q", tt.name, tt.value, got, err, tt.want)
+		}
+	}
+	for _, tt := range []struct{ name, value, want string }{
+		{"query_timeout", `"1"`, "Unknown configuration parameter"},
+		{"server_fast_close", `"1"`, "Unknown configuration parameter"},
+		{"default_pool_size", `"0"`, "must be between 1 and 65535"},
+		{"stats_period", `"4"`, "must be between 5 and 65535"},
+		{"min_pool_size", `"0"`, ""},
+	} {
+		problems, err := settingProblems("pgbouncer_config", pgBouncerSettings, schema.Fields{tt.name: json.RawMessage(tt.value)})
+		if got := fmt.Sprint(problems); err != nil || (len(problems) > 0) != (tt.want != "") || !strings.Contains(got, tt.want) {
+			t.Errorf("PgBouncer: %s = %s: %s, %v, want %q", tt.name, tt.value, got, err, tt.want)
 		}
 	}
 }
-
-// TestImmediatePostgres is for tests without a bubble, where every wait is real.

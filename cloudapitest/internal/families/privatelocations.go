@@ -58,7 +58,7 @@ func findPrivateLocation(c *api.Call) (*privateLocation, error) {
 	case !c.Permitted():
 		return nil, reply.Forbidden()
 	}
-	return l, nil
+	return l, c.CheckText()
 }
 
 func listPrivateLocations(c *api.Call) (any, error) {
@@ -68,7 +68,7 @@ func listPrivateLocations(c *api.Call) (any, error) {
 
 // createPrivateLocation does not care what the credentials are.
 func createPrivateLocation(c *api.Call) (any, error) {
-	for _, name := range []string{"access_key", "secret_key"} {
+	for _, name := range []string{"name", "access_key", "secret_key"} {
 		if _, err := c.Body.NonEmpty(name); err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func createPrivateLocation(c *api.Call) (any, error) {
 // location is none of those taken.
 func (l *privateLocation) checkName(c *api.Call, name string) error {
 	if o, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, name); ok && o != l {
-		return reply.AlreadyTaken("project_id and display_name is already taken, project_id and ui_name")
+		return reply.InvalidRecord(reply.Taken("project_id and display_name is already taken, project_id and ui_name"))
 	}
 	return nil
 }
@@ -125,7 +125,8 @@ func renamePrivateLocation(c *api.Call) (any, error) {
 }
 
 // deletePrivateLocation looks for databases only. Like the real server it fails
-// if there is something else in the location.
+// if there is something else in the location, or if there was a database whose
+// backups are still kept.
 func deletePrivateLocation(c *api.Call) (any, error) {
 	l, err := findPrivateLocation(c)
 	if err != nil {
@@ -134,7 +135,7 @@ func deletePrivateLocation(c *api.Call) (any, error) {
 	switch kinds := c.State.Index.KindsIn(l.place); {
 	case slices.Contains(kinds, cloudapi.KindPostgres):
 		return nil, reply.Dependency("Private location '%s' has some resources, first, delete them.", l.Name)
-	case len(kinds) > 0:
+	case len(kinds) > 0, c.Now.Before(l.place.InUse):
 		return nil, reply.Unexpected()
 	}
 	c.Remove(l, 0, nil)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 )
 
 func createPlace(t *testing.T, client *cloudapi.Client, name, region string) *cloudapi.PrivateLocation {
@@ -31,7 +30,7 @@ func TestPrivateLocationsAreLocations(t *testing.T) {
 			t.Errorf("created as %+v, want %+v", created, want)
 		}
 		s := createSubnet(t, client, "mine", "net")
-		v := must(client.VMs.Create(ctx, "mine", "web", &cloudapi.VMCreateRequest{PublicKey: "key", PrivateSubnetID: s.ID}))
+		v := must(client.VMs.Create(ctx, "mine", "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", PrivateSubnetID: s.ID}))
 		if v.Location != "mine" {
 			t.Errorf("the VM is in %s", v.Location)
 		}
@@ -102,7 +101,7 @@ func TestPrivateLocationNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"a":    "", // as it is called already
 		here:   "project_id and display_name is already taken, project_id and ui_name is already taken",
-		"-":    api.NameRule,
+		"-":    "must only contain lowercase letters, numbers, and hyphens and have max length 63.",
 		" ":    "empty string provided for parameter name",
 		"free": "",
 	} {
@@ -132,7 +131,9 @@ func TestPrivateLocationsInUse(t *testing.T) {
 			{func() error { return nil }, 409, "Private location 'mine' has some resources, first, delete them."},
 			{func() error { return client.Postgres.Delete(ctx, "mine", "db") }, 409, "DependencyError"}, // there for a while
 			{func() error { elapse(time.Hour); return nil }, 500, "UnexceptedError"},
-			{func() error { return client.Firewalls.Delete(ctx, "mine", "fw") }, 204, ""},
+			{func() error { return client.Firewalls.Delete(ctx, "mine", "fw") }, 500, "UnexceptedError"}, // backups are kept
+			{func() error { elapse(10*24*time.Hour - time.Hour); return nil }, 500, "UnexceptedError"},
+			{func() error { elapse(time.Hour); return nil }, 204, ""},
 			{func() error { return nil }, 204, ""},
 		}
 		for i, step := range steps {
@@ -153,7 +154,7 @@ func TestRegionsThatOfferVMs(t *testing.T) {
 	client := cloudapitest.New(t).Client()
 	for region, offered := range map[string]bool{"us-east-1": true, "us-east-2": true, "eu-west-1": false} {
 		createPlace(t, client, region, region)
-		_, err := client.VMs.Create(t.Context(), region, "web", &cloudapi.VMCreateRequest{PublicKey: "key"})
+		_, err := client.VMs.Create(t.Context(), region, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"})
 		e, _ := errors.AsType[*cloudapi.Error](err)
 		if refused := e != nil && e.FieldErrors()["location"] != nil; refused == offered || refused != (err != nil) {
 			t.Errorf("%s: %v, want a VM there: %t", region, err, offered)

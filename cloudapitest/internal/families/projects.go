@@ -67,6 +67,9 @@ func createProject(c *api.Call) (any, error) {
 		return nil, reply.InvalidRequest("name must be less than 64 characters and only include ASCII letters, " +
 			"numbers, and dashes, and must start and end with an ASCII letter or number")
 	}
+	if problems := api.IDLikeNameProblems(cloudapi.KindProject, name); problems != nil {
+		return nil, reply.InvalidRecord(problems...)
+	}
 	return recordProject(c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), name, c.Token.Account), c), nil
 }
 

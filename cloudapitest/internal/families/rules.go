@@ -10,17 +10,25 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 )
 
+var (
+	everyIP4 = ruby.Network{Prefix: netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
+	everyIP6 = ruby.Network{Prefix: netip.PrefixFrom(netip.IPv6Unspecified(), 0)}
+)
+
 // parseCIDR reads the CIDR of a rule.
-func parseCIDR(s string) (netip.Prefix, error) {
-	p, ok := ruby.ParseNetwork(s)
-	if !ok {
-		return p, reply.InvalidField("cidr", "Invalid CIDR")
+func parseCIDR(s string) (ruby.Network, error) {
+	n, err := ruby.ParseNetwork(s)
+	switch err {
+	case nil:
+		return n, nil
+	case ruby.ErrNoMask:
+		return n, reply.Unexpected()
 	}
-	return p, nil
+	return n, reply.InvalidField("cidr", "Invalid CIDR")
 }
 
 // compareCIDRs orders by IP version and then by the text.
-func compareCIDRs(a, b netip.Prefix) int {
+func compareCIDRs(a, b ruby.Network) int {
 	return cmp.Or(cmp.Compare(a.Addr().BitLen(), b.Addr().BitLen()), cmp.Compare(a.String(), b.String()))
 }
 

@@ -83,12 +83,8 @@ func updateSSHPublicKey(c *api.Call) (any, error) {
 		return nil, err
 	}
 	changed := *k
-	if name, err := c.Body.NonEmpty("name"); err == nil {
-		changed.Name = name
-	}
-	if key, err := c.Body.NonEmpty("public_key"); err == nil {
-		changed.publicKey = key
-	}
+	changed.Name = c.Choice("name", k.Name)
+	changed.publicKey = c.Choice("public_key", k.publicKey)
 	if err := changed.validate(c, k); err != nil {
 		return nil, err
 	}
@@ -108,34 +104,24 @@ func deleteSSHPublicKey(c *api.Call) (any, error) {
 
 // validate reports all that is wrong with a key in one message. Before is the
 // key as it is stored, or nil.
-func (k *sshPublicKey) validate(c *api.Call, before *sshPublicKey) error {
-	problems := api.NameProblems(cloudapi.KindSSHPublicKey, k.Name)
-	if problem := authorizedKeysProblem(k.publicKey); problem != "" {
-		problems = append(problems, "public_key "+problem)
-	}
-	if len(problems) > 0 {
-		return reply.InvalidRequest("%s", strings.Join(problems, ", "))
-	}
-	if o, ok := api.FindByName[*sshPublicKey](c, cloudapi.KindSSHPublicKey, k.Name); ok && o != before {
-		return reply.AlreadyTaken("project_id and name")
-	}
-	return nil
+func (k *sshPublicKey) validate(c *api.Call, before api.Stored) error {
+	return reply.InvalidRecord(api.TextProblems(c, cloudapi.KindSSHPublicKey, k.Name, before,
+		"public_key", k.publicKey, authorizedKeysProblem(k.publicKey))...)
 }
 
-var authorizedKey = regexp.MustCompile(`^(?:\S+ +)?(?:ssh|ecdsa|sk)-[a-z0-9@.-]+ +[A-Za-z0-9+/]+={0,3}(?: .*)?$`)
+// keyLine is options, which may have quoted blanks, or none, a word, and
+// something in the alphabet of base64.
+var keyLine = regexp.MustCompile(`^(?:(?:[^ "]|"[^"]*")+ +)?[^ ]+ +[A-Za-z0-9+/]+=*(?: .*)?$`)
 
 // authorizedKeysProblem says what is wrong with the text of an authorized_keys
 // file, "" if nothing is.
 func authorizedKeysProblem(text string) string {
-	if text == "" {
-		return "is not present"
-	}
 	found := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
-		case !authorizedKey.MatchString(line):
+		case !keyLine.MatchString(line):
 			return "invalid SSH public key format"
 		default:
 			found = true

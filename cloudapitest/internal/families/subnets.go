@@ -148,8 +148,8 @@ func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 		name = subnet[:min(len(subnet), 47)] + "-default-" + strings.ToLower(rand.Text()[:7])
 	}
 	f := &firewall{Object: c.NewObject(cloudapi.KindFirewall, name), description: "Default firewall"}
-	f.allow(netip.PrefixFrom(netip.IPv4Unspecified(), 0), everyPort)
-	f.allow(netip.PrefixFrom(netip.IPv6Unspecified(), 0), everyPort)
+	f.allow(everyIP4, everyPort)
+	f.allow(everyIP6, everyPort)
 	c.State.Add(f)
 	return f
 }
@@ -249,7 +249,7 @@ func connectPrivateSubnet(c *api.Call) (any, error) {
 	case other == s:
 		return nil, reply.InvalidRequest(pair + " is invalid")
 	case s.connected[other]:
-		return nil, reply.AlreadyTaken(pair)
+		return nil, reply.InvalidRecord(reply.Taken(pair))
 	}
 	s.connected[other], other.connected[s] = true, true
 	return s.record(c), nil

@@ -2,7 +2,6 @@ package families
 
 import (
 	"encoding/binary"
-	"math"
 	"net/http"
 	"net/netip"
 	"regexp"
@@ -55,6 +54,7 @@ type vm struct {
 	subnet     *privateSubnet
 	nic        *nic
 	restarted  time.Time
+	ordered    time.Time // of a cluster's node: when it was asked for
 }
 
 // add adds the VM, which has its addresses already, to its subnet.
@@ -171,8 +171,6 @@ func getVM(c *api.Call) (any, error) {
 	return v.details(c), nil
 }
 
-// createVM takes any text for a public key that is not blank, as the real server
-// does: what no registered key is called counts as a key itself.
 func createVM(c *api.Call) (any, error) {
 	name, err := c.NewReference(cloudapi.KindVM, "vm_reference")
 	if err != nil {
@@ -184,7 +182,7 @@ func createVM(c *api.Call) (any, error) {
 	v := &vm{Object: c.NewObject(cloudapi.KindVM, name), ip4Enabled: c.Body.Flag("enable_ip4")}
 	err = c.Run(
 		v.setBootImage, v.setSize, v.setStorage, v.setGPU, v.setSubnet, v.setInitScript,
-		v.checkQuota, v.checkLocation, v.setUnixUser, v.checkName, v.connect,
+		v.checkQuota, v.setUnixUser, v.checkLocation, v.validate, v.connect,
 	)
 	if err != nil {
 		return nil, err
@@ -215,7 +213,7 @@ func (v *vm) setSize(c *api.Call) error {
 // setStorage takes a number that no size can be for one left out.
 func (v *vm) setStorage(c *api.Call) error {
 	v.storage = c.Body.Number("storage_size")
-	if v.storage < 1 || v.storage == math.MaxInt {
+	if v.storage < 1 {
 		v.storage = v.size.storage[0]
 	}
 	if !slices.Contains(v.size.storage[:], v.storage) {
@@ -290,12 +288,12 @@ func checkVCPUs(field string, requested, used, allowed int) error {
 }
 
 // vmRegions are those in which private locations offer VMs.
-var vmRegions = []string{"us-east-1", "us-east-2"}
+var vmRegions = []string{"us-west-2", "us-east-1", "us-east-2"}
 
 func (v *vm) checkLocation(*api.Call) error {
 	offered := v.size.family != "burstable" || v.Location.Name != "eu-north-h1"
 	if v.Location.Owner != nil {
-		offered = slices.Contains(vmRegions, v.Location.Region)
+		offered = v.size.family == "standard" && slices.Contains(vmRegions, v.Location.Region)
 	}
 	if !offered {
 		return reply.InvalidField("location", "Resource family %s is not available in location %s", v.size.family, v.Location.Name)
@@ -314,8 +312,18 @@ func (v *vm) setUnixUser(c *api.Call) error {
 	return nil
 }
 
-func (v *vm) checkName(c *api.Call) error {
-	return api.CheckName[*vm](c, cloudapi.KindVM, v.Name, nil)
+// validate checks the name, and that the public key is one, or the name of a
+// registered one.
+func (v *vm) validate(c *api.Call) error {
+	problems := api.NameProblems[*vm](c, cloudapi.KindVM, v.Name, nil)
+	key := c.Body.Text("public_key")
+	if len(c.State.Index.Named(api.Scope{Kind: cloudapi.KindSSHPublicKey, Project: c.Project}, key)) > 0 {
+		return reply.InvalidRecord(problems...)
+	}
+	if problem := authorizedKeysProblem(key); problem != "" {
+		problems = append(problems, "public_key "+problem)
+	}
+	return reply.InvalidRecord(problems...)
 }
 
 // connect gives the VM its addresses. A VM without a subnet gets the default

@@ -18,7 +18,7 @@ func TestLifeOfAVM(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Create: 3 * time.Minute, Restart: 2 * time.Minute, Delete: time.Minute}))
 		client := srv.Client()
 		began := time.Now()
-		created, err := client.VMs.Create(t.Context(), here, "web", &cloudapi.VMCreateRequest{PublicKey: "key", EnableIP4: new(true)})
+		created, err := client.VMs.Create(t.Context(), here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", EnableIP4: new(true)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestVMsHaveAddressesOfTheirOwn(t *testing.T) {
 	client := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{})).Client()
 	seen := map[string]bool{}
 	for _, name := range []string{"a", "b", "c"} {
-		v, err := client.VMs.Create(t.Context(), here, name, &cloudapi.VMCreateRequest{PublicKey: "key", EnableIP4: new(true)})
+		v, err := client.VMs.Create(t.Context(), here, name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", EnableIP4: new(true)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestVMsCountUntilTheyAreGone(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithQuota(cloudapitest.Quota{VM: 3}))
 		client := srv.Client()
 		create := func(name, size string) error {
-			_, err := client.VMs.Create(t.Context(), here, name, &cloudapi.VMCreateRequest{PublicKey: "key", Size: size})
+			_, err := client.VMs.Create(t.Context(), here, name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", Size: size})
 			return err
 		}
 		if err := create("a", "standard-2"); err != nil {

@@ -98,11 +98,18 @@ func InvalidField(field, format string, args ...any) *Error {
 	return InvalidFields(Problem{field, fmt.Sprintf(format, args...)})
 }
 
-// AlreadyTaken is the answer to a value that must be unique and is not. The
-// columns are the service's words for what makes it unique.
-func AlreadyTaken(columns string) *Error {
-	return InvalidRequest("%s is already taken", columns)
+// InvalidRecord is an [InvalidRequest] with all that is wrong with a record, nil
+// if that is nothing.
+func InvalidRecord(problems ...string) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return InvalidRequest("%s", strings.Join(problems, ", "))
 }
+
+// Taken says that a value must be unique and is not. The columns are the
+// service's words for what makes it unique.
+func Taken(columns string) string { return columns + " is already taken" }
 
 func Dependency(format string, args ...any) *Error {
 	return &Error{http.StatusConflict, "DependencyError", fmt.Sprintf(format, args...), nullDetails}

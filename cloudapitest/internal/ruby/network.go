@@ -1,92 +1,149 @@
 package ruby
 
 import (
+	"errors"
+	"math/big"
 	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
 )
 
-// ParseNetwork reads the CIDR of a rule as generously as the real server: the
-// prefix length may be missing, or be a mask after a blank, and host bits are
-// cleared.
-func ParseNetwork(s string) (netip.Prefix, bool) {
-	address, mask := strings.TrimSpace(s), ""
-	if i := strings.IndexAny(address, "/ "); i >= 0 {
-		address, mask = address[:i], address[i:]
+var (
+	// ErrNetwork is the error for what is no network.
+	ErrNetwork = errors.New("invalid CIDR")
+	// ErrNoMask is the error for a network with nothing behind the slash, at
+	// which the real server fails.
+	ErrNoMask = errors.New("a slash without a mask")
+)
+
+// A Network is a range of addresses in the spelling of the real server, which
+// writes all IPv6 addresses in hexadecimal.
+type Network struct{ netip.Prefix }
+
+func (n Network) String() string {
+	if !n.Addr().Is4In6() {
+		return n.Prefix.String()
 	}
-	parse := parseNet6
-	if strings.Contains(s, ".") {
-		parse = parseNet4
-	}
-	return parse(address, mask)
+	b := n.Addr().As16()
+	hex := func(i int) string { return strconv.FormatUint(uint64(b[i])<<8|uint64(b[i+1]), 16) }
+	return "::ffff:" + hex(12) + ":" + hex(14) + "/" + strconv.Itoa(n.Bits())
 }
 
-// parseNet4 takes zeros before a number for nothing.
-func parseNet4(address, mask string) (netip.Prefix, bool) {
-	octets, ok := parseOctets(address)
-	if !ok {
-		return netip.Prefix{}, false
+// MarshalText returns the network as [Network.String] does.
+func (n Network) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
+
+// ParseNetwork reads an address with or without a mask as generously as the
+// library that the real server uses. Host bits are cleared.
+func ParseNetwork(s string) (Network, error) {
+	switch s = strings.Trim(s, blanks); {
+	case strings.Contains(s, "."):
+		return parseNetwork(s, 32, parseIP4)
+	case strings.Contains(s, ":"):
+		return parseNetwork(s, 128, parseIP6)
 	}
-	bits := 32
-	if strings.HasPrefix(mask, " ") {
-		bits, ok = maskLength(strings.TrimSpace(mask))
-	} else if mask != "" {
-		bits, ok = prefixLength(mask, 32)
-	}
-	return netip.PrefixFrom(netip.AddrFrom4(octets), bits).Masked(), ok
+	return Network{}, ErrNetwork
 }
 
-// parseNet6 takes an address without prefix length for a network of 64 bits,
-// but :: for itself. An IPv4 address in IPv6 is none.
-func parseNet6(address, mask string) (netip.Prefix, bool) {
-	a, err := netip.ParseAddr(address)
-	if err != nil || !a.Is6() || a.Is4In6() || a.Zone() != "" {
-		return netip.Prefix{}, false
+// parseNetwork takes what stands between the first two slashes for the mask. An
+// IPv4 network may have its mask behind a blank instead. Without a mask an
+// address is a network by itself, but in IPv6 its 64 bits, unless it is zero.
+func parseNetwork(s string, size int, parse func(string) (netip.Addr, bool)) (Network, error) {
+	address, rest, slash := strings.Cut(s, "/")
+	if slash && strings.Trim(rest, "/") == "" {
+		return Network{}, ErrNoMask
 	}
-	bits, ok := 64, true
+	mask, _, _ := strings.Cut(rest, "/")
+	if words := strings.Fields(s); !slash && size == 32 && len(words) > 1 && strings.Contains(s, " ") {
+		address, mask, slash = words[0], words[1], true
+	}
+	a, ok := parse(strings.Trim(address, blanks))
+	bits := size
 	switch {
-	case mask != "":
-		bits, ok = prefixLength(mask, 128)
-	case a.IsUnspecified():
-		bits = 128
+	case !ok:
+		return Network{}, ErrNetwork
+	case slash:
+		bits, ok = parseMask(strings.Trim(mask, blanks), size)
+	case size == 128 && !a.IsUnspecified():
+		bits = 64
 	}
-	return netip.PrefixFrom(a, bits).Masked(), ok
-}
-
-var octetForm = regexp.MustCompile(`^[0-9]{1,3}$`)
-
-func parseOctets(address string) (octets [4]byte, ok bool) {
-	parts := strings.Split(address, ".")
-	if len(parts) != len(octets) {
-		return octets, false
-	}
-	for i, part := range parts {
-		n, err := strconv.Atoi(part)
-		if err != nil || n > 255 || !octetForm.MatchString(part) {
-			return octets, false
-		}
-		octets[i] = byte(n)
-	}
-	return octets, true
-}
-
-// prefixLength reads a slash and a number of bits.
-func prefixLength(mask string, most int) (int, bool) {
-	digits, ok := strings.CutPrefix(mask, "/")
-	n, err := strconv.Atoi(digits)
-	return n, ok && err == nil && octetForm.MatchString(digits) && n <= most
-}
-
-// maskLength reads a mask like 255.255.0.0.
-func maskLength(mask string) (int, bool) {
-	octets, ok := parseOctets(mask)
 	if !ok {
+		return Network{}, ErrNetwork
+	}
+	return Network{netip.PrefixFrom(a, bits).Masked()}, nil
+}
+
+// parseMask reads a number of bits or, in IPv4, a mask like 255.255.0.0.
+func parseMask(s string, size int) (int, bool) {
+	if size == 32 && strings.Contains(s, ".") {
+		mask, ok := parseIP4(s)
+		for bits := range 33 {
+			if ok && netip.PrefixFrom(broadcast, bits).Masked().Addr() == mask {
+				return bits, true
+			}
+		}
 		return 0, false
 	}
-	bits := 0
-	for bits < 32 && octets[bits/8]&(0x80>>(bits%8)) != 0 {
-		bits++
+	n, ok := Integer(s)
+	return int(n), ok && n >= 0 && n <= int64(size)
+}
+
+var (
+	broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	ip4Form   = regexp.MustCompile(`^[0-9.]*$`)
+	ip6Form   = regexp.MustCompile(`^[0-9a-fA-F:]*$`)
+)
+
+// parseIP4 takes nothing between two dots for a zero.
+func parseIP4(s string) (netip.Addr, bool) {
+	octets := strings.Split(strings.TrimRight(s, "."), ".")
+	if !ip4Form.MatchString(s) || len(octets) != 4 {
+		return netip.Addr{}, false
 	}
-	return bits, netip.PrefixFrom(netip.AddrFrom4([4]byte{255, 255, 255, 255}), bits).Masked().Addr() == netip.AddrFrom4(octets)
+	var b [4]byte
+	for i, octet := range octets {
+		n, ok := LeadingInteger(octet)
+		if !ok || n > 255 {
+			return netip.Addr{}, false
+		}
+		b[i] = byte(n)
+	}
+	return netip.AddrFrom4(b), true
+}
+
+// parseIP6 takes nothing between two colons for a zero, too, and lets a word
+// that is too long run into the one before it.
+func parseIP6(s string) (netip.Addr, bool) {
+	words := strings.Split(strings.TrimRight(s, ":"), ":")
+	if high, low, short := strings.Cut(s, "::"); short {
+		if low == "" {
+			low = "0"
+		}
+		upper, lower := fieldsOf(high), fieldsOf(low)
+		if strings.Contains(s, ":::") || strings.Contains(low, "::") || len(upper)+len(lower) > 8 {
+			return netip.Addr{}, false
+		}
+		words = append(upper, make([]string, 8-len(upper)-len(lower))...)
+		words = append(words, lower...)
+	}
+	if !ip6Form.MatchString(s) || len(words) != 8 {
+		return netip.Addr{}, false
+	}
+	var sum, word big.Int
+	for i, w := range words {
+		word.SetString("0"+w, 16)
+		sum.Or(&sum, word.Lsh(&word, uint(112-16*i)))
+	}
+	if sum.BitLen() > 128 {
+		return netip.Addr{}, false
+	}
+	return netip.AddrFrom16([16]byte(sum.FillBytes(make([]byte, 16)))), true
+}
+
+// fieldsOf returns the words of a part of an address, none for "".
+func fieldsOf(s string) []string {
+	if s = strings.TrimRight(s, ":"); s == "" {
+		return nil
+	}
+	return strings.Split(s, ":")
 }

@@ -5,8 +5,8 @@ package ruby
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -68,7 +68,7 @@ func Inspect(raw json.RawMessage) string {
 	case "Hash":
 		var parts []string
 		for _, m := range Members(raw) {
-			parts = append(parts, strconv.Quote(m.Name)+" => "+Inspect(m.Value))
+			parts = append(parts, Quote(m.Name)+" => "+Inspect(m.Value))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case "Array":
@@ -82,7 +82,7 @@ func Inspect(raw json.RawMessage) string {
 	case "String":
 		var s string
 		_ = json.Unmarshal(raw, &s)
-		return strconv.Quote(s)
+		return Quote(s)
 	case "Float":
 		f, _ := strconv.ParseFloat(string(raw), 64) // out of range is infinity, as in Ruby
 		return Float(f)
@@ -112,10 +112,31 @@ func Float(f float64) string {
 func Strings(values []string) string {
 	quoted := make([]string, len(values))
 	for i, v := range values {
-		quoted[i] = strconv.Quote(v)
+		quoted[i] = Quote(v)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// IntegerForm is what counts as an integer in a string.
-var IntegerForm = regexp.MustCompile(`^\s*[+-]?[0-9]+\s*$`)
+// Quote returns a string as Ruby prints it for developers.
+func Quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i, r := range s {
+		switch escape := strings.IndexRune("\"\\\n\t\r\f\v\b\a\x1b", r); {
+		case escape >= 0:
+			b.WriteString(`\` + `"\ntrfvbae`[escape:escape+1])
+		case r == '#' && len(s) > i+1 && strings.IndexByte("{$@", s[i+1]) >= 0:
+			b.WriteString(`\#`)
+		case r == 0x7f:
+			b.WriteString(`\x7F`)
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\u{%X}`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

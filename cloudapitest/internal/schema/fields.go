@@ -9,11 +9,8 @@ import (
 // Fields are the fields of a checked body.
 type Fields map[string]any
 
-// Has reports whether the body has the field, be it null.
-func (f Fields) Has(name string) bool {
-	_, ok := f[name]
-	return ok
-}
+// Has reports whether the body has the field, and not null.
+func (f Fields) Has(name string) bool { return f[name] != nil }
 
 // Text returns a string, or "" if the field is absent or null.
 func (f Fields) Text(name string) string {

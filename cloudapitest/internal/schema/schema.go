@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
@@ -224,37 +223,31 @@ func (s Schema) UnknownFields(raw json.RawMessage) []string {
 	return unknown
 }
 
-// toInteger converts as the real server does: fractions are cut off, strings of
-// digits count as numbers. What is too large becomes the largest int.
-func toInteger(value any) (int, bool) {
+// toInteger converts as the real server does: fractions are cut off, strings
+// that are integers count as the digits that they begin with. What does not fit
+// into 64 bits is nil, as if it were not there.
+func toInteger(value any) (any, bool) {
+	var n int64
+	fits := false
 	switch v := value.(type) {
 	case json.Number:
-		f, err := v.Float64()
-		if n, err := strconv.Atoi(v.String()); err == nil {
-			return n, true
+		n, fits = ruby.LeadingInteger(v.String())
+		if strings.ContainsAny(v.String(), ".eE") {
+			f, err := v.Float64()
+			n, fits = int64(f), err == nil && math.Abs(f) < 1<<63
 		}
-		if err != nil || math.Abs(f) >= math.MaxInt64 {
-			return saturated(f > 0), true
-		}
-		return int(f), true
 	case string:
-		if !ruby.IntegerForm.MatchString(v) {
-			return 0, false
+		if _, ok := ruby.Integer(v); !ok {
+			return nil, false
 		}
-		n, err := strconv.Atoi(strings.TrimSpace(v))
-		if err != nil {
-			return saturated(!strings.Contains(v, "-")), true
-		}
-		return n, true
+		n, fits = ruby.LeadingInteger(v)
+	default:
+		return nil, false
 	}
-	return 0, false
-}
-
-func saturated(positive bool) int {
-	if positive {
-		return math.MaxInt
+	if !fits {
+		return nil, true
 	}
-	return math.MinInt
+	return int(n), true
 }
 
 func toBoolean(value any) (flag, ok bool) {
