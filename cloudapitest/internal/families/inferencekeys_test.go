@@ -47,7 +47,8 @@ func TestInferenceAPIKeys(t *testing.T) {
 		t.Errorf("%v are left, want %s", page.Items, b)
 	}
 	const badParity = "ak164pbm96ba3grq6vbsvjb3ax"
-	if err := keys.Delete(ctx, badParity); !errors.Is(err, cloudapi.ErrNotFound) {
-		t.Errorf("deleting %s, which is no ID: %v, want %v", badParity, err, cloudapi.ErrNotFound)
+	path := "/project/" + srv.ProjectID() + "/inference-api-key/" + badParity
+	if status, body := do(t, srv, "DELETE", path, ""); status != 404 {
+		t.Errorf("deleting %s, which is no ID: %d %s, want 404", badParity, status, body)
 	}
 }
