@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 var soak = flag.Duration("soak", 0, "how long TestSoak runs")
@@ -122,7 +123,7 @@ func (l *countingListener) Accept() (net.Conn, error) {
 type attemptCounter struct{ all, failed atomic.Int64 }
 
 func (a *attemptCounter) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
+	return sdktest.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		a.all.Add(1)
 		resp, err := next.RoundTrip(r)
 		if err != nil || resp.StatusCode >= 429 || resp.ContentLength < 0 {
@@ -131,7 +132,3 @@ func (a *attemptCounter) wrap(next http.RoundTripper) http.RoundTripper {
 		return resp, err
 	})
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
