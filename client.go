@@ -37,6 +37,10 @@ type Client struct {
 	SSHPublicKeys    *SSHPublicKeysService
 	VMInitScripts    *VMInitScriptsService
 	VMs              *VMsService
+
+	// Services for operations of August 2026.
+	AuditLog           *AuditLogService
+	InferenceEndpoints *InferenceEndpointsService
 }
 
 // service is what every service is: the operations of one resource family on
@@ -138,6 +142,8 @@ func (c *Client) bindServices() {
 	c.SSHPublicKeys = (*SSHPublicKeysService)(s)
 	c.VMInitScripts = (*VMInitScriptsService)(s)
 	c.VMs = (*VMsService)(s)
+	c.AuditLog = (*AuditLogService)(s)
+	c.InferenceEndpoints = (*InferenceEndpointsService)(s)
 }
 
 func (cfg *config) hasCredentials() bool {

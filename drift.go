@@ -50,8 +50,9 @@ func wantsSubnet(ctx context.Context, c *Client, d *drift, wanted, location, fou
 	return nil
 }
 
-func (d drift) has(field string) bool {
-	return slices.ContainsFunc(d, func(f Drift) bool { return f.Field == field })
+// has reports whether one of the fields differs.
+func (d drift) has(fields ...string) bool {
+	return slices.ContainsFunc(d, func(f Drift) bool { return slices.Contains(fields, f.Field) })
 }
 
 func (d drift) updatable() bool {

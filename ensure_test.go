@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"reflect"
@@ -600,6 +601,40 @@ func TestEnsurePostgresOfALaterServer(t *testing.T) {
 			t.Errorf("another size: %v", err)
 		}
 		if n := changes(srv); n != 1 {
+			t.Errorf("%d requests that change something", n)
+		}
+	})
+}
+
+// TestEnsurePostgresSettings asks for settings of a database that exists. They
+// are compared one by one, and changed without the others.
+func TestEnsurePostgresSettings(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		request := cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
+		must(client.Postgres.Create(t.Context(), somewhere, "db-1", &request))(t)
+		must(client.Postgres.ReplaceConfig(t.Context(), somewhere, "db-1", &cloudapi.PostgresConfig{
+			PGConfig: map[string]string{"work_mem": "4MB", "max_connections": "250"}}))(t)
+		request.PGConfig = map[string]string{"work_mem": "8MB"}
+		request.PgBouncerConfig = map[string]string{"pool_mode": "session"}
+		before := changes(srv)
+		_, _, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", &request, nil)
+		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 2 ||
+			drift.Fields[0].Field != "pg_config" || drift.Fields[1].Field != "pgbouncer_config" || !drift.Fields[0].Updatable {
+			t.Errorf("other settings: %v", err)
+		}
+		for range 2 {
+			if _, created, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", &request, &cloudapi.EnsureOptions{Update: true}); created || err != nil {
+				t.Errorf("an update of settings: %v, %v", created, err)
+			}
+		}
+		config := must(client.Postgres.GetConfig(t.Context(), somewhere, "db-1"))(t)
+		if want := map[string]string{"work_mem": "8MB", "max_connections": "250"}; !maps.Equal(config.PGConfig, want) || !maps.Equal(config.PgBouncerConfig, request.PgBouncerConfig) {
+			t.Errorf("the settings are %v", config)
+		}
+		if n := changes(srv) - before; n != 1 {
 			t.Errorf("%d requests that change something", n)
 		}
 	})

@@ -63,6 +63,7 @@ var parts = []part{
 	{KindNIC, KindPrivateSubnet, true, func(of any, id string) any { return member(of.(*PrivateSubnet).NICs, id) }},
 	{KindKubernetesNodePool, KindKubernetesCluster, false, func(of any, id string) any { return member(of.(*KubernetesCluster).NodePools, id) }},
 	{KindPostgresFirewallRule, KindPostgres, false, func(of any, id string) any { return member(of.(*Postgres).FirewallRules, id) }},
+	{KindPostgresLogDestination, KindPostgres, false, func(of any, id string) any { return member(of.(*Postgres).LogDestinations, id) }},
 	{KindPostgresMetricDestination, KindPostgres, false, func(of any, id string) any { return member(of.(*Postgres).MetricDestinations, id) }},
 }
 

@@ -24,7 +24,7 @@ const (
 	KindLoadBalancer              Kind = "1b"
 	KindNIC                       Kind = "nc"
 	KindPostgres                  Kind = "pg"
-	KindPostgresFirewallRule      Kind = "pf"
+	KindPostgresFirewallRule      Kind = "pf" // of August 2026 "fr", which IsID accepts for it as well
 	KindPostgresMetricDestination Kind = "md"
 	KindPrivateLocation           Kind = "10"
 	KindPrivateSubnet             Kind = "ps"
@@ -129,11 +129,22 @@ const allKinds = kindSet(KindProject + KindFirewall + KindFirewallRule + KindInf
 func (set kindSet) has(prefix string) bool {
 	for ; set != ""; set = set[ubid.PrefixLength:] {
 		kind := Kind(set[:ubid.PrefixLength])
-		if prefix == string(kind) || kind == KindPostgresMetricDestination && prefix == string(KindOther) {
+		if prefix == string(kind) || prefix == string(kind.also()) && prefix != "" {
 			return true
 		}
 	}
 	return false
+}
+
+// also returns the other kind whose prefix an ID of this kind may have, or "".
+func (k Kind) also() Kind {
+	switch k {
+	case KindPostgresFirewallRule:
+		return KindFirewallRule // which it is in August 2026
+	case KindPostgresMetricDestination:
+		return KindOther
+	}
+	return ""
 }
 
 // hasID reports whether s has the form of an ID of one of the kinds.
@@ -155,7 +166,11 @@ func (set kindSet) String() string {
 		if b.Len() > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(string(set[:ubid.PrefixLength]))
+		kind := Kind(set[:ubid.PrefixLength])
+		b.WriteString(string(kind))
+		if also := kind.also(); also != "" {
+			b.WriteString(", " + string(also))
+		}
 	}
 	return b.String()
 }

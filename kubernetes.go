@@ -200,7 +200,7 @@ func (s *KubernetesService) Delete(ctx context.Context, location, cluster string
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/kubeconfig
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {
-	return download(ctx, s.client, &opKubernetesKubeconfig, kubeconfigFile, location, cluster)
+	return download(ctx, s.client, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
 }
 
 // ResizeNodePool starts to bring a node pool, given by its ID or name, to a

@@ -85,9 +85,10 @@ func receive[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
 	return &result.record, nil
 }
 
-// download performs an operation that answers with a file.
-func download(ctx context.Context, c *Client, op *Operation, format fileFormat, args ...string) (*File, error) {
-	cl, err := c.newCall(op, nil, args)
+// download performs an operation that answers with a file. The request, unless
+// nil, is its JSON body.
+func download(ctx context.Context, c *Client, op *Operation, format fileFormat, request any, args ...string) (*File, error) {
+	cl, err := c.newCall(op, request, args)
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +113,12 @@ func remove(ctx context.Context, c *Client, op *Operation, args ...string) error
 }
 
 // missingID is what missing is for a record that is complete with its ID.
-func missingID(id string) string {
-	if id == "" {
-		return "id"
+func missingID(id string) string { return missingField("id", id) }
+
+// missingField is what missing is for a record that is complete with a field.
+func missingField(name, value string) string {
+	if value == "" {
+		return name
 	}
 	return ""
 }

@@ -168,16 +168,26 @@ func decodePage[T any, P listItem[T]](r reply, o *ListOptions) (*Page[T], error)
 		return nil, errors.New("it has no items")
 	}
 	page := &Page[T]{Items: body.Items, Count: body.Count}
-	for i, item := range page.Items {
-		if item == nil {
-			return nil, fmt.Errorf("item %d is null", i)
+	if n := len(page.Items); n > 0 {
+		if err := checkItems[T, P](page.Items); err != nil {
+			return nil, err
 		}
-		if field := P(item).missing(); field != "" {
-			return nil, fmt.Errorf("item %d has no %s", i, field)
-		}
-		page.NextStartAfter = P(item).cursor(o.OrderColumn)
+		page.NextStartAfter = P(page.Items[n-1]).cursor(o.OrderColumn)
 	}
 	return page, nil
+}
+
+// checkItems returns what is wrong with the items of a page, or nil.
+func checkItems[T any, P record[T]](items []*T) error {
+	for i, item := range items {
+		if item == nil {
+			return fmt.Errorf("item %d is null", i)
+		}
+		if field := P(item).missing(); field != "" {
+			return fmt.Errorf("item %d has no %s", i, field)
+		}
+	}
+	return nil
 }
 
 // all yields every item of a list.

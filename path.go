@@ -33,6 +33,8 @@ func (op *Operation) param(name string) pathParam {
 		return pathParam{kinds: kindSet(KindFirewallRule), idOnly: true}
 	case "inference_api_key_id":
 		return pathParam{kinds: kindSet(KindInferenceAPIKey), idOnly: true}
+	case "log_destination_id":
+		return pathParam{kinds: kindSet(KindPostgresLogDestination), idOnly: true}
 	case "metric_destination_id":
 		return pathParam{kinds: kindSet(KindPostgresMetricDestination), idOnly: true}
 	case "private_subnet_id":

@@ -1,11 +1,8 @@
 package cloudapi
 
 import (
-	"cmp"
 	"context"
 	"iter"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -33,13 +30,25 @@ type Postgres struct {
 	HAType  string `json:"ha_type"` // one of the PostgresHAType constants
 	Flavor  string `json:"flavor"`  // one of the PostgresFlavor constants
 
-	// CACertificates are the root certificates as PEM; "" until they are made.
+	// These are of August 2026; a server of October 2025 does not send them.
+	TargetVersion     string    `json:"target_version"`      // differs from Version while an upgrade is pending, or has failed
+	TargetServerCount int       `json:"target_server_count"` // 1 to 3: the primary and the standbys of the HAType
+	FallbackActive    bool      `json:"fallback_active"`     // whether the primary has another instance type than was asked for
+	CreatedAt         time.Time `json:"created_at"`
+
+	// CACertificates are the root certificates as PEM; "" until they are made,
+	// and for a database whose certificate is publicly signed.
 	CACertificates string `json:"ca_certificates"`
 
 	// MaintenanceWindowStartAt is the hour of the day in UTC, 0 to 23, at which
 	// the two hours begin in which the server may interrupt the service; nil if
 	// it may at any time.
 	MaintenanceWindowStartAt *int `json:"maintenance_window_start_at"`
+
+	// MaintenanceWindowDays are the days of the window, from "mon" to "sun"; none
+	// stands for every day. It is of August 2026, in projects that have the
+	// feature.
+	MaintenanceWindowDays []string `json:"maintenance_window_days"`
 
 	ReadReplica bool `json:"read_replica"` // whether it follows another database
 
@@ -57,10 +66,18 @@ type Postgres struct {
 	// Its host changes with the name of the database.
 	ConnectionString Secret `json:"connection_string"`
 
+	// The same for clients in the private network, and its parts. They are of
+	// August 2026.
+	PrivateConnectionString Secret `json:"private_connection_string"`
+	Hostname                string `json:"hostname"`
+	Username                string `json:"username"` // of the superuser
+	Password                Secret `json:"password"`
+
 	Primary            bool                        `json:"primary"` // whether its server takes writes
 	FirewallRules      []PostgresFirewallRule      `json:"firewall_rules"`
 	MetricDestinations []PostgresMetricDestination `json:"metric_destinations"`
-	ReadReplicas       []Postgres                  `json:"read_replicas"` // in the short form
+	LogDestinations    []PostgresLogDestination    `json:"log_destinations"` // of August 2026
+	ReadReplicas       []Postgres                  `json:"read_replicas"`    // in the short form
 
 	// The times that Restore can go back to. They are zero for replicas and
 	// restored databases, and if the server cannot tell; the earliest one also
@@ -78,8 +95,9 @@ func (p *Postgres) identity() Resource {
 
 func (p *Postgres) stateText() string { return p.State }
 
-// Known values of [Postgres.State]. There is none for a restart, a resize, a
-// promotion or a new password: the database stays "running".
+// Known values of [Postgres.State]. There is none for a resize, a promotion or a
+// new password: the database stays "running". A server of October 2025 has none
+// for a restart either, nor for the steps of a restore, which are "creating".
 const (
 	// The database is being set up, or, when it was running before, worked on
 	// for a moment.
@@ -88,6 +106,12 @@ const (
 	PostgresStateRunning     = "running"
 	PostgresStateUnavailable = "unavailable" // fails its health check, or fails over
 	PostgresStateDeleting    = "deleting"    // and then it is gone
+
+	// States of August 2026.
+	PostgresStateRestarting        = "restarting"
+	PostgresStateRestoringBackup   = "restoring_backup" // the first step of a restored database or a read replica
+	PostgresStateReplayingWAL      = "replaying_wal"
+	PostgresStateFinalizingRestore = "finalizing_restore"
 )
 
 // Values of [Postgres.HAType].
@@ -113,8 +137,9 @@ type PostgresTag struct {
 // PostgresCreateRequest is the body of [PostgresService.Create].
 type PostgresCreateRequest struct {
 	// Size is "standard-" and 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-" and
-	// 1 or 2. In private locations it is one of the provider's sizes, such as
-	// "m6id.large". Required.
+	// 1 or 2, which the service of August 2026 takes and calls "hobby-". In
+	// private locations it is one of the provider's sizes, such as "m6id.large".
+	// [PostgresService.Capabilities] has what there is. Required.
 	Size string `json:"size"`
 
 	// StorageSize is in GiB. Each size allows three values, from 32 per vCPU
@@ -131,7 +156,7 @@ type PostgresCreateRequest struct {
 	HAType string `json:"ha_type,omitzero"`
 
 	// Version is the major version, such as "16" or "17". The default is the
-	// server's.
+	// server's: "17" in October 2025, "18" in August 2026.
 	Version string `json:"version,omitzero"`
 
 	// RestrictByDefault true makes a database that nothing can reach before it
@@ -140,6 +165,18 @@ type PostgresCreateRequest struct {
 	RestrictByDefault *bool `json:"restrict_by_default,omitzero"`
 
 	Tags []PostgresTag `json:"tags,omitzero"`
+
+	// The rest is of August 2026: a server of October 2025 refuses a request in
+	// which one of these is set, with [ErrInvalidRequest].
+	//
+	// PrivateSubnetName is the name of the subnet that is made for the database.
+	// The default is its ID and "-subnet".
+	PrivateSubnetName string `json:"private_subnet_name,omitzero"`
+
+	// PGConfig and PgBouncerConfig are set from the beginning; see
+	// [PostgresConfig].
+	PGConfig        map[string]string `json:"pg_config,omitzero"`
+	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 }
 
 // PostgresUpdateRequest is the body of [PostgresService.Update]. What is not
@@ -161,20 +198,6 @@ type PostgresUpdateRequest struct {
 	Tags []PostgresTag `json:"tags,omitzero"`
 }
 
-// PostgresRestoreRequest is the body of [PostgresService.Restore].
-type PostgresRestoreRequest struct {
-	Name string `json:"name"` // of the new database; required
-
-	// RestoreTarget is the time whose data the new database shall have, from
-	// [Postgres.EarliestRestoreTime] to [Postgres.LatestRestoreTime]. Required.
-	RestoreTarget time.Time `json:"restore_target"`
-}
-
-// readReplicaRequest is the body of making a read replica.
-type readReplicaRequest struct {
-	Name string `json:"name"`
-}
-
 // passwordRequest is the body of resetting the superuser's password.
 type passwordRequest struct{ password Secret }
 
@@ -187,7 +210,8 @@ func (r passwordRequest) wire() any {
 // maintenanceWindowRequest is the body of setting the maintenance window. The
 // server removes it if the hour is absent, and does not accept null.
 type maintenanceWindowRequest struct {
-	StartAt *int `json:"maintenance_window_start_at,omitzero"`
+	StartAt *int     `json:"maintenance_window_start_at,omitzero"`
+	Days    []string `json:"maintenance_window_days,omitempty"`
 }
 
 const postgresRoute = locationRoute + "/postgres/{postgres_database_reference}"
@@ -200,12 +224,9 @@ var (
 	opPostgresUpdate                 = Operation{"Postgres.Update", "PATCH", postgresRoute, safe}
 	opPostgresDelete                 = Operation{"Postgres.Delete", "DELETE", postgresRoute, safe}
 	opPostgresCACertificates         = Operation{"Postgres.CACertificates", "GET", postgresRoute + "/ca-certificates", safe}
-	opPostgresPromote                = Operation{"Postgres.Promote", "POST", postgresRoute + "/promote", create}
-	opPostgresCreateReadReplica      = Operation{"Postgres.CreateReadReplica", "POST", postgresRoute + "/read-replica", create}
 	opPostgresRename                 = Operation{"Postgres.Rename", "POST", postgresRoute + "/rename", safe}
 	opPostgresResetSuperuserPassword = Operation{"Postgres.ResetSuperuserPassword", "POST", postgresRoute + "/reset-superuser-password", safe}
 	opPostgresRestart                = Operation{"Postgres.Restart", "POST", postgresRoute + "/restart", create}
-	opPostgresRestore                = Operation{"Postgres.Restore", "POST", postgresRoute + "/restore", create}
 	opPostgresSetMaintenanceWindow   = Operation{"Postgres.SetMaintenanceWindow", "POST", postgresRoute + "/set-maintenance-window", safe}
 
 	listPostgres = listRoutes{project: &opPostgresList, location: &opPostgresListInLocation}
@@ -265,76 +286,16 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 }
 
 // Update starts to change a database, in the maintenance window if it has one.
-// [PostgresService.WaitResized] waits for another size; when another HAType is
-// in effect cannot be seen. Sizes that do not fit each other, and less storage
+// [PostgresService.WaitResized] waits for another size, and with a server of
+// August 2026 [PostgresService.WaitServers] for another HAType, whose end one of
+// October 2025 does not show. Read replicas follow their parent: there it is
+// [ErrInvalidRequest] in August 2026. Sizes that do not fit each other, and less storage
 // than is needed, are [ErrInvalidRequest]; more than the vCPU quota allows is
 // [ErrQuotaExceeded].
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.client, &opPostgresUpdate, request, location, postgres)
-}
-
-// Ensure creates a database unless there is one of that name; see
-// [EnsureOptions]. The name must not be an ID. Size and storage_size, as the
-// targets of the database, flavor, ha_type, version and tags, in any order, are
-// compared; firewall rules are not. A read replica, which takes no writes, is
-// never what is asked for. Update changes size, storage_size, ha_type
-// and tags; [PostgresService.WaitResized] waits for the end of that. Nothing
-// shows the end of a change of the ha_type.
-func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, created bool, err error) {
-	return ensure(ctx, "Postgres.Ensure", location, name, opts, ensurer[Postgres]{
-		config: waitSlow,
-		find:   func(ctx context.Context) (*Postgres, error) { return s.Get(ctx, location, name) },
-		create: func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
-		compare: func(_ context.Context, p *Postgres) (d drift, err error) {
-			if p.ReadReplica {
-				d = drift{{Field: "read_replica", Wanted: false, Found: true}}
-			}
-			if request == nil {
-				return d, nil
-			}
-			if size := cmp.Or(p.TargetVMSize, p.VMSize); contractSize(request.Size) != contractSize(size) {
-				wantsUpdatable(&d, "size", request.Size, size)
-			}
-			wantsUpdatable(&d, "storage_size", request.StorageSize, cmp.Or(p.TargetStorageSizeGiB, p.StorageSizeGiB))
-			wantsUpdatable(&d, "ha_type", request.HAType, p.HAType)
-			wants(&d, "flavor", request.Flavor, p.Flavor)
-			wants(&d, "version", request.Version, p.Version)
-			if request.Tags != nil && !slices.Equal(sortedTags(request.Tags), sortedTags(p.Tags)) {
-				d = append(d, Drift{Field: "tags", Wanted: request.Tags, Found: p.Tags, Updatable: true})
-			}
-			return d, nil
-		},
-		update: func(ctx context.Context, p *Postgres, d drift) (*Postgres, error) {
-			var update PostgresUpdateRequest
-			if d.has("size") || d.has("storage_size") { // one limits the other
-				update.Size, update.StorageSize = request.Size, request.StorageSize
-			}
-			if d.has("ha_type") {
-				update.HAType = request.HAType
-			}
-			if d.has("tags") {
-				update.Tags = request.Tags
-			}
-			return s.Update(ctx, location, p.ID, &update)
-		},
-	})
-}
-
-// contractSize returns the contract's name for a size: later versions of the real
-// server still accept it, but show "hobby" in place of "burstable".
-func contractSize(size string) string {
-	if cpus, found := strings.CutPrefix(size, "hobby-"); found {
-		return "burstable-" + cpus
-	}
-	return size
-}
-
-func sortedTags(tags []PostgresTag) []PostgresTag {
-	return slices.SortedFunc(slices.Values(tags), func(a, b PostgresTag) int {
-		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
-	})
 }
 
 // Delete starts to delete a database; [PostgresService.WaitDeleted] waits for
@@ -352,28 +313,7 @@ func (s *PostgresService) Delete(ctx context.Context, location, postgres string)
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/ca-certificates
 func (s *PostgresService) CACertificates(ctx context.Context, location, postgres string) (*File, error) {
-	return download(ctx, s.client, &opPostgresCACertificates, caCertificatesFile, location, postgres)
-}
-
-// Promote starts to make a read replica a database of its own and returns the
-// short form of the record; [PostgresService.WaitPromoted] waits for the end.
-// What is not a replica, or not any more, is [ErrInvalidRequest], which is why
-// it is not repeated after a lost reply.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote
-func (s *PostgresService) Promote(ctx context.Context, location, postgres string) (*Postgres, error) {
-	return fetch[Postgres](ctx, s.client, &opPostgresPromote, location, postgres)
-}
-
-// CreateReadReplica starts to make a database with the given name that follows
-// this one, and returns the new one; [PostgresService.WaitRunning] waits for
-// it, up to hours. It has the same size and no standby. Before the first
-// backup, which [Postgres.EarliestRestoreTime] shows, it is
-// [ErrInvalidRequest]; a name that is taken is [ErrAlreadyExists].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/read-replica
-func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string) (*Postgres, error) {
-	return send[Postgres](ctx, s.client, &opPostgresCreateReadReplica, readReplicaRequest{name}, location, postgres)
+	return download(ctx, s.client, &opPostgresCACertificates, caCertificatesFile, nil, location, postgres)
 }
 
 // Rename gives a database another name, and with it another host name in
@@ -398,7 +338,9 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 }
 
 // Restart starts to restart the servers of a database, whatever its state is.
-// When they have cannot be seen: the database stays "running". A repetition
+// With a server of August 2026 the database is "restarting" until they have, which
+// [PostgresService.WaitRunning] waits for; with one of October 2025 it stays
+// "running", so that the end cannot be seen. A repetition
 // may restart them again, so a lost reply is [ErrOutcomeUnknown].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart
@@ -406,28 +348,15 @@ func (s *PostgresService) Restart(ctx context.Context, location, postgres string
 	return fetch[Postgres](ctx, s.client, &opPostgresRestart, location, postgres)
 }
 
-// Restore starts to make another database with the data that this one had at
-// a time in the past, and returns the new one; [PostgresService.WaitRunning]
-// waits for it, up to hours. It has the same size and password and no standby.
-// A time that is not possible is [ErrInvalidRequest], a name that is taken
-// [ErrAlreadyExists].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore
-func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
-	var body PostgresRestoreRequest
-	if request != nil {
-		body = *request
-	}
-	body.RestoreTarget = body.RestoreTarget.UTC()
-	return send[Postgres](ctx, s.client, &opPostgresRestore, body, location, postgres)
-}
-
 // SetMaintenanceWindow sets the hour of the day in UTC, 0 to 23, at which the
-// maintenance window begins, as in new(3); nil removes the window.
+// maintenance window begins, as in new(3); nil removes the window. The days, from
+// "mon" to "sun", are those on which there is one; none stands for every day.
+// Days are of August 2026, for projects that have the feature; otherwise they
+// are [ErrInvalidRequest].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window
-func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int) (*Postgres, error) {
-	return send[Postgres](ctx, s.client, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour}, location, postgres)
+func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int, days ...string) (*Postgres, error) {
+	return send[Postgres](ctx, s.client, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)
 }
 
 // postgresRunning is part of all that is waited for.
@@ -435,8 +364,8 @@ func postgresRunning(p *Postgres) (bool, error) {
 	return reaches[*Postgres](PostgresStateRunning)(p)
 }
 
-// WaitRunning waits until a database that was created, restored or made as a
-// replica is running, and returns it. One that is being deleted or is gone
+// WaitRunning waits until a database that was created, restored, restarted or
+// made as a replica is running, and returns it. One that is being deleted or is gone
 // ends it. The error is a [*WaitError].
 func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	return waitShared(ctx, s.client, &listPostgres, "Postgres.WaitRunning", location, postgres, waitSlow, s.Get, postgresRunning, opts)
@@ -452,17 +381,6 @@ func (s *PostgresService) WaitResized(ctx context.Context, location, postgres st
 		return running && p.VMSize == p.TargetVMSize && p.StorageSizeGiB == p.TargetStorageSizeGiB, err
 	}
 	return waitState(ctx, "Postgres.WaitResized", location, postgres, waitSlow, s.Get, resized, opts)
-}
-
-// WaitPromoted waits until a database that was promoted is no replica any more
-// and is running, and returns it. One that is being deleted or is gone ends
-// it. The error is a [*WaitError].
-func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
-	promoted := func(p *Postgres) (bool, error) {
-		running, err := postgresRunning(p)
-		return running && !p.ReadReplica, err
-	}
-	return waitState(ctx, "Postgres.WaitPromoted", location, postgres, waitSlow, s.Get, promoted, opts)
 }
 
 // WaitDeleted waits until a database that was deleted is gone, after which its

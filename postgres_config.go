@@ -14,6 +14,16 @@ import (
 type PostgresConfig struct {
 	PGConfig        map[string]string `json:"pg_config"`        // of the server, such as "work_mem": "32MB"
 	PgBouncerConfig map[string]string `json:"pgbouncer_config"` // of the connection pooler, such as "pool_mode": "transaction"
+
+	// The rest is what a server of August 2026 says, and never part of a request.
+	//
+	// DefaultPGConfig, which [PostgresService.GetConfig] returns, has what the
+	// server sets itself, for this size of database.
+	DefaultPGConfig map[string]string `json:"default_pg_config,omitzero"`
+
+	// Message, which a change returns, is for people: that a restart is needed
+	// for example. It is "" if there is nothing to do.
+	Message string `json:"message,omitzero"`
 }
 
 func (c *PostgresConfig) missing() string {
@@ -32,12 +42,16 @@ func (c *PostgresConfig) UnmarshalJSON(data []byte) error {
 	var lenient struct {
 		PGConfig        map[string]configValue `json:"pg_config"`
 		PgBouncerConfig map[string]configValue `json:"pgbouncer_config"`
+		DefaultPGConfig map[string]configValue `json:"default_pg_config"`
+		Message         string                 `json:"message"`
 	}
 	if err := json.Unmarshal(data, &lenient); err != nil {
 		return err
 	}
 	c.PGConfig = configStrings(lenient.PGConfig)
 	c.PgBouncerConfig = configStrings(lenient.PgBouncerConfig)
+	c.DefaultPGConfig = configStrings(lenient.DefaultPGConfig)
+	c.Message = lenient.Message
 	return nil
 }
 
@@ -96,8 +110,10 @@ func (s *PostgresService) GetConfig(ctx context.Context, location, postgres stri
 
 // ReplaceConfig sets the whole configuration of a database: what is not in it
 // gets its default. A nil map is an empty one; no configuration at all is an
-// [*ArgumentError], so that a forgotten one does not reset a database. It returns what is set now, which takes effect moments later; some
-// settings need a Restart, and nothing tells which. Names and values that are
+// [*ArgumentError], so that a forgotten one does not reset a database. It
+// returns what is set now, which takes effect moments later; some settings need a
+// Restart, and only a server of August 2026 tells, in [PostgresConfig.Message].
+// Names and values that are
 // not possible are [ErrInvalidRequest], in [Error.FieldErrors] under names such
 // as "pg_config.work_mem".
 //

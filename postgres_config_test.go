@@ -40,6 +40,22 @@ func postgresConfigCases() []wireCase {
 			call: replaceWith(config),
 		},
 		{
+			name: "get the configuration of August 2026", method: "GET", target: target,
+			reply: `{"pg_config":{},"pgbouncer_config":{},"default_pg_config":{"listen_addresses":"'*'","port":5432}}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.GetConfig(ctx, location, "orders-db")
+			},
+			want: &PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{},
+				DefaultPGConfig: map[string]string{"listen_addresses": "'*'", "port": "5432"}},
+		},
+		{
+			name: "replace it by what was read", method: "POST", target: target, body: `{"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{}}`,
+			reply: `{"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{},"message":"restart"}`,
+			call: replaceWith(&PostgresConfig{PGConfig: map[string]string{"work_mem": "32MB"},
+				DefaultPGConfig: map[string]string{"port": "5432"}, Message: "x"}),
+			want: &PostgresConfig{PGConfig: map[string]string{"work_mem": "32MB"}, PgBouncerConfig: map[string]string{}, Message: "restart"},
+		},
+		{
 			name: "replace one map", method: "POST", target: target, reply: reply, want: config,
 			body: `{"pg_config":{},"pgbouncer_config":{"pool_mode":"session"}}`,
 			call: replaceWith(&PostgresConfig{PgBouncerConfig: map[string]string{"pool_mode": "session"}}),

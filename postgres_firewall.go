@@ -7,9 +7,10 @@ import (
 
 // PostgresFirewallRule lets a range of addresses connect to a database.
 type PostgresFirewallRule struct {
-	ID          string `json:"id"`          // prefix pf
+	ID          string `json:"id"`          // prefix pf; of a server of August 2026 fr
 	CIDR        string `json:"cidr"`        // normalized: with prefix length, host bits cleared
 	Description string `json:"description"` // of the user
+	Port        int    `json:"port"`        // of August 2026: 5432, or 6432 for the connection pooler; 0 before
 }
 
 func (r *PostgresFirewallRule) missing() string      { return missingID(r.ID) }
@@ -67,6 +68,12 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 
 // CreateFirewallRule adds a rule, which takes effect seconds later. A range
 // that has one already is [ErrAlreadyExists].
+//
+// A server of August 2026 makes two rules, one for the port of the database and
+// one for that of the connection pooler, and returns the first: the list has both,
+// to be changed and deleted one by one. It is [ErrInvalidRequest] there once the
+// firewall that the rules are in, which is one of the project's, was deleted or
+// detached.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
 func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, postgres string, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {

@@ -81,14 +81,30 @@ func postgresFirewallCases() []wireCase {
 				return nothing(c.Postgres.DeleteFirewallRule(ctx, location, "orders-db", testRuleID))
 			},
 		},
+		{
+			name: "update a rule of August 2026", method: "PATCH", target: base + "/frhq95fssew63jdbsw7mrzw8cx",
+			reply: `{"id":"frhq95fssew63jdbsw7mrzw8cx","cidr":"198.51.100.0/24","port":6432,"description":"new"}`,
+			body:  `{"description":"new"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.UpdateFirewallRule(ctx, location, "orders-db", "frhq95fssew63jdbsw7mrzw8cx",
+					&PostgresFirewallRuleUpdateRequest{Description: Value("new")})
+			},
+			want: &PostgresFirewallRule{ID: "frhq95fssew63jdbsw7mrzw8cx", CIDR: "198.51.100.0/24", Port: 6432, Description: "new"},
+		},
+		{
+			name: "delete a rule of August 2026", method: "DELETE", target: base + "/frhq95fssew63jdbsw7mrzw8cx",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return nothing(c.Postgres.DeleteFirewallRule(ctx, location, "orders-db", "frhq95fssew63jdbsw7mrzw8cx"))
+			},
+		},
 	}
 }
 
 func TestPostgresFirewallRuleArguments(t *testing.T) {
 	t.Parallel()
 	client := sendingNothing(t)
-	// The ID of a rule of another kind of firewall.
-	err := client.Postgres.DeleteFirewallRule(t.Context(), "eu-central-h1", "orders-db", "frhgen1ff6864nrqg8etdv647m")
+	// The ID of something else.
+	err := client.Postgres.DeleteFirewallRule(t.Context(), "eu-central-h1", "orders-db", testSinkID)
 	if !errors.Is(err, ErrInvalidArgument) {
 		t.Errorf("deleting it: %v", err)
 	}

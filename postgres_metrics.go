@@ -104,38 +104,7 @@ type PostgresMetricsOptions struct {
 	Key string `url:"key,omitempty"`
 }
 
-// PostgresMetricDestination is where the metrics of a database are sent.
-type PostgresMetricDestination struct {
-	ID       string `json:"id"`       // prefix md; of old ones et
-	Username string `json:"username"` // for basic authentication there
-	URL      string `json:"url"`      // of a server that takes Prometheus remote writes
-}
-
-func (d *PostgresMetricDestination) identity() Resource {
-	return Resource{Kind: KindPostgresMetricDestination, ID: d.ID}
-}
-
-// PostgresMetricDestinationCreateRequest is the body of
-// [PostgresService.CreateMetricDestination]. All fields are required.
-type PostgresMetricDestinationCreateRequest struct {
-	URL      string `json:"url"` // must begin with https://
-	Username string `json:"username"`
-	Password Secret `json:"password"`
-}
-
-func (r *PostgresMetricDestinationCreateRequest) secretValues() []Secret {
-	return []Secret{r.Password}
-}
-
-func (r *PostgresMetricDestinationCreateRequest) wire() any {
-	return map[string]string{"url": r.URL, "username": r.Username, "password": r.Password.Reveal()}
-}
-
-var (
-	opPostgresMetrics                 = Operation{"Postgres.Metrics", "GET", postgresRoute + "/metrics", safe}
-	opPostgresCreateMetricDestination = Operation{"Postgres.CreateMetricDestination", "POST", postgresRoute + "/metric-destination", create}
-	opPostgresDeleteMetricDestination = Operation{"Postgres.DeleteMetricDestination", "DELETE", postgresRoute + "/metric-destination/{metric_destination_id}", safe}
-)
+var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/metrics", safe}
 
 // Metrics returns what was measured at a database. The server chooses the
 // distance of the values, so that there are some 480 in each series at most.
@@ -158,25 +127,4 @@ func (s *PostgresService) Metrics(ctx context.Context, location, postgres string
 		return nil, err
 	}
 	return receive[PostgresMetrics](ctx, cl)
-}
-
-// CreateMetricDestination makes a database send its metrics somewhere, and
-// returns the database. [Postgres.MetricDestinations] holds the new destination
-// among the others and does not tell which it is: look for its URL and user
-// name, or, where these may repeat, for the ID that was not there before.
-//
-// Each call makes another destination, also if there is the same already, and a
-// lost reply ends in [ErrOutcomeUnknown]: look with Get.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination
-func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
-	return send[Postgres](ctx, s.client, &opPostgresCreateMetricDestination, request, location, postgres)
-}
-
-// DeleteMetricDestination ends that. A destination that does not exist is not
-// an error; a database that does not exist is [ErrNotFound].
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination/{metric_destination_id}
-func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location, postgres, destinationID string) error {
-	return remove(ctx, s.client, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
 }

@@ -11,7 +11,6 @@ func postgresMetricsCases() []wireCase {
 	const (
 		location = "eu-central-h1"
 		target   = postgresPath + "/orders-db/metrics"
-		sinks    = postgresPath + "/orders-db/metric-destination"
 		reply    = `{"metrics":[` +
 			`{"key":"load_average","name":"Load Average","unit":null,"description":"load over time","series":[` +
 			`{"labels":{"name":"1 minute"},"values":[[1759512000,"0.42"],[1759512015.5,"0.47"]]},{"labels":{},"values":[]}]},` +
@@ -42,27 +41,6 @@ func postgresMetricsCases() []wireCase {
 			name: "a metric of some hours", method: "GET", reply: reply, want: want,
 			target: target + "?end=2025-10-03T18%3A30%3A00.000000001Z&key=load_average&start=2025-10-03T17%3A30%3A00Z",
 			call:   metricsWith(&PostgresMetricsOptions{Start: start, End: start.Add(time.Hour + 1), Key: PostgresMetricLoadAverage}),
-		},
-		{
-			name: "create a metric destination", method: "POST", target: sinks, reply: testPgFull, want: testPostgresFull(),
-			body: `{"password":"p+w/\"d","url":"https://prom.example.org/write","username":"writer"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Postgres.CreateMetricDestination(ctx, location, "orders-db", &PostgresMetricDestinationCreateRequest{
-					URL: "https://prom.example.org/write", Username: "writer", Password: NewSecret(`p+w/"d`),
-				})
-			},
-		},
-		{
-			name: "delete a metric destination", method: "DELETE", target: sinks + "/" + testSinkID,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return nothing(c.Postgres.DeleteMetricDestination(ctx, location, "orders-db", testSinkID))
-			},
-		},
-		{
-			name: "delete an old metric destination", method: "DELETE", target: sinks + "/etjkkf8b165j4krraw7xr99b53",
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return nothing(c.Postgres.DeleteMetricDestination(ctx, location, "orders-db", "etjkkf8b165j4krraw7xr99b53"))
-			},
 		},
 	}
 }

@@ -75,7 +75,7 @@ func testPostgresFull() *Postgres {
 	p.ConnectionString = NewSecret(testConnection)
 	p.Primary = true
 	p.FirewallRules = []PostgresFirewallRule{*testRule()}
-	p.MetricDestinations = []PostgresMetricDestination{{testSinkID, "writer", "https://prom.example.org/write"}}
+	p.MetricDestinations = []PostgresMetricDestination{{ID: testSinkID, Username: "writer", URL: "https://prom.example.org/write"}}
 	p.ReadReplicas = []Postgres{*testReplica()}
 	p.EarliestRestoreTime = time.Date(2025, 10, 1, 2, 15, 9, 0, time.UTC)
 	p.LatestRestoreTime = time.Date(2025, 10, 3, 17, 40, 0, 250_000_000, time.UTC)
@@ -146,6 +146,16 @@ func TestPostgresWire(t *testing.T) {
 			}),
 		},
 		{
+			name: "create with everything of August 2026", method: "POST", target: item, reply: testPgFull, want: full,
+			body: `{"size":"hobby-1","storage_size":16,"private_subnet_name":"db-net","pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"}}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Create(ctx, location, "orders-db", &PostgresCreateRequest{
+					Size: "hobby-1", StorageSize: 16, PrivateSubnetName: "db-net",
+					PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"},
+				})
+			}),
+		},
+		{
 			name: "update nothing", method: "PATCH", target: item, reply: testPgFull, want: full,
 			body: `{}`,
 			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
@@ -196,6 +206,39 @@ func TestPostgresWire(t *testing.T) {
 			body: `{"name":"orders-ro"}`,
 			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
 				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro")
+			}),
+		},
+		{
+			name: "promote by the new name", method: "POST", target: postgresPath + "/orders-ro/promote-read-replica",
+			reply: `{` + testReplicaShort + `}`, want: testReplica(),
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.PromoteReadReplica(ctx, location, "orders-ro")
+			}),
+		},
+		{
+			name: "create a read replica that differs", method: "POST", target: item + "/read-replica", reply: testReplicaFull, want: testReplicaDetailed(),
+			body: `{"name":"orders-ro","pg_config":{"work_mem":"4MB"},"pgbouncer_config":{},"tags":[{"key":"r","value":"1"}]}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro", PostgresReadReplicaOptions{
+					PGConfig: map[string]string{"work_mem": "4MB"}, PgBouncerConfig: map[string]string{}, Tags: []PostgresTag{{"r", "1"}},
+				})
+			}),
+		},
+		{
+			name: "restore with everything", method: "POST", target: item + "/restore", reply: testPgFull, want: full,
+			body: `{"name":"orders-2","restore_target":"2025-10-03T10:30:00Z","pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"},"tags":[]}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.Restore(ctx, location, "orders-db", &PostgresRestoreRequest{
+					Name: "orders-2", RestoreTarget: time.Date(2025, 10, 3, 10, 30, 0, 0, time.UTC), Tags: []PostgresTag{},
+					PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"},
+				})
+			}),
+		},
+		{
+			name: "maintenance window on some days", method: "POST", target: item + "/set-maintenance-window", reply: testPgFull, want: full,
+			body: `{"maintenance_window_start_at":22,"maintenance_window_days":["mon","thu"]}`,
+			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+				return s.SetMaintenanceWindow(ctx, location, "orders-db", new(22), "mon", "thu")
 			}),
 		},
 		{
@@ -255,6 +298,13 @@ func TestPostgresWire(t *testing.T) {
 	cases = append(cases, postgresConfigCases()...)
 	cases = append(cases, postgresFirewallCases()...)
 	cases = append(cases, postgresMetricsCases()...)
+	cases = append(cases, postgresDestinationCases()...)
+	cases = append(cases, postgresBackupCases()...)
+	cases = append(cases, postgresCapabilityCases()...)
+	cases = append(cases, postgresCertificateCases()...)
+	cases = append(cases, postgresLogCases()...)
+	cases = append(cases, postgresServerCases()...)
+	cases = append(cases, postgresUpgradeCases()...)
 	runWireCases(t, "Postgres", cases)
 }
 
@@ -287,8 +337,15 @@ func TestPostgresSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	const password = `Corr3ct-"Horse"`
 	sink := &PostgresMetricDestinationCreateRequest{URL: "https://prom.example.org", Username: "writer", Password: NewSecret(password)}
+	logs := &PostgresLogDestinationCreateRequest{Options: &PostgresLogDestinationOptions{
+		Headers: map[string]Secret{"a": NewSecret(password)}, StructuredData: map[string]map[string]Secret{"a": {"b": NewSecret(password)}}}}
+	token := &PostgresMetricDestinationCreateRequest{Options: &PostgresMetricDestinationOptions{
+		Authorization: &PostgresMetricAuthorization{Credentials: NewSecret(password)}}}
+	header := &PostgresMetricDestinationCreateRequest{Options: &PostgresMetricDestinationOptions{Headers: map[string]Secret{"a": NewSecret(password)}}}
 	texts := []string{
 		fmt.Sprintf("%v %+v %#v", testPostgresFull(), testPostgresFull(), *testPostgresFull()),
+		fmt.Sprintf("%v %+v %#v", logs, token, *header),
+		string(toJSON(t, []any{logs, token, header})),
 		string(toJSON(t, testPostgresFull())),
 		fmt.Sprintf("%v %+v %#v", sink, sink, *sink),
 		string(toJSON(t, sink)),
@@ -303,6 +360,18 @@ func TestPostgresSecretsStaySecret(t *testing.T) {
 		},
 		func() error {
 			_, err := client.Postgres.CreateMetricDestination(t.Context(), "eu-central-h1", "orders-db", sink)
+			return err
+		},
+		func() error {
+			_, err := client.Postgres.CreateMetricDestination(t.Context(), "eu-central-h1", "orders-db", token)
+			return err
+		},
+		func() error {
+			_, err := client.Postgres.CreateMetricDestination(t.Context(), "eu-central-h1", "orders-db", header)
+			return err
+		},
+		func() error {
+			_, err := client.Postgres.CreateLogDestination(t.Context(), "eu-central-h1", "orders-db", logs)
 			return err
 		},
 	} {
@@ -390,4 +459,13 @@ func TestPostgresWaits(t *testing.T) {
 			polls: []string{show(), show(state("deleting")), show(state("deleting")), envelope(403), envelope(404)},
 		},
 	})
+}
+
+func TestCreateReadReplicaTakesOneSetOfOptions(t *testing.T) {
+	t.Parallel()
+	_, err := sendingNothing(t).Postgres.CreateReadReplica(t.Context(), "eu-central-h1", "orders-db", "orders-ro",
+		PostgresReadReplicaOptions{}, PostgresReadReplicaOptions{})
+	if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Operation != "Postgres.CreateReadReplica" || e.Name != "opts" {
+		t.Errorf("two make %v", err)
+	}
 }

@@ -187,8 +187,8 @@ func (result *recordResult[T, P]) accept(r reply) error {
 }
 
 // minObjectSize is less than the JSON of an object takes on average in what the
-// contract has, of which empty series of metrics have the smallest.
-const minObjectSize = 12
+// server sends, of which the options of a database have the smallest: "none":{}.
+const minObjectSize = 8
 
 // records decodes the reply into records. A reply that is full of empty objects
 // is refused, since each would take a hundred times the memory of its JSON.

@@ -18,7 +18,7 @@ type Resource struct {
 
 	// Parent is what the resource is a part of: the firewall of a rule, the
 	// cluster of a node pool, the subnet of a NIC, the database of its firewall
-	// rules and metric destinations. It is nil for all others.
+	// rules, metric and log destinations. It is nil for all others.
 	Parent *Resource `json:"parent,omitzero"`
 }
 
@@ -98,7 +98,7 @@ func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Nam
 //
 // An ID mostly takes one request. Without an operation for it, the lists are
 // searched: for the ID of a private location that of private locations, for
-// that of a rule, node pool, NIC or metric destination those of what may have
+// that of a rule, node pool, NIC or destination those of what may have
 // it, and, where a list does not show them, the members one by one. A name takes
 // one request for each of the kinds that it may be, and that of a load balancer
 // one more, since another may have it too.
@@ -174,7 +174,7 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 // Record is any record that has an ID.
 type Record interface {
 	Firewall | FirewallRule | InferenceAPIKey | KubernetesCluster | KubernetesNodePool | LoadBalancer | NIC |
-		Postgres | PostgresFirewallRule | PostgresMetricDestination | PrivateLocation | PrivateSubnet | Project |
+		Postgres | PostgresFirewallRule | PostgresLogDestination | PostgresMetricDestination | PrivateLocation | PrivateSubnet | Project |
 		SSHPublicKey | VM | VMInitScript
 }
 
@@ -210,12 +210,14 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 		return c.findName(ctx, operation, ref, kinds)
 	}
 	kind := ID(ref.ID).Kind()
-	if kind == KindOther {
-		kind = KindPostgresMetricDestination
-	}
-	if len(kinds) > 0 && !slices.Contains(kinds, kind) {
+	switch i := slices.IndexFunc(kinds, func(k Kind) bool { return IsID(ref.ID, k) }); {
+	case i >= 0:
+		kind = kinds[i]
+	case len(kinds) > 0:
 		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
 			Reason: "is the ID of another kind: " + kind.String()}
+	case kind == KindOther:
+		kind = KindPostgresMetricDestination
 	}
 	f, part := familyOf(kind)
 	if f == nil {

@@ -83,6 +83,7 @@ var safePosts = []string{
 	"Firewalls.DetachSubnet", "Firewalls.Rename",
 	"Kubernetes.Rename", "Kubernetes.ResizeNodePool",
 	"LoadBalancers.DetachVM", "LoadBalancers.Rename",
+	"Postgres.AddCertificateUser", "Postgres.RemoveCertificateUser",
 	"Postgres.Rename", "Postgres.ReplaceConfig", "Postgres.ResetSuperuserPassword", "Postgres.SetMaintenanceWindow",
 	"PrivateLocations.Rename",
 	"PrivateSubnets.Disconnect", "PrivateSubnets.Rename",

@@ -50,8 +50,9 @@ var once = []string{
 	"InferenceAPIKeys.Create",
 	"Kubernetes.Create",
 	"LoadBalancers.AttachVM", "LoadBalancers.Create",
-	"Postgres.Create", "Postgres.CreateFirewallRule", "Postgres.CreateMetricDestination", "Postgres.CreateReadReplica",
-	"Postgres.Promote", "Postgres.Restart", "Postgres.Restore",
+	"Postgres.Create", "Postgres.CreateBackupCredentials", "Postgres.CreateClientKeyPair", "Postgres.CreateFirewallRule",
+	"Postgres.CreateLogDestination", "Postgres.CreateMetricDestination", "Postgres.CreateReadReplica",
+	"Postgres.Promote", "Postgres.PromoteReadReplica", "Postgres.Recycle", "Postgres.Restart", "Postgres.Restore", "Postgres.Upgrade",
 	"PrivateLocations.Create", "PrivateLocations.Rename",
 	"PrivateSubnets.Connect", "PrivateSubnets.Create",
 	"Projects.Create",
@@ -62,9 +63,10 @@ var once = []string{
 
 // Bodies of good answers. The record has what any of the records needs.
 const (
-	goodRecord = `{"id":"vmy9n10s8q164j473ra7pj9nqz","name":"web-1","type":"vm","location":"eu-central-h1","pg_config":{},"pgbouncer_config":{},"metrics":[]}`
-	goodList   = `{"items":[` + goodRecord + `],"count":1}`
-	goodFile   = "-----BEGIN CERTIFICATE-----\nAAECAwQFBgcICQ==\n-----END CERTIFICATE-----\n"
+	goodRecord = `{"id":"vmy9n10s8q164j473ra7pj9nqz","name":"web-1","type":"vm","location":"eu-central-h1","pg_config":{},"pgbouncer_config":{},"metrics":[],` +
+		`"items":[],"key":"k","option_tree":{},"secret_access_key":"s","upgrade_status":"running"}`
+	goodList = `{"items":[` + goodRecord + `],"count":1}`
+	goodFile = "-----BEGIN CERTIFICATE-----\nAAECAwQFBgcICQ==\n-----END CERTIFICATE-----\n"
 )
 
 // operations returns all rows of the tables of operations. That they are all, and that all
@@ -147,8 +149,12 @@ func arguments(fn reflect.Type, route string, ownProject bool) []reflect.Value {
 			values = append(values, segmentFor(strings.TrimSuffix(name, "}"), route))
 		}
 	}
+	last := fn.NumIn()
+	if fn.IsVariadic() {
+		last-- // what may be left out
+	}
 	var args []reflect.Value
-	for i := 2; i < fn.NumIn(); i++ {
+	for i := 2; i < last; i++ {
 		in := fn.In(i)
 		switch {
 		case in.Kind() == reflect.String && len(values) > 0:
@@ -173,6 +179,7 @@ func segmentFor(placeholder, route string) string {
 		"load_balancer_reference": cloudapi.KindLoadBalancer, "postgres_database_reference": cloudapi.KindPostgres,
 		"private_subnet_reference": cloudapi.KindPrivateSubnet, "ssh_public_key_reference": cloudapi.KindSSHPublicKey,
 		"vm_init_script_reference": cloudapi.KindVMInitScript, "vm_reference": cloudapi.KindVM,
+		"log_destination_id": cloudapi.KindPostgresLogDestination,
 	}
 	if placeholder == "firewall_rule_id" && strings.Contains(route, "/postgres/") {
 		return string(cloudapi.KindPostgresFirewallRule) + strings.Repeat("0", 24)

@@ -24,6 +24,9 @@ func TestOperationNames(t *testing.T) {
 			want = service + ".Get"
 		case strings.HasPrefix(method, "All"):
 			want = service + ".List" + strings.TrimPrefix(method, "All")
+			if method == "AllLogs" {
+				want = "Postgres.Logs"
+			}
 		}
 		if op.Name != want {
 			t.Errorf("%s performs %s", m.Name, op.Name)

@@ -38,7 +38,19 @@ func (r *recording) losses(t *testing.T, result any) []string {
 	if err := json.Unmarshal([]byte(r.Response.Body), &recorded); err != nil {
 		t.Fatal(err)
 	}
+	if object, ok := recorded.(map[string]any); ok {
+		rename(object, "logs", "items")
+		rename(object, "pagination_key", "nextstartafter")
+	}
 	return compare("", recorded, tree(t, v))
+}
+
+// rename gives a member of an object the name that it has in a Page.
+func rename(object map[string]any, from, to string) {
+	if value, ok := object[from]; ok {
+		object[to] = value
+		delete(object, from)
+	}
 }
 
 // tree returns a record as encoding/json would decode what it was made of.

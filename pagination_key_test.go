@@ -1,0 +1,191 @@
+package cloudapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// keyedList is a server of the two lists that go on with a key: entries with
+// numbers, of which the highest is the newest, a second each.
+type keyedList struct {
+	entries int
+	size    int // of a page
+
+	ignores bool // every key, as the real one does with those that it cannot read
+	grows   int  // by how many entries a request comes later
+	gaps    bool // whether there are pages without entries
+	queries []url.Values
+}
+
+const keyedEpoch = 1_790_000_000
+
+func (l *keyedList) RoundTrip(req *http.Request) (*http.Response, error) {
+	query := req.URL.Query()
+	l.queries = append(l.queries, query)
+	end := l.entries // behind the last one that comes
+	if key := query.Get("pagination_key"); key != "" && !l.ignores {
+		end, _ = strconv.Atoi(strings.TrimPrefix(key, "k/"))
+	}
+	l.entries += l.grows
+	size, key := l.size, "k/%d"
+	if l.gaps && len(l.queries)%2 == 0 {
+		size, key = 0, "k/0%d" // which is another one
+	}
+	begin := max(0, end-size)
+	var entries []string
+	logs := strings.HasSuffix(req.URL.Path, "/logs")
+	for i := begin; i < end; i++ {
+		at := time.Unix(keyedEpoch+int64(i), 0).UTC().Format(time.RFC3339)
+		if logs {
+			entries = append(entries, fmt.Sprintf(`{"timestamp":%q,"message":"%d"}`, at, i))
+		} else {
+			entries = append(entries, fmt.Sprintf(`{"at":%q,"action":"%d"}`, at, i))
+		}
+	}
+	field := "logs"
+	if !logs {
+		field = "items"
+		slices.Reverse(entries)
+	}
+	more := ""
+	if begin > 0 {
+		more = fmt.Sprintf(`,"pagination_key":"`+key+`"`, begin)
+	}
+	return respond(200, fmt.Sprintf(`{%q:[%s]%s}`, field, strings.Join(entries, ","), more)), nil
+}
+
+// walkKeyed walks both lists and returns the numbers that came, which must be
+// the same.
+func walkKeyed(t *testing.T, list keyedList, opts ...Option) (numbers []int, err error) {
+	t.Helper()
+	number := func(text string) {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers = append(numbers, n)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		logs, audits := list, list
+		for entry, e := range mockClient(t, &logs, opts...).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db",
+			&PostgresLogsOptions{SeverityLevel: "ERROR"}) {
+			if err = e; err == nil {
+				number(entry.Message)
+			}
+		}
+		fromLogs, logsErr := numbers, err
+		numbers, err = nil, nil
+		for entry, e := range mockClient(t, &audits, opts...).AuditLog.All(t.Context(), &AuditLogOptions{Action: "vm"}) {
+			if err = e; err == nil {
+				number(entry.Action)
+			}
+		}
+		if !slices.Equal(fromLogs, numbers) || errors.Is(logsErr, ErrPaginationStalled) != errors.Is(err, ErrPaginationStalled) {
+			t.Errorf("the logs are %v, %v; the audit log is %v, %v", fromLogs, logsErr, numbers, err)
+		}
+		for _, query := range logs.queries {
+			// The bubble's clock begins at the start of 2000.
+			start, _ := time.Parse(time.RFC3339, query.Get("start"))
+			end, _ := time.Parse(time.RFC3339, query.Get("end"))
+			if end.Sub(start) != 30*time.Minute || query.Get("end") != logs.queries[0].Get("end") || query.Get("severity_level") != "ERROR" {
+				t.Errorf("the logs were asked for by %v", query)
+			}
+		}
+		for _, query := range audits.queries {
+			if query.Get("end") != "2000-01-01" || query.Get("action") != "vm" {
+				t.Errorf("the audit log was asked for by %v", query)
+			}
+		}
+	})
+	return numbers, err
+}
+
+// newest returns n numbers down from the one before the given.
+func newest(end, n int) (numbers []int) {
+	for i := range n {
+		numbers = append(numbers, end-1-i)
+	}
+	return numbers
+}
+
+// TestKeyedLists: every entry comes once, the newest first, with the same
+// filters and bounds on each request, also where a page has no entries, pages
+// are fetched ahead, or entries come meanwhile.
+func TestKeyedLists(t *testing.T) {
+	t.Parallel()
+	for name, list := range map[string]keyedList{
+		"nothing":     {},
+		"one page":    {entries: 3, size: 10},
+		"a full page": {entries: 10, size: 10},
+		"several":     {entries: 25, size: 10},
+		"empty pages": {entries: 25, size: 10, gaps: true},
+		"which grows": {entries: 25, size: 10, grows: 3},
+		"one by one":  {entries: 7, size: 1},
+	} {
+		for _, ahead := range []int{0, 3} {
+			t.Run(fmt.Sprintf("%s, %d ahead", name, ahead), func(t *testing.T) {
+				t.Parallel()
+				numbers, err := walkKeyed(t, list, WithPrefetch(ahead))
+				if err != nil || !slices.Equal(numbers, newest(list.entries, list.entries)) {
+					t.Errorf("%d entries: %v, %v", list.entries, numbers, err)
+				}
+			})
+		}
+	}
+}
+
+// TestKeyedListsThatBeginAnew: a server that ignores the key is found out with
+// its second page, none of which comes, also if it has something new in it.
+func TestKeyedListsThatBeginAnew(t *testing.T) {
+	t.Parallel()
+	for _, grows := range []int{0, 1, 9, 10, 30} {
+		numbers, err := walkKeyed(t, keyedList{entries: 25, size: 10, ignores: true, grows: grows})
+		if !errors.Is(err, ErrPaginationStalled) || !slices.Equal(numbers, newest(25, 10)) {
+			t.Errorf("of a list that grows by %d came %v, %v", grows, numbers, err)
+		}
+	}
+}
+
+// TestKeyedListsTwice: each walk of a sequence fixes its own bounds.
+func TestKeyedListsTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		list := keyedList{entries: 2, size: 1}
+		all := mockClient(t, &list).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db", nil)
+		for range 2 {
+			if entries, err := Collect(all); err != nil || len(entries) != 2 {
+				t.Errorf("%d entries, %v", len(entries), err)
+			}
+			elapse(time.Hour)
+		}
+		var ends []string
+		for _, query := range list.queries {
+			ends = append(ends, query.Get("end"))
+		}
+		if want := []string{"2000-01-01T00:00:00Z", "2000-01-01T00:00:00Z", "2000-01-01T01:00:00Z", "2000-01-01T01:00:00Z"}; !slices.Equal(ends, want) {
+			t.Errorf("the ends are %v", ends)
+		}
+	})
+}
+
+// TestKeyedPagesThatAreNone: what is no page is an error and no end.
+func TestKeyedPagesThatAreNone(t *testing.T) {
+	t.Parallel()
+	for _, reply := range []string{`{}`, `{"items":null}`, `{"logs":null}`, `[]`, `{"items":[null]}`, `{"logs":[{}]}`, `{"items":[{"action":""}]}`, `x`} {
+		client := answering(t, 200, "application/json", reply)
+		if page, err := client.AuditLog.List(t.Context(), nil); page != nil || !errors.Is(err, ErrInvalidResponse) {
+			t.Errorf("of %s List made %v, %v", reply, page, err)
+		}
+		if page, err := client.Postgres.Logs(t.Context(), "eu-central-h1", "orders-db", nil); page != nil || !errors.Is(err, ErrInvalidResponse) {
+			t.Errorf("of %s Logs made %v, %v", reply, page, err)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package cloudapi
+
+import "context"
+
+// PostgresCapabilities are the databases that can be created in a project.
+type PostgresCapabilities struct {
+	// OptionTree has the options that go together, from the flavor on.
+	OptionTree PostgresOptions `json:"option_tree"`
+
+	Metadata PostgresOptionsMetadata `json:"metadata"`
+}
+
+func (c *PostgresCapabilities) missing() string {
+	if c.OptionTree == nil {
+		return "option_tree"
+	}
+	return ""
+}
+
+// PostgresOptions are the values of options, by the name of the option: for each
+// value the options that there are with it. A flavor has locations and versions,
+// a location families, a family sizes, a size storage_sizes (in GiB), and a
+// storage_size ha_types:
+//
+//	capabilities, err := client.Postgres.Capabilities(ctx)
+//	if err != nil {
+//		return err
+//	}
+//	families := capabilities.OptionTree["flavor"]["standard"]["location"]["hetzner-fsn1"]["family"]
+//	for size := range families["standard"]["size"] {
+//		fmt.Println(size)
+//	}
+//
+// An option or value that is not there gives a nil map, which has none. Locations
+// go by the name that the provider has for them; the name that the methods take
+// is the DisplayName in [PostgresOptionsMetadata].
+type PostgresOptions map[string]map[string]PostgresOptions
+
+// PostgresOptionsMetadata says what the values in [PostgresOptions] are, by
+// option and value.
+type PostgresOptionsMetadata struct {
+	Flavor   map[string]PostgresFlavorMetadata   `json:"flavor"`
+	Location map[string]PostgresLocationMetadata `json:"location"`
+	Family   map[string]PostgresFamilyMetadata   `json:"family"`
+	Size     map[string]PostgresSizeMetadata     `json:"size"`
+	HAType   map[string]PostgresHATypeMetadata   `json:"ha_type"`
+}
+
+// PostgresFlavorMetadata describes a flavor.
+type PostgresFlavorMetadata struct {
+	DisplayName string `json:"display_name"` // for people
+}
+
+// PostgresLocationMetadata describes a location.
+type PostgresLocationMetadata struct {
+	DisplayName string `json:"display_name"` // what the methods take, such as "eu-central-h1"
+	UIName      string `json:"ui_name"`      // for people, such as "Germany"
+	Provider    string `json:"provider"`     // such as "hetzner" or "aws"
+}
+
+// PostgresFamilyMetadata describes a family of sizes.
+type PostgresFamilyMetadata struct {
+	DisplayName string `json:"display_name"` // for people
+	Category    string `json:"category"`     // such as "dedicated", "shared" or "memory-optimized"
+}
+
+// PostgresSizeMetadata describes a size.
+type PostgresSizeMetadata struct {
+	VCPU      int `json:"vcpu"`
+	MemoryGiB int `json:"memory_gib"`
+}
+
+// PostgresHATypeMetadata describes an ha_type.
+type PostgresHATypeMetadata struct {
+	DisplayName  string `json:"display_name"` // for people
+	StandbyCount int    `json:"standby_count"`
+}
+
+var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRoute + "/postgres/capabilities", safe}
+
+// Capabilities returns what can be asked of [PostgresService.Create] in the
+// project, which depends on the features that the project has. It needs the
+// permission to see databases, and is [ErrForbidden] without it.
+//
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/postgres/capabilities
+func (s *PostgresService) Capabilities(ctx context.Context) (*PostgresCapabilities, error) {
+	return fetch[PostgresCapabilities](ctx, s.client, &opPostgresCapabilities)
+}

@@ -1,0 +1,70 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const testKeyPair = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n-----BEGIN EC PRIVATE KEY-----\nU0VD\n-----END EC PRIVATE KEY-----\n"
+
+func postgresCertificateCases() []wireCase {
+	const (
+		location = "eu-central-h1"
+		base     = postgresPath + "/orders-db/cert"
+	)
+	return []wireCase{
+		{
+			name: "create a client key pair", method: "POST", target: base + "/create-client-keypair",
+			body:   `{"common_name":"app","duration":86400}`,
+			reply:  testKeyPair,
+			header: http.Header{"Content-Type": {"application/x-pem-file"}, "Content-Disposition": {`attachment; filename="app.pem"`}},
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.CreateClientKeyPair(ctx, location, "orders-db", "app", 24*time.Hour+time.Second-1)
+			},
+			want: &File{Name: "app.pem", ContentType: "application/x-pem-file", Content: []byte(testKeyPair)},
+		},
+		{
+			name: "add a certificate user", method: "POST", target: base + "/add-auth-user", body: `{"name":"Big User \"x\""}`,
+			reply: `{"items":["app","Big User \"x\""]}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.AddCertificateUser(ctx, location, "orders-db", `Big User "x"`)
+			},
+			want: &PostgresCertificateUsers{Items: []string{"app", `Big User "x"`}},
+		},
+		{
+			name: "remove the last certificate user", method: "POST", target: base + "/remove-auth-user", body: `{"name":"app"}`,
+			reply: `{"items":[]}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.RemoveCertificateUser(ctx, location, "orders-db", "app")
+			},
+			want: &PostgresCertificateUsers{Items: []string{}},
+		},
+	}
+}
+
+// TestClientKeyPairIsWholeAndSecret: a file that was cut off is none, and what
+// is printed has no key in it.
+func TestClientKeyPairIsWholeAndSecret(t *testing.T) {
+	t.Parallel()
+	create := func(content string) (*File, error) {
+		return answering(t, 200, "application/x-pem-file", content).Postgres.CreateClientKeyPair(t.Context(), "eu-central-h1", "orders-db", "app", time.Hour)
+	}
+	file, err := create(testKeyPair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprintf("%v %+v %#v %s", file, file, *file, toJSON(t, file)); strings.Contains(text, "U0VD") || file.Name != "client.pem" {
+		t.Errorf("the file shows as %s", text)
+	}
+	for _, content := range []string{testKeyPair[:len(testKeyPair)-10], "", "no PEM"} {
+		file, err := create(content)
+		if file != nil || !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, ErrOutcomeUnknown) || strings.Contains(err.Error(), "U0VD") {
+			t.Errorf("of %q CreateClientKeyPair made %v, %v", content, file, err)
+		}
+	}
+}

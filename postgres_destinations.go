@@ -1,0 +1,226 @@
+package cloudapi
+
+import (
+	"context"
+	"maps"
+	"slices"
+)
+
+// PostgresMetricDestination is where the metrics of a database are sent.
+type PostgresMetricDestination struct {
+	ID       string `json:"id"`       // prefix md; of old ones et
+	Username string `json:"username"` // for basic authentication there; "" if it has none
+	URL      string `json:"url"`      // of a server that takes Prometheus remote writes
+
+	// AuthMethods are how it authenticates: "basic_auth", "authorization",
+	// "headers". They are of August 2026.
+	AuthMethods []string `json:"auth_methods"`
+}
+
+func (d *PostgresMetricDestination) identity() Resource {
+	return Resource{Kind: KindPostgresMetricDestination, ID: d.ID}
+}
+
+// PostgresMetricDestinationCreateRequest is the body of
+// [PostgresService.CreateMetricDestination].
+type PostgresMetricDestinationCreateRequest struct {
+	URL string `json:"url"` // must begin with https://; required
+
+	// Username and Password are for basic authentication. Both are required,
+	// unless Options are set.
+	Username string `json:"username"`
+	Password Secret `json:"password"`
+
+	// Options are other ways to authenticate, in place of a name and a password or
+	// beside them. They are of August 2026: a server of October 2025 refuses
+	// them, with [ErrInvalidRequest].
+	Options *PostgresMetricDestinationOptions `json:"options,omitzero"`
+}
+
+// PostgresMetricDestinationOptions are headers of the requests that bring the
+// metrics. There must be one, unless there is a name and a password.
+type PostgresMetricDestinationOptions struct {
+	// Authorization is the header of that name, which excludes a name and a
+	// password.
+	Authorization *PostgresMetricAuthorization `json:"authorization,omitzero"`
+
+	// Headers are any but those that the server sets itself, such as
+	// Authorization, Content-Type and Host.
+	Headers map[string]Secret `json:"headers,omitzero"`
+}
+
+// PostgresMetricAuthorization is an Authorization header.
+type PostgresMetricAuthorization struct {
+	Type        string `json:"type,omitzero"` // "Bearer" by default, and not "Basic"
+	Credentials Secret `json:"credentials"`   // required
+}
+
+func (r *PostgresMetricDestinationCreateRequest) secretValues() []Secret {
+	secrets := []Secret{r.Password}
+	if r.Options != nil {
+		secrets = slices.AppendSeq(secrets, maps.Values(r.Options.Headers))
+		if r.Options.Authorization != nil {
+			secrets = append(secrets, r.Options.Authorization.Credentials)
+		}
+	}
+	return secrets
+}
+
+func (r *PostgresMetricDestinationCreateRequest) wire() any {
+	body := map[string]any{"url": r.URL}
+	if r.Options == nil || r.Username != "" || !r.Password.IsZero() {
+		body["username"], body["password"] = r.Username, r.Password.Reveal()
+	}
+	if r.Options != nil {
+		body["options"] = r.Options.wire()
+	}
+	return body
+}
+
+func (o *PostgresMetricDestinationOptions) wire() any {
+	options := map[string]any{}
+	if o.Authorization != nil {
+		authorization := map[string]string{"credentials": o.Authorization.Credentials.Reveal()}
+		if o.Authorization.Type != "" {
+			authorization["type"] = o.Authorization.Type
+		}
+		options["authorization"] = authorization
+	}
+	if o.Headers != nil {
+		options["headers"] = revealed(o.Headers)
+	}
+	return options
+}
+
+// revealed returns what the secrets of a map are.
+func revealed(secrets map[string]Secret) map[string]string {
+	m := make(map[string]string, len(secrets))
+	for name, secret := range secrets {
+		m[name] = secret.Reveal()
+	}
+	return m
+}
+
+// PostgresLogDestination is where the logs of a database are sent.
+type PostgresLogDestination struct {
+	ID   string `json:"id"` // prefix 1d
+	Name string `json:"name"`
+	Type string `json:"type"` // one of the PostgresLogDestination constants
+	URL  string `json:"url"`
+}
+
+func (d *PostgresLogDestination) missing() string { return missingID(d.ID) }
+
+func (d *PostgresLogDestination) identity() Resource {
+	return Resource{Kind: KindPostgresLogDestination, ID: d.ID, Name: d.Name}
+}
+
+// Values of [PostgresLogDestination.Type].
+const (
+	PostgresLogDestinationOTLP   = "otlp"
+	PostgresLogDestinationSyslog = "syslog"
+)
+
+// PostgresLogDestinationCreateRequest is the body of
+// [PostgresService.CreateLogDestination].
+type PostgresLogDestinationCreateRequest struct {
+	Name string `json:"name"` // of any kind, and not unique; required
+	Type string `json:"type"` // one of the PostgresLogDestination constants; required
+
+	// URL begins with https:// for "otlp". For "syslog" it is tcp://, a host and a
+	// port. Required.
+	URL string `json:"url"`
+
+	// Options may be nil. They cannot be read again.
+	Options *PostgresLogDestinationOptions `json:"options,omitzero"`
+}
+
+// PostgresLogDestinationOptions are what is sent along with the logs.
+type PostgresLogDestinationOptions struct {
+	Headers        map[string]Secret            `json:"headers,omitzero"`         // of the requests; for "otlp" only
+	StructuredData map[string]map[string]Secret `json:"structured_data,omitzero"` // by the ID of the element and the name; for "syslog" only
+}
+
+func (r *PostgresLogDestinationCreateRequest) secretValues() (secrets []Secret) {
+	if r.Options != nil {
+		secrets = slices.Collect(maps.Values(r.Options.Headers))
+		for _, element := range r.Options.StructuredData {
+			secrets = slices.AppendSeq(secrets, maps.Values(element))
+		}
+	}
+	return secrets
+}
+
+func (r *PostgresLogDestinationCreateRequest) wire() any {
+	body := map[string]any{"name": r.Name, "type": r.Type, "url": r.URL}
+	if r.Options != nil {
+		options := map[string]any{}
+		if r.Options.Headers != nil {
+			options["headers"] = revealed(r.Options.Headers)
+		}
+		if r.Options.StructuredData != nil {
+			elements := make(map[string]any, len(r.Options.StructuredData))
+			for id, element := range r.Options.StructuredData {
+				elements[id] = revealed(element)
+			}
+			options["structured_data"] = elements
+		}
+		body["options"] = options
+	}
+	return body
+}
+
+var (
+	opPostgresCreateMetricDestination = Operation{"Postgres.CreateMetricDestination", "POST", postgresRoute + "/metric-destination", create}
+	opPostgresDeleteMetricDestination = Operation{"Postgres.DeleteMetricDestination", "DELETE", postgresRoute + "/metric-destination/{metric_destination_id}", safe}
+	opPostgresCreateLogDestination    = Operation{"Postgres.CreateLogDestination", "POST", postgresRoute + "/log-destination", create}
+	opPostgresDeleteLogDestination    = Operation{"Postgres.DeleteLogDestination", "DELETE", postgresRoute + "/log-destination/{log_destination_id}", safe}
+)
+
+// CreateMetricDestination makes a database send its metrics somewhere, and
+// returns the database. [Postgres.MetricDestinations] holds the new destination
+// among the others and does not tell which it is: look for its URL and user
+// name, or, where these may repeat, for the ID that was not there before.
+//
+// Each call makes another destination, also if there is the same already, and a
+// lost reply ends in [ErrOutcomeUnknown]: look with Get.
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination
+func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
+	return send[Postgres](ctx, s.client, &opPostgresCreateMetricDestination, request, location, postgres)
+}
+
+// DeleteMetricDestination ends that. A destination that does not exist is not
+// an error; a database that does not exist is [ErrNotFound].
+//
+//cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination/{metric_destination_id}
+func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location, postgres, destinationID string) error {
+	return remove(ctx, s.client, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
+}
+
+// CreateLogDestination makes a database send its logs somewhere, and returns the
+// destination. [Postgres.LogDestinations] has all of them.
+//
+// Each call makes another destination, also if there is the same already, and a
+// lost reply ends in [ErrOutcomeUnknown]: look with Get. A URL or options that
+// do not fit the type are [ErrInvalidRequest], in [Error.FieldErrors] under "url"
+// or "options".
+//
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/log-destination
+func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
+	return send[PostgresLogDestination](ctx, s.client, &opPostgresCreateLogDestination, request, location, postgres)
+}
+
+// DeleteLogDestination ends that. A destination that does not exist is not an
+// error; a database that does not exist is [ErrNotFound].
+//
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
+//
+//cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/log-destination/{log_destination_id}
+func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {
+	return remove(ctx, s.client, &opPostgresDeleteLogDestination, location, postgres, destinationID)
+}

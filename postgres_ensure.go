@@ -1,0 +1,112 @@
+package cloudapi
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+)
+
+// Ensure creates a database unless there is one of that name; see
+// [EnsureOptions]. The name must not be an ID. Size, storage_size and version, as
+// the targets of the database, flavor, ha_type, tags, in any order, and the
+// settings of pg_config and pgbouncer_config are compared; other settings,
+// firewall rules and the private_subnet_name are not. A read replica, which takes
+// no writes, is never what is asked for. Update changes size, storage_size,
+// ha_type, tags and settings; [PostgresService.WaitResized] waits for the end of
+// that, and [PostgresService.WaitServers] for another ha_type.
+func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, created bool, err error) {
+	return ensure(ctx, "Postgres.Ensure", location, name, opts, ensurer[Postgres]{
+		config: waitSlow,
+		find:   func(ctx context.Context) (*Postgres, error) { return s.Get(ctx, location, name) },
+		create: func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
+		compare: func(ctx context.Context, p *Postgres) (d drift, err error) {
+			if p.ReadReplica {
+				d = drift{{Field: "read_replica", Wanted: false, Found: true}}
+			}
+			if request == nil {
+				return d, nil
+			}
+			if size := cmp.Or(p.TargetVMSize, p.VMSize); contractSize(request.Size) != contractSize(size) {
+				wantsUpdatable(&d, "size", request.Size, size)
+			}
+			wantsUpdatable(&d, "storage_size", request.StorageSize, cmp.Or(p.TargetStorageSizeGiB, p.StorageSizeGiB))
+			wantsUpdatable(&d, "ha_type", request.HAType, p.HAType)
+			wants(&d, "flavor", request.Flavor, p.Flavor)
+			wants(&d, "version", request.Version, cmp.Or(p.TargetVersion, p.Version))
+			if request.Tags != nil && !slices.Equal(sortedTags(request.Tags), sortedTags(p.Tags)) {
+				d = append(d, Drift{Field: "tags", Wanted: request.Tags, Found: p.Tags, Updatable: true})
+			}
+			if len(request.PGConfig)+len(request.PgBouncerConfig) == 0 {
+				return d, nil
+			}
+			config, err := s.GetConfig(ctx, location, p.ID)
+			if err != nil {
+				return nil, err
+			}
+			wantsSettings(&d, "pg_config", request.PGConfig, config.PGConfig)
+			wantsSettings(&d, "pgbouncer_config", request.PgBouncerConfig, config.PgBouncerConfig)
+			return d, nil
+		},
+		update: func(ctx context.Context, p *Postgres, d drift) (*Postgres, error) {
+			var update PostgresUpdateRequest
+			if d.has("size", "storage_size") { // one limits the other
+				update.Size, update.StorageSize = request.Size, request.StorageSize
+			}
+			if d.has("ha_type") {
+				update.HAType = request.HAType
+			}
+			if d.has("tags") {
+				update.Tags = request.Tags
+			}
+			if d.has("pg_config", "pgbouncer_config") {
+				config := PostgresConfigUpdateRequest{settings(request.PGConfig), settings(request.PgBouncerConfig)}
+				if _, err := s.UpdateConfig(ctx, location, p.ID, &config); err != nil {
+					return nil, err
+				}
+			}
+			if !d.has("size", "storage_size", "ha_type", "tags") {
+				return p, nil
+			}
+			return s.Update(ctx, location, p.ID, &update)
+		},
+	})
+}
+
+// contractSize returns the contract's name for a size: later versions of the real
+// server still accept it, but show "hobby" in place of "burstable".
+func contractSize(size string) string {
+	if cpus, found := strings.CutPrefix(size, "hobby-"); found {
+		return "burstable-" + cpus
+	}
+	return size
+}
+
+// wantsSettings adds a map of settings if one that is wanted is not found, or has
+// another value.
+func wantsSettings(d *drift, field string, wanted, found map[string]string) {
+	for name, value := range wanted {
+		if other, ok := found[name]; !ok || other != value {
+			*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Updatable: true})
+			return
+		}
+	}
+}
+
+// settings returns settings as an update has them.
+func settings(values map[string]string) map[string]Opt[string] {
+	if len(values) == 0 {
+		return nil
+	}
+	update := make(map[string]Opt[string], len(values))
+	for name, value := range values {
+		update[name] = Value(value)
+	}
+	return update
+}
+
+func sortedTags(tags []PostgresTag) []PostgresTag {
+	return slices.SortedFunc(slices.Values(tags), func(a, b PostgresTag) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
+	})
+}

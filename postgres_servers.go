@@ -1,0 +1,152 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+)
+
+// PostgresServer is one of the servers of a database: the primary, which takes
+// writes, or a standby.
+type PostgresServer struct {
+	ID    string `json:"id"`    // prefix pv
+	Role  string `json:"role"`  // one of the PostgresServerRole constants
+	State string `json:"state"` // one of the PostgresServerState constants, or another
+
+	// SynchronizationStatus is "ready" or "catching_up". It says nothing of the
+	// primary of a read replica.
+	SynchronizationStatus string `json:"synchronization_status"`
+
+	VMSize         string `json:"vm_size"`         // such as "standard-2"
+	FallbackActive bool   `json:"fallback_active"` // whether it has another instance type than was asked for
+}
+
+func (s *PostgresServer) missing() string      { return missingID(s.ID) }
+func (s *PostgresServer) cursor(string) string { return s.ID }
+
+func (s *PostgresServer) stateText() string { return s.State }
+
+// settled reports whether the server is running and, if it is a standby, has
+// caught up with the primary.
+func (s *PostgresServer) settled() bool {
+	return s.State == PostgresServerStateRunning &&
+		(s.Role == PostgresServerRolePrimary || s.SynchronizationStatus == PostgresServerReady)
+}
+
+// Values of [PostgresServer.Role].
+const (
+	PostgresServerRolePrimary = "primary"
+	PostgresServerRoleStandby = "standby"
+)
+
+// Known values of [PostgresServer.State]. A new server is "updating" before it
+// is "creating".
+const (
+	PostgresServerStateUpdating      = "updating"
+	PostgresServerStateCreating      = "creating"
+	PostgresServerStateSynchronizing = "synchronizing" // catches up for the first time
+	PostgresServerStateRunning       = "running"
+	PostgresServerStateRestarting    = "restarting"
+	PostgresServerStateFailingOver   = "failing_over" // takes over
+	PostgresServerStateUnavailable   = "unavailable"
+	PostgresServerStateDeleting      = "deleting"
+)
+
+// Values of [PostgresServer.SynchronizationStatus].
+const (
+	PostgresServerReady      = "ready"
+	PostgresServerCatchingUp = "catching_up"
+)
+
+var (
+	opPostgresListServers = Operation{"Postgres.ListServers", "GET", postgresRoute + "/servers", safe}
+	opPostgresRecycle     = Operation{"Postgres.Recycle", "POST", postgresRoute + "/recycle", create}
+
+	listPostgresServers = listRoutes{project: &opPostgresListServers, whole: true}
+)
+
+// ListServers returns the servers of a database, all in one page. While a
+// standby takes over, the server of August 2026 answers nothing but
+// [ErrServer].
+//
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/servers
+func (s *PostgresService) ListServers(ctx context.Context, location, postgres string) (*Page[PostgresServer], error) {
+	return list[PostgresServer](ctx, s.client, &listPostgresServers, nil, location, postgres)
+}
+
+// AllServers returns the servers of a database; see
+// [PostgresService.ListServers].
+//
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/servers
+func (s *PostgresService) AllServers(ctx context.Context, location, postgres string) iter.Seq2[*PostgresServer, error] {
+	return all[PostgresServer](ctx, s.client, &listPostgresServers, nil, location, postgres)
+}
+
+// Recycle starts to replace the primary server of a database by a new one, to
+// which it then fails over, and returns the database. Only its servers show what
+// goes on: ask for the ID of the primary with [PostgresService.ListServers]
+// before, and wait with [PostgresService.WaitRecycled] behind it. A repetition
+// may replace the new server as well, so a lost reply is [ErrOutcomeUnknown].
+//
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/recycle
+func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
+	return fetch[Postgres](ctx, s.client, &opPostgresRecycle, location, postgres)
+}
+
+// waitFailover is for what includes a failover, while which the list of servers
+// is a failure.
+var waitFailover = waitConfig{first: 5 * time.Second, max: 15 * time.Second, tolerance: 20}
+
+// WaitServers waits until a database has as many servers as it should have,
+// which is [Postgres.TargetServerCount], all of them running and the standbys
+// up to date, and returns it: after a change of the HAType for example. A
+// database that is being deleted or is gone ends it. The error is a
+// [*WaitError].
+//
+// It needs a server of August 2026.
+func (s *PostgresService) WaitServers(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
+	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
+}
+
+// WaitRecycled waits until a database has the servers that it should have, as
+// [PostgresService.WaitServers] does, and the one with the given ID, which was
+// its primary before [PostgresService.Recycle], is none of them. The error is a
+// [*WaitError].
+//
+// It needs a server of August 2026.
+func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts ...WaitOption) (*Postgres, error) {
+	return s.waitServers(ctx, "Postgres.WaitRecycled", location, postgres, serverID, opts)
+}
+
+func (s *PostgresService) waitServers(ctx context.Context, operation, location, postgres, without string, opts []WaitOption) (*Postgres, error) {
+	var servers []*PostgresServer
+	get := func(ctx context.Context, location, postgres string) (*Postgres, error) {
+		p, err := s.Get(ctx, location, postgres)
+		if err != nil {
+			return nil, err
+		}
+		page, err := s.ListServers(ctx, location, postgres)
+		if err != nil {
+			return nil, err
+		}
+		servers = page.Items
+		return p, nil
+	}
+	settled := func(p *Postgres) (bool, error) {
+		running, err := postgresRunning(p)
+		return running && len(servers) == p.TargetServerCount && !slices.ContainsFunc(servers, func(server *PostgresServer) bool {
+			return server.ID == without || !server.settled()
+		}), err
+	}
+	return waitState(ctx, operation, location, postgres, waitFailover, get, settled, opts)
+}

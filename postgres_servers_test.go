@@ -1,0 +1,133 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+func postgresServerCases() []wireCase {
+	const (
+		target = postgresPath + "/orders-db/servers"
+		reply  = `{"items":[{"id":"pvdcnv0pp6wj4jnx1dytre5yj4","role":"primary","state":"running","synchronization_status":"ready",` +
+			`"vm_size":"standard-2","fallback_active":true}],"count":1}`
+	)
+	items := []*PostgresServer{{ID: "pvdcnv0pp6wj4jnx1dytre5yj4", Role: "primary", State: "running", SynchronizationStatus: "ready",
+		VMSize: "standard-2", FallbackActive: true}}
+	return []wireCase{
+		{
+			name: "list servers", method: "GET", target: target, reply: reply, want: &Page[PostgresServer]{Items: items, Count: new(1)},
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.ListServers(ctx, "eu-central-h1", "orders-db")
+			},
+		},
+		{
+			name: "all servers", method: "GET", target: target, reply: reply, want: items,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return collect(c.Postgres.AllServers(ctx, "eu-central-h1", "orders-db"))
+			},
+		},
+		{
+			name: "recycle", method: "POST", target: postgresPath + "/orders-db/recycle", reply: testPgFull, want: testPostgresFull(),
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Postgres.Recycle(ctx, "eu-central-h1", "orders-db")
+			},
+		},
+	}
+}
+
+// pollingTwo runs a wait whose polls ask for a database and for a second thing
+// about it, and returns its error. A second answer of "" is a failure of the
+// server, and one with an error in it a 400. All polls must be needed.
+func pollingTwo(t *testing.T, second string, polls [][2]string, wait func(context.Context, *PostgresService) (*Postgres, error)) (db *Postgres, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		poll := -1
+		client := mockClient(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+			path := req.URL.RequestURI()
+			if path == postgresPath+"/orders-db" {
+				poll++
+			} else if path != postgresPath+"/orders-db"+second {
+				t.Errorf("asked for %s", path)
+			}
+			switch {
+			case poll >= len(polls):
+				t.Fatalf("poll %d, after the one that should have been the last", poll)
+			case path == postgresPath+"/orders-db":
+				return respond(200, polls[poll][0]), nil
+			case polls[poll][1] == "":
+				return respond(500, envelope(500)), nil
+			case strings.HasPrefix(polls[poll][1], `{"error"`):
+				return respond(400, polls[poll][1]), nil
+			}
+			return respond(200, polls[poll][1]), nil
+		}), WithRetry(RetryPolicy{MaxAttempts: 1}))
+		db, err = wait(t.Context(), client.Postgres)
+		if poll+1 != len(polls) {
+			t.Errorf("%d polls, want %d", poll+1, len(polls))
+		}
+	})
+	return db, err
+}
+
+// TestPostgresServerWaits follows the recorded replacement of a primary, during
+// which the server cannot list servers, and a change of the ha_type.
+func TestPostgresServerWaits(t *testing.T) {
+	t.Parallel()
+	const (
+		a, b  = "pvqc6200000000000000000000", "pv3jqr00000000000000000000"
+		one   = `{"id":"` + testPgID + `","state":"running","target_server_count":1}`
+		two   = `{"id":"` + testPgID + `","state":"running","target_server_count":2}`
+		going = `{"id":"` + testPgID + `","state":"deleting","target_server_count":1}`
+	)
+	servers := func(lines ...string) string {
+		var items []string
+		for _, line := range lines {
+			f := strings.Fields(line)
+			items = append(items, fmt.Sprintf(`{"id":%q,"role":%q,"state":%q,"synchronization_status":%q}`, f[0], f[1], f[2], f[3]))
+		}
+		return `{"items":[` + strings.Join(items, ",") + `]}`
+	}
+	old := servers(a + " primary running ready")
+	replacement := [][2]string{
+		{one, old},
+		{one, servers(a+" primary running ready", b+" standby creating catching_up")},
+		{one, servers(a+" primary running ready", b+" standby running ready")},
+		{one, ""}, {one, ""}, {one, ""}, {one, ""}, {one, ""}, {one, ""}, {one, ""},
+		{one, servers(a+" standby deleting ready", b+" primary running ready")},
+		{one, servers(b + " primary running ready")},
+	}
+	recycled := func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+		return s.WaitRecycled(ctx, "eu-central-h1", "orders-db", a)
+	}
+	settled := func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+		return s.WaitServers(ctx, "eu-central-h1", "orders-db")
+	}
+	for name, tt := range map[string]struct {
+		wait  func(context.Context, *PostgresService) (*Postgres, error)
+		polls [][2]string
+		err   error
+	}{
+		"recycled": {recycled, replacement, nil},
+		"more servers": {settled, [][2]string{
+			{two, old},
+			{two, servers(a+" primary running ready", b+" standby updating catching_up")},
+			{two, servers(a+" primary running ready", b+" standby running catching_up")},
+			{two, servers(a+" primary running ready", b+" standby running ready")},
+		}, nil},
+		"a replica, whose primary follows": {settled, [][2]string{{one, servers(a + " primary running catching_up")}}, nil},
+		"deleted meanwhile":                {recycled, [][2]string{{one, old}, {going, old}}, ErrWaitFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, err := pollingTwo(t, "/servers", tt.polls, tt.wait)
+			if !errors.Is(err, tt.err) || (err == nil) != (db != nil && db.ID == testPgID) {
+				t.Errorf("the wait returned %v, %v", db, err)
+			}
+		})
+	}
+}
