@@ -43,6 +43,7 @@ type TeardownPlan struct {
 	steps   []teardownStep    // each behind those that have to end before it
 	kept    []keptResource    // the rest
 	private map[string]string // the IDs of the private locations, by name
+	subnets map[string]string // see surveyor
 }
 
 // teardownStep is a resource to be deleted.
@@ -71,11 +72,12 @@ func (c *Client) PlanTeardown(ctx context.Context, opts *TeardownOptions) (*Tear
 	if ctx == nil {
 		return nil, noContext("PlanTeardown")
 	}
-	p := &TeardownPlan{client: c, private: map[string]string{}}
+	p := &TeardownPlan{client: c, private: map[string]string{}, subnets: map[string]string{}}
 	if opts != nil {
 		p.options = *opts
 	}
-	all, err := p.surveyor().survey(ctx, dependants(KindProject), "")
+	surveyor := p.surveyor()
+	all, err := surveyor.survey(ctx, dependants(KindProject), "")
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +88,7 @@ func (c *Client) PlanTeardown(ctx context.Context, opts *TeardownOptions) (*Tear
 		}
 		all = append(all, surveyed{project.identity(), project})
 	}
-	needs := needs(all, c.Project())
+	needs := surveyor.needs(all)
 	neededBy := p.keep(all, needs)
 	index := map[string]int{}
 	for _, item := range all {
@@ -96,8 +98,15 @@ func (c *Client) PlanTeardown(ctx context.Context, opts *TeardownOptions) (*Tear
 			index[item.ID] = len(p.steps)
 			p.steps = append(p.steps, teardownStep{resource: item.Resource})
 		}
-		if item.Kind == KindPrivateLocation {
+		switch item.Kind {
+		case KindPrivateLocation:
 			p.private[item.Name] = item.ID
+		case KindLoadBalancer:
+			for _, id := range needs[item.ID] {
+				if IsID(id, KindPrivateSubnet) {
+					p.subnets[item.ID] = id
+				}
+			}
 		}
 	}
 	for i, s := range p.steps {
@@ -241,15 +250,19 @@ func (p *TeardownPlan) Run(ctx context.Context) error {
 		return noContext("Teardown")
 	}
 	run := teardownRun{
-		surveyor: p.surveyor(),
-		plan:     p,
-		started:  time.Now(),
-		ended:    make([]chan struct{}, len(p.steps)),
-		failures: make([]*TeardownFailure, len(p.steps)),
-		events:   make(chan Progress),
-		seen:     make(chan struct{}),
+		surveyor:  p.surveyor(),
+		plan:      p,
+		started:   time.Now(),
+		index:     map[string]int{},
+		ended:     make([]chan struct{}, len(p.steps)),
+		failures:  make([]*TeardownFailure, len(p.steps)),
+		surveys:   map[Resource]*rounds[map[string][]Resource]{},
+		locations: newRounds[[]surveyed](nil),
+		events:    make(chan Progress),
+		seen:      make(chan struct{}),
 	}
-	for i := range run.ended {
+	for i, s := range p.steps {
+		run.index[s.resource.ID] = i
 		run.ended[i] = make(chan struct{})
 	}
 	run.steps(ctx)
@@ -279,24 +292,27 @@ type TeardownError struct {
 // TeardownFailure says why a resource was not deleted.
 type TeardownFailure struct {
 	Resource  Resource
-	Outcome   string     // one of the Teardown constants
+	Outcome   TeardownOutcome
 	BlockedBy []Resource // what needs the resource, if the outcome is TeardownBlocked
 	Err       error      // the reason
 }
 
+// TeardownOutcome says how far the deletion of a resource has come.
+type TeardownOutcome string
+
 // Values of [TeardownFailure.Outcome].
 const (
-	TeardownFailed   = "failed"    // the server refused, or no answer came
-	TeardownUnderWay = "under way" // the end of the deletion was not seen; it may be gone by now
-	TeardownBlocked  = "blocked"   // not tried, because of something that needs it
-	TeardownNotTried = "not tried" // the context ended before its turn
+	TeardownFailed   TeardownOutcome = "failed"    // the server refused, or no answer came
+	TeardownUnderWay TeardownOutcome = "under way" // the end of the deletion was not seen; it may be gone by now
+	TeardownBlocked  TeardownOutcome = "blocked"   // not tried, because of something that needs it
+	TeardownNotTried TeardownOutcome = "not tried" // the context ended before its turn
 )
 
 // Error says in one line how much is left, and why for the first of it.
 func (e *TeardownError) Error() string {
 	var counts []string
 	var first *TeardownFailure
-	for _, outcome := range []string{TeardownFailed, TeardownUnderWay, TeardownBlocked, TeardownNotTried} {
+	for _, outcome := range []TeardownOutcome{TeardownFailed, TeardownUnderWay, TeardownBlocked, TeardownNotTried} {
 		n := 0
 		for i := range e.Failed {
 			if e.Failed[i].Outcome == outcome {

@@ -15,8 +15,14 @@ type teardownRun struct {
 	surveyor
 	plan     *TeardownPlan
 	started  time.Time
+	index    map[string]int     // of the steps, by the IDs of their resources
 	ended    []chan struct{}    // closed with the step
 	failures []*TeardownFailure // of a step that has ended; nil: its resource is gone
+
+	// What is asked for each resource is found out for many at once.
+	mu        sync.Mutex
+	surveys   map[Resource]*rounds[map[string][]Resource] // of users, by kind and location
+	locations *rounds[[]surveyed]                         // of private locations
 
 	events chan Progress // from the steps
 	seen   chan struct{} // answers each; closed when nobody listens any more
@@ -65,7 +71,7 @@ func (r *teardownRun) step(ctx context.Context, i int) {
 	failure := r.delete(ctx, s.resource)
 	r.failures[i] = failure
 	if failure != nil {
-		r.report(s.resource, Progress{State: failure.Outcome, Err: failure.Err})
+		r.report(s.resource, Progress{State: string(failure.Outcome), Err: failure.Err})
 	} else {
 		r.report(s.resource, Progress{State: stateDeleted})
 	}
@@ -138,7 +144,7 @@ func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *Te
 	}
 	var users []Resource
 	if err == nil {
-		users, err = r.users(ctx, at)
+		users, err = r.usersOf(ctx, at)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -157,6 +163,31 @@ func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *Te
 		return at, &TeardownFailure{Resource: resource, Outcome: TeardownUnderWay, Err: err}
 	}
 	return at, &TeardownFailure{Resource: resource, Outcome: TeardownFailed, Err: err}
+}
+
+// usersOf returns what needs a resource at the moment. The resources of a kind
+// and location share a survey. There is some time between two of those, in
+// which more resources come to want one, so that a run takes few.
+func (r *teardownRun) usersOf(ctx context.Context, resource Resource) ([]Resource, error) {
+	if len(dependants(resource.Kind)) == 0 {
+		return nil, nil
+	}
+	key := Resource{Kind: resource.Kind, Location: resource.Location}
+	if resource.Kind == KindPrivateLocation {
+		key.Name = resource.Name
+	}
+	r.mu.Lock()
+	surveys := r.surveys[key]
+	if surveys == nil {
+		surveys = newRounds[map[string][]Resource](waitQuick.pauses())
+		r.surveys[key] = surveys
+	}
+	r.mu.Unlock()
+	survey, err := surveys.await(ctx, 0, nil, func(ctx context.Context) (map[string][]Resource, error) { return r.users(ctx, resource) })
+	if err != nil {
+		return nil, err
+	}
+	return survey.value[resource.ID], survey.err
 }
 
 // mayPass reports whether a further try can succeed.
@@ -181,8 +212,8 @@ func (r *teardownRun) blocked(users []Resource) error {
 // failureOf returns why a resource that was to be deleted before was not. It is
 // nil for one that is not in the plan, or whose turn is not over.
 func (r *teardownRun) failureOf(resource Resource) *TeardownFailure {
-	i := slices.IndexFunc(r.plan.steps, func(s teardownStep) bool { return s.resource.ID == resource.ID })
-	if i < 0 {
+	i, ok := r.index[resource.ID]
+	if !ok {
 		return nil
 	}
 	select {
@@ -205,10 +236,16 @@ func (r *teardownRun) locate(ctx context.Context, resource Resource) (Resource, 
 	if private == "" {
 		return resource, nil
 	}
-	places, err := r.survey(ctx, []Kind{KindPrivateLocation}, "")
-	if err != nil && !isGone(err) {
+	survey, err := r.locations.await(ctx, 0, nil, func(ctx context.Context) ([]surveyed, error) {
+		return r.survey(ctx, []Kind{KindPrivateLocation}, "")
+	})
+	if err != nil {
 		return resource, err
 	}
+	if survey.err != nil && !isGone(survey.err) {
+		return resource, survey.err
+	}
+	places := survey.value
 	i := slices.IndexFunc(places, func(l surveyed) bool { return l.ID == private })
 	switch {
 	case i < 0:

@@ -10,6 +10,10 @@ import (
 type surveyor struct {
 	client *Client
 	slots  slots
+
+	// subnets has the IDs of load balancers' private subnets, which they do not
+	// leave, by theirs.
+	subnets map[string]string
 }
 
 func (p *TeardownPlan) surveyor() surveyor {
@@ -17,7 +21,7 @@ func (p *TeardownPlan) surveyor() surveyor {
 	if concurrency <= 0 {
 		concurrency = 8
 	}
-	return surveyor{p.client, make(slots, concurrency)}
+	return surveyor{p.client, make(slots, concurrency), p.subnets}
 }
 
 // surveyed is a resource that is there, with its record.
@@ -43,8 +47,8 @@ func (s surveyor) survey(ctx context.Context, kinds []Kind, location string) ([]
 	return slices.Concat(lists...), nil
 }
 
-// list lists a kind, by location and name. Load balancers come in their full
-// form, which alone tells their subnet.
+// list lists a kind, by location and name. Load balancers whose subnet is not
+// known come in their full form, which alone tells it.
 func (s surveyor) list(ctx context.Context, kind Kind, location string) ([]surveyed, error) {
 	f, _ := familyOf(kind)
 	var items []surveyed
@@ -66,11 +70,15 @@ func (s surveyor) list(ctx context.Context, kind Kind, location string) ([]surve
 	return items, err
 }
 
-// complete gets the full form of the items that are still there.
+// complete gets the full form of the load balancers whose subnet is not known,
+// and leaves out those that have gone meanwhile.
 func (s surveyor) complete(ctx context.Context, f *family, items []surveyed) ([]surveyed, error) {
 	errs := make([]error, len(items))
 	inParallel(len(items), func(i int) {
 		item := &items[i]
+		if s.subnets[item.ID] != "" {
+			return
+		}
 		errs[i] = s.slots.do(ctx, func() (err error) {
 			item.record, err = f.get(ctx, s.client, item.Location, f.address(item.Resource))
 			return err
@@ -84,17 +92,14 @@ func (s surveyor) complete(ctx context.Context, f *family, items []surveyed) ([]
 	return slices.DeleteFunc(items, func(item surveyed) bool { return item.record == nil }), nil
 }
 
-// users returns what needs a resource at the moment.
-func (s surveyor) users(ctx context.Context, resource Resource) ([]Resource, error) {
-	kinds := dependants(resource.Kind)
-	if len(kinds) == 0 {
-		return nil, nil
-	}
+// users returns what needs the resources of the kind and location of one, by
+// their IDs. Of private locations it is that one alone.
+func (s surveyor) users(ctx context.Context, resource Resource) (map[string][]Resource, error) {
 	location := resource.Location
 	if resource.Kind == KindPrivateLocation {
 		location = resource.Name
 	}
-	all, err := s.survey(ctx, kinds, location)
+	all, err := s.survey(ctx, dependants(resource.Kind), location)
 	if isGone(err) {
 		return nil, nil // with the project
 	}
@@ -104,11 +109,11 @@ func (s surveyor) users(ctx context.Context, resource Resource) ([]Resource, err
 	if resource.Kind == KindPrivateLocation {
 		all = append(all, surveyed{Resource: resource})
 	}
-	needs := needs(all, s.client.Project())
-	var users []Resource
+	users := map[string][]Resource{}
+	needs := s.needs(all)
 	for _, item := range all {
-		if slices.Contains(needs[item.ID], resource.ID) {
-			users = append(users, item.Resource)
+		for _, id := range needs[item.ID] {
+			users[id] = append(users[id], item.Resource)
 		}
 	}
 	return users, nil
@@ -137,7 +142,7 @@ func dependants(kind Kind) []Kind {
 // needs tells what each resource needs, both by their IDs: what cannot be
 // deleted as long as it is there, or would take it along, or leave it without
 // protection. It is always of a family behind its own.
-func needs(all []surveyed, project string) map[string][]string {
+func (s surveyor) needs(all []surveyed) map[string][]string {
 	ids := map[Resource]string{}
 	for _, item := range all {
 		ids[Resource{Kind: item.Kind, Location: item.Location, Name: item.Name}] = item.ID
@@ -158,13 +163,13 @@ func needs(all []surveyed, project string) map[string][]string {
 				need(ids[Resource{Kind: KindVM, Location: item.Location, Name: nic.VMName}], item.ID)
 			}
 		case *LoadBalancer:
-			need(item.ID, ids[Resource{Kind: KindPrivateSubnet, Location: item.Location, Name: record.Subnet}])
+			need(item.ID, cmp.Or(s.subnets[item.ID], ids[Resource{Kind: KindPrivateSubnet, Location: item.Location, Name: record.Subnet}]))
 		}
 		if item.Location != "" {
 			need(item.ID, ids[Resource{Kind: KindPrivateLocation, Name: item.Location}])
 		}
 		if item.Kind != KindProject {
-			need(item.ID, project)
+			need(item.ID, s.client.Project())
 		}
 	}
 	return needs

@@ -125,7 +125,7 @@ func checkReport(t *testing.T, p *everything, plan *cloudapi.TeardownPlan, err e
 func outcomes(report *cloudapi.TeardownError) []string {
 	var texts []string
 	for _, f := range report.Failed {
-		texts = append(texts, f.Outcome+" "+described([]cloudapi.Resource{f.Resource})[0])
+		texts = append(texts, string(f.Outcome)+" "+described([]cloudapi.Resource{f.Resource})[0])
 	}
 	return texts
 }

@@ -208,11 +208,13 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			opt(&w.config)
 		}
 	}
-	next := func(pause time.Duration) (*pollRound[T], error) { return nil, sleep(ctx, pause) }
+	next := func(pause time.Duration) (*round[map[string]*T], error) { return nil, sleep(ctx, pause) }
 	if w.join != nil {
 		group, leave := w.join()
 		defer leave()
-		next = func(pause time.Duration) (*pollRound[T], error) { return group.await(ctx, pause, w.config.slots) }
+		next = func(pause time.Duration) (*round[map[string]*T], error) {
+			return group.await(ctx, pause, w.config.slots)
+		}
 	}
 	start := time.Now()
 	pauses := w.config.pauses()
@@ -268,12 +270,12 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 
 // look returns the record as it is in the round, or, if that does not settle
 // it, as the server says.
-func (w *waiter[T]) look(ctx context.Context, round *pollRound[T]) (record *T, err error) {
+func (w *waiter[T]) look(ctx context.Context, round *round[map[string]*T]) (record *T, err error) {
 	if round != nil {
 		if isTransient(round.err) {
 			return nil, round.err
 		}
-		if record = round.records[w.reference]; record != nil {
+		if record = round.value[w.reference]; record != nil {
 			if finished, end := w.done(record); !finished && end == nil {
 				return record, nil
 			}
