@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
@@ -18,9 +17,9 @@ const Version = "0.1.0"
 // changed after [NewClient] and is safe for concurrent use; make one and share
 // it, so that its connections are shared.
 type Client struct {
-	config config
-	next   http.RoundTripper // the transport inside the middlewares
-	polls  *polls            // that waits share, in InProject's copies too
+	config  config
+	network http.RoundTripper // the transport below the middlewares
+	polls   *polls            // that waits share, in InProject's copies too
 
 	// newHeader returns a new map of the headers of every request. It is a
 	// function so that printing a Client never shows the credentials.
@@ -97,6 +96,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 	c := &made.Client
 	c.config, c.polls = from, &made.polls
 	cfg := &c.config
+	cfg.client = c
 	for _, opt := range opts {
 		if opt == nil {
 			continue
@@ -113,20 +113,37 @@ func newClient(from config, opts []Option) (*Client, error) {
 			"would send the credentials unencrypted: use https, or WithInsecureHTTP if the network is trusted")
 	}
 	if cfg.transport == nil {
-		cfg.transport = exchange.NewTransport()
+		cfg.transport = exchange.NewTransport(cfg.changes...)
 	}
-	cfg.retry = cfg.retry.withDefaults()
+	cfg.retry = cfg.retry.over(from.retry)
+	c.network = exchange.WithoutReplay(cfg.transport)
 	c.newHeader = cfg.headerFunc()
-	if c.next = cfg.transport; len(cfg.middleware) > 0 {
-		c.next = exchange.WithoutReplay(c.next)
-	}
-	for _, wrap := range slices.Backward(cfg.middleware) {
-		if c.next = wrap(c.next); c.next == nil {
-			return nil, optionError("middleware", "", "must not return nil")
-		}
-	}
 	c.bindServices()
 	return c, nil
+}
+
+// transport returns the middleware at a depth, or the network below all of them.
+func (c *Client) transport(depth int) http.RoundTripper {
+	if depth < len(c.config.middleware) {
+		return c.config.middleware[depth]
+	}
+	return c.network
+}
+
+// layer is what a middleware takes for the transport. It hands a request to what
+// the client of the call has at its depth, so that copies of a client can share
+// a middleware and have another transport, or further middlewares, below it.
+type layer struct {
+	client *Client // for a request whose context is not that of a call
+	depth  int
+}
+
+func (l *layer) RoundTrip(req *http.Request) (*http.Response, error) {
+	client := l.client
+	if cl := callOf(req.Context()); cl != nil {
+		client = cl.client
+	}
+	return client.transport(l.depth).RoundTrip(req)
 }
 
 func (c *Client) bindServices() {

@@ -112,6 +112,92 @@ func TestCopiesDoNotShareSlices(t *testing.T) {
 	}
 }
 
+// TestMiddlewaresAreShared: a middleware is made once, and its state is that of
+// all copies of the client, also where they have another transport.
+func TestMiddlewaresAreShared(t *testing.T) {
+	t.Parallel()
+	var first, second recorder
+	made, through := 0, 0
+	counting := WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		made++
+		passed := 0
+		return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+			passed++
+			through = passed
+			return next.RoundTrip(req)
+		})
+	})
+	base := first.client(t, counting)
+	with := func(opts ...Option) *Client {
+		c, err := base.With(opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	for i, c := range []*Client{
+		base, with(WithTimeout(time.Hour)), base.InProject(testProject), with(WithMiddleware(naming("below"))),
+		with(WithHTTPClient(&http.Client{Transport: &second})),
+	} {
+		_, _ = c.VMs.List(t.Context(), nil)
+		if made != 1 || through != i+1 {
+			t.Errorf("after %d calls there are %d middlewares, and one has seen %d requests", i+1, made, through)
+		}
+	}
+	if a, b := first.take(), second.take(); len(a) != 4 || len(b) != 1 || !slices.Equal(a[3].header["X-Through"], []string{"below"}) {
+		t.Errorf("the transports got %v and %v", a, b)
+	}
+}
+
+// TestMiddlewareWithAContextOfItsOwn: a request goes on also if its context is
+// not that of the call any more.
+func TestMiddlewareWithAContextOfItsOwn(t *testing.T) {
+	t.Parallel()
+	var network recorder
+	client := network.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+			return next.RoundTrip(req.WithContext(context.Background()))
+		})
+	}, naming("second")))
+	_, _ = client.VMs.List(t.Context(), nil)
+	if sent := network.take(); len(sent) != 1 || !slices.Equal(sent[0].header["X-Through"], []string{"second"}) {
+		t.Errorf("sent %+v", sent)
+	}
+}
+
+// TestWithRetryInWith: what the policy does not say is as the client has it.
+func TestWithRetryInWith(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := recorder{answer: func(*http.Request) (*http.Response, error) {
+			resp := respond(503, envelope(503))
+			resp.Header.Set("Retry-After", "3600")
+			return resp, nil
+		}}
+		client := network.client(t, WithRetry(RetryPolicy{MaxAttempts: 3, MaxRetryAfter: 7 * time.Second}))
+		for _, tt := range []struct {
+			policy   RetryPolicy
+			attempts int
+			took     time.Duration
+		}{
+			{RetryPolicy{}, 3, 14 * time.Second},
+			{RetryPolicy{MaxAttempts: 2}, 2, 7 * time.Second},
+			{RetryPolicy{MaxAttempts: 1}, 1, 0},
+			{RetryPolicy{MaxRetryAfter: time.Second}, 3, 2 * time.Second},
+		} {
+			changed, err := client.With(WithRetry(tt.policy))
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			_, _ = changed.VMs.List(t.Context(), nil)
+			if n := len(network.take()); n != tt.attempts || time.Since(start) != tt.took {
+				t.Errorf("%+v: %d attempts in %v", tt.policy, n, time.Since(start))
+			}
+		}
+	})
+}
+
 // closeCounter counts how often its idle connections are closed.
 type closeCounter struct {
 	http.RoundTripper

@@ -388,7 +388,7 @@ func FuzzRetryAfter(f *testing.F) {
 		if after < 0 {
 			t.Fatalf("%q is %v", value, after)
 		}
-		policy := RetryPolicy{MaxRetryAfter: time.Duration(most & math.MaxInt64)}.withDefaults()
+		policy := RetryPolicy{MaxRetryAfter: time.Duration(most & math.MaxInt64)}.over(defaultRetry())
 		pause := policy.delay(max(attempts, 1), after)
 		if pause < 0 || pause > max(policy.MaxRetryAfter, policy.MaxDelay) {
 			t.Fatalf("%q makes the pause %v", value, pause)

@@ -42,14 +42,12 @@ const (
 // OperationFromContext returns the operation that a request belongs to, given
 // the request's context. It is false for a context that is not the SDK's.
 func OperationFromContext(ctx context.Context) (Operation, bool) {
-	op, ok := ctx.Value(operationKey{}).(*Operation)
-	if !ok {
+	cl := callOf(ctx)
+	if cl == nil {
 		return Operation{}, false
 	}
-	return *op, true
+	return *cl.op, true
 }
-
-type operationKey struct{}
 
 // record is what the reply of an operation is decoded into: a pointer to one
 // of the record structs.

@@ -25,8 +25,10 @@ type config struct {
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
-	transport    http.RoundTripper
-	middleware   []func(http.RoundTripper) http.RoundTripper
+	client       *Client           // whose config this is
+	transport    http.RoundTripper // nil: one of the SDK, yet to be made
+	changes      []func(*http.Transport)
+	middleware   []http.RoundTripper // the outermost first, each above a layer
 	observers    []Observer
 	headers      []header
 	application  string
@@ -61,7 +63,7 @@ const (
 )
 
 func defaultConfig() config {
-	return config{timeout: defaultTimeout, maxResponse: defaultResponseLimit}
+	return config{timeout: defaultTimeout, maxResponse: defaultResponseLimit, retry: defaultRetry()}
 }
 
 // FromEnv takes the base URL, the token and the project from the environment
@@ -191,19 +193,42 @@ func WithProject(id string) Option {
 	}
 }
 
+// WithTransport changes the transport of the SDK, which the function gets before
+// the first request: its certificates, its proxy, its dialer. What it does not
+// change stays as it is:
+//
+//   - up to 64 connections, for which further calls wait, and HTTP/2 where the
+//     server speaks it;
+//   - pings on HTTP/2, so that a connection that has died is given up;
+//   - no proxy and no resolver for the names of loopback;
+//   - at most 1 MiB of response headers.
+//
+// In [Client.With] it gives the copy a transport, and so connections, of its own,
+// with the changes that the client's has as well. After [WithHTTPClient] it is
+// the SDK's transport again.
+func WithTransport(change func(*http.Transport)) Option {
+	return func(c *config) error {
+		if change == nil {
+			return optionError("transport", "", "must not be nil")
+		}
+		c.transport, c.changes = nil, append(slices.Clip(c.changes), change)
+		return nil
+	}
+}
+
 // WithHTTPClient makes requests go through the transport of the given client,
 // with its Timeout, if it has one, as the limit of one attempt. The client
 // itself is not used or changed. Its redirect policy and its cookies do not
 // apply: redirects are never followed, and the API has no cookies.
 //
-// Without this option the client has up to 64 connections of its own, for which
-// further calls wait.
+// Most programs are better off with [WithTransport], since a transport of their
+// own lacks what that one has.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
 			return optionError("HTTP client", "", "must not be nil")
 		}
-		c.transport = client.Transport
+		c.transport, c.changes = client.Transport, nil
 		if c.transport == nil {
 			c.transport = http.DefaultTransport
 		}
@@ -218,15 +243,26 @@ func WithHTTPClient(client *http.Client) Option {
 // the SDK's own work on it and before the network; [OperationFromContext]
 // tells it what the request is for. The first one given is the outermost.
 //
+// Each function is called once, when the option is applied, and what it returns
+// serves all copies of the client: a breaker or a counter in it is theirs
+// together. The middlewares that [Client.With] adds are below those that there
+// are.
+//
 // A middleware must not send a request more than once. A header Idempotency-Key
 // or X-Idempotency-Key that it adds is sent in lower case: net/http would send
 // a request with it more than once.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
-		if slices.ContainsFunc(middleware, func(m func(http.RoundTripper) http.RoundTripper) bool { return m == nil }) {
-			return optionError("middleware", "", "must not be nil")
+		for _, wrap := range middleware {
+			if wrap == nil {
+				return optionError("middleware", "", "must not be nil")
+			}
+			wrapped := wrap(&layer{client: c.client, depth: len(c.middleware) + 1})
+			if wrapped == nil {
+				return optionError("middleware", "", "must not return nil")
+			}
+			c.middleware = append(slices.Clip(c.middleware), wrapped)
 		}
-		c.middleware = slices.Concat(c.middleware, middleware)
 		return nil
 	}
 }
@@ -325,6 +361,8 @@ func WithTimeout(d time.Duration) Option {
 }
 
 // WithRetry sets how often and after what delays failed attempts are repeated.
+// Zero fields of the policy stand for the defaults in [NewClient], and for what
+// the client has in [Client.With].
 func WithRetry(policy RetryPolicy) Option {
 	return func(c *config) error {
 		if policy.MaxAttempts < 0 || policy.MinDelay < 0 || policy.MaxDelay < 0 || policy.MaxRetryAfter < 0 {

@@ -2,9 +2,14 @@ package cloudapi
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -154,6 +159,7 @@ func TestInvalidOptions(t *testing.T) {
 		{"project", WithProject(testVMID), "must be a project's ID"},
 		{"project", WithProject(testToken), "must be a project's ID"},
 		{"HTTP client", WithHTTPClient(nil), "must not be nil"},
+		{"transport", WithTransport(nil), "must not be nil"},
 		{"middleware", WithMiddleware(nil), "must not be nil"},
 		{"middleware", WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "must not return nil"},
 		{"observer", WithObserver(nil), "must not be nil"},
@@ -267,6 +273,76 @@ func TestHTTPClientIsNotChanged(t *testing.T) {
 	_, _ = client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 	if after := fmt.Sprintf("%+v", hc); after != before {
 		t.Errorf("the HTTP client was %s and is %s", before, after)
+	}
+}
+
+// TestWithTransport: what the caller changes holds, and what not is as before.
+func TestWithTransport(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.ProtoMajor != 2 {
+			t.Errorf("the server got a request of %s", req.Proto)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, testVM)
+	}))
+	server.EnableHTTP2 = true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+
+	stranger, err := NewClient(WithBaseURL(server.URL), WithToken(testToken), WithProject(testProject))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.CloseIdleConnections()
+	client, err := stranger.With(WithTransport(func(t *http.Transport) { t.TLSClientConfig = &tls.Config{RootCAs: roots} }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	var changed *http.Transport
+	proxied, err := client.With(WithTransport(func(t *http.Transport) { t.Proxy, changed = nil, t }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxied.CloseIdleConnections()
+	if changed.TLSClientConfig == nil || changed.MaxConnsPerHost == 0 || changed.MaxResponseHeaderBytes == 0 || !changed.ForceAttemptHTTP2 {
+		t.Errorf("the second change gets %+v", changed)
+	}
+	for _, c := range []*Client{client, proxied} {
+		if _, err := c.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
+			t.Errorf("with the certificate: %v", err)
+		}
+	}
+	_, err = stranger.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
+		t.Errorf("the client that was not changed: %v", err)
+	}
+}
+
+// TestTransportOfTheLastOption: of WithTransport and WithHTTPClient the later
+// one holds.
+func TestTransportOfTheLastOption(t *testing.T) {
+	t.Parallel()
+	var network recorder
+	changes := 0
+	change := WithTransport(func(*http.Transport) { changes++ })
+	client, err := NewClient(WithBaseURL("https://api.example.com"), WithProject(testProject), change, WithHTTPClient(&http.Client{Transport: &network}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = client.VMs.List(t.Context(), nil)
+	if n := len(network.take()); n != 1 || changes != 0 {
+		t.Errorf("WithHTTPClient at last: %d requests, %d changes", n, changes)
+	}
+	if client, err = client.With(change, change); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := client.config.transport.(*http.Transport); !ok || changes != 2 {
+		t.Errorf("WithTransport at last: %T after %d changes", client.config.transport, changes)
 	}
 }
 

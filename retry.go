@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,7 +15,8 @@ import (
 )
 
 // RetryPolicy says how often and after what delays failed attempts of a call
-// are repeated. Zero fields stand for the defaults.
+// are repeated. Zero fields stand for the defaults, and in [Client.With] for what
+// the client has.
 //
 // What is repeated at all depends on the operation. One that may be sent twice
 // is, after the statuses 408, 429, 500, 502, 503 and 504, failures of the
@@ -38,20 +40,23 @@ type RetryPolicy struct {
 	MaxRetryAfter time.Duration
 }
 
-func (p RetryPolicy) withDefaults() RetryPolicy {
-	if p.MaxAttempts == 0 {
-		p.MaxAttempts = 4
+func defaultRetry() RetryPolicy {
+	return RetryPolicy{
+		MaxAttempts:   4,
+		MinDelay:      500 * time.Millisecond,
+		MaxDelay:      30 * time.Second,
+		MaxRetryAfter: 60 * time.Second,
 	}
-	if p.MinDelay == 0 {
-		p.MinDelay = 500 * time.Millisecond
+}
+
+// over returns the policy with the fields of another one for those that are zero.
+func (p RetryPolicy) over(other RetryPolicy) RetryPolicy {
+	return RetryPolicy{
+		MaxAttempts:   cmp.Or(p.MaxAttempts, other.MaxAttempts),
+		MinDelay:      cmp.Or(p.MinDelay, other.MinDelay),
+		MaxDelay:      cmp.Or(p.MaxDelay, other.MaxDelay),
+		MaxRetryAfter: cmp.Or(p.MaxRetryAfter, other.MaxRetryAfter),
 	}
-	if p.MaxDelay == 0 {
-		p.MaxDelay = 30 * time.Second
-	}
-	if p.MaxRetryAfter == 0 {
-		p.MaxRetryAfter = 60 * time.Second
-	}
-	return p
 }
 
 // delay returns the pause after the given number of attempts.

@@ -350,7 +350,7 @@ func TestRetryAfter(t *testing.T) {
 
 func TestBackoffStaysBelowItsCeilings(t *testing.T) {
 	t.Parallel()
-	policy := RetryPolicy{MinDelay: 100 * time.Millisecond, MaxDelay: time.Second}.withDefaults()
+	policy := RetryPolicy{MinDelay: 100 * time.Millisecond, MaxDelay: time.Second}.over(defaultRetry())
 	for attempts, ceiling := range []time.Duration{0, 100, 200, 400, 800, 1000, 1000} {
 		if attempts == 0 {
 			continue
@@ -364,7 +364,7 @@ func TestBackoffStaysBelowItsCeilings(t *testing.T) {
 			t.Errorf("after %d attempts the longest of 2000 delays is %v, want just below %v", attempts, longest, ceiling)
 		}
 	}
-	unbounded := RetryPolicy{MinDelay: math.MaxInt64, MaxDelay: math.MaxInt64}.withDefaults()
+	unbounded := RetryPolicy{MinDelay: math.MaxInt64, MaxDelay: math.MaxInt64}.over(defaultRetry())
 	for _, attempts := range []int{1, 2, 1000} {
 		if d := unbounded.delay(attempts, 0); d < 0 {
 			t.Errorf("without a bound the delay after %d attempts is %v", attempts, d)

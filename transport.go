@@ -117,10 +117,19 @@ type callContext struct {
 }
 
 func (c *callContext) Value(key any) any {
-	if key == (operationKey{}) {
-		return c.call.op
+	if key == (callKey{}) {
+		return c.call
 	}
 	return c.Context.Value(key)
+}
+
+// callKey is the key of the call in its context, and in those of its attempts.
+type callKey struct{ exchange.CallKey }
+
+// callOf returns the call that a request with the context belongs to, or nil.
+func callOf(ctx context.Context) *call {
+	cl, _ := ctx.Value(callKey{}).(*call)
+	return cl
 }
 
 // noHeader is what requests have that only the loop sees. Nobody writes to it.
@@ -203,7 +212,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 		req.GetBody = cl.newBody
 		req.ContentLength = int64(len(cl.body))
 	}
-	resp, err := cl.client.next.RoundTrip(req)
+	resp, err := cl.client.transport(0).RoundTrip(req)
 	sent, vetoed := attempt.Result()
 	cl.sent = sent || resp != nil // by a way that the attempt does not see
 	switch {

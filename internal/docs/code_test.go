@@ -29,6 +29,7 @@ var known = map[string]string{
 	"cloudapi": module, "cloudapitest": module + "/cloudapitest",
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "json": "encoding/json", "log": "log",
 	"netip": "net/netip", "os": "os", "slog": "log/slog", "synctest": "testing/synctest", "testing": "testing", "time": "time",
+	"tls": "crypto/tls", "url": "net/url", "x509": "crypto/x509",
 }
 
 // fragment is what statements stand in. What it declares need not be used.

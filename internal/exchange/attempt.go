@@ -64,7 +64,21 @@ func (a *Attempt) End() {
 func (a *Attempt) Deadline() (time.Time, bool) { return a.start().Deadline() }
 func (a *Attempt) Done() <-chan struct{}       { return a.start().Done() }
 func (a *Attempt) Err() error                  { return a.start().Err() }
-func (a *Attempt) Value(key any) any           { return a.start().Value(key) }
+
+// Value returns what the context that the attempt was begun with has. For a
+// [CallKey] the timer is not needed.
+func (a *Attempt) Value(key any) any {
+	if _, ok := key.(interface{ ofCall() }); ok {
+		return a.Context.Value(key)
+	}
+	return a.start().Value(key)
+}
+
+// CallKey makes a key, if it is embedded in it, one for a value of the context
+// that an attempt was begun with.
+type CallKey struct{}
+
+func (CallKey) ofCall() {}
 
 // Result reports whether the request may have reached the server, which is
 // taken for true unless it is known that no connection was there to send it

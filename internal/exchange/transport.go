@@ -19,9 +19,11 @@ const MaxConns = 64
 //
 // What passes for loopback, so that credentials may go there unencrypted, is
 // loopback: a name below .localhost is not looked up, and there is no proxy.
-func NewTransport() *http.Transport {
+//
+// The changes are made before anything else is done with the transport.
+func NewTransport(changes ...func(*http.Transport)) *http.Transport {
 	dialer := net.Dialer{Timeout: 30 * time.Second}
-	return &http.Transport{
+	t := &http.Transport{
 		Proxy: func(req *http.Request) (*url.URL, error) {
 			if IsLoopback(req.URL.Hostname()) {
 				return nil, nil
@@ -43,6 +45,10 @@ func NewTransport() *http.Transport {
 		// The limit for bodies is not for headers. 10 MiB would be the default.
 		MaxResponseHeaderBytes: 1 << 20,
 	}
+	for _, change := range changes {
+		change(t)
+	}
+	return t
 }
 
 // IsLoopback reports whether a host is this machine, whatever a resolver says.

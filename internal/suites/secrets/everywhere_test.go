@@ -211,6 +211,7 @@ func TestSecretsInEveryOption(t *testing.T) {
 		"WithToken":         cloudapi.WithToken(sdktest.Token),
 		"WithTokenSource":   cloudapi.WithTokenSource(func(context.Context) (string, error) { return secretRotating, nil }),
 		"WithProject":       cloudapi.WithProject(sdktest.Project),
+		"WithTransport":     cloudapi.WithTransport(func(*http.Transport) {}),
 		"WithHTTPClient":    cloudapi.WithHTTPClient(&http.Client{Transport: &network}),
 		"WithHeader":        cloudapi.WithHeader("X-Key", secretHeader),
 		"WithUserAgent":     cloudapi.WithUserAgent("test/1"),
@@ -245,6 +246,7 @@ func TestSecretsInEveryOption(t *testing.T) {
 	for _, name := range in {
 		all = append(all, options[name])
 	}
+	all = append(all, options["WithHTTPClient"]) // and not the transport of WithTransport
 	client, err := cloudapi.NewClient(all...)
 	if err != nil {
 		t.Fatal(err)
