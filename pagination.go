@@ -39,6 +39,12 @@ type ListOptions struct {
 	// items at page borders, which All reports as ErrPaginationStalled if the
 	// server counts the list.
 	OrderColumn string `url:"order_column,omitempty"`
+
+	// Tags restrict a list of Postgres databases to those that have all of them.
+	// The service of August 2026 selects them itself in the list of a project; of
+	// what other servers and lists send, the SDK leaves the rest out. Other
+	// families refuse it with an [*ArgumentError].
+	Tags []PostgresTag `url:"tags,omitempty,comma"`
 }
 
 // Values of [ListOptions.OrderColumn].
@@ -135,6 +141,8 @@ func (routes *listRoutes) check(o *ListOptions) error {
 		return refuse("PageSize", fmt.Sprint(o.PageSize), "must not be negative")
 	case o.Location != "" && routes.location == nil:
 		return refuse("Location", o.Location, none)
+	case len(o.Tags) > 0 && routes != &listPostgres:
+		return refuse("Tags", fmt.Sprint(o.Tags), none)
 	case o.StartAfter != "" && routes.whole:
 		return refuse("StartAfter", o.StartAfter, none+", which comes whole")
 	case o.OrderColumn != "" && routes.whole:

@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -128,12 +129,6 @@ const (
 	PostgresFlavorLantern  = "lantern"
 )
 
-// PostgresTag is a key and a value that users give to a database.
-type PostgresTag struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
-
 // PostgresCreateRequest is the body of [PostgresService.Create].
 type PostgresCreateRequest struct {
 	// Size is "standard-" and 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-" and
@@ -235,21 +230,38 @@ var (
 )
 
 // List returns one page of the project's databases, or of those in
-// [ListOptions.Location]. Items have the short form.
+// [ListOptions.Location], and of these what has the [ListOptions.Tags]. Items
+// have the short form.
 //
 //cloudapi:operation GET /project/{project_id}/postgres
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres
 func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Postgres], error) {
-	return list[Postgres](ctx, s.client, &listPostgres, opts)
+	page, err := list[Postgres](ctx, s.client, &listPostgres, opts.selectable())
+	if err == nil && opts != nil {
+		opts.selectTags(page)
+	}
+	return page, err
 }
 
-// All returns the project's databases, or those in [ListOptions.Location],
-// page by page. Items have the short form.
+// All returns the project's databases, or those in [ListOptions.Location], page
+// by page, and of these what has the [ListOptions.Tags]. Items have the short
+// form.
 //
 //cloudapi:operation GET /project/{project_id}/postgres
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres
 func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Postgres, error] {
-	return all[Postgres](ctx, s.client, &listPostgres, opts)
+	databases := all[Postgres](ctx, s.client, &listPostgres, opts.selectable())
+	if opts == nil || len(opts.Tags) == 0 {
+		return databases
+	}
+	tags := slices.Clone(opts.Tags)
+	return func(yield func(*Postgres, error) bool) {
+		for p, err := range databases {
+			if (err != nil || p.hasTags(tags)) && !yield(p, err) {
+				return
+			}
+		}
+	}
 }
 
 // Watch yields the project's databases, or those in [WatchOptions.Location], and

@@ -104,9 +104,3 @@ func settings(values map[string]string) map[string]Opt[string] {
 	}
 	return update
 }
-
-func sortedTags(tags []PostgresTag) []PostgresTag {
-	return slices.SortedFunc(slices.Values(tags), func(a, b PostgresTag) int {
-		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
-	})
-}

@@ -1,0 +1,54 @@
+package cloudapi
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// PostgresTag is a key and a value that users give to a database.
+type PostgresTag struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// String returns the tag as lists are asked for it, such as "team:payments".
+func (t PostgresTag) String() string { return t.Key + ":" + t.Value }
+
+// hasTags reports whether a database has all of the tags.
+func (p *Postgres) hasTags(tags []PostgresTag) bool {
+	return !slices.ContainsFunc(tags, func(tag PostgresTag) bool { return !slices.Contains(p.Tags, tag) })
+}
+
+// selectable returns the options with those tags only by which a server may
+// select: one of August 2026 does so in the list of a project, and cannot tell
+// the parts of what has a comma or a second colon.
+func (o *ListOptions) selectable() *ListOptions {
+	if o == nil || len(o.Tags) == 0 {
+		return o
+	}
+	asked := *o
+	asked.Tags = nil
+	for _, tag := range o.Tags {
+		if o.Location == "" && !strings.ContainsAny(tag.Key+tag.Value, ",:") {
+			asked.Tags = append(asked.Tags, tag)
+		}
+	}
+	return &asked
+}
+
+// selectTags leaves out of a page what has not the tags. A server that has sent
+// it has counted it too.
+func (o *ListOptions) selectTags(page *Page[Postgres]) {
+	sent := len(page.Items)
+	page.Items = slices.DeleteFunc(page.Items, func(p *Postgres) bool { return !p.hasTags(o.Tags) })
+	if len(page.Items) < sent {
+		page.Count = nil
+	}
+}
+
+func sortedTags(tags []PostgresTag) []PostgresTag {
+	return slices.SortedFunc(slices.Values(tags), func(a, b PostgresTag) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
+	})
+}
