@@ -27,9 +27,11 @@ type Client struct {
 
 	Projects         *ProjectsService
 	Firewalls        *FirewallsService
+	GitHub           *GitHubService
 	InferenceAPIKeys *InferenceAPIKeysService
 	Kubernetes       *KubernetesService
 	LoadBalancers    *LoadBalancersService
+	MachineImages    *MachineImagesService
 	Postgres         *PostgresService
 	PrivateLocations *PrivateLocationsService
 	PrivateSubnets   *PrivateSubnetsService
@@ -150,9 +152,11 @@ func (c *Client) bindServices() {
 	s := &service{c}
 	c.Projects = (*ProjectsService)(s)
 	c.Firewalls = (*FirewallsService)(s)
+	c.GitHub = (*GitHubService)(s)
 	c.InferenceAPIKeys = (*InferenceAPIKeysService)(s)
 	c.Kubernetes = (*KubernetesService)(s)
 	c.LoadBalancers = (*LoadBalancersService)(s)
+	c.MachineImages = (*MachineImagesService)(s)
 	c.Postgres = (*PostgresService)(s)
 	c.PrivateLocations = (*PrivateLocationsService)(s)
 	c.PrivateSubnets = (*PrivateSubnetsService)(s)

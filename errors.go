@@ -49,8 +49,8 @@ var (
 	ErrAlreadyExists = errors.New("already exists")
 
 	// ErrQuotaExceeded says that a quota has no room for what was asked for: the
-	// vCPUs of a project (VMs, databases and clusters each have a quota), or the
-	// projects of an account. The server answers this with a 400 that differs
+	// vCPUs of a project (VMs, databases and clusters each have a quota), its
+	// versions of machine images, or the projects of an account. The server answers this with a 400 that differs
 	// from that of an impossible size in its text only; what is recognized is the
 	// text of Ubicloud's service, so with another one this may not match.
 	// [Error.FieldErrors] has the numbers. ErrInvalidRequest matches too.
@@ -218,9 +218,10 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// takenTexts are how messages end that say that something is taken: a name or
-// another value, a machine image, a version of one.
-var takenTexts = []string{"is already taken", "already exists in this location", "already exists for this machine image"}
+// takenTexts are how texts end that say that something is taken: a name or
+// another value, a machine image, a version of one, a node pool.
+var takenTexts = []string{"is already taken", "already exists in this location", "already exists for this machine image",
+	"already exists in this cluster"}
 
 // isTaken reports whether a problem, of which a message may list several, is
 // that of columns of the server's: "project_id and name is already taken".
@@ -233,8 +234,9 @@ func (e *Error) alreadyExists() bool {
 	switch e.StatusCode {
 	case http.StatusBadRequest:
 		// Texts of the server are all that tells this 400 from others.
-		return slices.ContainsFunc(takenTexts, func(text string) bool { return strings.HasSuffix(e.Message, text) }) ||
-			slices.ContainsFunc(strings.Split(e.Message, ", "), isTaken)
+		return slices.ContainsFunc(append(e.FieldErrors()["name"], e.Message), func(text string) bool {
+			return slices.ContainsFunc(takenTexts, func(end string) bool { return strings.HasSuffix(text, end) })
+		}) || slices.ContainsFunc(strings.Split(e.Message, ", "), isTaken)
 	case http.StatusConflict:
 		return strings.Contains(e.Type, "AlreadyExists") ||
 			strings.Contains(e.Message, "already taken") || strings.Contains(e.Message, "already exists")
@@ -242,8 +244,11 @@ func (e *Error) alreadyExists() bool {
 	return false
 }
 
-// quotaFields are the fields of requests that ask for vCPUs.
-var quotaFields = []string{"size", "worker_nodes", "node_count"}
+// quotaFields are the fields of requests that ask for what there is a quota of.
+var quotaFields = []string{"size", "worker_nodes", "node_count", "version"}
+
+// quotaTexts are how texts begin that say that a quota has no room.
+var quotaTexts = []string{"Insufficient quota for requested size.", "Insufficient quota for machine image versions."}
 
 // quotaExceeded goes by how the server's texts begin, and by the fields that
 // have them: elsewhere a text may begin with what the request holds.
@@ -256,7 +261,7 @@ func (e *Error) quotaExceeded() bool {
 	}
 	return slices.ContainsFunc(detailFields(e.Details), func(f detailField) bool {
 		return slices.Contains(quotaFields, f.name) && slices.ContainsFunc(f.texts, func(text string) bool {
-			return strings.HasPrefix(text, "Insufficient quota for requested size.")
+			return slices.ContainsFunc(quotaTexts, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
 		})
 	})
 }

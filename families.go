@@ -25,6 +25,10 @@ type family struct {
 	get    func(ctx context.Context, c *Client, location, reference string) (any, error)
 	remove func(ctx context.Context, c *Client, location, reference string) error
 
+	// empty deletes the parts of a resource that keep it from being deleted, and
+	// waits until they are gone. It is nil if there are no such parts.
+	empty func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error
+
 	// gone waits until a resource that was removed is gone. It is nil if
 	// resources are gone at once.
 	gone func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error
@@ -39,6 +43,7 @@ func families() []family {
 		located(func(c *Client) locatedService[KubernetesCluster] { return c.Kubernetes }),
 		located(func(c *Client) locatedService[LoadBalancer] { return c.LoadBalancers }),
 		located(func(c *Client) locatedService[VM] { return c.VMs }),
+		located(func(c *Client) locatedService[MachineImage] { return c.MachineImages }),
 		located(func(c *Client) locatedService[Postgres] { return c.Postgres }),
 		located(func(c *Client) locatedService[PrivateSubnet] { return c.PrivateSubnets }),
 		located(func(c *Client) locatedService[Firewall] { return c.Firewalls }),
@@ -56,15 +61,38 @@ type part struct {
 	of     Kind
 	listed bool // whether the short form of those others has it
 	in     func(of any, id string) any
+
+	// all lists the parts of one of those others, in place of whose full form in
+	// gets them. It is nil if the full form has them.
+	all func(ctx context.Context, c *Client, of Resource) (any, error)
+}
+
+// whole returns in what a part is to be looked for.
+func (p *part) whole(ctx context.Context, c *Client, f *family, of Resource) (any, error) {
+	if p.all != nil {
+		return p.all(ctx, c, of)
+	}
+	return f.get(ctx, c, of.Location, f.address(of))
 }
 
 var parts = []part{
-	{KindFirewallRule, KindFirewall, true, func(of any, id string) any { return member(of.(*Firewall).FirewallRules, id) }},
-	{KindNIC, KindPrivateSubnet, true, func(of any, id string) any { return member(of.(*PrivateSubnet).NICs, id) }},
-	{KindKubernetesNodePool, KindKubernetesCluster, false, func(of any, id string) any { return member(of.(*KubernetesCluster).NodePools, id) }},
-	{KindPostgresFirewallRule, KindPostgres, false, func(of any, id string) any { return member(of.(*Postgres).FirewallRules, id) }},
-	{KindPostgresLogDestination, KindPostgres, false, func(of any, id string) any { return member(of.(*Postgres).LogDestinations, id) }},
-	{KindPostgresMetricDestination, KindPostgres, false, func(of any, id string) any { return member(of.(*Postgres).MetricDestinations, id) }},
+	{kind: KindFirewallRule, of: KindFirewall, listed: true,
+		in: func(of any, id string) any { return member(of.(*Firewall).FirewallRules, id) }},
+	{kind: KindNIC, of: KindPrivateSubnet, listed: true,
+		in: func(of any, id string) any { return member(of.(*PrivateSubnet).NICs, id) }},
+	{kind: KindKubernetesNodePool, of: KindKubernetesCluster,
+		in: func(of any, id string) any { return member(of.(*KubernetesCluster).NodePools, id) }},
+	{kind: KindMachineImageVersion, of: KindMachineImage,
+		in: func(of any, id string) any { return member(of.([]MachineImageVersion), id) },
+		all: func(ctx context.Context, c *Client, of Resource) (any, error) {
+			return c.MachineImages.versions(ctx, of.Location, of.ID)
+		}},
+	{kind: KindPostgresFirewallRule, of: KindPostgres,
+		in: func(of any, id string) any { return member(of.(*Postgres).FirewallRules, id) }},
+	{kind: KindPostgresLogDestination, of: KindPostgres,
+		in: func(of any, id string) any { return member(of.(*Postgres).LogDestinations, id) }},
+	{kind: KindPostgresMetricDestination, of: KindPostgres,
+		in: func(of any, id string) any { return member(of.(*Postgres).MetricDestinations, id) }},
 }
 
 // member returns a pointer to the item with the ID, or nil.
@@ -123,6 +151,14 @@ func located[T any](service func(*Client) locatedService[T]) family {
 		remove: func(ctx context.Context, c *Client, location, reference string) error {
 			return service(c).Delete(ctx, location, reference)
 		},
+	}
+	type emptying interface {
+		empty(ctx context.Context, location, reference string, opts ...WaitOption) error
+	}
+	if _, ok := service(new(Client)).(emptying); ok {
+		f.empty = func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error {
+			return service(c).(emptying).empty(ctx, location, reference, opts...)
+		}
 	}
 	type waiting interface {
 		WaitDeleted(ctx context.Context, location, reference string, opts ...WaitOption) error

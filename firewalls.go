@@ -1,8 +1,11 @@
 package cloudapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"iter"
 )
 
@@ -36,12 +39,28 @@ func (f *Firewall) identity() Resource {
 	return Resource{Kind: KindFirewall, ID: f.ID, Location: f.Location, Name: f.Name}
 }
 
-// FirewallRule allows inbound traffic (TCP) from some addresses to some ports.
+// FirewallRule allows inbound traffic from some addresses to some ports.
 type FirewallRule struct {
 	ID        string `json:"id"`         // prefix fr
 	CIDR      string `json:"cidr"`       // normalized: with prefix length, host bits cleared
-	PortRange string `json:"port_range"` // "first..last", both included, also for a single port
+	PortRange string `json:"port_range"` // "first..last", both included; a single port so too, or, in August 2026, alone
+
+	// Protocol is one of the FirewallProtocol constants. "" from a server of
+	// October 2025, whose rules are for TCP.
+	Protocol    string `json:"protocol"`
+	Description string `json:"description"` // "" from a server of October 2025
+
+	// IPv6Rule is the second rule of two that one call made: this one is for the
+	// IPv4 range of a private subnet and that one for its IPv6 range. Only
+	// CreateRule returns it; elsewhere the two are rules like all others.
+	IPv6Rule *FirewallRule `json:"ipv6_rule,omitzero"`
 }
+
+// Values of [FirewallRule.Protocol].
+const (
+	FirewallProtocolTCP = "tcp"
+	FirewallProtocolUDP = "udp"
+)
 
 func (r *FirewallRule) missing() string    { return missingID(r.ID) }
 func (r *FirewallRule) identity() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
@@ -63,11 +82,20 @@ type FirewallRuleCreateRequest struct {
 	// CIDR is the range of source addresses, IPv4 or IPv6. Required. Give the
 	// prefix length: the real server reads an IPv4 address without one as /32,
 	// but an IPv6 address as /64. Host bits are cleared.
+	//
+	// In August 2026 it may be the ID or name of a private subnet of the
+	// location, which makes two rules: see [FirewallRule.IPv6Rule].
 	CIDR string `json:"cidr"`
 
 	// PortRange is "port" or "first..last" within 0 to 65535. The default is
 	// all ports.
 	PortRange string `json:"port_range,omitzero"`
+
+	// Protocol is one of the FirewallProtocol constants; the default is TCP.
+	// Description is for people; blanks around it are cut off. A server of
+	// October 2025 refuses both.
+	Protocol    string `json:"protocol,omitzero"`
+	Description string `json:"description,omitzero"`
 
 	// FirewallID and ProjectID are in the contract; the real server accepts
 	// and ignores them.
@@ -85,6 +113,40 @@ type FirewallRuleUpdateRequest FirewallRuleCreateRequest
 
 func (r FirewallRuleUpdateRequest) checkIDs() *ArgumentError {
 	return FirewallRuleCreateRequest(r).checkIDs()
+}
+
+// FirewallUpdateRequest is the body of [FirewallsService.Update].
+type FirewallUpdateRequest struct {
+	Description string `json:"description"` // required; not only blanks
+}
+
+// FirewallRuleModifyRequest is the body of [FirewallsService.ModifyRule]. What
+// is not set is left as it is; at least one field must be.
+type FirewallRuleModifyRequest struct {
+	CIDR        string  `json:"cidr,omitzero"`        // a range; no subnet
+	PortRange   string  `json:"port_range,omitzero"`  // "port" or "first..last"
+	Protocol    string  `json:"protocol,omitzero"`    // one of the FirewallProtocol constants
+	Description *string `json:"description,omitzero"` // new("") clears it
+}
+
+// createdRule is the reply to CreateRule: a rule, or two that were made for the
+// ranges of a subnet.
+type createdRule struct{ FirewallRule }
+
+func (r *createdRule) unmarshal(data []byte) error {
+	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("[")) {
+		return json.Unmarshal(data, &r.FirewallRule)
+	}
+	var rules []FirewallRule
+	if err := json.Unmarshal(data, &rules); err != nil {
+		return err
+	}
+	if len(rules) != 2 || rules[1].missing() != "" {
+		return fmt.Errorf("it is an array of %d that are not two rules", len(rules))
+	}
+	r.FirewallRule = rules[0]
+	r.IPv6Rule = &rules[1]
+	return nil
 }
 
 // subnetRequest is the body of attaching and detaching a subnet.
@@ -107,6 +169,7 @@ var (
 	opFirewallsListInLocation  = Operation{"Firewalls.ListInLocation", "GET", locationRoute + "/firewall", safe}
 	opFirewallsGet             = Operation{"Firewalls.Get", "GET", firewallRoute, safe}
 	opFirewallsCreate          = Operation{"Firewalls.Create", "POST", firewallRoute, create}
+	opFirewallsUpdate          = Operation{"Firewalls.Update", "PATCH", firewallRoute, safe}
 	opFirewallsDelete          = Operation{"Firewalls.Delete", "DELETE", firewallRoute, safe}
 	opFirewallsAttachSubnet    = Operation{"Firewalls.AttachSubnet", "POST", firewallRoute + "/attach-subnet", create}
 	opFirewallsDetachSubnet    = Operation{"Firewalls.DetachSubnet", "POST", firewallRoute + "/detach-subnet", safe}
@@ -114,6 +177,7 @@ var (
 	opFirewallsCreateRule      = Operation{"Firewalls.CreateRule", "POST", firewallRoute + "/firewall-rule", create}
 	opFirewallsGetRule         = Operation{"Firewalls.GetRule", "GET", firewallRuleRoute, safe}
 	opFirewallsUpdateRule      = Operation{"Firewalls.UpdateRule", "POST", firewallRuleRoute, create}
+	opFirewallsModifyRule      = Operation{"Firewalls.ModifyRule", "PATCH", firewallRuleRoute, safe}
 	opFirewallsDeleteRule      = Operation{"Firewalls.DeleteRule", "DELETE", firewallRuleRoute, safe}
 
 	listFirewalls = listRoutes{project: &opFirewallsList, location: &opFirewallsListInLocation}
@@ -145,8 +209,8 @@ func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.S
 }
 
 // CreateInProject makes a firewall without naming a location. It is in the
-// contract, but the real server of October 2025 always answers [ErrNotFound]:
-// use [FirewallsService.Create].
+// contract, but the real server answers [ErrNotFound]: use
+// [FirewallsService.Create].
 //
 //cloudapi:operation POST /project/{project_id}/firewall
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
@@ -170,9 +234,18 @@ func (s *FirewallsService) Create(ctx context.Context, location, name string, re
 	return send[Firewall](ctx, s.client, &opFirewallsCreate, request, location, name)
 }
 
+// Update changes a firewall's description, at once. It returns the record
+// without PrivateSubnets. It is an operation of August 2026; a server of October
+// 2025 answers [ErrNotFound].
+//
+//cloudapi:operation PATCH /project/{project_id}/location/{location}/firewall/{firewall_reference}
+func (s *FirewallsService) Update(ctx context.Context, location, firewall string, request *FirewallUpdateRequest) (*Firewall, error) {
+	return send[Firewall](ctx, s.client, &opFirewallsUpdate, request, location, firewall)
+}
+
 // Ensure creates a firewall unless there is one of that name; see
-// [EnsureOptions]. The name must not be an ID. The description is compared.
-// There is nothing that an update could change. Rules are not part of it.
+// [EnsureOptions]. The name must not be an ID. The description is compared; it is
+// not updated, which not every server can do. Rules are not part of it.
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, created bool, err error) {
 	return ensure(ctx, "Firewalls.Ensure", location, name, opts, ensurer[Firewall]{
 		config: waitQuick,
@@ -223,12 +296,17 @@ func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newNa
 	return send[Firewall](ctx, s.client, &opFirewallsRename, renameRequest{newName}, location, firewall)
 }
 
-// CreateRule adds a rule, which is enforced moments later. A rule that the
-// firewall has already is [ErrAlreadyExists].
+// CreateRule adds a rule, which is enforced moments later, or two for a subnet:
+// see [FirewallRule.IPv6Rule]. A rule that the firewall has already is
+// [ErrAlreadyExists].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
-	return send[FirewallRule](ctx, s.client, &opFirewallsCreateRule, request, location, firewall)
+	created, err := send[createdRule](ctx, s.client, &opFirewallsCreateRule, request, location, firewall)
+	if err != nil {
+		return nil, err
+	}
+	return &created.FirewallRule, nil
 }
 
 // GetRule returns a rule. One that does not exist is [ErrNotFound].
@@ -238,13 +316,26 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 	return fetch[FirewallRule](ctx, s.client, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
-// UpdateRule changes a rule. It is in the contract, but the real server of
-// October 2025 always answers [ErrNotFound]: delete the rule and create
-// another.
+// UpdateRule sets a rule as a whole. It is in the contract, but the real server
+// answers [ErrNotFound]: where there is [FirewallsService.ModifyRule] use that,
+// and else delete the rule and create another.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
 	return send[FirewallRule](ctx, s.client, &opFirewallsUpdateRule, request, location, firewall, ruleID)
+}
+
+// ModifyRule changes what the request sets of a rule, and keeps its ID. The
+// record changes at once, what is enforced moments later. A rule that the
+// firewall has already is [ErrAlreadyExists]. It is an operation of August 2026;
+// a server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation PATCH /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
+func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {
+	if request == nil || *request == (FirewallRuleModifyRequest{}) {
+		return nil, &ArgumentError{Operation: opFirewallsModifyRule.Name, Name: "request", Reason: "must set at least one field"}
+	}
+	return send[FirewallRule](ctx, s.client, &opFirewallsModifyRule, request, location, firewall, ruleID)
 }
 
 // DeleteRule deletes a rule. One that does not exist is not an error; a

@@ -2,24 +2,27 @@ package cloudapi
 
 import (
 	"context"
+	"errors"
 	"testing"
 )
 
 func TestFirewallsWire(t *testing.T) {
 	t.Parallel()
 	const (
-		location = "eu-central-h1"
-		base     = locationPath + "/firewall"
-		id       = "fw8ww2xa7brt1qrn9hgzbc7efq"
-		ruleID   = "frhgen1ff6864nrqg8etdv647m"
-		subnetID = "ps6336kqkb6j4qf8813xfx1bw0"
-		ruleJSON = `{"id":"` + ruleID + `","cidr":"10.0.0.0/8","port_range":"80..443"}`
-		fields   = `"id":"` + id + `","name":"edge","description":"public entry","location":"eu-central-h1","firewall_rules":[` + ruleJSON + `]`
-		short    = `{` + fields + `}`
-		full     = `{` + fields + `,"private_subnets":[{"id":"` + subnetID + `","name":"backend","state":"available","location":"eu-central-h1",` +
+		location    = "eu-central-h1"
+		base        = locationPath + "/firewall"
+		id          = "fw8ww2xa7brt1qrn9hgzbc7efq"
+		ruleID      = "frhgen1ff6864nrqg8etdv647m"
+		subnetID    = "ps6336kqkb6j4qf8813xfx1bw0"
+		ruleJSON    = `{"id":"` + ruleID + `","cidr":"10.0.0.0/8","port_range":"80..443"}`
+		newRuleJSON = `{"id":"` + ruleID + `","cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`
+		fields      = `"id":"` + id + `","name":"edge","description":"public entry","location":"eu-central-h1","firewall_rules":[` + ruleJSON + `]`
+		short       = `{` + fields + `}`
+		full        = `{` + fields + `,"private_subnets":[{"id":"` + subnetID + `","name":"backend","state":"available","location":"eu-central-h1",` +
 			`"net4":"10.23.41.64/26","net6":"fd4c:91aa:7be0:12d::/64","firewalls":[` + short + `],"nics":[]}]}`
 	)
 	rule := &FirewallRule{ID: ruleID, CIDR: "10.0.0.0/8", PortRange: "80..443"}
+	newRule := &FirewallRule{ID: ruleID, CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: "dns"}
 	item := Firewall{ID: id, Name: "edge", Description: "public entry", Location: location, FirewallRules: []FirewallRule{*rule}}
 	record := item
 	record.PrivateSubnets = []PrivateSubnet{{
@@ -124,6 +127,50 @@ func TestFirewallsWire(t *testing.T) {
 			want: rule,
 		},
 		{
+			name: "create a rule of August 2026", method: "POST", target: base + "/edge/firewall-rule", reply: newRuleJSON,
+			body: `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "edge", &FirewallRuleCreateRequest{
+					CIDR: "10.0.0.0/8", PortRange: "53", Protocol: FirewallProtocolUDP, Description: "dns",
+				})
+			},
+			want: newRule,
+		},
+		{
+			name: "create rules for a subnet", method: "POST", target: base + "/edge/firewall-rule", body: `{"cidr":"backend"}`,
+			reply: " \n[" + newRuleJSON + `,{"id":"fr8sc97tx16t6n0ychazn0zkpq","cidr":"fd6e:ab26:47e:d704::/64","port_range":"53","protocol":"udp","description":"dns"}]`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "edge", &FirewallRuleCreateRequest{CIDR: "backend"})
+			},
+			want: &FirewallRule{ID: ruleID, CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: "dns", IPv6Rule: &FirewallRule{
+				ID: "fr8sc97tx16t6n0ychazn0zkpq", CIDR: "fd6e:ab26:47e:d704::/64", PortRange: "53", Protocol: "udp", Description: "dns",
+			}},
+		},
+		{
+			name: "modify a rule", method: "PATCH", target: base + "/edge/firewall-rule/" + ruleID, reply: newRuleJSON,
+			body: `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.ModifyRule(ctx, location, "edge", ruleID, &FirewallRuleModifyRequest{
+					CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: new("dns"),
+				})
+			},
+			want: newRule,
+		},
+		{
+			name: "clear the description of a rule", method: "PATCH", target: base + "/edge/firewall-rule/" + ruleID, body: `{"description":""}`, reply: ruleJSON,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.ModifyRule(ctx, location, "edge", ruleID, &FirewallRuleModifyRequest{Description: new("")})
+			},
+			want: rule,
+		},
+		{
+			name: "update", method: "PATCH", target: base + "/edge", body: `{"description":"public entry"}`, reply: short,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.Update(ctx, location, "edge", &FirewallUpdateRequest{Description: "public entry"})
+			},
+			want: &item,
+		},
+		{
 			method: "GET", target: base + "/edge/firewall-rule/" + ruleID, reply: ruleJSON,
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Firewalls.GetRule(ctx, location, "edge", ruleID)
@@ -144,4 +191,30 @@ func TestFirewallsWire(t *testing.T) {
 			},
 		},
 	})
+}
+
+// TestRulesThatAreNotTwo: what else is an array leaves open what was made.
+func TestRulesThatAreNotTwo(t *testing.T) {
+	t.Parallel()
+	for _, reply := range []string{`[]`, `[{"id":"frhgen1ff6864nrqg8etdv647m"}]`, `[{"id":"frhgen1ff6864nrqg8etdv647m"},{}]`, `[{},{"id":"frhgen1ff6864nrqg8etdv647m"}]`, `[1,2]`} {
+		client := answering(t, 200, "application/json", reply)
+		rule, err := client.Firewalls.CreateRule(t.Context(), "eu-central-h1", "edge", &FirewallRuleCreateRequest{CIDR: "backend"})
+		if rule != nil || !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, ErrOutcomeUnknown) {
+			t.Errorf("%s: %v, %v", reply, rule, err)
+		}
+	}
+	pair := answering(t, 200, "application/json", `[{"id":"frhgen1ff6864nrqg8etdv647m"},{"id":"fr8sc97tx16t6n0ychazn0zkpq"}]`)
+	if rule, err := pair.Firewalls.GetRule(t.Context(), "eu-central-h1", "edge", "frhgen1ff6864nrqg8etdv647m"); !errors.Is(err, ErrInvalidResponse) {
+		t.Errorf("a rule that is two: %v, %v", rule, err)
+	}
+}
+
+func TestModifyRuleOfNothing(t *testing.T) {
+	t.Parallel()
+	for _, request := range []*FirewallRuleModifyRequest{nil, {}} {
+		_, err := sendingNothing(t).Firewalls.ModifyRule(t.Context(), "eu-central-h1", "edge", "frhgen1ff6864nrqg8etdv647m", request)
+		if !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("%v: %v", request, err)
+		}
+	}
 }

@@ -8,8 +8,9 @@ import (
 
 // VMInitScriptsService works with the init scripts that are registered in a
 // project, so that VMs can be created with the name of one. They are in the
-// contract; the real server of October 2025 has none of these operations and
-// answers [ErrNotFound].
+// contract; the real server has none of these operations and answers
+// [ErrNotFound]. That of August 2026 takes the script itself when a VM is
+// created: [VMCreateRequest.InitScriptText].
 //
 // A reference is the ID (prefix 1n) or the name.
 type VMInitScriptsService service
@@ -47,6 +48,55 @@ type VMInitScriptUpdateRequest struct {
 }
 
 func (r *VMInitScriptUpdateRequest) renames() bool { return r != nil && r.Name != "" }
+
+// Script is the text of a script, made by [NewScript]. It is a type of its own
+// so that a program cannot take it for the name of a registered one. The zero
+// Script is none.
+type Script struct{ text string }
+
+// NewScript returns a script. What could be the name of a registered script, as
+// a single word could, is refused where the script is used.
+func NewScript(text string) Script { return Script{text} }
+
+// String returns the text.
+func (s Script) String() string { return s.text }
+
+// checkInitScript refuses a script where a name should be, a name where a script
+// should be, and both.
+func (r VMCreateRequest) checkInitScript() *ArgumentError {
+	script := r.InitScriptText.text
+	switch {
+	case r.InitScript != "" && checkSegment(r.InitScript) != "":
+		return &ArgumentError{Name: "init_script", Reason: "must be the name or ID of a registered script; the text of one is InitScriptText"}
+	case script != "" && checkSegment(script) == "":
+		return &ArgumentError{Name: "init_script", Value: withoutToken(script), Reason: "must be the text of a script; the name of a registered one is InitScript"}
+	case script != "" && (r.InitScript != "" || r.InitScriptArgs != ""):
+		return &ArgumentError{Name: "init_script", Reason: "must be either the text of a script or the name of one, which alone has arguments"}
+	}
+	return nil
+}
+
+// vmCreateBody is a VMCreateRequest with an init script, as it is sent.
+type vmCreateBody struct {
+	*VMCreateRequest
+	InitScript     string  `json:"init_script"`
+	InitScriptArgs *string `json:"init_script_args,omitzero"`
+}
+
+// body returns what is sent. A name always goes with arguments, if only with
+// none: a server that takes init_script for the script itself refuses those, and
+// does not run the name.
+func (r *VMCreateRequest) body() any {
+	switch {
+	case r == nil:
+		return r // which is sent as {}
+	case r.InitScriptText.text != "":
+		return vmCreateBody{r, r.InitScriptText.text, nil}
+	case r.InitScript != "":
+		return vmCreateBody{r, r.InitScript, &r.InitScriptArgs}
+	}
+	return r
+}
 
 const vmInitScriptRoute = projectRoute + "/vm-init-script/{vm_init_script_reference}"
 

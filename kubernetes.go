@@ -2,9 +2,7 @@ package cloudapi
 
 import (
 	"context"
-	"fmt"
 	"iter"
-	"slices"
 )
 
 // KubernetesService works with Kubernetes clusters and their node pools.
@@ -23,7 +21,7 @@ type KubernetesCluster struct {
 	NodeSize     string `json:"node_size"`     // of the control plane nodes, such as "standard-2"
 	Version      string `json:"version"`       // such as "v1.34"
 
-	// From here on: only Get and Create return it.
+	// From here on: only Get, Create and Upgrade return it.
 	CPVMs     []VM                 `json:"cp_vms"`    // control plane nodes in the short form; none right after Create
 	NodePools []KubernetesNodePool `json:"nodepools"` // after Create there is one, called "<cluster>-np"
 }
@@ -41,29 +39,16 @@ const (
 	// for a moment.
 	KubernetesClusterStateCreating = "creating"
 
-	KubernetesClusterStateRunning  = "running"
-	KubernetesClusterStateDeleting = "deleting" // and then it is gone
+	KubernetesClusterStateRunning   = "running"
+	KubernetesClusterStateUpgrading = "upgrading" // it, or a node pool
+	KubernetesClusterStateDeleting  = "deleting"  // and then it is gone
 )
-
-// KubernetesNodePool is a group of worker nodes of the same size.
-type KubernetesNodePool struct {
-	ID                  string `json:"id"`                    // prefix kn
-	KubernetesClusterID string `json:"kubernetes_cluster_id"` // the cluster that it belongs to
-	Name                string `json:"name"`                  // stays as it is when the cluster is renamed
-	NodeCount           int    `json:"node_count"`            // as it shall be: ResizeNodePool changes it at once
-	NodeSize            string `json:"node_size"`             // such as "standard-4"
-	VMs                 []VM   `json:"vms"`                   // the nodes as they are, in the short form
-}
-
-func (p *KubernetesNodePool) missing() string { return missingID(p.ID) }
-func (p *KubernetesNodePool) identity() Resource {
-	return Resource{Kind: KindKubernetesNodePool, ID: p.ID, Name: p.Name}
-}
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {
 	// Version is the Kubernetes version. The real server of October 2025 has
-	// "v1.34" and "v1.33", and answers [ErrServer] for any other. Required.
+	// "v1.34" and "v1.33", and answers [ErrServer] for any other; that of August
+	// 2026 has "v1.36" and "v1.35", and answers [ErrInvalidRequest]. Required.
 	Version string `json:"version"`
 
 	// WorkerSize is the size of the worker nodes, such as "standard-4".
@@ -78,11 +63,6 @@ type KubernetesClusterCreateRequest struct {
 	WorkerNodes int `json:"worker_nodes,omitzero"`
 }
 
-// resizeRequest is the body of resizing a node pool.
-type resizeRequest struct {
-	NodeCount int `json:"node_count"`
-}
-
 const kubernetesRoute = locationRoute + "/kubernetes-cluster/{kubernetes_cluster_reference}"
 
 var (
@@ -92,8 +72,8 @@ var (
 	opKubernetesCreate         = Operation{"Kubernetes.Create", "POST", kubernetesRoute, create}
 	opKubernetesDelete         = Operation{"Kubernetes.Delete", "DELETE", kubernetesRoute, safe}
 	opKubernetesKubeconfig     = Operation{"Kubernetes.Kubeconfig", "GET", kubernetesRoute + "/kubeconfig", safe}
-	opKubernetesResizeNodePool = Operation{"Kubernetes.ResizeNodePool", "POST", kubernetesRoute + "/nodepool/{kubernetes_nodepool_reference}/resize", safe}
 	opKubernetesRename         = Operation{"Kubernetes.Rename", "POST", kubernetesRoute + "/rename", safe}
+	opKubernetesUpgrade        = Operation{"Kubernetes.Upgrade", "POST", kubernetesRoute + "/upgrade", create}
 
 	listKubernetesClusters = listRoutes{project: &opKubernetesList, location: &opKubernetesListInLocation}
 
@@ -194,23 +174,14 @@ func (s *KubernetesService) Delete(ctx context.Context, location, cluster string
 
 // Kubeconfig returns the file with which kubectl and other clients reach a
 // cluster. It is a secret: it holds a token with all rights in the cluster.
-// The real server fetches it from the cluster, which takes a while, and
-// answers [ErrServer] before there is a control plane: call it after
-// [KubernetesService.WaitRunning].
+// Call it after [KubernetesService.WaitRunning]. A server of October 2025
+// fetches the file from the cluster, which takes a while, and answers
+// [ErrServer] before there is a control plane. One of August 2026 has it at
+// hand, and answers [ErrInvalidRequest] (422) as long as there is none.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/kubeconfig
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {
 	return download(ctx, s.client, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
-}
-
-// ResizeNodePool starts to bring a node pool, given by its ID or name, to a
-// number of nodes, 1 at least. The record that it returns has the new NodeCount
-// but the old VMs; [KubernetesService.WaitNodePool] waits for the rest. More
-// than the vCPU quota allows is [ErrQuotaExceeded].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/resize
-func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
-	return send[KubernetesNodePool](ctx, s.client, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
 }
 
 // Rename gives a cluster another name; its node pools and nodes keep theirs.
@@ -222,33 +193,29 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 	return send[KubernetesCluster](ctx, s.client, &opKubernetesRename, renameRequest{newName}, location, cluster)
 }
 
-// WaitRunning waits until a cluster that was created is running, which takes
-// minutes, and returns it. A cluster that is being deleted or is gone ends it.
-// The error is a [*WaitError].
+// Upgrade starts to bring the control plane of a cluster to the next minor
+// version, and returns the cluster with the new Version.
+// [KubernetesService.WaitRunning] waits for the end: the cluster is in state
+// "upgrading" from the next Get on. Node pools do not follow; see
+// [KubernetesService.UpgradeNodePool].
+//
+// It is [ErrInvalidRequest] if there is no such version, if something else is
+// going on in the cluster, or if a node pool is more than two minor versions
+// behind. A repetition could be a second upgrade, so a lost reply is
+// [ErrOutcomeUnknown]. It is an operation of August 2026; a server of October
+// 2025 answers [ErrNotFound].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/upgrade
+func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
+	return fetch[KubernetesCluster](ctx, s.client, &opKubernetesUpgrade, location, cluster)
+}
+
+// WaitRunning waits until a cluster that was created or upgraded is running,
+// which takes minutes, and returns it. A cluster that is being deleted or is
+// gone ends it. The error is a [*WaitError].
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts ...WaitOption) (*KubernetesCluster, error) {
 	return waitShared(ctx, s.client, &listKubernetesClusters, "Kubernetes.WaitRunning", location, cluster, waitSlow, s.Get,
 		reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
-}
-
-// WaitNodePool waits until a node pool, given by its ID or name, has as many
-// VMs as it should, all of them running, and returns it. A cluster that is
-// being deleted, is gone, or does not have the node pool ends it. The error is
-// a [*WaitError].
-func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) (*KubernetesNodePool, error) {
-	w := waiter[KubernetesNodePool]{
-		operation: "Kubernetes.WaitNodePool",
-		resource:  location + "/" + cluster + "/" + nodePool,
-		config:    waitSlow,
-		fetch: func(ctx context.Context) (*KubernetesNodePool, error) {
-			k, err := s.Get(ctx, location, cluster)
-			if err != nil {
-				return nil, err
-			}
-			return k.nodePool(nodePool)
-		},
-		done: func(p *KubernetesNodePool) (bool, error) { return p.settled(), nil },
-	}
-	return w.run(ctx, opts)
 }
 
 // WaitDeleted waits until a cluster that was deleted is gone, after which its
@@ -256,37 +223,4 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 // the end as well. The error is a [*WaitError].
 func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster string, opts ...WaitOption) error {
 	return waitDeleted(ctx, s.client, &listKubernetesClusters, "Kubernetes.WaitDeleted", location, cluster, waitSlow, s.Get, opts)
-}
-
-// nodePool returns the node pool with an ID or a name, unless there is no use
-// in waiting for it.
-func (k *KubernetesCluster) nodePool(ref string) (*KubernetesNodePool, error) {
-	if k.DisplayState == KubernetesClusterStateDeleting {
-		return nil, fmt.Errorf("%w: the cluster is being deleted", ErrWaitFailed)
-	}
-	i := slices.IndexFunc(k.NodePools, func(p KubernetesNodePool) bool { return p.ID == ref || p.Name == ref })
-	if i < 0 {
-		return nil, fmt.Errorf("%w: the cluster has no node pool %q", ErrWaitFailed, ref)
-	}
-	return &k.NodePools[i], nil
-}
-
-// workers returns the node pool that was made with the cluster, or nil if it
-// cannot be told from others, as in a cluster that was renamed.
-func (k *KubernetesCluster) workers() *KubernetesNodePool {
-	if len(k.NodePools) == 1 {
-		return &k.NodePools[0]
-	}
-	i := slices.IndexFunc(k.NodePools, func(p KubernetesNodePool) bool { return p.Name == k.Name+"-np" })
-	if i < 0 {
-		return nil
-	}
-	return &k.NodePools[i]
-}
-
-// settled reports whether all nodes that there should be are at work, and no
-// others are left.
-func (p *KubernetesNodePool) settled() bool {
-	return len(p.VMs) == p.NodeCount &&
-		!slices.ContainsFunc(p.VMs, func(vm VM) bool { return vm.State != VMStateRunning })
 }

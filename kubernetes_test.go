@@ -2,9 +2,9 @@ package cloudapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -72,7 +72,7 @@ func TestKubernetesWire(t *testing.T) {
 	createdJSON := strings.Replace(clusterJSON("creating", nodePoolJSON(1)), nodeJSON("cp", "running"), "", 1)
 	page := `{"items":[` + clusterJSON("running") + `],"count":1}`
 
-	runWireCases(t, "Kubernetes", []wireCase{
+	runWireCases(t, "Kubernetes", slices.Concat(kubernetesLaterCases(), []wireCase{
 		{
 			method: "GET", target: projectPath + "/kubernetes-cluster", reply: page,
 			call: func(ctx context.Context, c *Client) (any, error) { return c.Kubernetes.List(ctx, nil) },
@@ -155,7 +155,7 @@ func TestKubernetesWire(t *testing.T) {
 			},
 			want: short,
 		},
-	})
+	}))
 }
 
 func TestKubernetesWaits(t *testing.T) {
@@ -219,17 +219,4 @@ func TestKubernetesWaits(t *testing.T) {
 			polls: []string{pool(2, one), clusterJSON("deleting", nodePoolJSON(2, one, two))},
 		},
 	})
-}
-
-func TestKubeconfigBeforeTheControlPlane(t *testing.T) {
-	t.Parallel()
-	client := answering(t, 500, "application/json", envelope(500))
-	client, err := client.With(WithRetry(RetryPolicy{MaxAttempts: 1}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := client.Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "apps")
-	if file != nil || !errors.Is(err, ErrServer) {
-		t.Errorf("Kubeconfig = %v, %v", file, err)
-	}
 }

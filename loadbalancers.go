@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -30,6 +31,11 @@ type LoadBalancer struct {
 
 	SrcPort int `json:"src_port"` // where clients connect to
 	DstPort int `json:"dst_port"` // where the VMs listen
+
+	// CertEnabled tells whether there is a certificate for the hostname. A
+	// server of October 2025 does not show it; there it goes by
+	// HealthCheckProtocol.
+	CertEnabled bool `json:"cert_enabled"`
 
 	// From here on: lists and Rename do not return it.
 	Subnet string   `json:"subnet"` // the name of its private subnet
@@ -89,6 +95,11 @@ type LoadBalancerCreateRequest struct {
 	// HealthCheckEndpoint is the path that is asked for. The server's default
 	// is "/up".
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"`
+
+	// CertEnabled is whether there shall be a certificate for the hostname. The
+	// default is whether HealthCheckProtocol is "https". A server of October
+	// 2025 refuses it.
+	CertEnabled *bool `json:"cert_enabled,omitzero"`
 }
 
 func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
@@ -96,7 +107,8 @@ func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
 }
 
 // LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. It
-// takes the place of what was set before; all fields but Stack are required.
+// takes the place of what was set before; all fields but Stack and CertEnabled
+// are required.
 type LoadBalancerUpdateRequest struct {
 	// Algorithm is one of the LoadBalancerAlgorithm constants.
 	Algorithm string `json:"algorithm"`
@@ -117,6 +129,10 @@ type LoadBalancerUpdateRequest struct {
 
 	// Stack is in the contract; the real server accepts and ignores it.
 	Stack string `json:"stack,omitzero"`
+
+	// CertEnabled is whether there shall be a certificate for the hostname. Nil
+	// leaves that as it is. A server of October 2025 refuses it.
+	CertEnabled *bool `json:"cert_enabled,omitzero"`
 }
 
 func (r LoadBalancerUpdateRequest) checkIDs() *ArgumentError {
@@ -138,6 +154,11 @@ type vmRequest struct {
 
 func (r vmRequest) checkIDs() *ArgumentError { return checkID("vm_id", r.VMID) }
 
+// certRequest is the body of switching the certificate on and off.
+type certRequest struct {
+	CertEnabled bool `json:"cert_enabled"`
+}
+
 const loadBalancerRoute = locationRoute + "/load-balancer/{load_balancer_reference}"
 
 var (
@@ -150,6 +171,7 @@ var (
 	opLoadBalancersAttachVM       = Operation{"LoadBalancers.AttachVM", "POST", loadBalancerRoute + "/attach-vm", create}
 	opLoadBalancersDetachVM       = Operation{"LoadBalancers.DetachVM", "POST", loadBalancerRoute + "/detach-vm", safe}
 	opLoadBalancersRename         = Operation{"LoadBalancers.Rename", "POST", loadBalancerRoute + "/rename", safe}
+	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", safe}
 
 	listLoadBalancers = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation}
 )
@@ -210,19 +232,40 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 // no VMs, and nil VMs are an [*ArgumentError]. A VM that does not exist, is given
 // twice, or belongs to another load balancer is [ErrInvalidRequest].
 //
+// A server of August 2026 insists on cert_enabled, and one of October 2025
+// refuses it. So without CertEnabled it is not sent, and if the server then
+// misses it, which is a refusal that changes nothing, the update is sent again
+// with the value that the record has.
+//
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
 	var body LoadBalancerUpdateRequest
 	if request != nil {
 		body = *request
 	}
-	return send[LoadBalancer](ctx, s.client, &opLoadBalancersUpdate, body, location, loadBalancer)
+	updated, err := send[LoadBalancer](ctx, s.client, &opLoadBalancersUpdate, body, location, loadBalancer)
+	if body.CertEnabled == nil && missesCertEnabled(err) {
+		current, failure := s.Get(ctx, location, loadBalancer)
+		if failure != nil {
+			return nil, lookedUp(err, failure)
+		}
+		body.CertEnabled = &current.CertEnabled
+		return send[LoadBalancer](ctx, s.client, &opLoadBalancersUpdate, body, location, loadBalancer)
+	}
+	return updated, err
+}
+
+// missesCertEnabled reports whether a server of August 2026 refused an update
+// that did not say whether there shall be a certificate.
+func missesCertEnabled(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Is(ErrInvalidRequest) && e.Message == "missing parameter for cert_enabled"
 }
 
 // Ensure creates a load balancer unless there is one of that name in the
 // request's subnet; see [EnsureOptions]. The name must not be an ID. Ports,
-// algorithm, stack, health_check_protocol and health_check_endpoint are
-// compared. Update changes all of these but the stack and the protocol, by an
+// algorithm, stack, health_check_protocol, health_check_endpoint and cert_enabled
+// are compared. Update changes all of these but the stack and the protocol, by an
 // update that also repeats the VMs which the load balancer has: do not attach
 // others meanwhile. A load balancer that is being deleted does not show it: wait
 // until it is gone before.
@@ -246,6 +289,9 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 			wants(&d, "health_check_protocol", request.HealthCheckProtocol, l.HealthCheckProtocol)
 			wants(&d, "stack", request.Stack, l.Stack)
 			wantsUpdatable(&d, "health_check_endpoint", request.HealthCheckEndpoint, l.HealthCheckEndpoint)
+			if request.CertEnabled != nil && *request.CertEnabled != l.CertEnabled {
+				d = append(d, Drift{Field: "cert_enabled", Wanted: *request.CertEnabled, Found: l.CertEnabled, Updatable: true})
+			}
 			return d, nil
 		},
 		update: func(ctx context.Context, l *LoadBalancer, _ drift) (*LoadBalancer, error) {
@@ -255,6 +301,7 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 				DstPort:             cmp.Or(request.DstPort, l.DstPort),
 				HealthCheckEndpoint: cmp.Or(request.HealthCheckEndpoint, l.HealthCheckEndpoint),
 				VMs:                 l.VMs,
+				CertEnabled:         request.CertEnabled,
 			})
 		},
 	})
@@ -317,6 +364,17 @@ func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalan
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/rename
 func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalancer, newName string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.client, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
+}
+
+// ToggleSSLCertificate gives a load balancer a certificate for its hostname, or
+// takes it away, and returns the record with the new CertEnabled; the
+// certificate itself follows within minutes. What is so already stays so.
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/toggle-ssl-certificate
+func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
+	return send[LoadBalancer](ctx, s.client, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)
 }
 
 // WaitVMDetached waits until a load balancer no longer has a VM that was

@@ -36,6 +36,8 @@ func TestLoadBalancersWire(t *testing.T) {
 	full, empty := *short, *short
 	full.Subnet, full.VMs = "backend-net", []string{testVMID, testOtherVM}
 	empty.Subnet, empty.VMs = "backend-net", []string{}
+	secured := empty
+	secured.CertEnabled = true
 	update := func(vms []string, stack string) func(context.Context, *Client) (any, error) {
 		return func(ctx context.Context, c *Client) (any, error) {
 			return c.LoadBalancers.Update(ctx, location, "web-lb", &LoadBalancerUpdateRequest{
@@ -112,6 +114,39 @@ func TestLoadBalancersWire(t *testing.T) {
 			body: `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz","vms":[]}`,
 			call: update([]string{}, ""),
 			want: &empty,
+		},
+		{
+			name: "create with a certificate", method: "POST", target: item, reply: testLBNone,
+			body: `{"algorithm":"round_robin","src_port":80,"dst_port":8080,"health_check_protocol":"tcp",` +
+				`"private_subnet_id":"ps6336kqkb6j4qf8813xfx1bw0","stack":"dual","cert_enabled":true}`,
+			call: createWith(&LoadBalancerCreateRequest{
+				Algorithm: LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080, CertEnabled: new(true),
+				HealthCheckProtocol: LoadBalancerHealthCheckTCP, PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0",
+			}),
+			want: &empty,
+		},
+		{
+			name: "update without a certificate", method: "PATCH", target: item, reply: testLBNone,
+			body: `{"algorithm":"","src_port":0,"dst_port":0,"health_check_endpoint":"","vms":[],"cert_enabled":false}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.Update(ctx, location, "web-lb", &LoadBalancerUpdateRequest{VMs: []string{}, CertEnabled: new(false)})
+			},
+			want: &empty,
+		},
+		{
+			name: "certificate off", method: "POST", target: item + "/toggle-ssl-certificate", body: `{"cert_enabled":false}`, reply: testLBNone,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.ToggleSSLCertificate(ctx, location, "web-lb", false)
+			},
+			want: &empty,
+		},
+		{
+			name: "certificate on", method: "POST", target: item + "/toggle-ssl-certificate", body: `{"cert_enabled":true}`,
+			reply: `{` + testLBShort + `,"cert_enabled":true,"subnet":"backend-net","vms":[]}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.ToggleSSLCertificate(ctx, location, "web-lb", true)
+			},
+			want: &secured,
 		},
 		{
 			name: "delete", method: "DELETE", target: item,

@@ -20,7 +20,11 @@ func TestPlaceholders(t *testing.T) {
 		idOnly bool
 	}{
 		{"/{project_id}", []Kind{KindProject}, ids},
-		{"/{object_id}", []Kind{KindFirewall, KindKubernetesCluster, KindLoadBalancer, KindPostgres, KindPrivateSubnet, KindVM}, ids},
+		{"/{object_id}", []Kind{KindFirewall, KindKubernetesCluster, KindLoadBalancer, KindMachineImage, KindPostgres, KindPrivateSubnet, KindVM}, ids},
+		{"/{github_cache_entry_id}", []Kind{KindGitHubCacheEntry}, ids},
+		{"/{github_installation_reference}", []Kind{KindGitHubInstallation}, references},
+		{"/{github_repository_reference}", []Kind{KindGitHubRepository}, references},
+		{"/{machine_image_reference}", []Kind{KindMachineImage}, references},
 		{"/firewall/x/{firewall_rule_id}", []Kind{KindFirewallRule}, ids},
 		{"/postgres/x/{firewall_rule_id}", []Kind{KindPostgresFirewallRule, KindFirewallRule}, ids},
 		{"/{inference_api_key_id}", []Kind{KindInferenceAPIKey}, ids},

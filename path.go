@@ -24,7 +24,9 @@ func (op *Operation) param(name string) pathParam {
 	case "project_id":
 		return pathParam{kinds: kindSet(KindProject), idOnly: true}
 	case "object_id":
-		return pathParam{kinds: kindSet(KindFirewall + KindKubernetesCluster + KindLoadBalancer + KindPostgres + KindPrivateSubnet + KindVM), idOnly: true}
+		return pathParam{kinds: kindSet(KindFirewall + KindKubernetesCluster + KindLoadBalancer + KindMachineImage + KindPostgres + KindPrivateSubnet + KindVM), idOnly: true}
+	case "github_cache_entry_id":
+		return pathParam{kinds: kindSet(KindGitHubCacheEntry), idOnly: true}
 	case "firewall_rule_id":
 		// The contract has one name for two kinds.
 		if strings.Contains(op.Route, "/postgres/") {
@@ -42,12 +44,18 @@ func (op *Operation) param(name string) pathParam {
 
 	case "firewall_reference":
 		return pathParam{kinds: kindSet(KindFirewall)}
+	case "github_installation_reference":
+		return pathParam{kinds: kindSet(KindGitHubInstallation)}
+	case "github_repository_reference":
+		return pathParam{kinds: kindSet(KindGitHubRepository)}
 	case "kubernetes_cluster_reference":
 		return pathParam{kinds: kindSet(KindKubernetesCluster)}
 	case "kubernetes_nodepool_reference":
 		return pathParam{kinds: kindSet(KindKubernetesNodePool)}
 	case "load_balancer_reference":
 		return pathParam{kinds: kindSet(KindLoadBalancer)}
+	case "machine_image_reference":
+		return pathParam{kinds: kindSet(KindMachineImage)}
 	case "postgres_database_reference":
 		return pathParam{kinds: kindSet(KindPostgres)}
 	case "private_subnet_reference":
@@ -59,7 +67,7 @@ func (op *Operation) param(name string) pathParam {
 	case "vm_reference":
 		return pathParam{kinds: kindSet(KindVM)}
 
-	default: // location, private_location_name: always a name
+	default: // location, private_location_name, kubernetes_node_name, version: always a name
 		return pathParam{}
 	}
 }

@@ -17,8 +17,9 @@ type Resource struct {
 	Name     string `json:"name,omitzero"`     // "" for what has no name, such as a rule
 
 	// Parent is what the resource is a part of: the firewall of a rule, the
-	// cluster of a node pool, the subnet of a NIC, the database of its firewall
-	// rules, metric and log destinations. It is nil for all others.
+	// cluster of a node pool, the image of a version, the subnet of a NIC, the
+	// database of its firewall rules, metric and log destinations. It is nil for all
+	// others.
 	Parent *Resource `json:"parent,omitzero"`
 }
 
@@ -86,8 +87,8 @@ func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Nam
 // reference is
 //
 //   - the ID of anything that has one, rules, node pools and NICs included;
-//   - "location/name" of a VM, private subnet, firewall, load balancer,
-//     Postgres database or Kubernetes cluster;
+//   - "location/name" of a VM, machine image, private subnet, firewall, load
+//     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
 //
 // The kinds, if there are any, are those that it may be. A name that several
@@ -98,8 +99,8 @@ func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Nam
 //
 // An ID mostly takes one request. Without an operation for it, the lists are
 // searched: for the ID of a private location that of private locations, for
-// that of a rule, node pool, NIC or destination those of what may have
-// it, and, where a list does not show them, the members one by one. A name takes
+// that of a rule, node pool, image version, NIC or destination those of what may
+// have it, and, where a list does not show them, the members one by one. A name takes
 // one request for each of the kinds that it may be, and that of a load balancer
 // one more, since another may have it too.
 //
@@ -160,11 +161,11 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	case resource.Parent == nil:
 		return nil, &ArgumentError{Operation: "Fetch", Name: "resource", Value: resource.String(), Reason: "must have its Parent"}
 	}
-	parent, err := f.get(ctx, c, resource.Parent.Location, f.address(*resource.Parent))
+	whole, err := part.whole(ctx, c, f, *resource.Parent)
 	if err != nil {
 		return nil, err
 	}
-	record := part.in(parent, resource.ID)
+	record := part.in(whole, resource.ID)
 	if record == nil {
 		return nil, fmt.Errorf("cloudapi: Fetch: %v: %w", resource, ErrNotFound)
 	}
@@ -173,8 +174,9 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 
 // Record is any record that has an ID.
 type Record interface {
-	Firewall | FirewallRule | InferenceAPIKey | KubernetesCluster | KubernetesNodePool | LoadBalancer | NIC |
-		Postgres | PostgresFirewallRule | PostgresLogDestination | PostgresMetricDestination | PrivateLocation | PrivateSubnet | Project |
+	Firewall | FirewallRule | InferenceAPIKey | KubernetesCluster | KubernetesNodePool | LoadBalancer |
+		MachineImage | MachineImageVersion | NIC | Postgres | PostgresFirewallRule | PostgresLogDestination |
+		PostgresMetricDestination | PrivateLocation | PrivateSubnet | Project |
 		SSHPublicKey | VM | VMInitScript
 }
 
@@ -334,7 +336,7 @@ func (c *Client) findPart(ctx context.Context, operation string, f *family, part
 		parent = item.(identified).identity()
 		if !part.listed {
 			var err error
-			item, err = f.get(ctx, c, parent.Location, f.address(parent))
+			item, err = part.whole(ctx, c, f, parent)
 			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
 				return nil, nil // it has gone since, or, as lists have only what may be seen, is about to
 			} else if err != nil {

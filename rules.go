@@ -1,8 +1,10 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 )
 
 // SetRulesOptions are settings of the SetRules methods. Nil is fine.
@@ -28,8 +30,9 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 // allowed all the time. Called again with the same rules it changes nothing. An
 // empty slice deletes all rules.
 //
-// Rules are compared by CIDR and port range, in any spelling that [ParseCIDR]
-// and [ParsePortRange] read. A rule that cannot be read is an [*ArgumentError],
+// Rules are compared by protocol, CIDR and port range, in any spelling that
+// [ParseCIDR] and [ParsePortRange] read; the description of a rule that is kept
+// stays as it is. A rule that cannot be read is an [*ArgumentError],
 // and nothing is sent. A create whose reply was lost is looked up, as in an
 // Ensure. After any other error a part of the changes may have been made: the
 // error says how many, and the next call makes the rest.
@@ -57,10 +60,11 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 			if err != nil {
 				return nil, err
 			}
-			return &FirewallRule{CIDR: FormatCIDR(prefix), PortRange: ports.String()}, nil
+			protocol := cmp.Or(strings.ToLower(request.Protocol), FirewallProtocolTCP)
+			return &FirewallRule{CIDR: FormatCIDR(prefix), PortRange: ports.String(), Protocol: protocol, Description: request.Description}, nil
 		},
 		key: func(rule *FirewallRule) string {
-			return normalCIDR(rule.CIDR) + " " + normalPortRange(rule.PortRange)
+			return cmp.Or(rule.Protocol, FirewallProtocolTCP) + " " + normalCIDR(rule.CIDR) + " " + normalPortRange(rule.PortRange)
 		},
 		create: func(ctx context.Context, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
 			return s.CreateRule(ctx, location, firewall, request)

@@ -178,9 +178,10 @@ func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet str
 }
 
 // Connect lets two private subnets reach each other, moments later. The other
-// subnet is given by its ID; a name is [ErrInvalidRequest]. Subnets that are
-// connected already, in either direction, are [ErrAlreadyExists]. No record
-// shows connections.
+// subnet is given by its ID; a name is [ErrInvalidRequest], and so is, on a server
+// of August 2026, a subnet of another location. Subnets that are connected
+// already, in either direction, are [ErrAlreadyExists]. No record shows
+// connections.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
@@ -188,7 +189,8 @@ func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, o
 }
 
 // Disconnect undoes Connect, from either side. Subnets that are not connected
-// are not an error.
+// are not an error, but for those of different locations: these are
+// [ErrInvalidRequest] on a server of August 2026.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}
 func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {

@@ -120,12 +120,7 @@ func (r *teardownRun) wait(ctx context.Context, resource, at Resource) error {
 	if at.ID == "" || f.gone == nil {
 		return nil
 	}
-	err := f.gone(ctx, r.client, at.Location, f.address(at), func(c *waitConfig) { c.slots = r.slots }, WaitProgress(func(p Progress) {
-		if p.Done < p.Total {
-			p.State = cmp.Or(p.State, stateDeleting)
-			r.report(resource, p)
-		}
-	}))
+	err := f.gone(ctx, r.client, at.Location, f.address(at), r.waitOptions(resource)...)
 	if !isInvalidLocation(err) {
 		return err
 	}
@@ -133,6 +128,16 @@ func (r *teardownRun) wait(ctx context.Context, resource, at Resource) error {
 		return r.wait(ctx, resource, moved)
 	}
 	return err
+}
+
+// waitOptions are those of a wait for the end of a resource, or of its parts.
+func (r *teardownRun) waitOptions(resource Resource) []WaitOption {
+	return []WaitOption{func(c *waitConfig) { c.slots = r.slots }, WaitProgress(func(p Progress) {
+		if p.Done < p.Total {
+			p.State = cmp.Or(p.State, stateDeleting)
+			r.report(resource, p)
+		}
+	})}
 }
 
 // try asks for the deletion of a resource unless something needs it, and
@@ -155,7 +160,12 @@ func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *Te
 		return at, &TeardownFailure{Resource: resource, Outcome: TeardownBlocked, BlockedBy: users, Err: r.blocked(users)}
 	}
 	f, _ := familyOf(resource.Kind)
-	err = r.slots.do(ctx, func() error { return f.remove(ctx, r.client, at.Location, f.address(at)) })
+	if f.empty != nil {
+		err = f.empty(ctx, r.client, at.Location, f.address(at), r.waitOptions(resource)...)
+	}
+	if err == nil {
+		err = r.slots.do(ctx, func() error { return f.remove(ctx, r.client, at.Location, f.address(at)) })
+	}
 	switch {
 	case err == nil || isGone(err):
 		return at, nil

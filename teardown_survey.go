@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 )
 
 // surveyor looks at what a project contains.
@@ -127,6 +128,8 @@ func dependants(kind Kind) []Kind {
 		return []Kind{KindLoadBalancer, KindVM, KindPrivateSubnet} // a subnet's own record names its VMs
 	case KindFirewall:
 		return []Kind{KindPrivateSubnet}
+	case KindMachineImage:
+		return []Kind{KindVM, KindMachineImage} // a VM's record has the name of its image
 	case KindPrivateLocation, KindProject:
 		var kinds []Kind
 		for _, f := range families() {
@@ -161,6 +164,10 @@ func (s surveyor) needs(all []surveyed) map[string][]string {
 			}
 			for _, nic := range record.NICs {
 				need(ids[Resource{Kind: KindVM, Location: item.Location, Name: nic.VMName}], item.ID)
+			}
+		case *VM:
+			if image, _, ok := strings.Cut(record.BootImage, "@"); ok {
+				need(item.ID, ids[Resource{Kind: KindMachineImage, Location: item.Location, Name: image}])
 			}
 		case *LoadBalancer:
 			need(item.ID, cmp.Or(s.subnets[item.ID], ids[Resource{Kind: KindPrivateSubnet, Location: item.Location, Name: record.Subnet}]))

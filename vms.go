@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"iter"
 )
@@ -19,12 +20,17 @@ type VM struct {
 	Size     string `json:"size"`      // such as "standard-2": the family and the number of vCPUs
 	UnixUser string `json:"unix_user"` // the user that the public key is for
 
+	// BootImage is what Create asked for, such as "ubuntu-noble" or
+	// "golden@latest", or the server's default. "" from a server of October
+	// 2025, which does not show it.
+	BootImage string `json:"boot_image"`
+
 	StorageSizeGiB int    `json:"storage_size_gib"` // of all volumes; 0 until the VM is placed on a host
 	IP6            string `json:"ip6"`              // public address; "" until the VM is placed on a host
 	IP4Enabled     bool   `json:"ip4_enabled"`      // whether it has a public IPv4 address
 	IP4            string `json:"ip4"`              // public address; "" if it has none, or none yet
 
-	// From here on: only Get, Create and Restart return it.
+	// From here on: only Get, Create, Start, Stop and Restart return it.
 	Firewalls   []Firewall `json:"firewalls"`    // of its subnet, each with its Path
 	PrivateIPv4 string     `json:"private_ipv4"` // known from the beginning
 	PrivateIPv6 string     `json:"private_ipv6"` // known from the beginning
@@ -52,9 +58,16 @@ const (
 	VMStateRunning    = "running"
 	VMStateRestarting = "restarting"
 	VMStateRebooting  = "rebooting" // with its host
-	VMStateStarting   = "starting"  // after its host was rebooted
+	VMStateStarting   = "starting"  // after Start, or after its host was rebooted
+	VMStateStopping   = "stopping"  // after Stop
 	VMStateStopped    = "stopped"
 	VMStateDeleting   = "deleting" // and then it is gone
+
+	// The provider has stopped it, and Start is refused.
+	VMStateStoppedByAdmin = "stopped by admin"
+
+	// It does not answer its host.
+	VMStateUnavailable = "unavailable"
 )
 
 // VMCreateRequest is the body of [VMsService.Create].
@@ -67,7 +80,9 @@ type VMCreateRequest struct {
 	PublicKey string `json:"public_key"`
 
 	// BootImage is the operating system, such as "ubuntu-noble", "ubuntu-jammy",
-	// "debian-12" or "almalinux-9". The default is the server's.
+	// "debian-12" or "almalinux-9", or, in August 2026, a machine image of the
+	// location: "golden@v1" for a version of it, "golden@latest" for the newest.
+	// The default is the server's.
 	BootImage string `json:"boot_image,omitzero"`
 
 	// Size is "standard-" and 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-" and
@@ -97,13 +112,22 @@ type VMCreateRequest struct {
 
 	// InitScript is the name or ID of a registered init script, which runs at
 	// the first start with InitScriptArgs as its arguments, split as a shell
-	// does. The real server of October 2025 does not know either field.
+	// does. This is the contract's form. The real server of October 2025 does
+	// not know either field; that of August 2026 refuses InitScriptArgs, which
+	// the SDK sends with every InitScript, since that server would take the name
+	// for the script itself: use InitScriptText there.
 	InitScript     string `json:"init_script,omitzero"`
 	InitScriptArgs string `json:"init_script_args,omitzero"`
+
+	// InitScriptText is a script that runs at the first start, up to 2000
+	// characters: [NewScript]. It is the form of August 2026, for which a server
+	// of October 2025 looks for a registered script of that name. It excludes
+	// InitScript and InitScriptArgs.
+	InitScriptText Script `json:"-"`
 }
 
 func (r VMCreateRequest) checkIDs() *ArgumentError {
-	return checkOptionalID("private_subnet_id", r.PrivateSubnetID)
+	return cmp.Or(checkOptionalID("private_subnet_id", r.PrivateSubnetID), r.checkInitScript())
 }
 
 const vmRoute = locationRoute + "/vm/{vm_reference}"
@@ -116,6 +140,8 @@ var (
 	opVMsDelete         = Operation{"VMs.Delete", "DELETE", vmRoute, safe}
 	opVMsRename         = Operation{"VMs.Rename", "POST", vmRoute + "/rename", safe}
 	opVMsRestart        = Operation{"VMs.Restart", "POST", vmRoute + "/restart", create}
+	opVMsStart          = Operation{"VMs.Start", "POST", vmRoute + "/start", create}
+	opVMsStop           = Operation{"VMs.Stop", "POST", vmRoute + "/stop", create}
 
 	listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}
 )
@@ -167,14 +193,14 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
-	return send[VM](ctx, s.client, &opVMsCreate, request, location, name)
+	return send[VM](ctx, s.client, &opVMsCreate, request.body(), location, name)
 }
 
 // Ensure creates a VM unless there is one of that name; see [EnsureOptions].
 // The name must not be an ID. Size, storage_size (once the VM is placed on a
-// host), unix_user, enable_ip4 and private_subnet_id are compared. The rest the
-// record does not show, or, for the GPU, not in the request's form. There is
-// nothing that an update could change.
+// host), boot_image (where the record shows it), unix_user, enable_ip4 and
+// private_subnet_id are compared. The rest the record does not show, or, for the
+// GPU, not in the request's form. There is nothing that an update could change.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, created bool, err error) {
 	if request != nil && request.PrivateSubnetID != "" {
 		if err := checkEnsureID("VMs.Ensure", "private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
@@ -193,6 +219,9 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 			if vm.StorageSizeGiB != 0 {
 				wants(&d, "storage_size", request.StorageSize, vm.StorageSizeGiB)
 			}
+			if vm.BootImage != "" {
+				wants(&d, "boot_image", request.BootImage, vm.BootImage)
+			}
 			wants(&d, "unix_user", request.UnixUser, vm.UnixUser)
 			if request.EnableIP4 != nil && *request.EnableIP4 != vm.IP4Enabled {
 				d = append(d, Drift{Field: "enable_ip4", Wanted: *request.EnableIP4, Found: vm.IP4Enabled})
@@ -205,7 +234,8 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 
 // Delete starts to delete a VM; [VMsService.WaitDeleted] waits for the end. Its
 // subnet stays. A VM that does not exist is not an error, so a mistyped name,
-// or another existing location, looks like success.
+// or another existing location, looks like success. One of which a machine image
+// is being made is [ErrInvalidRequest].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
@@ -221,18 +251,54 @@ func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (
 	return send[VM](ctx, s.client, &opVMsRename, renameRequest{newName}, location, vm)
 }
 
-// Restart starts to restart a VM and returns it in state "restarting";
-// [VMsService.WaitRunning] waits for the end. Repeated while it is pending it
-// has no further effect; after that it restarts the VM again, so a lost reply
-// is [ErrOutcomeUnknown].
+// Restart starts to restart a VM; [VMsService.WaitRunning] waits for the end.
+// A lost reply is [ErrOutcomeUnknown], since a repetition may restart the VM
+// again.
+//
+// A server of October 2025 returns it in state "restarting", and accepts a
+// restart in every state. One of August 2026 returns it as it was before, shows
+// "restarting" from the next Get, and answers [ErrInvalidRequest] for a VM that
+// is not running.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart
 func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.client, &opVMsRestart, location, vm)
 }
 
-// WaitRunning waits until a VM that was created or restarted is running, and
-// returns it with its addresses. It goes on while no host has room for the VM;
+// Start starts a VM that is stopped or unavailable, and returns it in state
+// "starting"; [VMsService.WaitRunning] waits for the end. In any other state,
+// and while a machine image is being made of it, it is [ErrInvalidRequest]; so
+// would be a repetition, for which reason a lost reply is [ErrOutcomeUnknown].
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/start
+func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error) {
+	return fetch[VM](ctx, s.client, &opVMsStart, location, vm)
+}
+
+// Stop starts to stop a VM that is running, starting, restarting, rebooting or
+// unavailable. It returns the VM in the state before, which is "stopping" from
+// the next Get on; [VMsService.WaitStopped] waits for the end. What is stopped
+// still costs what it did. In any other state it is [ErrInvalidRequest]; so
+// would be a repetition, for which reason a lost reply is [ErrOutcomeUnknown].
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/stop
+func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error) {
+	return fetch[VM](ctx, s.client, &opVMsStop, location, vm)
+}
+
+// WaitStopped waits until a VM is stopped, and returns it. A VM that is being
+// deleted or is gone ends it. One that the provider has stopped does not, for
+// it can be neither started nor made an image of. The error is a [*WaitError].
+func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
+	return waitShared(ctx, s.client, &listVMs, "VMs.WaitStopped", location, vm, waitQuick, s.Get, reaches[*VM](VMStateStopped), opts)
+}
+
+// WaitRunning waits until a VM that was created, started or restarted is running,
+// and returns it with its addresses. It goes on while no host has room for it;
 // [WaitProgress] shows that, and the context bounds it. A VM that is being
 // deleted or is gone ends it; one that is stopped does not, since it may be
 // started again, so the wait for it goes on until the context ends. The error

@@ -2,6 +2,8 @@ package cloudapi
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 )
 
@@ -16,14 +18,14 @@ func TestVMsWire(t *testing.T) {
 			`"storage_size_gib":0,"ip6":null,"ip4_enabled":false,"ip4":null,"firewalls":[{"id":"fw8ww2xa7brt1qrn9hgzbc7efq","name":"edge",` +
 			`"description":"d","location":"eu-central-h1","firewall_rules":[{"id":"frhgen1ff6864nrqg8etdv647m","cidr":"0.0.0.0/0","port_range":"22..22"}],` +
 			`"path":"/location/eu-central-h1/firewall/edge"}],"private_ipv4":"10.23.41.69","private_ipv6":"fd4c:91aa:7be0:12d:8c62::2",` +
-			`"subnet":"backend","gpu":null,"boot_image":"a field that a later server adds"}`
+			`"subnet":"backend","gpu":null,"boot_image":"golden@v1","quirks":"a field that a later server adds"}`
 	)
 	item := &VM{
 		ID: testVMID, Name: "web-1", State: VMStateRunning, Location: location, Size: "standard-2", UnixUser: "ubi",
 		StorageSizeGiB: 40, IP6: "2a01:db8:40:1ed3:aa7c::2", IP4Enabled: true, IP4: "198.51.100.17",
 	}
 	record := &VM{
-		ID: testVMID, Name: "web-1", State: VMStateCreating, Location: location, Size: "standard-2", UnixUser: "ubi",
+		ID: testVMID, Name: "web-1", State: VMStateCreating, Location: location, Size: "standard-2", UnixUser: "ubi", BootImage: "golden@v1",
 		Firewalls: []Firewall{{
 			ID: "fw8ww2xa7brt1qrn9hgzbc7efq", Name: "edge", Description: "d", Location: location,
 			FirewallRules: []FirewallRule{{ID: "frhgen1ff6864nrqg8etdv647m", CIDR: "0.0.0.0/0", PortRange: "22..22"}},
@@ -79,6 +81,32 @@ func TestVMsWire(t *testing.T) {
 			want: record,
 		},
 		{
+			name: "create with the name of a script", method: "POST", target: base + "/web-1", reply: full,
+			body: `{"public_key":"laptop","init_script":"bootstrap","init_script_args":""}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.VMs.Create(ctx, location, "web-1", &VMCreateRequest{PublicKey: "laptop", InitScript: "bootstrap"})
+			},
+			want: record,
+		},
+		{
+			name: "create with a script", method: "POST", target: base + "/web-1", reply: full,
+			body: `{"public_key":"laptop","size":"standard-4","init_script":"#!/bin/sh\nreboot\n"}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.VMs.Create(ctx, location, "web-1", &VMCreateRequest{PublicKey: "laptop", Size: "standard-4", InitScriptText: NewScript("#!/bin/sh\nreboot\n")})
+			},
+			want: record,
+		},
+		{
+			method: "POST", target: base + "/web-1/start", reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.Start(ctx, location, "web-1") },
+			want: record,
+		},
+		{
+			method: "POST", target: base + "/web-1/stop", reply: full,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.Stop(ctx, location, "web-1") },
+			want: record,
+		},
+		{
 			method: "DELETE", target: base + "/web-1",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return nothing(c.VMs.Delete(ctx, location, "web-1"))
@@ -103,5 +131,52 @@ func TestVMsWire(t *testing.T) {
 			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.Restart(ctx, location, "web-1") },
 			want: record,
 		},
+	})
+}
+
+// TestInitScriptsAreNotMixedUp: the contract takes the name of a registered script
+// where the service of August 2026 takes the script itself.
+func TestInitScriptsAreNotMixedUp(t *testing.T) {
+	t.Parallel()
+	client := sendingNothing(t)
+	const text = "#!/bin/sh\nPASSWORD=secret reboot\n"
+	for name, request := range map[string]VMCreateRequest{
+		"a script as a name":          {InitScript: text},
+		"a line as a name":            {InitScript: "apt-get update"},
+		"a line break behind a name":  {InitScript: "bootstrap\n"},
+		"a name as a script":          {InitScriptText: NewScript("bootstrap")},
+		"an ID as a script":           {InitScriptText: NewScript(NewID(KindVMInitScript).String())},
+		"both":                        {InitScript: "bootstrap", InitScriptText: NewScript(text)},
+		"a script with arguments":     {InitScriptText: NewScript(text), InitScriptArgs: "--role web"},
+		"a script and a wrong subnet": {InitScriptText: NewScript(text), PrivateSubnetID: "../x"},
+	} {
+		_, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &request)
+		e, ok := errors.AsType[*ArgumentError](err)
+		if !ok || e.Operation != "VMs.Create" || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestVMWaits(t *testing.T) {
+	t.Parallel()
+	vm := func(state string) string { return `{"id":"` + testVMID + `","name":"web-1","state":"` + state + `"}` }
+	stopped := func(ctx context.Context, c *Client) (any, error) {
+		return c.VMs.WaitStopped(ctx, "eu-central-h1", "web-1")
+	}
+	running := func(ctx context.Context, c *Client) (any, error) {
+		return c.VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
+	}
+	runWaitCases(t, locationPath+"/vm/web-1", []waitCase{
+		{name: "stopped", wait: stopped, polls: []string{vm("running"), vm("stopping"), vm("stopped")},
+			want: &VM{ID: testVMID, Name: "web-1", State: VMStateStopped}},
+		{name: "stopped by the provider first", wait: stopped, polls: []string{vm("stopping"), vm("stopped by admin"), vm("unavailable"), vm("stopped")},
+			want: &VM{ID: testVMID, Name: "web-1", State: VMStateStopped}},
+		{name: "deleted before it stops", wait: stopped, polls: []string{vm("stopping"), vm("deleting")}, err: ErrWaitFailed},
+		{name: "gone before it stops", wait: stopped, polls: []string{vm("stopping"), envelope(404)}, err: ErrNotFound},
+		{name: "started", wait: running, polls: []string{vm("starting"), vm("starting"), vm("running")},
+			want: &VM{ID: testVMID, Name: "web-1", State: VMStateRunning}},
+		{name: "restarted", wait: running, polls: []string{vm("restarting"), vm("running")},
+			want: &VM{ID: testVMID, Name: "web-1", State: VMStateRunning}},
 	})
 }

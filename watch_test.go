@@ -657,8 +657,8 @@ func TestWatchComparesEverything(t *testing.T) {
 			}
 		}
 	}
-	if watches != 11 {
-		t.Errorf("there are %d watches, not 11", watches)
+	if watches != 12 {
+		t.Errorf("there are %d watches, not 12", watches)
 	}
 	if digest(reflect.ValueOf(&VM{Name: "ab", State: "c"}).Elem()) == digest(reflect.ValueOf(&VM{Name: "a", State: "bc"}).Elem()) {
 		t.Error("where a text ends makes no difference")

@@ -81,8 +81,9 @@ func Composite(method string) bool {
 // safePosts are the POSTs that set a value, or do nothing the second time.
 var safePosts = []string{
 	"Firewalls.DetachSubnet", "Firewalls.Rename",
-	"Kubernetes.Rename", "Kubernetes.ResizeNodePool",
-	"LoadBalancers.DetachVM", "LoadBalancers.Rename",
+	"Kubernetes.Rename", "Kubernetes.RenameNodePool", "Kubernetes.ResizeNodePool",
+	"LoadBalancers.DetachVM", "LoadBalancers.Rename", "LoadBalancers.ToggleSSLCertificate",
+	"MachineImages.Rename",
 	"Postgres.AddCertificateUser", "Postgres.RemoveCertificateUser",
 	"Postgres.Rename", "Postgres.ReplaceConfig", "Postgres.ResetSuperuserPassword", "Postgres.SetMaintenanceWindow",
 	"PrivateLocations.Rename",

@@ -48,8 +48,9 @@ type operation struct {
 var once = []string{
 	"Firewalls.AttachSubnet", "Firewalls.Create", "Firewalls.CreateInProject", "Firewalls.CreateRule", "Firewalls.UpdateRule",
 	"InferenceAPIKeys.Create",
-	"Kubernetes.Create",
+	"Kubernetes.Create", "Kubernetes.CreateNodePool", "Kubernetes.RetireNode", "Kubernetes.Upgrade", "Kubernetes.UpgradeNodePool",
 	"LoadBalancers.AttachVM", "LoadBalancers.Create",
+	"MachineImages.Create", "MachineImages.CreateVersion",
 	"Postgres.Create", "Postgres.CreateBackupCredentials", "Postgres.CreateClientKeyPair", "Postgres.CreateFirewallRule",
 	"Postgres.CreateLogDestination", "Postgres.CreateMetricDestination", "Postgres.CreateReadReplica",
 	"Postgres.Promote", "Postgres.PromoteReadReplica", "Postgres.Recycle", "Postgres.Restart", "Postgres.Restore", "Postgres.Upgrade",
@@ -58,7 +59,7 @@ var once = []string{
 	"Projects.Create",
 	"SSHPublicKeys.Create",
 	"VMInitScripts.Create",
-	"VMs.Create", "VMs.Restart",
+	"VMs.Create", "VMs.Restart", "VMs.Start", "VMs.Stop",
 }
 
 // Bodies of good answers. The record has what any of the records needs.

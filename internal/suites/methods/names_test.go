@@ -20,6 +20,8 @@ func TestOperationNames(t *testing.T) {
 		switch {
 		case method == "Watch":
 			want = service + ".List"
+		case strings.HasPrefix(method, "WaitVersion"):
+			want = service + ".ListVersions"
 		case contract.Composite(method):
 			want = service + ".Get"
 		case strings.HasPrefix(method, "All"):

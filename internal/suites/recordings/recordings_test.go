@@ -45,9 +45,6 @@ type version struct {
 	// in its order: they failed, or the server does not have them. It is nil if
 	// that is not known.
 	unrecorded []string
-
-	// unread are parts of the paths whose answers the SDK does not read yet.
-	unread []string
 }
 
 // versions returns those that were recorded.
@@ -71,7 +68,6 @@ func versions() []version {
 			name:        "August 2026",
 			files:       []string{recordings.August2026},
 			beyondQuota: []string{"createKubernetesNodepool", "createVM", "resizeKubernetesNodepool"},
-			unread:      []string{"/vm", "/kubernetes-cluster", "/load-balancer", "/firewall", "/private-subnet"},
 		},
 	}
 }

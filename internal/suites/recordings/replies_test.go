@@ -28,9 +28,6 @@ func TestRecordedReplies(t *testing.T) {
 				unknown[r.Operation]++
 				continue
 			}
-			if slices.ContainsFunc(v.unread, func(part string) bool { return strings.Contains(r.Request.Path, part) }) {
-				continue
-			}
 			read[row]++
 			result, err := calls[row].method.Call(t.Context(), r.transport().Client(t), calls[row].args)
 			if err != nil {

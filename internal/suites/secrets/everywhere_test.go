@@ -36,7 +36,7 @@ func exported(t *testing.T) (types, options []string) {
 			switch d := decl.(type) {
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
-					if s, ok := spec.(*ast.TypeSpec); ok && s.Name.IsExported() {
+					if s, ok := spec.(*ast.TypeSpec); ok && s.Name.IsExported() && !s.Assign.IsValid() {
 						types = append(types, s.Name.Name)
 					}
 				}

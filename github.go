@@ -1,0 +1,172 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// GitHubService works with what the project's runners for GitHub Actions keep:
+// the installations of the GitHub app, their repositories, and the caches of
+// these.
+//
+// A reference is the ID (prefix g1 for an installation, gp for a repository) or
+// the name. The server takes no name with capitals, underscores or dots, which
+// names on GitHub may have: use IDs. All operations are of August 2026; a server
+// of October 2025 answers [ErrNotFound], and one that has no GitHub app
+// [ErrServer].
+type GitHubService service
+
+// GitHubInstallation is the GitHub app in an account or organization.
+type GitHubInstallation struct {
+	ID   string `json:"id"`   // prefix g1
+	Name string `json:"name"` // of the account or organization
+}
+
+func (i *GitHubInstallation) missing() string             { return missingID(i.ID) }
+func (i *GitHubInstallation) cursor(column string) string { return idOrName(column, i.ID, i.Name) }
+
+// GitHubRepository is a repository of an installation.
+type GitHubRepository struct {
+	ID               string `json:"id"` // prefix gp
+	InstallationName string `json:"installation_name"`
+	Name             string `json:"name"` // without that of the installation
+}
+
+func (r *GitHubRepository) missing() string             { return missingID(r.ID) }
+func (r *GitHubRepository) cursor(column string) string { return idOrName(column, r.ID, r.Name) }
+
+// GitHubCacheEntry is what workflows of a repository keep under a key.
+type GitHubCacheEntry struct {
+	ID               string    `json:"id"` // prefix ge
+	InstallationName string    `json:"installation_name"`
+	RepositoryName   string    `json:"repository_name"` // with that of the installation, such as "acme/api"
+	Key              string    `json:"key"`
+	Scope            string    `json:"scope"` // the branch
+	Size             int64     `json:"size"`  // in bytes
+	CreatedAt        time.Time `json:"created_at"`
+	LastAccessedAt   time.Time `json:"last_accessed_at"` // zero if it was never used
+}
+
+func (e *GitHubCacheEntry) missing() string      { return missingID(e.ID) }
+func (e *GitHubCacheEntry) cursor(string) string { return e.ID }
+
+const (
+	gitHubRoute             = projectRoute + "/github"
+	gitHubInstallationRoute = gitHubRoute + "/{github_installation_reference}"
+	gitHubRepositoryRoute   = gitHubInstallationRoute + "/repository/{github_repository_reference}"
+	gitHubCacheEntryRoute   = gitHubRepositoryRoute + "/cache/{github_cache_entry_id}"
+)
+
+var (
+	opGitHubListInstallations     = Operation{"GitHub.ListInstallations", "GET", gitHubRoute, safe}
+	opGitHubGetInstallation       = Operation{"GitHub.GetInstallation", "GET", gitHubInstallationRoute, safe}
+	opGitHubListRepositories      = Operation{"GitHub.ListRepositories", "GET", gitHubInstallationRoute + "/repository", safe}
+	opGitHubGetRepository         = Operation{"GitHub.GetRepository", "GET", gitHubRepositoryRoute, safe}
+	opGitHubListCacheEntries      = Operation{"GitHub.ListCacheEntries", "GET", gitHubRepositoryRoute + "/cache", safe}
+	opGitHubDeleteAllCacheEntries = Operation{"GitHub.DeleteAllCacheEntries", "DELETE", gitHubRepositoryRoute + "/cache", safe}
+	opGitHubGetCacheEntry         = Operation{"GitHub.GetCacheEntry", "GET", gitHubCacheEntryRoute, safe}
+	opGitHubDeleteCacheEntry      = Operation{"GitHub.DeleteCacheEntry", "DELETE", gitHubCacheEntryRoute, safe}
+
+	listGitHubInstallations = listRoutes{project: &opGitHubListInstallations}
+	listGitHubRepositories  = listRoutes{project: &opGitHubListRepositories}
+	listGitHubCacheEntries  = listRoutes{project: &opGitHubListCacheEntries}
+)
+
+// ListInstallations returns one page of the project's installations. It is an
+// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/github
+func (s *GitHubService) ListInstallations(ctx context.Context, opts *ListOptions) (*Page[GitHubInstallation], error) {
+	return list[GitHubInstallation](ctx, s.client, &listGitHubInstallations, opts)
+}
+
+// AllInstallations returns the project's installations, page by page. It is an
+// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/github
+func (s *GitHubService) AllInstallations(ctx context.Context, opts *ListOptions) iter.Seq2[*GitHubInstallation, error] {
+	return all[GitHubInstallation](ctx, s.client, &listGitHubInstallations, opts)
+}
+
+// GetInstallation returns an installation. It is an operation of August 2026; a
+// server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}
+func (s *GitHubService) GetInstallation(ctx context.Context, installation string) (*GitHubInstallation, error) {
+	return fetch[GitHubInstallation](ctx, s.client, &opGitHubGetInstallation, installation)
+}
+
+// ListRepositories returns one page of the repositories of an installation. In
+// the order of their names capitals come first. It is an operation of August 2026;
+// a server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository
+func (s *GitHubService) ListRepositories(ctx context.Context, installation string, opts *ListOptions) (*Page[GitHubRepository], error) {
+	return list[GitHubRepository](ctx, s.client, &listGitHubRepositories, opts, installation)
+}
+
+// AllRepositories returns the repositories of an installation, page by page. It is
+// an operation of August 2026; a server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository
+func (s *GitHubService) AllRepositories(ctx context.Context, installation string, opts *ListOptions) iter.Seq2[*GitHubRepository, error] {
+	return all[GitHubRepository](ctx, s.client, &listGitHubRepositories, opts, installation)
+}
+
+// GetRepository returns a repository, given by its ID or by its name without that
+// of the installation. It is an operation of August 2026; a server of October 2025
+// answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}
+func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
+	return fetch[GitHubRepository](ctx, s.client, &opGitHubGetRepository, installation, repository)
+}
+
+// ListCacheEntries returns one page of the cache of a repository, in the order of
+// the IDs, which is the only one. As long as one of the entries is being uploaded
+// the server may answer [ErrServer]. It is an operation of August 2026; a server
+// of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache
+func (s *GitHubService) ListCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) (*Page[GitHubCacheEntry], error) {
+	return list[GitHubCacheEntry](ctx, s.client, &listGitHubCacheEntries, opts, installation, repository)
+}
+
+// AllCacheEntries returns the cache of a repository, page by page, as
+// [GitHubService.ListCacheEntries] does. It is an operation of August 2026; a
+// server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache
+func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) iter.Seq2[*GitHubCacheEntry, error] {
+	return all[GitHubCacheEntry](ctx, s.client, &listGitHubCacheEntries, opts, installation, repository)
+}
+
+// GetCacheEntry returns an entry of the cache of a repository. One that is being
+// uploaded may be [ErrServer]. It is an operation of August 2026; a server of
+// October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache/{github_cache_entry_id}
+func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, repository, entryID string) (*GitHubCacheEntry, error) {
+	return fetch[GitHubCacheEntry](ctx, s.client, &opGitHubGetCacheEntry, installation, repository, entryID)
+}
+
+// DeleteCacheEntry deletes an entry of the cache of a repository, at once, also
+// one that is being uploaded. One that does not exist is not an error. It is an
+// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation DELETE /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache/{github_cache_entry_id}
+func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repository, entryID string) error {
+	return remove(ctx, s.client, &opGitHubDeleteCacheEntry, installation, repository, entryID)
+}
+
+// DeleteAllCacheEntries starts to delete the cache of a repository; it is empty
+// when [GitHubService.AllCacheEntries] has none of its entries any more. Entries
+// that are made meanwhile stay. A repository that does not exist is
+// [ErrNotFound]. It is an operation of August 2026; a server of October 2025
+// answers [ErrNotFound].
+//
+//cloudapi:operation DELETE /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache
+func (s *GitHubService) DeleteAllCacheEntries(ctx context.Context, installation, repository string) error {
+	return remove(ctx, s.client, &opGitHubDeleteAllCacheEntries, installation, repository)
+}

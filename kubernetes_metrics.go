@@ -1,0 +1,31 @@
+package cloudapi
+
+import "context"
+
+// Known values of [ResourceMetric.Key] at a cluster, which can be asked for one
+// by one.
+const (
+	KubernetesMetricCPUUsage            = "cpu_usage"
+	KubernetesMetricLoadAverage         = "load_average"
+	KubernetesMetricMemoryUsage         = "memory_usage"
+	KubernetesMetricDiskUsage           = "disk_usage"
+	KubernetesMetricDiskIO              = "disk_io"
+	KubernetesMetricNetworkTraffic      = "network_traffic"
+	KubernetesMetricAPIRequestRate      = "api_request_rate"
+	KubernetesMetricAPIRequestLatency   = "api_request_latency"
+	KubernetesMetricAPIInflightRequests = "api_inflight_requests"
+	KubernetesMetricPendingPods         = "pending_pods"
+	KubernetesMetricClusterDatabaseSize = "cluster_database_size"
+	KubernetesMetricClusterObjects      = "cluster_objects"
+)
+
+var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", safe}
+
+// Metrics returns what was measured at a cluster, as [PostgresService.Metrics]
+// does for a database. The options may be nil. It is an operation of August 2026;
+// a server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/metrics
+func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
+	return metrics(ctx, s.client, &opKubernetesMetrics, opts, location, cluster)
+}

@@ -1,0 +1,154 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// MachineImagesService works with machine images: copies of the disk of a VM
+// from which other VMs can be made. An image has versions, one of which is the
+// latest; [VMCreateRequest.BootImage] names the image and the version.
+//
+// A reference is the ID (prefix m1) or the name. All operations are of August
+// 2026; a server of October 2025 answers [ErrNotFound].
+type MachineImagesService service
+
+// MachineImage is a machine image.
+type MachineImage struct {
+	ID            string    `json:"id"`             // prefix m1
+	Name          string    `json:"name"`           // unique in its project and location
+	Location      string    `json:"location"`       // such as "eu-central-h1"
+	Arch          string    `json:"arch"`           // one of the MachineImageArch constants
+	LatestVersion string    `json:"latest_version"` // "" as long as no version is ready
+	CreatedAt     time.Time `json:"created_at"`
+}
+
+func (m *MachineImage) missing() string             { return missingID(m.ID) }
+func (m *MachineImage) cursor(column string) string { return idOrName(column, m.ID, m.Name) }
+func (m *MachineImage) identity() Resource {
+	return Resource{Kind: KindMachineImage, ID: m.ID, Location: m.Location, Name: m.Name}
+}
+
+// Values of [MachineImage.Arch].
+const (
+	MachineImageArchX64   = "x64"
+	MachineImageArchARM64 = "arm64"
+)
+
+// MachineImageCreateRequest is the body of [MachineImagesService.Create].
+type MachineImageCreateRequest struct {
+	// VM is the ID of the VM to copy; a name is [ErrInvalidRequest]. The VM must
+	// be in the image's location and be stopped, and have a single disk, which is
+	// encrypted and of 40 GiB at most. Required.
+	VM string `json:"vm"`
+
+	// Version names the first version: up to 64 letters, digits, dots, hyphens
+	// and underscores, the first of them a letter or digit. The default is the
+	// time in UTC, such as "20261122033026".
+	Version string `json:"version,omitzero"`
+
+	// DestroySource has the VM deleted when the version is ready.
+	DestroySource bool `json:"destroy_source,omitzero"`
+}
+
+func (r MachineImageCreateRequest) checkIDs() *ArgumentError { return checkID("vm", r.VM) }
+
+// MachineImageUpdateRequest is the body of [MachineImagesService.Update].
+type MachineImageUpdateRequest struct {
+	LatestVersion string `json:"latest_version"` // required; it must be ready
+}
+
+const machineImageRoute = locationRoute + "/machine-image/{machine_image_reference}"
+
+var (
+	opMachineImagesList           = Operation{"MachineImages.List", "GET", projectRoute + "/machine-image", safe}
+	opMachineImagesListInLocation = Operation{"MachineImages.ListInLocation", "GET", locationRoute + "/machine-image", safe}
+	opMachineImagesGet            = Operation{"MachineImages.Get", "GET", machineImageRoute, safe}
+	opMachineImagesCreate         = Operation{"MachineImages.Create", "POST", machineImageRoute, create}
+	opMachineImagesUpdate         = Operation{"MachineImages.Update", "PATCH", machineImageRoute, safe}
+	opMachineImagesDelete         = Operation{"MachineImages.Delete", "DELETE", machineImageRoute, safe}
+	opMachineImagesRename         = Operation{"MachineImages.Rename", "POST", machineImageRoute + "/rename", safe}
+
+	listMachineImages = listRoutes{project: &opMachineImagesList, location: &opMachineImagesListInLocation}
+)
+
+// List returns one page of the project's machine images, or of those in
+// [ListOptions.Location]. It is an operation of August 2026; a server of October
+// 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/machine-image
+//cloudapi:operation GET /project/{project_id}/location/{location}/machine-image
+func (s *MachineImagesService) List(ctx context.Context, opts *ListOptions) (*Page[MachineImage], error) {
+	return list[MachineImage](ctx, s.client, &listMachineImages, opts)
+}
+
+// All returns the project's machine images, or those in [ListOptions.Location],
+// page by page. It is an operation of August 2026; a server of October 2025
+// answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/machine-image
+//cloudapi:operation GET /project/{project_id}/location/{location}/machine-image
+func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*MachineImage, error] {
+	return all[MachineImage](ctx, s.client, &listMachineImages, opts)
+}
+
+// Watch yields the project's machine images, or those in
+// [WatchOptions.Location], and then what happens to them, until the context ends.
+// Of their versions records show only which is the latest.
+func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[MachineImage], error] {
+	return watch[MachineImage](ctx, s.client, &listMachineImages, opts)
+}
+
+// Get returns a machine image. One that does not exist is [ErrNotFound]. It is an
+// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
+func (s *MachineImagesService) Get(ctx context.Context, location, image string) (*MachineImage, error) {
+	return fetch[MachineImage](ctx, s.client, &opMachineImagesGet, location, image)
+}
+
+// Create makes a machine image with the given name, at once, and starts to make
+// its first version, which becomes the latest; [MachineImagesService.WaitVersion]
+// waits for it. The VM can be neither started nor deleted until then.
+//
+// A name that is taken is [ErrAlreadyExists]. A VM that is not stopped, or that
+// cannot be copied for another reason, is [ErrInvalidRequest], and too many
+// versions in the project are [ErrQuotaExceeded]. If the reply is lost the error
+// is [ErrOutcomeUnknown]: look the name up with Get. It is an operation of August
+// 2026; a server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
+func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
+	return send[MachineImage](ctx, s.client, &opMachineImagesCreate, request, location, name)
+}
+
+// Update makes another version the latest one, at once. A version that does not
+// exist or is not ready is [ErrInvalidRequest]. It is an operation of August 2026;
+// a server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation PATCH /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
+func (s *MachineImagesService) Update(ctx context.Context, location, image string, request *MachineImageUpdateRequest) (*MachineImage, error) {
+	return send[MachineImage](ctx, s.client, &opMachineImagesUpdate, request, location, image)
+}
+
+// Delete deletes a machine image without versions, at once. One that has
+// versions, be it such as are being deleted, is [ErrInvalidRequest]:
+// [MachineImagesService.DeleteVersion]. One that does not exist is not an error.
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
+//
+//cloudapi:operation DELETE /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
+func (s *MachineImagesService) Delete(ctx context.Context, location, image string) error {
+	return remove(ctx, s.client, &opMachineImagesDelete, location, image)
+}
+
+// Rename gives a machine image another name; VMs that were made from it show the
+// old one. A name that is taken is [ErrAlreadyExists]. Address it by ID: only then
+// is it safe to repeat. It is an operation of August 2026; a server of October
+// 2025 answers [ErrNotFound].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/rename
+func (s *MachineImagesService) Rename(ctx context.Context, location, image, newName string) (*MachineImage, error) {
+	return send[MachineImage](ctx, s.client, &opMachineImagesRename, renameRequest{newName}, location, image)
+}

@@ -1,0 +1,195 @@
+package cloudapi
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+)
+
+// MachineImageVersion is one state of a machine image.
+type MachineImageVersion struct {
+	ID      string `json:"id"`      // prefix mv
+	Version string `json:"version"` // its label, unique in its image
+	State   string `json:"state"`   // one of the MachineImageVersionState constants, or another; "" if nothing is stored
+
+	ActualSizeMiB  int `json:"actual_size_mib"`  // of the disk; 0 until the version is ready
+	ArchiveSizeMiB int `json:"archive_size_mib"` // of what is stored, which is what it costs; 0 until the version is ready
+
+	CreatedAt time.Time `json:"created_at"`
+	Latest    bool      `json:"latest"` // whether it is the latest version of its image
+}
+
+func (v *MachineImageVersion) missing() string      { return missingID(v.ID) }
+func (v *MachineImageVersion) cursor(string) string { return v.ID }
+func (v *MachineImageVersion) identity() Resource {
+	return Resource{Kind: KindMachineImageVersion, ID: v.ID, Name: v.Version}
+}
+func (v *MachineImageVersion) stateText() string { return v.State }
+
+// Known values of [MachineImageVersion.State].
+const (
+	MachineImageVersionStateCreating   = "creating"
+	MachineImageVersionStateReady      = "ready"
+	MachineImageVersionStateFailed     = "failed"     // and stays so until it is deleted
+	MachineImageVersionStateDestroying = "destroying" // and then it is gone
+)
+
+// MachineImageVersionCreateRequest is the body of
+// [MachineImagesService.CreateVersion].
+type MachineImageVersionCreateRequest struct {
+	// VM is as in [MachineImageCreateRequest]; it must be of the image's
+	// architecture. Required.
+	VM string `json:"vm"`
+
+	// DestroySource has the VM deleted when the version is ready.
+	DestroySource bool `json:"destroy_source,omitzero"`
+}
+
+func (r MachineImageVersionCreateRequest) checkIDs() *ArgumentError { return checkID("vm", r.VM) }
+
+const machineImageVersionRoute = machineImageRoute + "/version/{version}"
+
+var (
+	opMachineImagesListVersions  = Operation{"MachineImages.ListVersions", "GET", machineImageRoute + "/version", safe}
+	opMachineImagesCreateVersion = Operation{"MachineImages.CreateVersion", "POST", machineImageVersionRoute, create}
+	opMachineImagesDeleteVersion = Operation{"MachineImages.DeleteVersion", "DELETE", machineImageVersionRoute, safe}
+
+	listMachineImageVersions = listRoutes{project: &opMachineImagesListVersions}
+)
+
+// ListVersions returns one page of the versions of a machine image, in the order
+// of their IDs, which is the only one. It is an operation of August 2026; a server
+// of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version
+func (s *MachineImagesService) ListVersions(ctx context.Context, location, image string, opts *ListOptions) (*Page[MachineImageVersion], error) {
+	return list[MachineImageVersion](ctx, s.client, &listMachineImageVersions, opts, location, image)
+}
+
+// AllVersions returns the versions of a machine image, page by page. It is an
+// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+//
+//cloudapi:operation GET /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version
+func (s *MachineImagesService) AllVersions(ctx context.Context, location, image string, opts *ListOptions) iter.Seq2[*MachineImageVersion, error] {
+	return all[MachineImageVersion](ctx, s.client, &listMachineImageVersions, opts, location, image)
+}
+
+// CreateVersion starts to make a further version of a machine image, with a label
+// as in [MachineImageCreateRequest]. It becomes the latest when it is ready;
+// [MachineImagesService.WaitVersion] waits for that. A label that the image has
+// already is [ErrAlreadyExists]; all else is as for [MachineImagesService.Create].
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
+//
+//cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version/{version}
+func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
+	return send[MachineImageVersion](ctx, s.client, &opMachineImagesCreateVersion, request, location, image, version)
+}
+
+// DeleteVersion starts to delete a version, given by its label;
+// [MachineImagesService.WaitVersionDeleted] waits for the end, which does not come
+// as long as VMs use it. If it was the latest, the newest of the others that are
+// ready takes its place. Other than with most deletes, one that does not exist is
+// [ErrNotFound]. It is an operation of August 2026; a server of October 2025
+// answers [ErrNotFound].
+//
+//cloudapi:operation DELETE /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version/{version}
+func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
+	return remove(ctx, s.client, &opMachineImagesDeleteVersion, location, image, version)
+}
+
+// WaitVersion waits until a version that is being made, given by its label or ID,
+// is ready, and returns it. Some 4 minutes for each 10 GiB are the most that it
+// takes. A version that failed, is being deleted, or is not there ends it. The
+// error is a [*WaitError].
+func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts ...WaitOption) (*MachineImageVersion, error) {
+	w := waiter[MachineImageVersion]{
+		operation: "MachineImages.WaitVersion",
+		resource:  place(location, image) + "@" + version,
+		config:    waitSlow,
+		fetch: func(ctx context.Context) (*MachineImageVersion, error) {
+			versions, err := s.versions(ctx, location, image)
+			if err != nil {
+				return nil, err
+			}
+			i := slices.IndexFunc(versions, func(v MachineImageVersion) bool { return v.isCalled(version) })
+			if i < 0 {
+				return nil, fmt.Errorf("%w: the image has no version %q", ErrWaitFailed, version)
+			}
+			return &versions[i], nil
+		},
+		done: func(v *MachineImageVersion) (bool, error) {
+			switch v.State {
+			case MachineImageVersionStateFailed:
+				return false, fmt.Errorf("%w: it could not be made", ErrWaitFailed)
+			case MachineImageVersionStateDestroying:
+				return false, fmt.Errorf("%w: it is being deleted", ErrWaitFailed)
+			}
+			return v.State == MachineImageVersionStateReady, nil
+		},
+	}
+	return w.run(ctx, opts)
+}
+
+// WaitVersionDeleted waits until a version that was deleted, given by its label or
+// ID, or its image is gone. The error is a [*WaitError].
+func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts ...WaitOption) error {
+	return s.waitVersions(ctx, "MachineImages.WaitVersionDeleted", location, image, opts, func(_ context.Context, versions []MachineImageVersion) (bool, error) {
+		return !slices.ContainsFunc(versions, func(v MachineImageVersion) bool { return v.isCalled(version) }), nil
+	})
+}
+
+// empty deletes the versions of an image, and waits until they are gone.
+func (s *MachineImagesService) empty(ctx context.Context, location, image string, opts ...WaitOption) error {
+	return s.waitVersions(ctx, "MachineImages.DeleteVersion", location, image, opts, func(ctx context.Context, versions []MachineImageVersion) (bool, error) {
+		for _, v := range versions {
+			if v.State == MachineImageVersionStateDestroying {
+				continue
+			}
+			if err := s.DeleteVersion(ctx, location, image, v.Version); err != nil && !isGone(err) {
+				return false, err
+			}
+		}
+		return len(versions) == 0, nil
+	})
+}
+
+// waitVersions waits until what is to be done about the versions of an image is
+// done, or the image is gone.
+func (s *MachineImagesService) waitVersions(ctx context.Context, operation, location, image string, opts []WaitOption,
+	done func(context.Context, []MachineImageVersion) (bool, error)) error {
+	finished := false
+	w := waiter[[]MachineImageVersion]{
+		operation: operation,
+		resource:  place(location, image),
+		config:    waitSlow,
+		gone:      true,
+		fetch: func(ctx context.Context) (*[]MachineImageVersion, error) {
+			versions, err := s.versions(ctx, location, image)
+			if err == nil {
+				finished, err = done(ctx, versions)
+			}
+			return &versions, err
+		},
+		done: func(*[]MachineImageVersion) (bool, error) { return finished, nil },
+	}
+	_, err := w.run(ctx, opts)
+	return err
+}
+
+// versions returns all versions of an image.
+func (s *MachineImagesService) versions(ctx context.Context, location, image string) ([]MachineImageVersion, error) {
+	var versions []MachineImageVersion
+	for v, err := range s.AllVersions(ctx, location, image, nil) {
+		if err != nil {
+			return nil, err
+		}
+		versions = append(versions, *v)
+	}
+	return versions, nil
+}
+
+// isCalled reports whether a label or an ID means the version.
+func (v *MachineImageVersion) isCalled(ref string) bool { return v.Version == ref || v.ID == ref }

@@ -1,0 +1,107 @@
+package cloudapi
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// ResourceMetrics is what was measured at a database or a cluster.
+type ResourceMetrics struct {
+	Metrics []ResourceMetric `json:"metrics"`
+}
+
+func (m *ResourceMetrics) missing() string {
+	if m.Metrics == nil {
+		return "metrics"
+	}
+	return ""
+}
+
+// unmarshal does what json.Unmarshal does, sooner. Nearly all of a reply are
+// samples, through which encoding/json goes twice before Samples gets them. So
+// they are read first, and encoding/json gets the rest, with a number in place
+// of each series' samples. Where that does not work out, it gets everything.
+func (m *ResourceMetrics) unmarshal(data []byte) error {
+	rest, lifted := liftSamples(data)
+	var reply struct {
+		Metrics []struct {
+			ResourceMetric
+			Series []struct {
+				ResourceMetricSeries
+				Lifted int `json:"values#"`
+			} `json:"series"`
+		} `json:"metrics"`
+	}
+	if err := json.Unmarshal(rest, &reply); err != nil || reply.Metrics == nil {
+		return json.Unmarshal(data, m)
+	}
+	n := 0
+	metrics := make([]ResourceMetric, len(reply.Metrics))
+	for i, metric := range reply.Metrics {
+		metrics[i] = metric.ResourceMetric
+		if metric.Series != nil {
+			metrics[i].Series = make([]ResourceMetricSeries, len(metric.Series))
+		}
+		for j, series := range metric.Series {
+			metrics[i].Series[j] = series.ResourceMetricSeries
+			if series.Lifted == 0 {
+				continue
+			}
+			if n++; series.Lifted != n || n > len(lifted) || series.Values != nil {
+				return json.Unmarshal(data, m)
+			}
+			metrics[i].Series[j].Values = lifted[n-1]
+		}
+	}
+	if n < len(lifted) { // some are not of a series, or replaced by others
+		return json.Unmarshal(data, m)
+	}
+	m.Metrics = metrics
+	return nil
+}
+
+// ResourceMetric is one of the things that are measured.
+type ResourceMetric struct {
+	Key         string                 `json:"key"`         // one of the PostgresMetric or KubernetesMetric constants, or another
+	Name        string                 `json:"name"`        // for people, such as "CPU Usage"
+	Description string                 `json:"description"` // for people
+	Unit        string                 `json:"unit"`        // such as "%", "bytes" or "count/s"; "" if there is none
+	Series      []ResourceMetricSeries `json:"series"`      // none if there is no data
+}
+
+// ResourceMetricSeries are the values of a metric, or of a part of it, over
+// time.
+type ResourceMetricSeries struct {
+	Labels map[string]string `json:"labels"` // tell the series of a metric apart, such as "mode": "user"
+	Values Samples           `json:"values"` // in the order of time
+}
+
+// ResourceMetricsOptions selects what [PostgresService.Metrics] and
+// [KubernetesService.Metrics] return.
+type ResourceMetricsOptions struct {
+	// Start and End bound the time. The defaults are half an hour ago and now.
+	// The real server keeps 31 days; a time before is [ErrInvalidRequest].
+	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
+	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
+
+	// Key is one of the PostgresMetric or KubernetesMetric constants. The default is all of them.
+	Key string `url:"key,omitempty"`
+}
+
+// metrics performs an operation that returns what was measured.
+func metrics(ctx context.Context, c *Client, op *Operation, opts *ResourceMetricsOptions, args ...string) (*ResourceMetrics, error) {
+	cl, err := c.newCall(op, nil, args)
+	if err != nil {
+		return nil, err
+	}
+	var o ResourceMetricsOptions
+	if opts != nil {
+		o = *opts
+	}
+	o.Start, o.End = o.Start.UTC(), o.End.UTC()
+	if err := cl.setQuery(o); err != nil {
+		return nil, err
+	}
+	return receive[ResourceMetrics](ctx, cl)
+}

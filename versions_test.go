@@ -1,0 +1,282 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
+)
+
+// A bothCase is something that the service of August 2026 does in another way
+// than that of October 2025, and that programs need not know of.
+type bothCase struct {
+	name    string
+	call    func(context.Context, *Client) (any, error)
+	answers map[string][]answer // by version: the requests that it gets, and its answers
+	err     error               // that the call ends in with both, or nil
+}
+
+// An answer is what a version of the service says to a request.
+type answer struct {
+	method, body string // of the request
+	status       int
+	contentType  string // JSON by default
+	reply        string
+}
+
+const (
+	october2025 = "October 2025"
+	august2026  = "August 2026"
+)
+
+// recorded returns what the service of August 2026 said in a case of a story.
+func recorded(t *testing.T, story, name string) answer {
+	t.Helper()
+	exchanges, err := recordings.Read(recordings.August2026)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(exchanges, func(x recordings.Exchange) bool { return x.Story == story && x.Case == name })
+	if i < 0 {
+		t.Fatalf("nothing is recorded as %s of %s", name, story)
+	}
+	x := exchanges[i]
+	return answer{method: x.Request.Method, status: x.Response.Status, contentType: x.Response.Headers["content-type"], reply: x.Response.Body}
+}
+
+// to returns the answer to a request with another body.
+func (a answer) to(body string) answer {
+	a.body = body
+	return a
+}
+
+// TestBothVersions has one client speak to both versions of the service, where
+// they differ in what they take or say.
+func TestBothVersions(t *testing.T) {
+	t.Parallel()
+	const (
+		location = "eu-central-h1"
+		update   = `{"algorithm":"hash_based","src_port":443,"dst_port":8443,"health_check_endpoint":"/up","vms":[]`
+	)
+	conflict := func(kind, message string) string {
+		return string(mustJSON(map[string]any{"error": map[string]any{"code": 400, "type": kind, "message": message, "details": nil}}))
+	}
+	balancer := recorded(t, "load-balancer-certificates", "patch-no-vms") // which has a certificate
+	rules := recorded(t, "firewall-updates", "rule-by-subnet-name")
+	for _, c := range []bothCase{
+		{
+			name: "an update of a load balancer",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.Update(ctx, location, "plain", &LoadBalancerUpdateRequest{
+					Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}})
+			},
+			answers: map[string][]answer{
+				october2025: {{method: "PATCH", body: update + `}`, status: 200, reply: `{"id":"1bgfs3asmxyj2p8r1ccds22pzd"}`}},
+				august2026: {
+					recorded(t, "load-balancer-certificates", "patch-without-cert").to(update + `}`),
+					{method: "GET", status: 200, reply: balancer.reply},
+					balancer.to(update + `,"cert_enabled":true}`),
+				},
+			},
+		},
+		{
+			name: "an update of a load balancer that is refused",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.LoadBalancers.Update(ctx, location, "plain", &LoadBalancerUpdateRequest{
+					Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}})
+			},
+			err: ErrInvalidRequest,
+			answers: map[string][]answer{
+				october2025: {{method: "PATCH", body: update + `}`, status: 400, reply: conflict("InvalidRequest", "no")}},
+				august2026: {
+					recorded(t, "load-balancer-certificates", "patch-without-cert").to(update + `}`),
+					{method: "GET", status: 200, reply: `{"id":"1bgfs3asmxyj2p8r1ccds22pzd","cert_enabled":false}`},
+					recorded(t, "load-balancer-certificates", "patch-swap-vms-taken").to(update + `,"cert_enabled":false}`),
+				},
+			},
+		},
+		{
+			name: "a rule",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "web", &FirewallRuleCreateRequest{CIDR: "back", PortRange: "5432"})
+			},
+			answers: map[string][]answer{
+				october2025: {{method: "POST", body: `{"cidr":"back","port_range":"5432"}`, status: 200, reply: `{"id":"frc8fw9aam6e2gmfbp7w9qhmx4"}`}},
+				august2026:  {rules.to(`{"cidr":"back","port_range":"5432"}`)},
+			},
+		},
+		{
+			name: "a kubeconfig",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Kubernetes.Kubeconfig(ctx, location, "prod")
+			},
+			answers: map[string][]answer{
+				october2025: {{method: "GET", status: 200, contentType: "text/plain", reply: testKubeconfig}},
+				august2026:  {recorded(t, "kubernetes-nodepools", "kubeconfig")},
+			},
+		},
+		{
+			name: "a name that is taken",
+			err:  ErrAlreadyExists,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "web", &FirewallRuleCreateRequest{CIDR: "10.1.0.0/16"})
+			},
+			answers: map[string][]answer{
+				october2025: {{method: "POST", body: `{"cidr":"10.1.0.0/16"}`, status: 400, reply: conflict("InvalidRequest", "cidr and port_range and firewall_id is already taken")}},
+				august2026:  {recorded(t, "firewall-updates", "rule-same").to(`{"cidr":"10.1.0.0/16"}`)},
+			},
+		},
+		{
+			name: "an error that nobody expected",
+			err:  ErrServer,
+			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.List(ctx, nil) },
+			answers: map[string][]answer{
+				october2025: {{method: "GET", status: 500, reply: `{"error":{"code":500,"type":"UnexceptedError","message":"Sorry","details":null}}`}},
+				august2026:  {recorded(t, "github", "not-configured")},
+			},
+		},
+	} {
+		for version := range c.answers {
+			t.Run(c.name+", "+version, func(t *testing.T) {
+				t.Parallel()
+				c.run(t, version)
+			})
+		}
+	}
+}
+
+func (c *bothCase) run(t *testing.T, version string) {
+	answers := c.answers[version]
+	asked := 0
+	network := recorder{answer: func(*http.Request) (*http.Response, error) {
+		if asked++; asked > len(answers) {
+			t.Fatalf("there is a request %d", asked)
+		}
+		a := answers[asked-1]
+		resp := respond(a.status, a.reply)
+		if a.contentType != "" {
+			resp.Header.Set("Content-Type", a.contentType)
+		}
+		return resp, nil
+	}}
+	result, err := c.call(t.Context(), network.client(t))
+	if !errors.Is(err, c.err) || errors.Is(err, ErrOutcomeUnknown) {
+		t.Errorf("%v, %v; want %v", result, err, c.err)
+	}
+	for i, sent := range network.take() {
+		if a := answers[i]; sent.method != a.method || sent.body != a.body {
+			t.Errorf("request %d is %s %s, want %s %s", i+1, sent.method, sent.body, a.method, a.body)
+		}
+	}
+	if asked != len(answers) {
+		t.Errorf("%d requests, want %d", asked, len(answers))
+	}
+}
+
+// TestWhatOnlyOneVersionRefuses: a program learns of it by the kind of error that
+// the documentation names.
+func TestWhatOnlyOneVersionRefuses(t *testing.T) {
+	t.Parallel()
+	const location = "eu-central-h1"
+	for _, tt := range []struct {
+		story, name string
+		call        func(context.Context, *Client) (any, error)
+		err         error
+	}{
+		{"kubernetes-nodepools", "kubeconfig-too-early", func(ctx context.Context, c *Client) (any, error) {
+			return c.Kubernetes.Kubeconfig(ctx, location, "prod")
+		}, ErrInvalidRequest},
+		{"kubernetes-nodepools", "resize-while-busy", func(ctx context.Context, c *Client) (any, error) {
+			return c.Kubernetes.ResizeNodePool(ctx, location, "prod", "prod-np", 3)
+		}, ErrInvalidRequest},
+		{"kubernetes-nodepools", "pool-name-taken", func(ctx context.Context, c *Client) (any, error) {
+			return c.Kubernetes.CreateNodePool(ctx, location, "prod", &KubernetesNodePoolCreateRequest{Name: "prod-np"})
+		}, ErrAlreadyExists},
+		{"kubernetes-nodepools", "pool-quota", func(ctx context.Context, c *Client) (any, error) {
+			return c.Kubernetes.CreateNodePool(ctx, location, "prod", &KubernetesNodePoolCreateRequest{Name: "workers"})
+		}, ErrQuotaExceeded},
+		{"machine-images", "create-again", func(ctx context.Context, c *Client) (any, error) {
+			return c.MachineImages.Create(ctx, location, "golden", &MachineImageCreateRequest{VM: testVMID})
+		}, ErrAlreadyExists},
+		{"machine-images", "version-exists", func(ctx context.Context, c *Client) (any, error) {
+			return c.MachineImages.CreateVersion(ctx, location, "golden", "v1", &MachineImageVersionCreateRequest{VM: testVMID})
+		}, ErrAlreadyExists},
+		{"machine-images", "delete-version-again", func(ctx context.Context, c *Client) (any, error) {
+			return nil, c.MachineImages.DeleteVersion(ctx, location, "golden", "v1")
+		}, ErrNotFound},
+		{"vm-start-stop", "restart-when-stopped", func(ctx context.Context, c *Client) (any, error) {
+			return c.VMs.Restart(ctx, location, "web-1")
+		}, ErrInvalidRequest},
+		{"vm-start-stop", "create-unknown-init-script-args", func(ctx context.Context, c *Client) (any, error) {
+			return c.VMs.Create(ctx, location, "web-1", &VMCreateRequest{PublicKey: "laptop", InitScript: "x"})
+		}, ErrInvalidRequest},
+		{"rules-for-all", "connect-elsewhere", func(ctx context.Context, c *Client) (any, error) {
+			return c.PrivateSubnets.Connect(ctx, location, "a", "pscdeenawfyp5qskdhx7qkd8x4")
+		}, ErrInvalidRequest},
+		{"rules-for-all", "disconnect-elsewhere", func(ctx context.Context, c *Client) (any, error) {
+			return c.PrivateSubnets.Disconnect(ctx, location, "a", "pscdeenawfyp5qskdhx7qkd8x4")
+		}, ErrInvalidRequest},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a := recorded(t, tt.story, tt.name)
+			network := recorder{answer: always(a.status, a.reply)}
+			_, err := tt.call(t.Context(), network.client(t))
+			if !errors.Is(err, tt.err) || errors.Is(err, ErrOutcomeUnknown) {
+				t.Errorf("the error is %v, want %v", err, tt.err)
+			}
+		})
+	}
+}
+
+// TestLoadBalancerUpdateThatCannotLook: what the first answer said is not lost.
+func TestLoadBalancerUpdateThatCannotLook(t *testing.T) {
+	t.Parallel()
+	missing := recorded(t, "load-balancer-certificates", "patch-without-cert")
+	network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+		if req.Method == http.MethodGet {
+			return respond(403, envelope(403)), nil
+		}
+		return respond(missing.status, missing.reply), nil
+	}}
+	updated, err := network.client(t).LoadBalancers.Update(t.Context(), "eu-central-h1", "plain", &LoadBalancerUpdateRequest{VMs: []string{}})
+	if updated != nil || !errors.Is(err, ErrInvalidRequest) || !errors.Is(err, ErrForbidden) || len(network.take()) != 2 {
+		t.Errorf("%v, %v", updated, err)
+	}
+}
+
+// TestLaterErrorTypes: programs go by the kind of an error, which its status
+// decides, whatever types of errors there are.
+func TestLaterErrorTypes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status int
+		kind   string
+		want   error
+	}{
+		{422, "UnprocessableContent", ErrInvalidRequest},
+		{400, "NotFound", ErrInvalidRequest},
+		{404, "NotFound", ErrNotFound},
+		{403, "AccessDenied", ErrForbidden},
+		{500, "UnexpectedError", ErrServer},
+		{500, "UnexceptedError", ErrServer},
+		{503, "ServiceUnavailable", ErrServer},
+	} {
+		body := mustJSON(map[string]any{"error": map[string]any{"code": tt.status, "type": tt.kind, "message": "Sorry", "details": nil}})
+		network := recorder{answer: always(tt.status, string(body))}
+		_, err := network.client(t).VMs.List(t.Context(), nil)
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Type != tt.kind {
+			t.Errorf("%d %s is %v", tt.status, tt.kind, err)
+			continue
+		}
+		for _, kind := range []error{ErrInvalidRequest, ErrUnauthorized, ErrForbidden, ErrNotFound, ErrConflict, ErrRateLimited, ErrServer} {
+			if errors.Is(err, kind) != (kind == tt.want) {
+				t.Errorf("%d %s is %v: %v", tt.status, tt.kind, kind, errors.Is(err, kind))
+			}
+		}
+	}
+}
