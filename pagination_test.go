@@ -2,7 +2,6 @@ package cloudapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -208,155 +207,6 @@ func TestAllFromAnItem(t *testing.T) {
 	}
 }
 
-// TestAllWhenTheListChanges: items may come and go between pages.
-func TestAllWhenTheListChanges(t *testing.T) {
-	t.Parallel()
-	all := numbered(40)
-	for _, tt := range []struct {
-		name          string
-		first, second []listed
-	}{
-		{"items were added", all[:20], all[:40]},
-		{"items were removed", all[:40], all[:20]},
-		{"items before the cursor were removed", all[:40], all[10:40]},
-		{"all were removed", all[:40], nil},
-	} {
-		server := listServer{items: tt.first}
-		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
-			defer func() { server.items = tt.second }()
-			return server.answer(req)
-		}}
-		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
-		want := idsOf(tt.first[:10])
-		for _, item := range tt.second {
-			if item.ID > want[9] {
-				want = append(want, item.ID)
-			}
-		}
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: got %d items, want %d: %v", tt.name, len(got), len(want), err)
-		}
-	}
-}
-
-// TestAllWithACountThatIsTooSmall: a server that counts the items of the page
-// in place of those of the list does not make it shorter.
-func TestAllWithACountThatIsTooSmall(t *testing.T) {
-	t.Parallel()
-	for _, count := range []int{-1, 0, 1, 9} {
-		server := listServer{items: numbered(25)}
-		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
-			resp, err := server.answer(req)
-			if err != nil {
-				return nil, err
-			}
-			var page struct{ Items []listed }
-			if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
-				return nil, err
-			}
-			return respond(200, string(mustJSON(map[string]any{"items": page.Items, "count": count}))), nil
-		}}
-		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
-		if err != nil || len(got) != 25 {
-			t.Errorf("counted as %d: got %d items of 25: %v", count, len(got), err)
-		}
-	}
-}
-
-// TestAllStalls: a list that cannot be completed is reported, without
-// repeating an item.
-func TestAllStalls(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, testAllStalls)
-}
-
-func testAllStalls(t *testing.T) {
-	items := numbered(50)
-	count := func(n int) *int { return &n }
-	type page struct {
-		items []listed
-		count *int
-	}
-	for _, tt := range []struct {
-		name  string
-		opts  ListOptions
-		pages []page // the last one forever
-		want  []listed
-		text  string
-	}{
-		{"the first page forever", ListOptions{}, []page{{items[:10], count(50)}}, items[:10], "does not lead on"},
-		{"the first page until the count", ListOptions{}, []page{{items[:10], count(20)}}, items[:10], "does not lead on"},
-		{"the first page forever, no count", ListOptions{}, []page{{items[:10], nil}}, items[:10], "does not lead on"},
-		{"a later page forever", ListOptions{}, []page{{items[:10], count(50)}, {items[10:20], count(50)}}, items[:20], "does not lead on"},
-		{"a cycle", ListOptions{}, []page{{items[:10], count(50)}, {items[10:20], count(50)}, {items[20:30], count(50)}, {items[:10], count(50)}}, items[:30], "does not lead on"},
-		{"a page that overlaps, forever", ListOptions{}, []page{{items[:10], count(30)}, {items[9:19], count(30)}}, items[:19], "does not lead on"},
-		{"a short page again", ListOptions{}, []page{{items[:10], nil}, {items[5:10], nil}}, items[:10], "does not lead on"},
-		{"a whole list whose last item goes", ListOptions{}, []page{{items[:10], count(10)}, {items[:9], count(9)}}, items[:10], "does not lead on"},
-		{"the caller's cursor again", ListOptions{StartAfter: items[9].ID}, []page{{items[:10], count(50)}}, nil, "does not lead on"},
-		{"items that are not there", ListOptions{}, []page{{nil, count(50)}}, nil, "0 of 50 items were reached"},
-		{"an empty page on the way", ListOptions{}, []page{{items[:10], count(25)}, {nil, count(25)}}, items[:10], "10 of 25 items were reached"},
-		{"an empty page on the way, counted late", ListOptions{}, []page{{items[:10], nil}, {items[10:15], count(25)}, {nil, count(25)}}, items[:15], "15 of 25 items were reached"},
-		{"a short page on the way", ListOptions{}, []page{{items[:3], count(25)}, {nil, count(25)}}, items[:3], "3 of 25 items were reached"},
-	} {
-		for _, prefetch := range []int{0, 2} {
-			served := 0
-			network := recorder{answer: func(*http.Request) (*http.Response, error) {
-				p := tt.pages[min(served, len(tt.pages)-1)]
-				served++
-				body := map[string]any{"items": append([]listed{}, p.items...)}
-				if p.count != nil {
-					body["count"] = *p.count
-				}
-				return respond(200, string(mustJSON(body))), nil
-			}}
-			opts := tt.opts
-			opts.PageSize = 10
-			got, err := ids(t, network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &opts))
-			if !slices.Equal(got, idsOf(tt.want)) {
-				t.Errorf("%s: got %d items, want %d", tt.name, len(got), len(tt.want))
-			}
-			if !errors.Is(err, ErrPaginationStalled) || !strings.Contains(err.Error(), tt.text) || !strings.HasPrefix(err.Error(), "cloudapi: VMs.List: pagination stalled: ") {
-				t.Errorf("%s: the error is %v", tt.name, err)
-			}
-			if served > len(tt.pages)+4 {
-				t.Errorf("%s: %d requests were sent", tt.name, served)
-			}
-		}
-	}
-}
-
-// TestAllByName: names repeat across locations, and a page that ends between
-// two of the same loses the second.
-func TestAllByName(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, testAllByName)
-}
-
-func testAllByName(t *testing.T) {
-	server := listServer{items: numbered(30)}
-	server.items[10].Name = server.items[9].Name
-	network := recorder{answer: server.answer}
-	client := network.client(t)
-	for _, tt := range []struct {
-		opts ListOptions
-		lost bool
-		want []listed
-	}{
-		{ListOptions{PageSize: 10, OrderColumn: OrderByName}, true, append(slices.Clone(server.items[:10]), server.items[11:]...)},
-		{ListOptions{PageSize: 7, OrderColumn: OrderByName}, false, server.items},
-		{ListOptions{PageSize: 10, OrderColumn: OrderByID}, false, server.items},
-		{ListOptions{PageSize: 10, OrderColumn: OrderByName, StartAfter: server.items[4].Name}, false, server.items[5:]},
-	} {
-		got, err := ids(t, client.VMs.All(t.Context(), &tt.opts))
-		if !slices.Equal(got, idsOf(tt.want)) || errors.Is(err, ErrPaginationStalled) != tt.lost || err != nil != tt.lost {
-			t.Errorf("%+v: got %d of %d items: %v", tt.opts, len(got), len(tt.want), err)
-		}
-		if tt.lost && !strings.Contains(err.Error(), "29 of 30 items were reached; of items with the same name some may be left out: order by ID") {
-			t.Errorf("the error is %v", err)
-		}
-	}
-}
-
 // A wholeList is a list for which the contract has no parameters.
 type wholeList struct {
 	path string
@@ -437,32 +287,6 @@ func TestWholeListsHaveNoCursor(t *testing.T) {
 	}
 	if sent := network.take(); len(sent) != 0 {
 		t.Errorf("%d requests were sent", len(sent))
-	}
-}
-
-// TestWholeListsAreChecked: one that counts more than it has is asked for again,
-// and is an error if it stays so.
-func TestWholeListsAreChecked(t *testing.T) {
-	t.Parallel()
-	for _, short := range []int{1, 3, 100} { // how many replies have 10 of 25 items
-		synctest.Test(t, func(t *testing.T) {
-			items := numbered(25)
-			served := 0
-			network := recorder{answer: func(*http.Request) (*http.Response, error) {
-				page := items
-				if served++; served <= short {
-					page = items[:10]
-				}
-				return respond(200, string(mustJSON(map[string]any{"items": page, "count": 25}))), nil
-			}}
-			got, err := ids(t, network.client(t).Postgres.AllFirewallRules(t.Context(), "eu-central-h1", "orders-db", nil))
-			switch {
-			case short < 100 && (err != nil || !slices.Equal(got, idsOf(items))):
-				t.Errorf("after %d short replies: %d items, %v", short, len(got), err)
-			case short == 100 && (!errors.Is(err, ErrPaginationStalled) || !slices.Equal(got, idsOf(items[:10])) || served > 5):
-				t.Errorf("%d items in %d requests: %v", len(got), served, err)
-			}
-		})
 	}
 }
 
@@ -703,10 +527,45 @@ func TestCancelledListIsNotSilent(t *testing.T) {
 				if !errors.Is(last, context.Canceled) || !errors.Is(last, reason) {
 					t.Errorf("prefetch %d, after %d items: the last error is %v", prefetch, got, last)
 				}
-				if most := max(taken, (taken+9)/10*10+prefetch*10+10); got < taken || got > most {
+				if got != taken {
 					t.Errorf("prefetch %d: %d items came, although it was cancelled after %d", prefetch, got, taken)
 				}
 			})
+		}
+	}
+}
+
+// TestAllEndsWithTheDeadline, however many items of the page are left.
+func TestAllEndsWithTheDeadline(t *testing.T) {
+	t.Parallel()
+	for _, prefetch := range []int{0, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			server := listServer{items: numbered(900)}
+			network := recorder{answer: server.answer}
+			ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
+			defer cancel()
+			got, last := 0, error(nil)
+			for _, last = range network.client(t, WithPrefetch(prefetch)).VMs.All(ctx, nil) {
+				if last == nil {
+					got++
+					elapse(time.Second)
+				}
+			}
+			if got != 6 || !errors.Is(last, context.DeadlineExceeded) {
+				t.Errorf("prefetch %d: %d items, then %v", prefetch, got, last)
+			}
+		})
+	}
+}
+
+func TestAllWithoutAContext(t *testing.T) {
+	t.Parallel()
+	for _, prefetch := range []int{0, 2} {
+		var none context.Context
+		var network recorder
+		got, err := ids(t, network.client(t, WithPrefetch(prefetch)).VMs.All(none, nil))
+		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "ctx" || len(got) != 0 {
+			t.Errorf("prefetch %d: %d items, %v", prefetch, len(got), err)
 		}
 	}
 }

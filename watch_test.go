@@ -2,13 +2,16 @@ package cloudapi
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
 	"iter"
+	"log"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -229,6 +232,65 @@ func TestWatchPauses(t *testing.T) {
 			t.Errorf("asked to wait longer than it may, it waits %v", reports[1].Elapsed)
 		}
 	})
+}
+
+// TestWatchPausesLongerBehindAFailure: also if the round saw a change before it
+// failed.
+func TestWatchPausesLongerBehindAFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := listServer{items: numbered(15)}
+		round, fails := 0, false
+		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			first := req.URL.Query().Get("start_after") == ""
+			if first {
+				round++
+			}
+			switch {
+			case round == 3 && first:
+				server.items[0].Name, fails = "renamed", true
+			case fails:
+				fails = false
+				return respond(503, envelope(503)), nil
+			}
+			return server.answer(req)
+		}}
+		events, reports, _ := watched(t, network.client(t), 5, WatchOptions{PageSize: 10})
+		if len(events) != 16 || !errors.Is(reports[2].Err, ErrServer) {
+			t.Fatalf("%d events, and the third round ends with %v", len(events), reports[2].Err)
+		}
+		for i, nominal := range []time.Duration{5000, 7500, 11250, 16875} {
+			pause := reports[i+1].Elapsed - reports[i].Elapsed
+			if nominal *= time.Millisecond; pause < nominal*4/5 || pause > nominal*6/5+1 {
+				t.Errorf("pause %d is %v, want %v within a fifth", i, pause, nominal)
+			}
+		}
+	})
+}
+
+// TestWatchEndsOnACertificate that is not trusted: no other round can mend it.
+func TestWatchEndsOnACertificate(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	client, err := NewClient(WithBaseURL(server.URL), WithToken(testToken), WithProject(testProject))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	rounds, last := 0, error(nil)
+	for _, last = range client.VMs.Watch(ctx, &WatchOptions{Interval: 1, MaxInterval: 1, Progress: func(Progress) {
+		if rounds++; rounds == 100 {
+			cancel()
+		}
+	}}) {
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](last); !ok || rounds != 1 {
+		t.Errorf("after %d rounds it ends with %v", rounds, last)
+	}
 }
 
 func TestWatchEndsWithTheContext(t *testing.T) {

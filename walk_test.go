@@ -1,0 +1,509 @@
+package cloudapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestAllWhenTheListChanges: items may come and go between pages.
+func TestAllWhenTheListChanges(t *testing.T) {
+	t.Parallel()
+	all := numbered(40)
+	for _, tt := range []struct {
+		name          string
+		first, second []listed
+	}{
+		{"items were added", all[:20], all[:40]},
+		{"items were removed", all[:40], all[:20]},
+		{"items before the cursor were removed", all[:40], all[10:40]},
+		{"all were removed", all[:40], nil},
+	} {
+		server := listServer{items: tt.first}
+		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			defer func() { server.items = tt.second }()
+			return server.answer(req)
+		}}
+		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+		want := idsOf(tt.first[:10])
+		for _, item := range tt.second {
+			if item.ID > want[9] {
+				want = append(want, item.ID)
+			}
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: got %d items, want %d: %v", tt.name, len(got), len(want), err)
+		}
+	}
+}
+
+// TestAllWithACountThatIsTooSmall: a server that counts the items of the page
+// in place of those of the list does not make it shorter.
+func TestAllWithACountThatIsTooSmall(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{-1, 0, 1, 9} {
+		server := listServer{items: numbered(25)}
+		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			resp, err := server.answer(req)
+			if err != nil {
+				return nil, err
+			}
+			var page struct{ Items []listed }
+			if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
+				return nil, err
+			}
+			return respond(200, string(mustJSON(map[string]any{"items": page.Items, "count": count}))), nil
+		}}
+		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+		if err != nil || len(got) != 25 {
+			t.Errorf("counted as %d: got %d items of 25: %v", count, len(got), err)
+		}
+	}
+}
+
+// TestAllStalls: a list that cannot be completed is reported, without
+// repeating an item.
+func TestAllStalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testAllStalls)
+}
+
+func testAllStalls(t *testing.T) {
+	items := numbered(50)
+	count := func(n int) *int { return &n }
+	type page struct {
+		items []listed
+		count *int
+	}
+	for _, tt := range []struct {
+		name  string
+		opts  ListOptions
+		pages []page // the last one forever
+		want  []listed
+		text  string
+	}{
+		{"the first page forever", ListOptions{}, []page{{items[:10], count(50)}}, items[:10], "does not lead on"},
+		{"the first page until the count", ListOptions{}, []page{{items[:10], count(20)}}, items[:10], "does not lead on"},
+		{"the first page forever, no count", ListOptions{}, []page{{items[:10], nil}}, items[:10], "does not lead on"},
+		{"a later page forever", ListOptions{}, []page{{items[:10], count(50)}, {items[10:20], count(50)}}, items[:20], "does not lead on"},
+		{"a cycle", ListOptions{}, []page{{items[:10], count(50)}, {items[10:20], count(50)}, {items[20:30], count(50)}, {items[:10], count(50)}}, items[:30], "does not lead on"},
+		{"a page that overlaps, forever", ListOptions{}, []page{{items[:10], count(30)}, {items[9:19], count(30)}}, items[:19], "does not lead on"},
+		{"a short page again", ListOptions{}, []page{{items[:10], nil}, {items[5:10], nil}}, items[:10], "does not lead on"},
+		{"a whole list whose last item goes", ListOptions{}, []page{{items[:10], count(10)}, {items[:9], count(9)}}, items[:10], "does not lead on"},
+		{"the caller's cursor again", ListOptions{StartAfter: items[9].ID}, []page{{items[:10], count(50)}}, nil, "does not lead on"},
+		{"items that are not there", ListOptions{}, []page{{nil, count(50)}}, nil, "0 of 50 items were reached"},
+		{"an empty page on the way", ListOptions{}, []page{{items[:10], count(25)}, {nil, count(25)}}, items[:10], "10 of 25 items were reached"},
+		{"an empty page on the way, counted late", ListOptions{}, []page{{items[:10], nil}, {items[10:15], count(25)}, {nil, count(25)}}, items[:15], "15 of 25 items were reached"},
+		{"a short page on the way", ListOptions{}, []page{{items[:3], count(25)}, {nil, count(25)}}, items[:3], "3 of 25 items were reached"},
+	} {
+		for _, prefetch := range []int{0, 2} {
+			served := 0
+			network := recorder{answer: func(*http.Request) (*http.Response, error) {
+				p := tt.pages[min(served, len(tt.pages)-1)]
+				served++
+				body := map[string]any{"items": append([]listed{}, p.items...)}
+				if p.count != nil {
+					body["count"] = *p.count
+				}
+				return respond(200, string(mustJSON(body))), nil
+			}}
+			opts := tt.opts
+			opts.PageSize = 10
+			got, err := ids(t, network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &opts))
+			if !slices.Equal(got, idsOf(tt.want)) {
+				t.Errorf("%s: got %d items, want %d", tt.name, len(got), len(tt.want))
+			}
+			if !errors.Is(err, ErrPaginationStalled) || !strings.Contains(err.Error(), tt.text) || !strings.HasPrefix(err.Error(), "cloudapi: VMs.List: pagination stalled: ") {
+				t.Errorf("%s: the error is %v", tt.name, err)
+			}
+			if served > len(tt.pages)+4 {
+				t.Errorf("%s: %d requests were sent", tt.name, served)
+			}
+		}
+	}
+}
+
+// TestAllByName: names repeat across locations, and a page that ends between
+// two of the same loses the second.
+func TestAllByName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testAllByName)
+}
+
+func testAllByName(t *testing.T) {
+	server := listServer{items: numbered(30)}
+	server.items[10].Name = server.items[9].Name
+	network := recorder{answer: server.answer}
+	client := network.client(t)
+	for _, tt := range []struct {
+		opts ListOptions
+		lost bool
+		want []listed
+	}{
+		{ListOptions{PageSize: 10, OrderColumn: OrderByName}, true, append(slices.Clone(server.items[:10]), server.items[11:]...)},
+		{ListOptions{PageSize: 7, OrderColumn: OrderByName}, false, server.items},
+		{ListOptions{PageSize: 10, OrderColumn: OrderByID}, false, server.items},
+		{ListOptions{PageSize: 10, OrderColumn: OrderByName, StartAfter: server.items[4].Name}, false, server.items[5:]},
+	} {
+		got, err := ids(t, client.VMs.All(t.Context(), &tt.opts))
+		if !slices.Equal(got, idsOf(tt.want)) || errors.Is(err, ErrPaginationStalled) != tt.lost || err != nil != tt.lost {
+			t.Errorf("%+v: got %d of %d items: %v", tt.opts, len(got), len(tt.want), err)
+		}
+		if tt.lost && !strings.Contains(err.Error(), "29 of 30 items were reached; of items with the same name some may be left out: order by ID") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// TestWholeListsAreChecked: one that counts more than it has is asked for again,
+// and is an error if it stays so.
+func TestWholeListsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, short := range []int{1, 3, 100} { // how many replies have 10 of 25 items
+		synctest.Test(t, func(t *testing.T) {
+			items := numbered(25)
+			served := 0
+			network := recorder{answer: func(*http.Request) (*http.Response, error) {
+				page := items
+				if served++; served <= short {
+					page = items[:10]
+				}
+				return respond(200, string(mustJSON(map[string]any{"items": page, "count": 25}))), nil
+			}}
+			got, err := ids(t, network.client(t).Postgres.AllFirewallRules(t.Context(), "eu-central-h1", "orders-db", nil))
+			switch {
+			case short < 100 && (err != nil || !slices.Equal(got, idsOf(items))):
+				t.Errorf("after %d short replies: %d items, %v", short, len(got), err)
+			case short == 100 && (!errors.Is(err, ErrPaginationStalled) || !slices.Equal(got, idsOf(items[:10])) || served > 5):
+				t.Errorf("%d items in %d requests: %v", len(got), served, err)
+			}
+		})
+	}
+}
+
+// TestAllGoesToTheEnd: neither a page that is shorter than what was asked for
+// nor as many items as are counted is the end of a list.
+func TestAllGoesToTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, longest := range []int{1, 10, 100} {
+		for _, habits := range []listServer{{noCount: true}, {bare: true}, {}} {
+			server := listServer{items: numbered(250), max: longest, noCount: habits.noCount, bare: habits.bare}
+			network := recorder{answer: server.answer}
+			got, err := ids(t, network.client(t).VMs.All(t.Context(), nil))
+			if err != nil || !slices.Equal(got, idsOf(server.items)) {
+				t.Errorf("pages of %d, %+v: got %d of 250 items: %v", longest, habits, len(got), err)
+			}
+		}
+	}
+}
+
+// changing answers the requests for a list that changes: on reaches how many
+// requests were begun, and between how many pages were read whose count was not.
+type changing struct {
+	listServer
+	begun, read int
+	on, midway  func(*changing, int)
+}
+
+func (c *changing) RoundTrip(req *http.Request) (*http.Response, error) {
+	c.begun++
+	if c.on != nil {
+		c.on(c, c.begun)
+	}
+	c.between = func() {
+		if c.read++; c.midway != nil {
+			c.midway(c, c.read)
+		}
+	}
+	return c.answer(req)
+}
+
+func (c *changing) remove(id string) {
+	c.items = slices.DeleteFunc(slices.Clone(c.items), func(l listed) bool { return l.ID == id })
+}
+
+func (c *changing) insert(item listed) {
+	c.items = append(slices.Clone(c.items), item)
+	slices.SortFunc(c.items, func(a, b listed) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// TestAllLosesNothingThatStays: whatever comes and goes between two requests, or
+// between a page and its count, what is there all the time is yielded once.
+func TestAllLosesNothingThatStays(t *testing.T) {
+	t.Parallel()
+	items := numbered(60)
+	even, odd := []listed{}, []listed{}
+	for i := 0; i < len(items); i += 2 {
+		even, odd = append(even, items[i]), append(odd, items[i+1])
+	}
+	for _, tt := range []struct {
+		name       string
+		size       int // of the list
+		on, midway func(*changing, int)
+	}{
+		{"one goes behind the cursor and another comes ahead of it", 20, func(c *changing, n int) {
+			if n == 2 {
+				c.remove(even[0].ID)
+				c.insert(odd[15])
+			}
+		}, nil},
+		{"one goes ahead of the cursor and another comes behind it", 20, func(c *changing, n int) {
+			if n == 2 {
+				c.remove(even[15].ID)
+				c.insert(odd[0])
+			}
+		}, nil},
+		{"one goes between a full page and its count", 11, nil, func(c *changing, n int) {
+			if n == 1 {
+				c.remove(even[0].ID)
+			}
+		}},
+		{"one goes between the second page and its count", 21, nil, func(c *changing, n int) {
+			if n == 2 {
+				c.remove(even[0].ID)
+			}
+		}},
+		{"one comes between an empty page and its count", 0, nil, func(c *changing, n int) {
+			if n == 1 {
+				c.insert(even[0])
+			}
+		}},
+		{"one comes between an empty page and its count, and goes again", 0, func(c *changing, n int) {
+			if n == 2 {
+				c.items = nil
+			}
+		}, func(c *changing, n int) {
+			if n == 1 {
+				c.insert(even[0])
+			}
+		}},
+		{"one comes between a short page and its count", 5, nil, func(c *changing, n int) {
+			if n == 1 {
+				c.insert(even[10])
+			}
+		}},
+		{"all go", 20, func(c *changing, n int) {
+			if n == 2 {
+				c.items = nil
+			}
+		}, nil},
+	} {
+		for _, prefetch := range []int{0, 2} {
+			synctest.Test(t, func(t *testing.T) {
+				server := &changing{listServer: listServer{items: even[:tt.size]}, on: tt.on, midway: tt.midway}
+				network := recorder{answer: server.RoundTrip}
+				got, err := ids(t, network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+				if err != nil {
+					t.Errorf("%s, prefetch %d: %v", tt.name, prefetch, err)
+				}
+				for _, item := range even[:tt.size] {
+					if slices.Contains(idsOf(server.items), item.ID) && !slices.Contains(got, item.ID) {
+						t.Errorf("%s, prefetch %d: %s was there all the time, and is not among the %d", tt.name, prefetch, item.Name, len(got))
+					}
+				}
+				if slices.Sort(got); len(slices.Compact(got)) != len(got) {
+					t.Errorf("%s, prefetch %d: one came twice: %q", tt.name, prefetch, got)
+				}
+			})
+		}
+	}
+}
+
+// TestAllLooksAgain: a list that ends and counts more is walked again, after a
+// pause.
+func TestAllLooksAgain(t *testing.T) {
+	t.Parallel()
+	items := numbered(35)
+	for _, tt := range []struct {
+		name  string
+		empty []int // the requests that get an empty page
+	}{
+		{"the first page", []int{1}},
+		{"the first page, three times", []int{1, 2, 3}},
+		{"a later page", []int{2}},
+		{"two later pages", []int{2, 5}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := listServer{items: items}
+			served := 0
+			network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+				if served++; slices.Contains(tt.empty, served) {
+					return respond(200, `{"items":[],"count":35}`), nil
+				}
+				return server.answer(req)
+			}}
+			start := time.Now()
+			got, err := ids(t, network.client(t, WithRetry(RetryPolicy{MinDelay: time.Minute, MaxDelay: time.Hour})).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+			if err != nil || !slices.Equal(got, idsOf(items)) {
+				t.Errorf("%s empty: got %d of 35 items: %v", tt.name, len(got), err)
+			}
+			if took := time.Since(start); took == 0 || took > 7*time.Minute {
+				t.Errorf("%s empty: it paused for %v", tt.name, took)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // the pause ends with the context
+		network := recorder{answer: always(200, `{"items":[],"count":35}`)}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		_, err := ids(t, network.client(t, WithRetry(RetryPolicy{MinDelay: time.Hour, MaxDelay: time.Hour})).VMs.All(ctx, nil))
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+// TestAllYieldsNothingTwice: a page may come again, or begin before the cursor.
+func TestAllYieldsNothingTwice(t *testing.T) {
+	t.Parallel()
+	for _, order := range []string{"", OrderByName} {
+		for _, size := range []int{25, 12_000} { // more than is remembered
+			pageSize := size / 12
+			for _, back := range []int{1, pageSize / 2, pageSize} {
+				items := numbered(size)
+				server := listServer{items: items}
+				network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+					query := req.URL.Query()
+					if after := query.Get("start_after"); after != "" {
+						at := slices.IndexFunc(items, func(l listed) bool { return l.key(order) == after })
+						query.Del("start_after")
+						if at >= back {
+							query.Set("start_after", items[at-back].key(order))
+						}
+						req.URL.RawQuery = query.Encode()
+					}
+					return server.answer(req)
+				}}
+				got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: pageSize, OrderColumn: order}))
+				if err != nil && !errors.Is(err, ErrPaginationStalled) || !slices.Equal(got, idsOf(items[:len(got)])) {
+					t.Errorf("%d items, each page %d too early: got %d items: %v", size, back, len(got), err)
+				}
+				if err == nil && len(got) != size {
+					t.Errorf("%d items, each page %d too early: got %d items, and no error", size, back, len(got))
+				}
+			}
+		}
+	}
+}
+
+// TestAllWithAPageFromBefore the cursor, once on the way.
+func TestAllWithAPageFromBefore(t *testing.T) {
+	t.Parallel()
+	for _, order := range []string{"", OrderByName} {
+		for _, stale := range []int{2, 3, 4} {
+			server := listServer{items: numbered(25)}
+			served := 0
+			network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+				if served++; served == stale {
+					return respond(200, string(mustJSON(map[string]any{"items": server.items[1:11], "count": 25}))), nil
+				}
+				return server.answer(req)
+			}}
+			got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10, OrderColumn: order}))
+			if !slices.Equal(got, idsOf(server.items[:min(len(got), 25)])) || err == nil && len(got) != 25 || err != nil && !errors.Is(err, ErrPaginationStalled) {
+				t.Errorf("request %d: got %d items, which are %d: %v", stale, len(got), len(slices.Compact(slices.Sorted(slices.Values(got)))), err)
+			}
+		}
+	}
+}
+
+// TestAllInAnyOrder: a server whose order is another than that of the IDs loses
+// nothing by it.
+func TestAllInAnyOrder(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{2, 3, 30} {
+		items := numbered(100)
+		rand.New(rand.NewPCG(1, 2)).Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			after := req.URL.Query().Get("start_after")
+			at := 1 + slices.IndexFunc(items, func(l listed) bool { return l.ID == after })
+			return respond(200, string(mustJSON(map[string]any{"items": items[at:min(at+size, len(items))]}))), nil
+		}}
+		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: size}))
+		if err != nil || !slices.Equal(got, idsOf(items)) {
+			t.Errorf("pages of %d: got %d of 100 items: %v", size, len(got), err)
+		}
+	}
+}
+
+// TestAllWithACountThatComesLate, or on some pages only.
+func TestAllWithACountThatComesLate(t *testing.T) {
+	t.Parallel()
+	for _, counts := range []func(page int) bool{
+		func(page int) bool { return page >= 2 },
+		func(page int) bool { return page == 1 },
+		func(page int) bool { return page%2 == 0 },
+	} {
+		for _, size := range []int{0, 5, 10, 25, 30} {
+			counting, silent := listServer{items: numbered(size)}, listServer{items: numbered(size), noCount: true}
+			page := 0
+			network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+				if page++; counts(page) {
+					return counting.answer(req)
+				}
+				return silent.answer(req)
+			}}
+			got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+			if err != nil || !slices.Equal(got, idsOf(counting.items)) {
+				t.Errorf("got %d of %d items: %v", len(got), size, err)
+			}
+		}
+	}
+}
+
+// TestLongListIsWalkedAgain: what came behind the cursor of a list that is too
+// long to be remembered does not keep it from getting complete.
+func TestLongListIsWalkedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		items := numbered(20_000)
+		server := &changing{listServer: listServer{items: items[1:]}, on: func(c *changing, n int) {
+			if n == 10 {
+				c.remove(items[19_000].ID)
+				c.insert(items[0])
+			}
+		}}
+		network := recorder{answer: server.RoundTrip}
+		got, err := ids(t, network.client(t).VMs.All(t.Context(), nil))
+		if want := slices.Concat(idsOf(items[1:19_000]), idsOf(items[19_001:])); err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %d items, want %d: %v", len(got), len(want), err)
+		}
+	})
+}
+
+// TestOrderOfIDs: within a kind, the order of IDs is that of UUIDs, in which the
+// real server keeps its lists.
+func TestOrderOfIDs(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []Kind{KindVM, KindLoadBalancer, KindProject} {
+		var ids []ID
+		for range 2000 {
+			ids = append(ids, NewID(kind))
+		}
+		for _, id := range ids[:500] { // and some that differ in few bits
+			uuid := id.UUID()
+			for _, at := range []int{0, 12, 15, 35} {
+				digit, _ := strconv.ParseUint(uuid[at:at+1], 16, 8)
+				if other, err := IDFromUUID(uuid[:at]+fmt.Sprintf("%x", digit^1)+uuid[at+1:], kind); err == nil {
+					ids = append(ids, other)
+				}
+			}
+		}
+		byID, byUUID := slices.Clone(ids), slices.Clone(ids)
+		slices.Sort(byID)
+		slices.SortFunc(byUUID, func(a, b ID) int { return strings.Compare(a.UUID(), b.UUID()) })
+		if !slices.Equal(byID, byUUID) {
+			t.Errorf("%d IDs of kind %s have another order as UUIDs", len(ids), kind)
+		}
+	}
+}
