@@ -69,7 +69,8 @@ const (
 )
 
 // Reply answers with the status, header and body and does not execute the
-// request. The header may be nil. Without a Content-Type in it a body that is
+// request. The status is at least 200, since a smaller one only announces a reply;
+// [Handle] can send it. The header may be nil. Without a Content-Type in it a body that is
 // JSON is declared as such.
 func Reply(status int, header http.Header, body string) Fault {
 	header = maps.Clone(header)
@@ -177,8 +178,8 @@ func (s *Server) checkScript(match Match, faults []Fault) string {
 			return "a fault follows one that is repeating, so it can never come"
 		case fault.kind == noFault && fault.delay <= 0:
 			return "a fault does nothing"
-		case fault.kind == replyInstead && (fault.reply.Status < 100 || fault.reply.Status > 999):
-			return fmt.Sprintf("%d is no status", fault.reply.Status)
+		case fault.kind == replyInstead && (fault.reply.Status < 200 || fault.reply.Status > 999):
+			return fmt.Sprintf("%d is not the status of a reply", fault.reply.Status)
 		case fault.kind == truncate && fault.limit < 0:
 			return "a reply cannot be cut to fewer than 0 bytes"
 		case fault.kind == custom && fault.handler == nil, fault.kind == beforeCount && fault.between == nil:

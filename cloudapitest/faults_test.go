@@ -2,8 +2,11 @@ package cloudapitest
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 )
@@ -52,5 +55,234 @@ func TestBeforeCount(t *testing.T) {
 	}
 	if len(tb.reports) != 1 || !strings.Contains(tb.reports[0], "no page with a count") {
 		t.Errorf("reported %q, want that one fault had no effect", tb.reports)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	const list = "GET /project"
+	header := http.Header{"Retry-After": {"7"}}
+	tests := []struct {
+		name   string
+		match  Match
+		faults []Fault
+		want   []string // of successive creates and lists, status or error
+	}{
+		{"reply", Match{Operation: list}, []Fault{Reply(503, header, "busy")}, []string{"200", "503 busy", "200", "200"}},
+		{"reply by the SDK's name", Match{Operation: "Projects.List"}, []Fault{Reply(503, header, "busy")}, []string{"200", "503 busy", "200", "200"}},
+		{"reply to the second", Match{Method: "GET", Nth: 2}, []Fault{Reply(503, nil, "busy")}, []string{"200", "200", "200", "503 busy"}},
+		{"one after the other", Match{Path: "/project"}, []Fault{Reply(500, nil, "a"), Reply(502, nil, "b")},
+			[]string{"500 a", "502 b", "200", "200"}},
+		{"repeating", Match{Route: "/project"}, []Fault{Reply(500, nil, "a").Repeating()}, []string{"500 a", "500 a", "500 a", "500 a"}},
+		{"drop before", Match{Operation: "POST /project"}, []Fault{DropBefore()}, []string{"EOF", "200", "200", "200"}},
+		{"drop after", Match{Operation: "POST /project"}, []Fault{DropAfter()}, []string{"EOF", "200", "200", "200"}},
+		{"truncate", Match{Operation: list}, []Fault{Truncate(5)}, []string{"200", "unexpected EOF", "200", "200"}},
+		{"handle", Match{Func: func(r Request) bool { return string(r.Body) == `{"name":"a"}` }},
+			[]Fault{Handle(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }).Repeating()},
+			[]string{`200 {"name":"a"}`, "200", `200 {"name":"a"}`, "200"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			srv := New(t)
+			srv.Fail(tt.match, tt.faults...)
+			for i, want := range tt.want {
+				method, sent := "POST", `{"name":"a"}`
+				if i%2 == 1 {
+					method, sent = "GET", ""
+				}
+				status, body := do(t, srv, method, "/project", sent)
+				if got := fmt.Sprint(status, " ", body); !strings.HasPrefix(got, want) && !strings.HasSuffix(got, want) {
+					t.Errorf("%s number %d: %s, want %s", method, i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestDropsDifferInWhatIsDone looks at the number of projects after a create
+// whose answer was lost.
+func TestDropsDifferInWhatIsDone(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fault Fault
+		count int
+	}{
+		"before": {DropBefore(), 1},
+		"after":  {DropAfter(), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := New(t)
+			srv.Fail(Match{}, tt.fault)
+			do(t, srv, "POST", "/project", `{"name":"a"}`)
+			_, body := do(t, srv, "GET", "/project", "")
+			if _, count := decodeIDs(t, body); count != tt.count {
+				t.Errorf("%d projects, want %d", count, tt.count)
+			}
+			if got := srv.Requests()[0].Status; got != 0 {
+				t.Errorf("the log says %d about a request without an answer", got)
+			}
+		})
+	}
+}
+
+func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	srv := NewServer()
+	defer srv.Close()
+	var problems []string
+	srv.complain = func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	srv.Fail(Match{Operation: "VMs.All"}, DropAfter())
+	srv.Fail(Match{Route: "/project/{id}/vm"}, DropAfter())
+	srv.Fail(Match{Method: "get"}, DropAfter())
+	srv.Fail(Match{Nth: -1}, DropAfter())
+	srv.Fail(Match{})
+	srv.Fail(Match{}, Fault{})
+	srv.Fail(Match{}, Reply(0, nil, ""))
+	srv.Fail(Match{}, Truncate(-1))
+	srv.Fail(Match{}, Handle(nil))
+	srv.Fail(Match{}, BeforeCount(nil))
+	srv.Fail(Match{}, Reply(103, nil, ""))
+	srv.Fail(Match{}, DropAfter().Repeating(), DropAfter())
+	if len(problems) != 12 {
+		t.Errorf("%d problems were reported, want 12: %q", len(problems), problems)
+	}
+	srv.Fail(Match{Operation: "GET /project", Method: "GET", Route: "/project", Nth: 2}, Delay(time.Second), Reply(503, nil, ""))
+	if len(problems) != 12 {
+		t.Errorf("a proper script is refused: %s", problems[12])
+	}
+}
+
+func TestFaultsThatNobodyMetAreReported(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		match  Match
+		faults []Fault
+		want   string // in the only report; "" if there is none
+	}{
+		"met":             {Match{}, []Fault{Reply(503, nil, ""), Reply(503, nil, "")}, ""},
+		"one left":        {Match{}, []Fault{Reply(503, nil, ""), Reply(503, nil, ""), DropAfter()}, "no request has met 1 of the faults of the script at faults_test.go:"},
+		"no match":        {Match{Method: "POST"}, []Fault{DropAfter(), DropAfter()}, "met 2 of the faults"},
+		"not so often":    {Match{Nth: 3}, []Fault{DropAfter()}, "which 2 requests have matched"},
+		"optional":        {Match{Method: "POST"}, []Fault{DropAfter().Optional(), Delay(time.Hour).Optional()}, ""},
+		"partly optional": {Match{Method: "POST"}, []Fault{DropAfter(), DropAfter().Optional()}, "met 1 of the faults"},
+		"repeating":       {Match{Method: "POST"}, []Fault{DropAfter().Repeating()}, ""},
+		"before that":     {Match{Method: "POST"}, []Fault{DropBefore(), DropAfter().Repeating()}, "met 1 of the faults"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tb := &faked{recorder: recorder{TB: t}}
+			srv := New(tb)
+			srv.Fail(tt.match, tt.faults...)
+			for range 2 {
+				do(t, srv, "GET", "/project", "")
+			}
+			reports := tb.end()
+			if tt.want == "" && reports != nil || tt.want != "" && (len(reports) != 1 || !strings.Contains(reports[0], tt.want)) {
+				t.Errorf("reported %q, want %q", reports, tt.want)
+			}
+		})
+	}
+}
+
+func TestPanicsAreReported(t *testing.T) {
+	t.Parallel()
+	broken := func() { panic("a slip of the test") }
+	for name, script := range map[string]func(*Server){
+		"handler": func(s *Server) { s.Fail(Match{}, Handle(func(http.ResponseWriter, *http.Request) { broken() })) },
+		"match": func(s *Server) {
+			s.Fail(Match{Func: func(Request) bool { broken(); return true }}, DropAfter().Optional())
+		},
+	} {
+		tb := &faked{recorder: recorder{TB: t}}
+		srv := New(tb)
+		script(srv)
+		if status, body := do(t, srv, "GET", "/project", ""); status != 0 {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+		if got := tb.end(); len(got) != 1 || !strings.Contains(got[0], "a slip of the test") || !strings.Contains(got[0], "faults_test.go") {
+			t.Errorf("%s: reported %q", name, got)
+		}
+	}
+	tb := &faked{recorder: recorder{TB: t}}
+	srv := New(tb)
+	srv.Fail(Match{}, Handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	if status, body := do(t, srv, "GET", "/project", ""); status != 0 || tb.end() != nil {
+		t.Errorf("a handler that drops the connection: %d %s, reported %q", status, body, tb.reports)
+	}
+}
+
+func TestTruncateThatCutsNothingIsReported(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fault Fault
+		want  int
+	}{
+		{Truncate(1), 0}, {Truncate(1 << 20), 1}, {Truncate(1 << 20).Optional(), 0}, {Truncate(1 << 20).Repeating(), 0},
+	} {
+		tb := &faked{recorder: recorder{TB: t}}
+		srv := New(tb)
+		srv.Fail(Match{}, tt.fault)
+		do(t, srv, "GET", "/project", "")
+		if got := tb.end(); len(got) != tt.want || tt.want == 1 && !strings.Contains(got[0], "Truncate(1048576) leaves the answer to GET /project whole") {
+			t.Errorf("%+v: reported %q", tt.fault, got)
+		}
+	}
+}
+
+// TestRepliesAreDeclared: a reply that a test writes as JSON is one that the
+// client takes for JSON.
+func TestRepliesAreDeclared(t *testing.T) {
+	t.Parallel()
+	const vm = `{"id":"vm164pbm96ba3grq6vbsvjb3ax"}`
+	for _, tt := range []struct {
+		header http.Header
+		body   string
+		want   string // Content-Type
+	}{
+		{nil, vm, "application/json"},
+		{http.Header{"X": {"y"}}, vm, "application/json"},
+		{http.Header{"Content-Type": {"text/x"}}, vm, "text/x"},
+		{http.Header{"Content-Type": nil}, vm, ""},
+		{nil, "<html>", "text/html; charset=utf-8"},
+	} {
+		srv := New(t)
+		srv.Fail(Match{Operation: "Projects.List"}, Reply(200, tt.header, tt.body))
+		if resp, err := srv.HTTPClient().Get(srv.URL() + "/project"); err != nil || resp.Header.Get("Content-Type") != tt.want {
+			t.Errorf("%v %s: %v, %+v", tt.header, tt.body, err, resp)
+		}
+		if len(tt.header) > 1 {
+			t.Errorf("the header became %v", tt.header)
+		}
+	}
+}
+
+// TestFaultsHitOneRequest counts the requests behind a call on a connection that
+// net/http could have kept: it repeats by itself what is lost on one of those.
+func TestFaultsHitOneRequest(t *testing.T) {
+	t.Parallel()
+	srv := New(t)
+	onLoopback, err := cloudapi.NewClient(cloudapi.WithBaseURL(srv.Start()), cloudapi.WithToken(srv.Token()), cloudapi.WithProject(srv.ProjectID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inMemory := srv.Client(cloudapi.WithHTTPClient(&http.Client{Transport: srv.memory.Transport()}))
+	for name, c := range map[string]*cloudapi.Client{"on loopback": onLoopback, "in memory": inMemory} {
+		c, err := c.With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Projects.Get(t.Context(), srv.ProjectID()); err != nil {
+			t.Fatal(err)
+		}
+		before := len(srv.Requests())
+		srv.Fail(Match{}, DropBefore())
+		if _, err := c.Projects.Get(t.Context(), srv.ProjectID()); err == nil {
+			t.Errorf("%s: the dropped request succeeds", name)
+		}
+		if n := len(srv.Requests()) - before; n != 1 {
+			t.Errorf("%s: %d requests arrived, want 1", name, n)
+		}
 	}
 }

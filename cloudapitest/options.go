@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
 )
 
 // Option changes how a server is set up.
@@ -16,6 +17,7 @@ type Option func(*config) error
 type config struct {
 	token          string
 	projectID      string
+	projectName    string
 	otherProjectID string
 	tokens         []tokenConfig
 	pageCap        int
@@ -36,6 +38,7 @@ func newConfig(opts []Option) (config, error) {
 	cfg := config{
 		token:          newToken(),
 		projectID:      cloudapi.NewID(cloudapi.KindProject).String(),
+		projectName:    "main",
 		otherProjectID: cloudapi.NewID(cloudapi.KindProject).String(),
 		pageCap:        1000,
 		delays:         DefaultDelays(),
@@ -78,8 +81,8 @@ const (
 	// AccessFull is every permission in the project, as the token of
 	// [WithToken] has it.
 	AccessFull Access = iota
-	// AccessNone is no permission in any project: lists are empty, and what
-	// exists is forbidden.
+	// AccessNone is no permission in any project, unless [Server.SetPermissions]
+	// gives it some: lists are empty, and what exists is forbidden.
 	AccessNone
 	// AccessForeign is every permission in [Server.OtherProjectID], which
 	// belongs to another account.
@@ -107,6 +110,17 @@ func WithProjectID(id string) Option {
 			return fmt.Errorf("WithProjectID: %q is not the ID of a project", id)
 		}
 		c.projectID = parsed.String()
+		return nil
+	}
+}
+
+// WithProjectName sets the name of the project. The default is "main".
+func WithProjectName(name string) Option {
+	return func(c *config) error {
+		if !families.IsProjectName(name) {
+			return fmt.Errorf("WithProjectName: %q cannot be the name of a project", name)
+		}
+		c.projectName = name
 		return nil
 	}
 }
@@ -166,15 +180,20 @@ func DefaultDelays() Delays {
 	return Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
 }
 
-// WithDelays replaces all delays.
+// WithDelays replaces all delays. [Server.SetDelays] replaces those of a kind or
+// an object.
 func WithDelays(d Delays) Option {
 	return func(c *config) error {
-		if min(d.Create, d.Restart, d.Resize, d.Promote, d.Detach, d.Delete) < 0 {
-			return fmt.Errorf("WithDelays: %+v has a negative delay", d)
-		}
 		c.delays = d
-		return nil
+		return d.check()
 	}
+}
+
+func (d Delays) check() error {
+	if min(d.Create, d.Restart, d.Resize, d.Promote, d.Detach, d.Delete) < 0 {
+		return fmt.Errorf("%+v has a negative delay", d)
+	}
+	return nil
 }
 
 // Quota is the number of vCPUs that a project may use, and of projects that an

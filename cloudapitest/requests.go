@@ -2,6 +2,7 @@ package cloudapitest
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -87,21 +88,30 @@ func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte) *logEn
 	return e
 }
 
+// answered notes the status of the reply, unless that has begun already.
 func (e *logEntry) answered(status int) {
 	e.log.mu.Lock()
 	defer e.log.mu.Unlock()
-	e.request.Status = status
+	if e.request.Status == 0 {
+		e.request.Status = status
+	}
 }
+
+// credentials are the headers whose values are secrets.
+var credentials = regexp.MustCompile(`(?i)auth|cookie|token|secret|password|credential|api-?key`)
 
 // maskCredentials keeps the scheme of the Authorization header.
 func maskCredentials(h http.Header) http.Header {
 	h = h.Clone()
-	for i, value := range h["Authorization"] {
-		scheme, _, ok := strings.Cut(value, " ")
-		if ok {
-			h["Authorization"][i] = scheme + " ***"
-		} else {
-			h["Authorization"][i] = "***"
+	for name, values := range h {
+		for i := range values {
+			scheme, _, ok := strings.Cut(values[i], " ")
+			switch {
+			case name == "Authorization" && ok:
+				values[i] = scheme + " ***"
+			case credentials.MatchString(name):
+				values[i] = "***"
+			}
 		}
 	}
 	return h
@@ -114,28 +124,22 @@ type statusRecorder struct {
 }
 
 func (w *statusRecorder) WriteHeader(status int) {
-	w.entry.answered(status)
+	if status >= 200 || status == http.StatusSwitchingProtocols { // others announce the reply
+		w.entry.answered(status)
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *statusRecorder) Write(b []byte) (int, error) {
-	w.entry.answeredByDefault()
+	w.entry.answered(http.StatusOK)
 	return w.ResponseWriter.Write(b)
 }
 
 // Flush is for handlers that do not know of http.ResponseController.
 func (w *statusRecorder) Flush() {
-	w.entry.answeredByDefault()
+	w.entry.answered(http.StatusOK)
 	http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Unwrap gives http.ResponseController the writer below.
 func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func (e *logEntry) answeredByDefault() {
-	e.log.mu.Lock()
-	defer e.log.mu.Unlock()
-	if e.request.Status == 0 {
-		e.request.Status = http.StatusOK
-	}
-}

@@ -100,13 +100,13 @@ func newServer(cfg config) *Server {
 		fatal:    fail,
 		misuse:   func(string, ...any) {},
 	}
-	// Each in-memory request has a connection of its own, as with the real
-	// server: on a connection that was used before, net/http would repeat a
-	// request by itself when a fault drops the connection.
 	s.transport = s.memory.Transport()
-	s.transport.DisableKeepAlives = true
 	s.service.Do(cfg.seed)
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.countConnection}
+	// Each request has a connection of its own, as with the real server: on a
+	// connection that was used before, net/http would repeat a request by itself
+	// when a fault drops the connection.
+	s.http.SetKeepAlivesEnabled(false)
 	return s
 }
 
@@ -190,18 +190,6 @@ func (s *Server) Close() {
 	s.connections.Wait()
 }
 
-// SetState makes the VM, database, cluster or subnet with the ID show the state,
-// a VM for example "stopped" or "no capacity available", whatever happens to it,
-// until another state is set. With "" it shows its own again. An ID that no such
-// object has is an error of the test.
-func (s *Server) SetState(id, state string) {
-	s.service.Do(func(c *api.Call) {
-		if !families.SetState(c, id, state) {
-			s.complain("cloudapitest: SetState: there is no object %q that shows a state", id)
-		}
-	})
-}
-
 func (s *Server) serveMemory() { s.serveInBackground(s.memory) }
 
 // serveInBackground reports whether it does: not if the server is closed.
@@ -262,7 +250,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		recorder := &statusRecorder{ResponseWriter: w, entry: entry}
 		fault.handler(recorder, r)
-		entry.answeredByDefault()
+		entry.answered(http.StatusOK)
 		return
 	}
 	out := fault.reply

@@ -1,13 +1,14 @@
 // Command cloudapi-testserver serves the API on a local address from memory, for
-// trying programs in any language without an account and without cost.
+// testing programs in any language without an account and without cost.
 //
-//	$ cloudapi-testserver -addr 127.0.0.1:8080
+//	$ cloudapi-testserver -demo
 //	export CLOUDAPI_BASE_URL=http://127.0.0.1:8080
 //	export CLOUDAPI_TOKEN=pat-…
 //	export CLOUDAPI_PROJECT=pj…
 //
 // What it prints is for a shell to evaluate. It runs until it is interrupted, and
-// forgets everything then. The token is a random one that opens nothing else.
+// forgets everything then. The token is a random one that opens nothing else,
+// unless -token sets it. See cloudapi-testserver -help for the flags.
 package main
 
 import (
@@ -21,6 +22,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
@@ -36,30 +38,117 @@ func main() {
 	}
 }
 
-// run serves until the context is done.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+const usage = `Usage: cloudapi-testserver [flags]
+
+Serves the API from memory, and prints how to reach it. Start it in one terminal,
+and paste what it prints into another:
+
+  cloudapi-testserver -demo -delay 0
+  curl "$CLOUDAPI_BASE_URL/project/$CLOUDAPI_PROJECT/vm" -H "Authorization: Bearer $CLOUDAPI_TOKEN"
+
+In a script, or to start it again while a program goes on, set token and project.
+What the former one held is gone all the same:
+
+  export CLOUDAPI_BASE_URL=http://127.0.0.1:8080 CLOUDAPI_TOKEN=pat-test CLOUDAPI_PROJECT=pj8r0dvyb26y6ma6y7n1sw0nzz
+  cloudapi-testserver -token "$CLOUDAPI_TOKEN" -project "$CLOUDAPI_PROJECT" &
+
+What a program does in a large project, with a slow service, or without rights:
+
+  cloudapi-testserver -vms 5000
+  cloudapi-testserver -demo -delay 2m
+  cloudapi-testserver -demo -no-permission
+
+Flags:
+`
+
+// options are what the flags set.
+type options struct {
+	addr, token, project string
+	demo, noPermission   bool
+	vms                  int
+	delay                time.Duration
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
 	flags := flag.NewFlagSet("cloudapi-testserver", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; port 0 is any free one")
+	flags.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 is any free one")
+	flags.StringVar(&o.token, "token", "", "`token` that has every permission, \"pat-\" and visible characters; a random one if empty")
+	flags.StringVar(&o.project, "project", "", "`ID` of the project; a random one if empty")
+	flags.BoolVar(&o.demo, "demo", false, "fill the project with one resource or more of each family")
+	flags.IntVar(&o.vms, "vms", 0, "add so many running VMs, \"vm-1\" and so on, in "+location)
+	flags.DurationVar(&o.delay, "delay", 3*time.Second, "`time` that creating, restarting, resizing and deleting take each, such as 500ms")
+	flags.BoolVar(&o.noPermission, "no-permission", false, "take every permission in the project from the token")
 	if err := flags.Parse(args); err != nil {
-		return err
+		return o, err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
+	if o.vms < 0 {
+		return o, fmt.Errorf("-vms: %d is not a number of VMs", o.vms)
+	}
+	return o, nil
+}
 
-	listener, err := net.Listen("tcp", *addr)
+// run serves until the context is done.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stderr)
 	if err != nil {
 		return err
 	}
-	srv := cloudapitest.NewServer(cloudapitest.WithRequestLog(0)) // nobody asks for it
+	srv, err := o.newServer(ctx)
+	if srv != nil {
+		defer srv.Close()
+	}
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", o.addr)
+	if err != nil {
+		return err
+	}
 	defer context.AfterFunc(ctx, srv.Close)()
 	fmt.Fprintf(stdout, "export CLOUDAPI_BASE_URL=http://%s\nexport CLOUDAPI_TOKEN=%s\nexport CLOUDAPI_PROJECT=%s\n",
 		listener.Addr(), srv.Token(), srv.ProjectID())
 	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		srv.Close()
 		return err
 	}
-	srv.Close() // waits for the one that the context started
 	return nil
+}
+
+// newServer returns a server with what the options ask for. A server panics with
+// the error if it refuses one.
+func (o options) newServer(ctx context.Context) (srv *cloudapitest.Server, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%v", v)
+		}
+	}()
+	d := o.delay
+	delays := cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
+	opts := []cloudapitest.Option{
+		cloudapitest.WithDelays(delays),
+		cloudapitest.WithRequestLog(0), // nobody asks for it
+	}
+	if o.token != "" {
+		opts = append(opts, cloudapitest.WithToken(o.token))
+	}
+	if o.project != "" {
+		opts = append(opts, cloudapitest.WithProjectID(o.project))
+	}
+	srv = cloudapitest.NewServer(opts...)
+	if o.demo {
+		err = fill(ctx, srv, delays)
+	}
+	srv.AddVMs(location, "vm", o.vms)
+	if o.noPermission {
+		srv.SetPermissions(srv.ProjectID(), srv.Token())
+	}
+	return srv, err
 }

@@ -6,23 +6,26 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"net/http"
+	"maps"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
-func TestRunServesWhatItPrints(t *testing.T) {
-	t.Parallel()
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
+// start runs the command until the test ends, or the function is called, and
+// returns what it prints as a client.
+func start(t *testing.T, args ...string) (client *cloudapi.Client, env map[string]string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
 	stdout, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, []string{"-addr", "127.0.0.1:0"}, w, io.Discard)
+		done <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), w, io.Discard)
 		w.Close()
 	}()
-
-	env := map[string]string{}
+	env = map[string]string{}
 	lines := bufio.NewScanner(stdout)
 	for len(env) < 3 && lines.Scan() {
 		name, value, ok := strings.Cut(strings.TrimPrefix(lines.Text(), "export "), "=")
@@ -31,26 +34,124 @@ func TestRunServesWhatItPrints(t *testing.T) {
 		}
 		env[name] = value
 	}
-
-	url := env["CLOUDAPI_BASE_URL"] + "/project/" + env["CLOUDAPI_PROJECT"]
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("stopped with %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(env[cloudapi.EnvBaseURL]), cloudapi.WithToken(env[cloudapi.EnvToken]),
+		cloudapi.WithProject(env[cloudapi.EnvProject]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+env["CLOUDAPI_TOKEN"])
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
+	return client, env, stop
+}
+
+func TestRunServesWhatItPrints(t *testing.T) {
+	t.Parallel()
+	client, env, _ := start(t)
+	p, err := client.Projects.Get(t.Context(), env[cloudapi.EnvProject])
+	if err != nil || p.ID != env[cloudapi.EnvProject] {
+		t.Errorf("%v, %v", p, err)
 	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Errorf("%s: status %d, want 200", url, resp.StatusCode)
+	if page, err := client.PrivateSubnets.List(t.Context(), nil); err != nil || len(page.Items) != 0 {
+		t.Errorf("%v, %v, want an empty project", page, err)
+	}
+}
+
+// TestDemoHasEachFamily looks for something to list in each of them.
+func TestDemoHasEachFamily(t *testing.T) {
+	t.Parallel()
+	c, _, _ := start(t, "-demo", "-vms", "3", "-delay", "1h")
+	ctx := t.Context()
+	count := map[string]int{}
+	vms, err := cloudapi.Collect(c.VMs.All(ctx, nil))
+	count["VMs"] = len(vms)
+	for _, vm := range vms {
+		if vm.State != cloudapi.VMStateRunning {
+			t.Errorf("%s is %s", vm.Name, vm.State)
+		}
+	}
+	check := func(name string, n int, listErr error) {
+		count[name] = n
+		err = errors.Join(err, listErr)
+	}
+	firewalls, e := cloudapi.Collect(c.Firewalls.All(ctx, nil))
+	check("firewalls", len(firewalls), e)
+	balancers, e := cloudapi.Collect(c.LoadBalancers.All(ctx, nil))
+	check("load balancers", len(balancers), e)
+	subnets, e := cloudapi.Collect(c.PrivateSubnets.All(ctx, nil))
+	check("subnets", len(subnets), e)
+	databases, e := cloudapi.Collect(c.Postgres.All(ctx, nil))
+	check("databases", len(databases), e)
+	clusters, e := cloudapi.Collect(c.Kubernetes.All(ctx, nil))
+	check("clusters", len(clusters), e)
+	places, e := cloudapi.Collect(c.PrivateLocations.All(ctx, nil))
+	check("private locations", len(places), e)
+	sshKeys, e := cloudapi.Collect(c.SSHPublicKeys.All(ctx, nil))
+	check("SSH keys", len(sshKeys), e)
+	scripts, e := cloudapi.Collect(c.VMInitScripts.All(ctx, nil))
+	check("init scripts", len(scripts), e)
+	inferenceKeys, e := cloudapi.Collect(c.InferenceAPIKeys.All(ctx, nil))
+	check("inference keys", len(inferenceKeys), e)
+	want := map[string]int{"VMs": 5, "firewalls": 2, "load balancers": 1, "subnets": 2, "databases": 1, "clusters": 1,
+		"private locations": 1, "SSH keys": 1, "init scripts": 1, "inference keys": 1}
+	if err != nil || !maps.Equal(count, want) {
+		t.Errorf("%v, %v, want %v", count, err, want)
 	}
 
-	stop()
-	if err := <-done; err != nil {
-		t.Errorf("stopped with %v", err)
+	vm, err := c.VMs.Create(ctx, location, "slow", &cloudapi.VMCreateRequest{PublicKey: "laptop", Size: "burstable-1"})
+	if err == nil {
+		vm, err = c.VMs.Get(ctx, location, vm.ID)
+	}
+	if err != nil || vm.State != cloudapi.VMStateCreating {
+		t.Errorf("%+v, %v, want a VM that takes an hour", vm, err)
+	}
+}
+
+// TestTokenAndProjectSurviveARestart starts the command twice.
+func TestTokenAndProjectSurviveARestart(t *testing.T) {
+	t.Parallel()
+	const token, project = "pat-test", "pj8r0dvyb26y6ma6y7n1sw0nzz"
+	for range 2 {
+		c, env, stop := start(t, "-token", token, "-project", project, "-demo", "-delay", "0")
+		if env[cloudapi.EnvToken] != token || env[cloudapi.EnvProject] != project {
+			t.Errorf("printed %v", env)
+		}
+		_, err := c.VMs.Create(t.Context(), location, "web-3", &cloudapi.VMCreateRequest{PublicKey: "laptop", Size: "burstable-1"})
+		if err != nil {
+			t.Error(err)
+		}
+		if vm, err := c.VMs.Get(t.Context(), location, "web-3"); err != nil || vm.State != cloudapi.VMStateRunning {
+			t.Errorf("%+v, %v, want it running at once", vm, err)
+		}
+		stop()
+	}
+}
+
+func TestNoPermission(t *testing.T) {
+	t.Parallel()
+	c, _, _ := start(t, "-demo", "-no-permission")
+	if page, err := c.VMs.List(t.Context(), nil); err != nil || len(page.Items) != 0 {
+		t.Errorf("%v, %v, want an empty list", page, err)
+	}
+	if _, err := c.VMs.Get(t.Context(), location, "web-1"); !errors.Is(err, cloudapi.ErrForbidden) {
+		t.Errorf("%v, want %v", err, cloudapi.ErrForbidden)
+	}
+}
+
+func TestHelpTeaches(t *testing.T) {
+	t.Parallel()
+	var help strings.Builder
+	if err := run(t.Context(), []string{"--help"}, io.Discard, &help); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("error %v, want %v", err, flag.ErrHelp)
+	}
+	for _, want := range []string{"-addr", "-token", "-project", "-demo", "-vms", "-delay", "-no-permission", "curl", "CLOUDAPI_BASE_URL"} {
+		if !strings.Contains(help.String(), want) {
+			t.Errorf("the help says nothing of %s:\n%s", want, &help)
+		}
 	}
 }
 
@@ -62,6 +163,10 @@ func TestRunRefuses(t *testing.T) {
 		{"an unknown flag", "-port 1", "not defined"},
 		{"an argument", "start", `"start"`},
 		{"an unusable address", "-addr nowhere:-1", "-1"},
+		{"a token of another form", "-token secret", "pat-"},
+		{"a project that is none", "-project pjx", "pjx"},
+		{"fewer than no VMs", "-vms -1", "-1"},
+		{"time that runs backwards", "-delay -1s", "negative"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,8 +176,5 @@ func TestRunRefuses(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
 		})
-	}
-	if err := run(t.Context(), []string{"-h"}, io.Discard, io.Discard); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("-h: error %v, want flag.ErrHelp", err)
 	}
 }

@@ -37,6 +37,10 @@ func (s *State) AddToken(value string, a *Account) *Token {
 	return t
 }
 
+// Token returns the token with the value, or nil.
+func (s *State) Token(value string) *Token { return s.tokens[canonicalToken(value)] }
+
+// RemoveToken removes a token.
 func (s *State) RemoveToken(value string) { delete(s.tokens, canonicalToken(value)) }
 
 // canonicalToken folds the case of the ID in a token, which does not count; that

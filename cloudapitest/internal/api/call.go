@@ -32,7 +32,8 @@ type Call struct {
 	Project  *Project  // nil if the route has none
 	Location *Location // nil if the route has none
 
-	unknown []string // what the client sent and the API does not know
+	permission string   // that the operation needs
+	unknown    []string // what the client sent and the API does not know
 }
 
 // execute checks the request and runs its operation. The checks come in the
@@ -46,6 +47,7 @@ func (c *Call) execute() (any, error) {
 	if op == nil {
 		return nil, reply.NotFound()
 	}
+	c.permission = op.Permission
 	for _, check := range []func(*Operation) error{
 		c.checkPath, c.checkQuery, c.checkBody, c.resolveProject, c.ResolveLocation,
 	} {
@@ -182,8 +184,11 @@ func (c *Call) invalidLocation() error {
 	return reply.InvalidLocation(slices.Compact(names))
 }
 
-// Permitted reports whether the token has permissions in the call's project.
-func (c *Call) Permitted() bool { return c.Project.Members[c.Token] }
+// Permitted reports whether the token may execute the call's operation.
+func (c *Call) Permitted() bool { return c.Allowed(c.permission) }
+
+// Allowed reports whether the token has a permission in the call's project.
+func (c *Call) Allowed(permission string) bool { return c.Project.Rights[c.Token].allow(permission) }
 
 // Header returns a header of the request.
 func (c *Call) Header(name string) string { return c.request.Header.Get(name) }

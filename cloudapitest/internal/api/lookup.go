@@ -26,7 +26,7 @@ func Find[T Stored](c *Call, kind cloudapi.Kind, param string) (T, error) {
 // _reference may be an ID or a name.
 func LookUp[T Stored](c *Call, kind cloudapi.Kind, param string) (T, bool) {
 	ref := c.Params[param]
-	o, ok := FindByID[T](c, kind, ref)
+	o, ok := byID[T](c, kind, ref)
 	if ok && o.Core().Location != c.Location {
 		ok = false
 	}
@@ -37,8 +37,16 @@ func LookUp[T Stored](c *Call, kind cloudapi.Kind, param string) (T, bool) {
 }
 
 // FindByID returns the object of the kind with the ID in the call's project, in
-// whatever location. It serves IDs in bodies.
+// whatever location, if the token may view it. It serves IDs in bodies.
 func FindByID[T Stored](c *Call, kind cloudapi.Kind, id string) (T, bool) {
+	if family := c.Config.Families[kind]; family != "" && !c.Allowed(family+":view") {
+		var none T
+		return none, false
+	}
+	return byID[T](c, kind, id)
+}
+
+func byID[T Stored](c *Call, kind cloudapi.Kind, id string) (T, bool) {
 	var none T
 	if !isIDOf(kind, id) {
 		return none, false
@@ -76,7 +84,6 @@ func (c *Call) NewObject(kind cloudapi.Kind, name string) Object {
 		Name:     name,
 		Project:  c.Project,
 		Location: c.Location,
-		Created:  c.Now,
 	}
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/http"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
@@ -26,6 +27,31 @@ type Operation struct {
 	// at anything; the others do it for objects that exist.
 	Guarded bool
 	Handle  func(*Call) (any, error)
+
+	// Permission is what a token needs, such as "Vm:view". See [Guard].
+	Permission string
+}
+
+// Guard gives the operations of a family their permissions as far as they have
+// none: to view for GET, to delete for DELETE, to create for what is called so,
+// and to edit for the rest.
+func Guard(family string, operations []Operation) []Operation {
+	for i := range operations {
+		o := &operations[i]
+		action := "edit"
+		switch {
+		case o.Permission != "":
+			continue
+		case o.Method == http.MethodGet:
+			action = "view"
+		case o.Method == http.MethodDelete:
+			action = "delete"
+		case strings.HasSuffix(o.Name, ".Create"):
+			action = "create"
+		}
+		o.Permission = family + ":" + action
+	}
+	return operations
 }
 
 // Target is what the operation is called in the contract.

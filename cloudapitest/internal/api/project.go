@@ -1,5 +1,10 @@
 package api
 
+import (
+	"slices"
+	"strings"
+)
+
 // Account is the owner of projects and tokens.
 type Account struct{ Name string }
 
@@ -8,17 +13,31 @@ type Token struct {
 	Account *Account
 }
 
-// Project holds its account's other resources. A token acts in it only as a
-// member.
+// Project holds its account's other resources.
 type Project struct {
 	Object
 	Account *Account
-	Members map[*Token]bool
+	Rights  map[*Token]Rights // of a token that is missing: none
+	Unpaid  bool              // without valid billing information
 }
 
-// AddProject adds a project without members.
+// Rights are the permissions of a token in a project, such as "Vm:view". An
+// asterisk stands for every family or every action: "Vm:*", "*:view", or "*" for
+// all of both.
+type Rights []string
+
+// allow reports whether a permission is among the rights.
+func (r Rights) allow(permission string) bool {
+	family, action, _ := strings.Cut(permission, ":")
+	return slices.ContainsFunc(r, func(right string) bool {
+		f, a, ok := strings.Cut(right, ":")
+		return right == "*" || ok && (f == "*" || f == family) && (a == "*" || a == action)
+	})
+}
+
+// AddProject adds a project in which no token has rights.
 func (c *Call) AddProject(id, name string, a *Account) *Project {
-	p := &Project{Object{ID: id, Name: name, Created: c.Now}, a, map[*Token]bool{}}
+	p := &Project{Object: Object{ID: id, Name: name}, Account: a, Rights: map[*Token]Rights{}}
 	c.State.Add(p)
 	return p
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
@@ -21,6 +22,7 @@ type Config struct {
 	Delays    Delays
 	Quota     Quota
 
+	Families   map[cloudapi.Kind]string // in the names of permissions
 	Operations []Operation
 	// Pattern returns what a path parameter of an operation has to match, or nil.
 	Pattern func(o *Operation, param string) *regexp.Regexp

@@ -16,6 +16,7 @@ type State struct {
 	Index     Index
 	leaving   []Stored // deletion accepted, still there; who leaves first comes first
 	serial    uint32   // the last number that Next has returned
+	delays    map[delayed]Delays
 }
 
 // Stored is an object of any kind.
@@ -28,7 +29,6 @@ type Object struct {
 	Name     string // changed by Index.Rename only
 	Project  *Project
 	Location *Location // nil for kinds without
-	Created  time.Time
 
 	gone      time.Time // when an accepted deletion is complete
 	afterGone func()    // what else happens then, or nil
@@ -70,7 +70,7 @@ type Location struct {
 func (l *Location) usableBy(p *Project) bool { return l.Owner == nil || l.Owner == p }
 
 func newState(locations, hidden []string) *State {
-	s := &State{tokens: map[string]*Token{}, ByID: map[string]Stored{}, Index: Index{}}
+	s := &State{tokens: map[string]*Token{}, ByID: map[string]Stored{}, Index: Index{}, delays: map[delayed]Delays{}}
 	for _, name := range locations {
 		s.Locations = append(s.Locations, &Location{Name: name})
 	}
@@ -90,6 +90,27 @@ func (s *State) Add(o Stored) {
 func (s *State) Drop(o Stored) {
 	delete(s.ByID, o.Core().ID)
 	s.Index.remove(o)
+}
+
+// delayed is what has delays of its own: the objects of a kind, or one of them,
+// by its ID or name.
+type delayed struct {
+	kind cloudapi.Kind
+	ref  string
+}
+
+// SetDelays sets the delays of the object of a kind that has, or will have, the ID
+// or name, or of all without delays of their own if that is "".
+func (s *State) SetDelays(kind cloudapi.Kind, ref string, d Delays) { s.delays[delayed{kind, ref}] = d }
+
+// Delays returns the delays of an object.
+func (c *Call) Delays(o *Object) Delays {
+	for _, ref := range []string{o.ID, o.Name, ""} {
+		if d, ok := c.State.delays[delayed{o.kind(), ref}]; ok {
+			return d
+		}
+	}
+	return c.Config.Delays
 }
 
 // Next returns a number that it has not returned before.

@@ -21,7 +21,6 @@ func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
 	for i := range n {
 		name := fmt.Sprintf("%s-%d", prefix, i+1)
 		v := &vm{Object: c.NewObject(cloudapi.KindVM, name), size: size, storage: size.storage[0], unixUser: "ubi"}
-		v.Created = c.Now.Add(-c.Config.Delays.Create)
 		err := api.CheckNewName(name)
 		if err == nil {
 			err = api.CheckName[*vm](c, cloudapi.KindVM, name, nil)
@@ -39,6 +38,12 @@ func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
 		ids = append(ids, v.ID)
 	}
 	return ids, nil
+}
+
+// HasDelays reports whether objects of the kind take time for something.
+func HasDelays(kind cloudapi.Kind) bool {
+	return slices.Contains([]cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster,
+		cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}, kind)
 }
 
 // SetState makes a VM, database, cluster or subnet show a state. It reports

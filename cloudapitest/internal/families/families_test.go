@@ -19,7 +19,7 @@ func newCall(t *testing.T) *api.Call {
 	c.Params = map[string]string{}
 	owner := &api.Account{Name: "own"}
 	c.Project, c.Token = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), "main", owner), c.State.AddToken("pat-a", owner)
-	c.Project.Members[c.Token] = true
+	c.Project.Rights[c.Token] = api.Rights{"*"}
 	c.Location = c.State.Locations[0]
 	return c
 }

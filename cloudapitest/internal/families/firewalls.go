@@ -34,13 +34,13 @@ func firewallOperations() []api.Operation {
 		{Name: "Firewalls.Get", Method: http.MethodGet, Route: one, Handle: getFirewall},
 		{Name: "Firewalls.Create", Method: http.MethodPost, Route: one, Body: createAt, Handle: createFirewall},
 		{Name: "Firewalls.Delete", Method: http.MethodDelete, Route: one, Handle: deleteFirewall},
-		{Name: "Firewalls.AttachSubnet", Method: http.MethodPost, Route: one + "/attach-subnet", Body: subnet, Handle: attachSubnet},
-		{Name: "Firewalls.DetachSubnet", Method: http.MethodPost, Route: one + "/detach-subnet", Body: subnet, Handle: detachSubnet},
+		{Name: "Firewalls.AttachSubnet", Permission: "Firewall:view", Method: http.MethodPost, Route: one + "/attach-subnet", Body: subnet, Handle: attachSubnet},
+		{Name: "Firewalls.DetachSubnet", Permission: "Firewall:view", Method: http.MethodPost, Route: one + "/detach-subnet", Body: subnet, Handle: detachSubnet},
 		{Name: "Firewalls.Rename", Method: http.MethodPost, Route: one + "/rename", Body: named, Handle: renameFirewall},
 		{Name: "Firewalls.CreateRule", Method: http.MethodPost, Route: rules, Body: ruleBody, Handle: createFirewallRule},
 		{Name: "Firewalls.GetRule", Method: http.MethodGet, Route: rule, Handle: getFirewallRule},
 		{Name: "Firewalls.UpdateRule", Method: http.MethodPost, Route: rule, Body: ruleBody, Handle: describedOnly},
-		{Name: "Firewalls.DeleteRule", Method: http.MethodDelete, Route: rule, Handle: deleteFirewallRule},
+		{Name: "Firewalls.DeleteRule", Permission: "Firewall:edit", Method: http.MethodDelete, Route: rule, Handle: deleteFirewallRule},
 	}
 }
 
@@ -143,7 +143,11 @@ func deleteFirewall(c *api.Call) (any, error) {
 	if err != nil {
 		return reply.DeletedOr(err)
 	}
-	for _, s := range f.subnets(c) {
+	subnets := f.subnets(c)
+	if len(subnets) > 0 && !c.Allowed("PrivateSubnet:edit") {
+		return nil, reply.Forbidden()
+	}
+	for _, s := range subnets {
 		s.drop(f)
 	}
 	c.Remove(f, 0, nil)
@@ -185,6 +189,9 @@ func findFirewallAndSubnet(c *api.Call) (*firewall, *privateSubnet, error) {
 	if !ok || s.Location != c.Location {
 		return nil, nil, reply.InvalidField("private_subnet_id",
 			"Private subnet with the given id \"%s\" and the location \"%s\" is not found", id, c.Location.Name)
+	}
+	if !c.Allowed("PrivateSubnet:edit") {
+		return nil, nil, reply.Forbidden()
 	}
 	return f, s, nil
 }

@@ -23,11 +23,11 @@ func vmInitScriptOperations() []api.Operation {
 		schema.Closed(schema.Required("script", schema.Text)),
 	).Named("VmInitScriptUpdate")
 	return []api.Operation{
-		{Name: "VMInitScripts.List", Method: http.MethodGet, Route: scripts, List: api.Unpaged, Guarded: true, Handle: listVMInitScripts},
-		{Name: "VMInitScripts.Create", Method: http.MethodPost, Route: scripts, Body: create, Guarded: true, Handle: createVMInitScript},
-		{Name: "VMInitScripts.Get", Method: http.MethodGet, Route: script, Guarded: true, Handle: getVMInitScript},
-		{Name: "VMInitScripts.Update", Method: http.MethodPost, Route: script, Body: update, Guarded: true, Handle: updateVMInitScript},
-		{Name: "VMInitScripts.Delete", Method: http.MethodDelete, Route: script, Guarded: true, Handle: deleteVMInitScript},
+		{Name: "VMInitScripts.List", Method: http.MethodGet, Route: scripts, List: api.Unpaged, Guarded: true, Permission: "Project:edit", Handle: listVMInitScripts},
+		{Name: "VMInitScripts.Create", Method: http.MethodPost, Route: scripts, Body: create, Guarded: true, Permission: "Project:edit", Handle: createVMInitScript},
+		{Name: "VMInitScripts.Get", Method: http.MethodGet, Route: script, Guarded: true, Permission: "Project:edit", Handle: getVMInitScript},
+		{Name: "VMInitScripts.Update", Method: http.MethodPost, Route: script, Body: update, Guarded: true, Permission: "Project:edit", Handle: updateVMInitScript},
+		{Name: "VMInitScripts.Delete", Method: http.MethodDelete, Route: script, Guarded: true, Permission: "Project:edit", Handle: deleteVMInitScript},
 	}
 }
 

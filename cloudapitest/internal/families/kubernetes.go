@@ -36,7 +36,7 @@ func kubernetesOperations() []api.Operation {
 		{Name: "Kubernetes.Get", Method: http.MethodGet, Route: one, Handle: getKubernetesCluster},
 		{Name: "Kubernetes.Create", Method: http.MethodPost, Route: one, Body: create, Handle: createKubernetesCluster},
 		{Name: "Kubernetes.Delete", Method: http.MethodDelete, Route: one, Handle: deleteKubernetesCluster},
-		{Name: "Kubernetes.Kubeconfig", Method: http.MethodGet, Route: one + "/kubeconfig", Handle: getKubeconfig},
+		{Name: "Kubernetes.Kubeconfig", Permission: "KubernetesCluster:edit", Method: http.MethodGet, Route: one + "/kubeconfig", Handle: getKubeconfig},
 		{Name: "Kubernetes.ResizeNodePool", Method: http.MethodPost, Route: pool + "/resize", Body: resize, Handle: resizeNodePool},
 		{Name: "Kubernetes.Rename", Method: http.MethodPost, Route: one + "/rename", Body: named, Handle: renameKubernetesCluster},
 	}
@@ -158,7 +158,7 @@ func newNode(c *api.Call, name string, size vmSize, joins time.Time) *vm {
 		ip4Enabled: true,
 	}
 	v.Project = nil
-	v.Created, v.ordered = joins.Add(-c.Config.Delays.Create), c.Now
+	v.placed, v.ordered = joins, c.Now
 	v.ip4, v.ip6 = publicAddresses(c)
 	c.State.Add(v)
 	return v
@@ -181,19 +181,19 @@ func getKubernetesCluster(c *api.Call) (any, error) {
 }
 
 func createKubernetesCluster(c *api.Call) (any, error) {
-	name, err := c.NewReference(cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference")
+	name, err := newBilled(c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference")
 	if err != nil {
 		return nil, err
 	}
 	k := &kubernetesCluster{
-		Object:  c.NewObject(cloudapi.KindKubernetesCluster, name),
-		running: c.Now.Add(c.Config.Delays.Create),
+		Object: c.NewObject(cloudapi.KindKubernetesCluster, name),
 		pool: &nodePool{
 			id:    cloudapi.NewID(cloudapi.KindKubernetesNodePool).String(),
 			name:  name + "-np",
 			count: nodeCount(c, "worker_nodes"),
 		},
 	}
+	k.running = c.Now.Add(c.Delays(&k.Object).Create)
 	controlPlane := nodeCount(c, "cp_nodes")
 	err = c.Run(
 		api.SetText(&k.version, "version"),
@@ -306,7 +306,7 @@ func (k *kubernetesCluster) fill(c *api.Call, joins time.Time) {
 	for _, v := range staying[min(p.count, len(staying)):] {
 		var delay time.Duration
 		if v.isPlaced(c) {
-			delay = c.Config.Delays.Resize
+			delay = c.Delays(&k.Object).Resize
 		}
 		c.Remove(v, delay, nil)
 	}
@@ -319,7 +319,7 @@ func deleteKubernetesCluster(c *api.Call) (any, error) {
 	if err != nil {
 		return reply.DeletedOr(err)
 	}
-	c.Remove(k, c.Config.Delays.Delete, func() {
+	c.Remove(k, c.Delays(&k.Object).Delete, func() {
 		for _, v := range slices.Concat(k.controlPlane, k.pool.nodes) {
 			c.Remove(v, 0, nil)
 		}
@@ -383,7 +383,7 @@ func resizeNodePool(c *api.Call) (any, error) {
 	}
 	p.count = count
 	before := k.recordPool(c)
-	k.fill(c, later(c.Now, k.running).Add(c.Config.Delays.Resize))
+	k.fill(c, later(c.Now, k.running).Add(c.Delays(&k.Object).Resize))
 	return before, nil
 }
 

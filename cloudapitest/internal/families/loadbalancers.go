@@ -148,11 +148,11 @@ func (s *privateSubnet) balancers(c *api.Call) []*loadBalancer {
 // time to end.
 func (l *loadBalancer) detach(c *api.Call, v *vm) {
 	if i := l.member(c.Now, v); i >= 0 && l.members[i].until.IsZero() {
-		l.members[i].until = c.Now.Add(c.Config.Delays.Detach)
+		l.members[i].until = c.Now.Add(c.Delays(&l.Object).Detach)
 	}
 }
 
-func (l *loadBalancer) destroy(c *api.Call) { c.Remove(l, c.Config.Delays.Delete, nil) }
+func (l *loadBalancer) destroy(c *api.Call) { c.Remove(l, c.Delays(&l.Object).Delete, nil) }
 
 func findLoadBalancer(c *api.Call) (*loadBalancer, error) {
 	return api.Find[*loadBalancer](c, cloudapi.KindLoadBalancer, "load_balancer_reference")

@@ -3,16 +3,18 @@
 package families
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 )
 
 // New returns the service of all families.
 func New(cfg api.Config) *api.Service {
-	cfg.Operations, cfg.Pattern = operations(), paramPattern
+	cfg.Families, cfg.Operations, cfg.Pattern = families, operations(), paramPattern
 	cfg.Hidden = []string{"eu-central-a1", "github-runners", "hetzner-ai", "latitude-ai"}
 	return api.New(cfg)
 }
@@ -20,18 +22,39 @@ func New(cfg api.Config) *api.Service {
 // operations returns the rows of all families, in the order of the contract.
 func operations() []api.Operation {
 	return slices.Concat(
-		projectOperations(),
-		firewallOperations(),
-		inferenceAPIKeyOperations(),
-		kubernetesOperations(),
-		loadBalancerOperations(),
-		postgresOperations(),
-		privateSubnetOperations(),
-		vmOperations(),
-		privateLocationOperations(),
+		api.Guard("Project", projectOperations()),
+		api.Guard(families[cloudapi.KindFirewall], firewallOperations()),
+		api.Guard(families[cloudapi.KindInferenceAPIKey], inferenceAPIKeyOperations()),
+		api.Guard(families[cloudapi.KindKubernetesCluster], kubernetesOperations()),
+		api.Guard(families[cloudapi.KindLoadBalancer], loadBalancerOperations()),
+		api.Guard(families[cloudapi.KindPostgres], postgresOperations()),
+		api.Guard(families[cloudapi.KindPrivateSubnet], privateSubnetOperations()),
+		api.Guard(families[cloudapi.KindVM], vmOperations()),
+		api.Guard("Location", privateLocationOperations()),
 		sshPublicKeyOperations(),
 		vmInitScriptOperations(),
 	)
+}
+
+// families are the kinds with permissions of their own, by the names that these
+// have for them.
+var families = map[cloudapi.Kind]string{
+	cloudapi.KindFirewall:          "Firewall",
+	cloudapi.KindInferenceAPIKey:   "InferenceApiKey",
+	cloudapi.KindKubernetesCluster: "KubernetesCluster",
+	cloudapi.KindLoadBalancer:      "LoadBalancer",
+	cloudapi.KindPostgres:          "Postgres",
+	cloudapi.KindPrivateSubnet:     "PrivateSubnet",
+	cloudapi.KindVM:                "Vm",
+}
+
+// KnowsRight reports whether there are permissions that the right gives: "Vm:view",
+// or with asterisks as in [api.Rights].
+func KnowsRight(right string) bool {
+	names := append(slices.Collect(maps.Values(families)), "Project", "Location", "*")
+	family, action, ok := strings.Cut(right, ":")
+	return right == "*" || ok && slices.Contains(names, family) &&
+		slices.Contains([]string{"view", "create", "edit", "delete", "connect", "disconnect", "*"}, action)
 }
 
 const idPattern = `[0-9a-hj-km-np-tv-z]{24}$`

@@ -51,9 +51,9 @@ func postgresOperations() []api.Operation {
 			{Name: "Postgres.Promote", Method: http.MethodPost, Route: postgresDatabase + "/promote", Handle: promotePostgres},
 			{Name: "Postgres.CreateReadReplica", Method: http.MethodPost, Route: postgresDatabase + "/read-replica", Body: schema.Closed(name), Handle: replicatePostgres},
 			{Name: "Postgres.Rename", Method: http.MethodPost, Route: postgresDatabase + "/rename", Body: schema.Closed(name), Handle: renamePostgres},
-			{Name: "Postgres.ResetSuperuserPassword", Method: http.MethodPost, Route: postgresDatabase + "/reset-superuser-password", Body: reset, Handle: resetPostgresPassword},
+			{Name: "Postgres.ResetSuperuserPassword", Permission: "Postgres:view", Method: http.MethodPost, Route: postgresDatabase + "/reset-superuser-password", Body: reset, Handle: resetPostgresPassword},
 			{Name: "Postgres.Restart", Method: http.MethodPost, Route: postgresDatabase + "/restart", Handle: restartPostgres},
-			{Name: "Postgres.Restore", Method: http.MethodPost, Route: postgresDatabase + "/restore", Body: restore, Handle: restorePostgres},
+			{Name: "Postgres.Restore", Permission: "Postgres:create", Method: http.MethodPost, Route: postgresDatabase + "/restore", Body: restore, Handle: restorePostgres},
 			{Name: "Postgres.SetMaintenanceWindow", Method: http.MethodPost, Route: postgresDatabase + "/set-maintenance-window", Body: window, Handle: setPostgresWindow},
 		},
 	)
@@ -196,7 +196,7 @@ func getPostgres(c *api.Call) (any, error) {
 }
 
 func createPostgres(c *api.Call) (any, error) {
-	name, err := c.NewReference(cloudapi.KindPostgres, "postgres_database_reference")
+	name, err := newBilled(c, cloudapi.KindPostgres, "postgres_database_reference")
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func deletePostgres(c *api.Call) (any, error) {
 	if err != nil {
 		return reply.DeletedOr(err)
 	}
-	after := c.Config.Delays.Delete
+	after := c.Delays(&p.Object).Delete
 	c.Remove(p, after, func() { p.Location.InUse = later(p.Location.InUse, c.Now.Add(after+keepBackups)) })
 	return reply.NoContent{}, nil
 }
@@ -299,8 +299,8 @@ func promotePostgres(c *api.Call) (any, error) {
 	case !p.isReplica(c.Now):
 		return nil, reply.InvalidRequest("Non read replica servers cannot be promoted.")
 	case p.promoted.IsZero():
-		p.promoted = later(c.Now, p.running).Add(c.Config.Delays.Promote)
-		p.backup = p.promoted.Add(c.Config.Delays.Backup)
+		p.promoted = later(c.Now, p.running).Add(c.Delays(&p.Object).Promote)
+		p.backup = p.promoted.Add(c.Delays(&p.Object).Backup)
 	}
 	return p.record(c), nil
 }
@@ -460,16 +460,18 @@ func getPostgresCertificates(c *api.Call) (any, error) {
 // newPostgres returns a database with a password of its own that is open to all
 // addresses, as they are unless the request says otherwise.
 func newPostgres(c *api.Call, name string, choice postgresChoice, servers postgresServers) *postgres {
-	running := c.Now.Add(c.Config.Delays.Create)
+	object := c.NewObject(cloudapi.KindPostgres, name)
+	delays := c.Delays(&object)
+	running := c.Now.Add(delays.Create)
 	return &postgres{
-		Object:       c.NewObject(cloudapi.KindPostgres, name),
+		Object:       object,
 		flavor:       choice.flavor,
 		version:      choice.version,
 		built:        servers.alone(),
 		target:       servers,
 		running:      running,
 		due:          running,
-		backup:       running.Add(c.Config.Delays.Backup),
+		backup:       running.Add(delays.Backup),
 		password:     rand.Text(),
 		tags:         []postgresTag{},
 		rules:        openRules(),

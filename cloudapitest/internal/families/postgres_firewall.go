@@ -24,7 +24,7 @@ func postgresFirewallOperations() []api.Operation {
 		{Name: "Postgres.ListFirewallRules", Method: http.MethodGet, Route: rules, List: api.Unpaged, Handle: listPostgresRules},
 		{Name: "Postgres.CreateFirewallRule", Method: http.MethodPost, Route: rules, Body: create, Handle: createPostgresRule},
 		{Name: "Postgres.UpdateFirewallRule", Method: http.MethodPatch, Route: rule, Body: update, Handle: updatePostgresRule},
-		{Name: "Postgres.DeleteFirewallRule", Method: http.MethodDelete, Route: rule, Handle: deletePostgresRule},
+		{Name: "Postgres.DeleteFirewallRule", Permission: "Postgres:edit", Method: http.MethodDelete, Route: rule, Handle: deletePostgresRule},
 	}
 }
 

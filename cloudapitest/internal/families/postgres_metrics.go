@@ -21,7 +21,7 @@ func postgresMetricsOperations() []api.Operation {
 	create := schema.Closed(schema.Required("url", schema.Text), schema.Required("username", schema.Text), schema.Required("password", schema.Text))
 	return []api.Operation{
 		{Name: "Postgres.CreateMetricDestination", Method: http.MethodPost, Route: destinations, Body: create, Handle: createMetricDestination},
-		{Name: "Postgres.DeleteMetricDestination", Method: http.MethodDelete, Route: destinations + "/{metric_destination_id}", Handle: deleteMetricDestination},
+		{Name: "Postgres.DeleteMetricDestination", Permission: "Postgres:edit", Method: http.MethodDelete, Route: destinations + "/{metric_destination_id}", Handle: deleteMetricDestination},
 		{Name: "Postgres.Metrics", Method: http.MethodGet, Route: postgresDatabase + "/metrics", Query: []string{"start", "end", "key"},
 			Handle: getPostgresMetrics},
 	}

@@ -80,7 +80,7 @@ func (p *postgres) resize(c *api.Call, to postgresServers) {
 		p.built = p.target
 	}
 	p.target = to
-	p.ready = later(c.Now, p.running).Add(c.Config.Delays.Resize)
+	p.ready = later(c.Now, p.running).Add(c.Delays(&p.Object).Resize)
 	p.due = p.inWindow(p.ready)
 }
 

@@ -226,9 +226,9 @@ func newReplayer(t *testing.T) *replayer {
 		stranger := &api.Account{Name: "foreign"}
 		r.token = c.State.AddToken(admin, r.account)
 		c.State.AddToken(powerless, r.account)
-		c.AddProject(mainProject, "main", r.account).Members[r.token] = true
+		c.AddProject(mainProject, "main", r.account).Rights[r.token] = api.Rights{"*"}
 		c.AddProject(bigProject, "big", r.account)
-		c.AddProject(otherProject, "other", stranger).Members[c.State.AddToken(foreign, stranger)] = true
+		c.AddProject(otherProject, "other", stranger).Rights[c.State.AddToken(foreign, stranger)] = api.Rights{"*"}
 	})
 	server := &http.Server{Handler: http.HandlerFunc(r.serve)}
 	t.Cleanup(func() { server.Close() })
@@ -253,7 +253,7 @@ func (r *replayer) show(recordedID, state string) {
 
 // join gives the token of most exchanges permissions in a project.
 func (r *replayer) join(recordedID string) {
-	r.service.State.Project(r.ids[recordedID]).Members[r.token] = true
+	r.service.State.Project(r.ids[recordedID]).Rights[r.token] = api.Rights{"*"}
 }
 
 // place ends the creation of some VMs, while others stay without a host.
@@ -266,7 +266,7 @@ func (r *replayer) place(recordedIDs ...string) {
 // age ends the creation of VMs.
 func (r *replayer) age(vms ...*vm) {
 	for _, v := range vms {
-		v.Created = v.Created.Add(-r.service.Config.Delays.Create)
+		v.placed = v.placed.Add(-r.service.Config.Delays.Create)
 	}
 }
 
@@ -306,7 +306,7 @@ func (r *replayer) fillAccount() {
 // agePostgres lets time pass for one database only.
 func (r *replayer) agePostgres(recordedID string, d time.Duration) {
 	p := r.service.State.ByID[r.ids[recordedID]].(*postgres)
-	for _, t := range []*time.Time{&p.Created, &p.running, &p.due, &p.backup} {
+	for _, t := range []*time.Time{&p.running, &p.due, &p.backup} {
 		*t = t.Add(-d)
 	}
 }

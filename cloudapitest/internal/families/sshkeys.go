@@ -23,11 +23,11 @@ func sshPublicKeyOperations() []api.Operation {
 		schema.Closed(schema.Required("public_key", schema.Text)),
 	).Named("SshPublicKeyUpdate")
 	return []api.Operation{
-		{Name: "SSHPublicKeys.List", Method: http.MethodGet, Route: keys, List: api.Unpaged, Guarded: true, Handle: listSSHPublicKeys},
-		{Name: "SSHPublicKeys.Create", Method: http.MethodPost, Route: keys, Body: create, Guarded: true, Handle: createSSHPublicKey},
-		{Name: "SSHPublicKeys.Get", Method: http.MethodGet, Route: key, Guarded: true, Handle: getSSHPublicKey},
-		{Name: "SSHPublicKeys.Update", Method: http.MethodPost, Route: key, Body: update, Guarded: true, Handle: updateSSHPublicKey},
-		{Name: "SSHPublicKeys.Delete", Method: http.MethodDelete, Route: key, Guarded: true, Handle: deleteSSHPublicKey},
+		{Name: "SSHPublicKeys.List", Method: http.MethodGet, Route: keys, List: api.Unpaged, Guarded: true, Permission: "Project:edit", Handle: listSSHPublicKeys},
+		{Name: "SSHPublicKeys.Create", Method: http.MethodPost, Route: keys, Body: create, Guarded: true, Permission: "Project:edit", Handle: createSSHPublicKey},
+		{Name: "SSHPublicKeys.Get", Method: http.MethodGet, Route: key, Guarded: true, Permission: "Project:edit", Handle: getSSHPublicKey},
+		{Name: "SSHPublicKeys.Update", Method: http.MethodPost, Route: key, Body: update, Guarded: true, Permission: "Project:edit", Handle: updateSSHPublicKey},
+		{Name: "SSHPublicKeys.Delete", Method: http.MethodDelete, Route: key, Guarded: true, Permission: "Project:edit", Handle: deleteSSHPublicKey},
 	}
 }
 

@@ -32,8 +32,8 @@ func privateSubnetOperations() []api.Operation {
 		{Name: "PrivateSubnets.Get", Method: http.MethodGet, Route: one, Handle: getPrivateSubnet},
 		{Name: "PrivateSubnets.Create", Method: http.MethodPost, Route: one, Body: firewall, Bare: true, Handle: createPrivateSubnet},
 		{Name: "PrivateSubnets.Delete", Method: http.MethodDelete, Route: one, Handle: deletePrivateSubnet},
-		{Name: "PrivateSubnets.Connect", Method: http.MethodPost, Route: one + "/connect", Body: other, Handle: connectPrivateSubnet},
-		{Name: "PrivateSubnets.Disconnect", Method: http.MethodPost, Route: one + "/disconnect/{private_subnet_id}", Handle: disconnectPrivateSubnet},
+		{Name: "PrivateSubnets.Connect", Permission: "PrivateSubnet:connect", Method: http.MethodPost, Route: one + "/connect", Body: other, Handle: connectPrivateSubnet},
+		{Name: "PrivateSubnets.Disconnect", Permission: "PrivateSubnet:disconnect", Method: http.MethodPost, Route: one + "/disconnect/{private_subnet_id}", Handle: disconnectPrivateSubnet},
 		{Name: "PrivateSubnets.Rename", Method: http.MethodPost, Route: one + "/rename", Body: named, Handle: renamePrivateSubnet},
 	}
 }
@@ -228,7 +228,7 @@ func deletePrivateSubnet(c *api.Call) (any, error) {
 	for _, l := range s.balancers(c) {
 		l.destroy(c)
 	}
-	c.Remove(s, c.Config.Delays.Delete, func() {
+	c.Remove(s, c.Delays(&s.Object).Delete, func() {
 		for other := range s.connected {
 			s.disconnect(other)
 		}

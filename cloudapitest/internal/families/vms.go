@@ -53,7 +53,8 @@ type vm struct {
 	ip4, ip6   netip.Addr
 	subnet     *privateSubnet
 	nic        *nic
-	restarted  time.Time
+	placed     time.Time // when creating is over
+	restarted  time.Time // when restarting is over
 	ordered    time.Time // of a cluster's node: when it was asked for
 }
 
@@ -130,12 +131,12 @@ func (v *vm) record(c *api.Call) vmRecord {
 	return r
 }
 
-func (v *vm) isPlaced(c *api.Call) bool { return !c.Now.Before(v.Created.Add(c.Config.Delays.Create)) }
+func (v *vm) isPlaced(c *api.Call) bool { return !c.Now.Before(v.placed) }
 
 // state is "restarting" even for a VM that is being created.
 func (v *vm) state(c *api.Call) string {
 	switch {
-	case c.Now.Before(v.restarted.Add(c.Config.Delays.Restart)):
+	case c.Now.Before(v.restarted):
 		return "restarting"
 	case v.isPlaced(c):
 		return "running"
@@ -171,8 +172,17 @@ func getVM(c *api.Call) (any, error) {
 	return v.details(c), nil
 }
 
+// newBilled is [api.Call.NewReference] for what has to be paid for.
+func newBilled(c *api.Call, kind cloudapi.Kind, param string) (string, error) {
+	name, err := c.NewReference(kind, param)
+	if err == nil && c.Project.Unpaid {
+		err = reply.InvalidField("billing_info", "Project doesn't have valid billing information")
+	}
+	return name, err
+}
+
 func createVM(c *api.Call) (any, error) {
-	name, err := c.NewReference(cloudapi.KindVM, "vm_reference")
+	name, err := newBilled(c, cloudapi.KindVM, "vm_reference")
 	if err != nil {
 		return nil, err
 	}
@@ -180,6 +190,7 @@ func createVM(c *api.Call) (any, error) {
 		return nil, err
 	}
 	v := &vm{Object: c.NewObject(cloudapi.KindVM, name), ip4Enabled: c.Body.Flag("enable_ip4")}
+	v.placed = c.Now.Add(c.Delays(&v.Object).Create)
 	err = c.Run(
 		v.setBootImage, v.setSize, v.setStorage, v.setGPU, v.setSubnet, v.setInitScript,
 		v.checkQuota, v.setUnixUser, v.checkLocation, v.validate, v.connect,
@@ -366,7 +377,7 @@ func deleteVM(c *api.Call) (any, error) {
 	if l := v.balancer(c); l != nil {
 		l.detach(c, v)
 	}
-	c.Remove(v, c.Config.Delays.Delete, func() {
+	c.Remove(v, c.Delays(&v.Object).Delete, func() {
 		v.subnet.vms = slices.DeleteFunc(v.subnet.vms, func(other *vm) bool { return other == v })
 	})
 	return reply.NoContent{}, nil
@@ -388,6 +399,6 @@ func restartVM(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.restarted = c.Now
+	v.restarted = c.Now.Add(c.Delays(&v.Object).Restart)
 	return v.details(c), nil
 }

@@ -1,0 +1,231 @@
+package cloudapitest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+func TestProjectsOfOneAccount(t *testing.T) {
+	t.Parallel()
+	srv := New(t, WithProjectName("first"))
+	client := srv.Client()
+	second := srv.AddProject("second")
+	page, err := client.Projects.List(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range page.Items {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	if want := []string{"first", "second"}; !slices.Equal(names, want) {
+		t.Errorf("the projects are %q, want %q", names, want)
+	}
+	if _, err := client.InProject(second).Firewalls.Create(t.Context(), here, "fw", nil); err != nil {
+		t.Errorf("in the second project: %v", err)
+	}
+	if page, err := client.Firewalls.List(t.Context(), nil); err != nil || len(page.Items) != 0 {
+		t.Errorf("the first project has %v, %v, want no firewalls", page, err)
+	}
+}
+
+// TestPermissions tries the same requests with different permissions.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	const token = "pat-other"
+	srv := New(t, WithTokenAccess(token, AccessNone), WithDelays(Delays{}))
+	srv.AddVMs(here, "load", 1)
+	c, ctx := srv.Client(cloudapi.WithToken(token)), t.Context()
+	subnet := func() string {
+		s, err := srv.Client().PrivateSubnets.Get(ctx, here, "load-net-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.ID
+	}()
+	requests := []struct {
+		name string
+		do   func() error
+	}{
+		{"list VMs", func() error {
+			page, err := c.VMs.List(ctx, nil)
+			if err == nil && len(page.Items) == 0 {
+				err = errors.New("an empty list")
+			}
+			return err
+		}},
+		{"get VM", func() error { _, err := c.VMs.Get(ctx, here, "load-1"); return err }},
+		{"restart VM", func() error { _, err := c.VMs.Restart(ctx, here, "load-1"); return err }},
+		{"create VM", func() error {
+			name := fmt.Sprint("vm-", len(srv.Requests()))
+			_, err := c.VMs.Create(ctx, here, name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", PrivateSubnetID: subnet})
+			return err
+		}},
+		{"delete VM", func() error { return c.VMs.Delete(ctx, here, "load-1") }},
+		{"get subnet", func() error { _, err := c.PrivateSubnets.Get(ctx, here, "load-net-1"); return err }},
+		{"get firewall", func() error { _, err := c.Firewalls.Get(ctx, here, "load-net-1-default"); return err }},
+		{"detach firewall", func() error {
+			_, err := c.Firewalls.DetachSubnet(ctx, here, "load-net-1-default", subnet)
+			return err
+		}},
+		{"delete firewall", func() error {
+			name := fmt.Sprint("net-", len(srv.Requests()))
+			if _, err := srv.Client().PrivateSubnets.Create(ctx, here, name, nil); err != nil {
+				t.Error(err)
+			}
+			return c.Firewalls.Delete(ctx, here, name+"-default")
+		}},
+		{"get VM by its ID", func() error {
+			_, err := c.Projects.ObjectInfo(ctx, srv.ProjectID(), srv.AddVMs(here, fmt.Sprint("more-", len(srv.Requests())), 1)[0])
+			return err
+		}},
+		{"register key", func() error {
+			_, err := c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{
+				Name: fmt.Sprint("k", len(srv.Requests())), PublicKey: "ssh-ed25519 AAAA",
+			})
+			return err
+		}},
+		{"list private locations", func() error { _, err := c.PrivateLocations.List(ctx, nil); return err }},
+		{"get project", func() error { _, err := c.Projects.Get(ctx, srv.ProjectID()); return err }},
+	}
+	for _, tt := range []struct {
+		permissions []string
+		want        string
+	}{
+		{nil, ""},
+		{[]string{"Vm:view"}, "list VMs, get VM, get VM by its ID"},
+		{[]string{"Vm:*"}, "list VMs, get VM, restart VM, delete VM, get VM by its ID"},
+		{[]string{"Vm:create", "PrivateSubnet:view"}, "create VM, get subnet"},
+		{[]string{"*:view"}, "list VMs, get VM, get subnet, get firewall, get VM by its ID, list private locations, get project"},
+		{[]string{"Firewall:*"}, "get firewall"}, // whose subnets take a permission, too
+		{[]string{"Firewall:*", "PrivateSubnet:*"}, "get subnet, get firewall, detach firewall, delete firewall"},
+		{[]string{"Project:edit"}, "register key"},
+		{[]string{"Location:view", "Project:view"}, "list private locations, get project"},
+		{nil, ""},
+	} {
+		srv.SetPermissions(srv.ProjectID(), token, tt.permissions...)
+		var permitted []string
+		for _, r := range requests {
+			if _, _, err := srv.Client().VMs.Ensure(ctx, here, "load-1", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}, nil); err != nil {
+				t.Error(err)
+			}
+			if r.do() == nil {
+				permitted = append(permitted, r.name)
+			}
+		}
+		if got := strings.Join(permitted, ", "); got != tt.want {
+			t.Errorf("with %q it can %s, want %s", tt.permissions, got, tt.want)
+		}
+	}
+}
+
+func TestBilling(t *testing.T) {
+	t.Parallel()
+	srv := New(t, WithDelays(Delays{}))
+	c, ctx := srv.Client(), t.Context()
+	create := map[string]func() error{
+		"vm": func() error {
+			_, err := c.VMs.Create(ctx, here, "a", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"})
+			return err
+		},
+		"database": func() error {
+			_, err := c.Postgres.Create(ctx, here, "a", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+			return err
+		},
+		"cluster": func() error {
+			_, err := c.Kubernetes.Create(ctx, here, "a", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"})
+			return err
+		},
+	}
+	for name, create := range create {
+		srv.SetBilling(srv.ProjectID(), false)
+		if err := create(); !errors.Is(err, cloudapi.ErrBillingRequired) {
+			t.Errorf("%s: %v, want %v", name, err, cloudapi.ErrBillingRequired)
+		}
+		srv.SetBilling(srv.ProjectID(), true)
+		if err := create(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	srv.SetBilling(srv.ProjectID(), false)
+	if _, err := c.Firewalls.Create(ctx, here, "free", nil); err != nil {
+		t.Errorf("a firewall: %v", err)
+	}
+}
+
+// TestDelaysOfKindsAndObjects creates VMs and a database that take different times.
+func TestDelaysOfKindsAndObjects(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := New(t)
+		c, ctx := srv.Client(), t.Context()
+		srv.SetDelays(cloudapi.KindVM, "", Delays{Create: time.Minute})
+		srv.SetDelays(cloudapi.KindVM, "slow", Delays{Create: time.Hour, Delete: time.Hour})
+		for _, name := range []string{"any", "slow"} {
+			if _, err := c.VMs.Create(ctx, here, name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := c.Postgres.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}); err != nil {
+			t.Fatal(err)
+		}
+		srv.SetDelays(cloudapi.KindVM, "", Delays{Create: 24 * time.Hour}) // is for those that are created later
+		start := time.Now()
+		for _, wait := range []struct {
+			name string
+			for_ func() error
+			want time.Duration
+		}{
+			{"database", func() error { _, err := c.Postgres.WaitRunning(ctx, here, "db"); return err }, 3 * time.Second},
+			{"VM", func() error { _, err := c.VMs.WaitRunning(ctx, here, "any"); return err }, time.Minute},
+			{"slow VM", func() error { _, err := c.VMs.WaitRunning(ctx, here, "slow"); return err }, time.Hour},
+		} {
+			if err := wait.for_(); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took < wait.want || took > 2*wait.want {
+				t.Errorf("the %s takes %v, want %v", wait.name, took, wait.want)
+			}
+		}
+		vm, err := c.VMs.Get(ctx, here, "slow")
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv.SetDelays(cloudapi.KindVM, vm.ID, Delays{Delete: time.Second})
+		start = time.Now()
+		if err := errors.Join(c.VMs.Delete(ctx, here, "slow"), c.VMs.WaitDeleted(ctx, here, "slow")); err != nil || time.Since(start) > time.Minute {
+			t.Errorf("deleted in %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	tb := &recorder{TB: t}
+	srv := New(tb)
+	srv.AddProject("no name")
+	srv.SetPermissions(srv.ProjectID(), "pat-unknown")
+	srv.SetPermissions("pj0", srv.Token())
+	srv.SetPermissions(srv.ProjectID(), srv.Token(), "*", "vm:view")
+	srv.SetPermissions(srv.ProjectID(), srv.Token(), "Vm")
+	srv.SetPermissions(srv.ProjectID(), srv.Token(), "Vm:start")
+	srv.SetBilling("pj0", true)
+	srv.SetDelays(cloudapi.KindSSHPublicKey, "", Delays{})
+	srv.SetDelays(cloudapi.KindVM, "", Delays{Create: -1})
+	if len(tb.reports) != 9 {
+		t.Errorf("%d mistakes are reported, want 9: %q", len(tb.reports), tb.reports)
+	}
+	for _, report := range tb.reports {
+		if !strings.HasPrefix(report, "cloudapitest: ") || strings.Contains(report, "pat-") {
+			t.Errorf("reported %q", report)
+		}
+	}
+}

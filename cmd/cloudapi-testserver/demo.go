@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// location is that of everything that the flags add.
+const location = "eu-central-h1"
+
+// fill adds some resources to the server's project. They are ready at once;
+// afterwards everything takes the time that it should.
+func fill(ctx context.Context, srv *cloudapitest.Server, delays cloudapitest.Delays) error {
+	kinds := []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster,
+		cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
+	for _, kind := range kinds {
+		srv.SetDelays(kind, "", cloudapitest.Delays{})
+	}
+	err := create(ctx, srv.Client())
+	for _, kind := range kinds {
+		srv.SetDelays(kind, "", delays)
+	}
+	return err
+}
+
+func create(ctx context.Context, c *cloudapi.Client) error {
+	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForTheDemoOnlyxxxxxxxxxxxxxxx dev@example.com"
+	_, keyErr := c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: key})
+	_, scriptErr := c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "apt-get update"})
+	_, inferenceErr := c.InferenceAPIKeys.Create(ctx)
+	_, placeErr := c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
+		Name: "own-aws", ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("demo"), SecretKey: cloudapi.NewSecret("demo"),
+	})
+	_, databaseErr := c.Postgres.Create(ctx, location, "orders", &cloudapi.PostgresCreateRequest{
+		Size: "standard-2", StorageSize: 64, Tags: []cloudapi.PostgresTag{{Key: "env", Value: "demo"}},
+	})
+	_, clusterErr := c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{
+		Version: "v1.34", WorkerSize: "standard-2", WorkerNodes: 2,
+	})
+	if err := errors.Join(keyErr, scriptErr, inferenceErr, placeErr, databaseErr, clusterErr); err != nil {
+		return err
+	}
+	return createWebsite(ctx, c)
+}
+
+// createWebsite creates a subnet with two VMs behind a load balancer.
+func createWebsite(ctx context.Context, c *cloudapi.Client) error {
+	subnet, err := c.PrivateSubnets.Create(ctx, location, "web-net", nil)
+	if err != nil {
+		return err
+	}
+	balancer, err := c.LoadBalancers.Create(ctx, location, "web", &cloudapi.LoadBalancerCreateRequest{
+		PrivateSubnetID: subnet.ID, Algorithm: "round_robin", HealthCheckProtocol: "http", SrcPort: 80, DstPort: 8080,
+	})
+	if err != nil {
+		return err
+	}
+	for i := range 2 {
+		vm, err := c.VMs.Create(ctx, location, fmt.Sprintf("web-%d", i+1), &cloudapi.VMCreateRequest{
+			PublicKey: "laptop", Size: "burstable-1", PrivateSubnetID: subnet.ID, EnableIP4: new(true),
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := c.LoadBalancers.AttachVM(ctx, location, balancer.ID, vm.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
