@@ -38,6 +38,12 @@ var (
 	// with StatusCode 404 and no Type, and does not match.
 	ErrNotFound = errors.New("not found")
 
+	// ErrLocationNotFound is the 404 that says that there is no such location,
+	// or that the project must not use it. [Error.FieldErrors] lists those that
+	// there are. ErrNotFound matches too; whether the resource exists is not
+	// said.
+	ErrLocationNotFound = errors.New("location not found")
+
 	// ErrConflict is a 409: other resources depend on the one to be deleted.
 	ErrConflict = errors.New("conflict")
 
@@ -76,7 +82,7 @@ var (
 
 	// ErrNoProject: the operation needs a project and the client is bound to
 	// none. See [WithProject] and [Client.InProject].
-	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject")
+	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and " + EnvProject)
 
 	// ErrInvalidResponse: the server reported success but its reply is not
 	// what the contract promises. The error is a [*DecodeError].
@@ -200,6 +206,8 @@ func (e *Error) Is(target error) bool {
 		return e.StatusCode == http.StatusForbidden
 	case ErrNotFound:
 		return e.StatusCode == http.StatusNotFound && e.isOwn()
+	case ErrLocationNotFound:
+		return e.StatusCode == http.StatusNotFound && e.Type == "InvalidLocation"
 	case ErrConflict:
 		return e.StatusCode == http.StatusConflict
 	case ErrAlreadyExists:

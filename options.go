@@ -39,6 +39,7 @@ type config struct {
 	maxResponse  int64
 	prefetch     int
 	insecureHTTP bool
+	fromEnv      bool // whether FromEnv was among the options
 }
 
 type header struct {
@@ -68,9 +69,11 @@ func defaultConfig() config {
 
 // FromEnv takes the base URL, the token and the project from the environment
 // variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT. A variable
-// that is unset or empty changes nothing.
+// that is unset or empty changes nothing. What a client or a call then lacks is
+// an error that names all variables that are missing.
 func FromEnv() Option {
 	return func(c *config) error {
+		c.fromEnv = true
 		for _, setting := range []struct {
 			variable string
 			option   func(string) Option
@@ -93,6 +96,25 @@ func FromEnv() Option {
 		}
 		return nil
 	}
+}
+
+// missing returns a clause that names the variables that FromEnv has not found
+// and no other option has made up for.
+func (c *config) missing() string {
+	var names []string
+	if c.baseURL == nil {
+		names = append(names, EnvBaseURL)
+	}
+	if !c.hasCredentials() {
+		names = append(names, EnvToken)
+	}
+	if c.project == "" {
+		names = append(names, EnvProject)
+	}
+	if !c.fromEnv || len(names) == 0 {
+		return ""
+	}
+	return "; not set in the environment: " + strings.Join(names, ", ")
 }
 
 // WithBaseURL sets the address of the API, such as "https://api.example.com".

@@ -368,3 +368,40 @@ func TestReplacedDefaultTransport(t *testing.T) {
 		t.Errorf("an HTTP client without a transport does not use the default one: %v", err)
 	}
 }
+
+// TestFromEnvNamesWhatIsMissing: all of it at once, and nothing that another
+// option has made up for.
+func TestFromEnvNamesWhatIsMissing(t *testing.T) {
+	for name, tt := range map[string]struct {
+		set  map[string]string
+		opts []Option
+		want string // the end of the error
+	}{
+		"nothing set": {nil, nil, "not set in the environment: CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN, CLOUDAPI_PROJECT"},
+		"no project":  {map[string]string{EnvBaseURL: "https://api.example.com", EnvToken: testToken}, nil, "not set in the environment: CLOUDAPI_PROJECT"},
+		"no token or project": {map[string]string{EnvBaseURL: "https://api.example.com"}, nil,
+			"not set in the environment: CLOUDAPI_TOKEN, CLOUDAPI_PROJECT"},
+		"the token from elsewhere": {map[string]string{EnvBaseURL: "https://api.example.com"}, []Option{WithToken(testToken)},
+			"not set in the environment: CLOUDAPI_PROJECT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, variable := range []string{EnvBaseURL, EnvToken, EnvProject} {
+				t.Setenv(variable, tt.set[variable])
+			}
+			client, err := NewClient(append([]Option{FromEnv()}, tt.opts...)...)
+			if err == nil {
+				_, err = client.VMs.List(t.Context(), nil)
+				if !errors.Is(err, ErrNoProject) {
+					t.Errorf("the error is %v, want ErrNoProject", err)
+				}
+			}
+			if !strings.HasSuffix(fmt.Sprint(err), tt.want) {
+				t.Errorf("the error is %v, want it to end with %q", err, tt.want)
+			}
+		})
+	}
+	_, err := NewClient()
+	if strings.Contains(fmt.Sprint(err), "not set") {
+		t.Errorf("without FromEnv the error is %v", err)
+	}
+}

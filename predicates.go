@@ -16,13 +16,8 @@ func (e *Error) isOwn() bool { return e.Type != "" }
 // isGone reports whether a failure says that the resource does not exist. A
 // location that does not exist says nothing about it. A project that the token
 // cannot see looks the same as a resource that is gone.
-func isGone(err error) bool { return errors.Is(err, ErrNotFound) && !isInvalidLocation(err) }
-
-// isInvalidLocation reports whether the server knows no such location, or no
-// more.
-func isInvalidLocation(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Is(ErrNotFound) && e.Type == "InvalidLocation"
+func isGone(err error) bool {
+	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrLocationNotFound)
 }
 
 // isVanishing reports how looking at a resource may fail for a moment while it

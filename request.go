@@ -3,6 +3,8 @@ package cloudapi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"reflect"
@@ -17,6 +19,9 @@ import (
 // the request, which is nil for operations without one.
 func (c *Client) newCall(op *Operation, request any, args []string) (*call, error) {
 	path, byID, err := op.path(c.config.project, args)
+	if errors.Is(err, ErrNoProject) {
+		err = fmt.Errorf("%w%s", err, c.config.missing())
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -289,7 +289,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 			// and what cannot be the name of one may be that of another.
 			none = err
 		case errors.Is(err, ErrNotFound):
-			if isInvalidLocation(err) {
+			if errors.Is(err, ErrLocationNotFound) {
 				none = err // it has the names of those that there are
 			}
 		default:

@@ -121,7 +121,7 @@ func (r *teardownRun) wait(ctx context.Context, resource, at Resource) error {
 		return nil
 	}
 	err := f.gone(ctx, r.client, at.Location, f.address(at), r.waitOptions(resource)...)
-	if !isInvalidLocation(err) {
+	if !errors.Is(err, ErrLocationNotFound) {
 		return err
 	}
 	if moved, failure := r.locate(ctx, resource); failure == nil && moved != at {
@@ -206,7 +206,7 @@ func (r *teardownRun) mayPass(f *TeardownFailure) bool {
 		return !slices.ContainsFunc(f.BlockedBy, func(by Resource) bool { return r.failureOf(by) != nil })
 	}
 	return isTransient(f.Err) || isVanishing(f.Err) || errors.Is(f.Err, ErrConflict) ||
-		isInvalidLocation(f.Err) // gone or renamed since it was looked for
+		errors.Is(f.Err, ErrLocationNotFound) // gone or renamed since it was looked for
 }
 
 // blocked says why those that need a resource are still there.
