@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -23,6 +24,9 @@ func (m *ResourceMetrics) missing() string {
 // they are read first, and encoding/json gets the rest, with a number in place
 // of each series' samples. Where that does not work out, it gets everything.
 func (m *ResourceMetrics) unmarshal(data []byte) error {
+	if bytes.Contains(data, []byte(`#"`)) || bytes.Contains(data, []byte(`\u0023"`)) {
+		return json.Unmarshal(data, m) // a key of the server's may look like ours
+	}
 	rest, lifted := liftSamples(data)
 	var reply struct {
 		Metrics []struct {

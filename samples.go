@@ -17,7 +17,8 @@ import (
 // into one slice, and with no memory for each but that of its Sample.
 type Samples []Sample
 
-// Sample is what was measured at one time.
+// Sample is what was measured at one time. What is beyond the range of a field
+// is the nearest that it can hold.
 type Sample struct {
 	Time  time.Time // to the nanosecond, as it was sent
 	Value float64   // may be NaN, or infinite
@@ -175,27 +176,29 @@ func (r *sampleReader) quotedNumber() (value float64, ok bool) {
 		text = []byte(unescaped)
 	}
 	value, err := strconv.ParseFloat(string(text), 64)
-	return value, err == nil
+	return value, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 const (
-	maxUnixTime     = 253402300799 // the last second of the year 9999
-	maxExponent     = 99
-	nanosecondsWide = 9 // digits behind the decimal point
+	maxUnixTime     = 1 << 62 // which a time.Time can hold
+	maxExponent     = 99      // beyond the digits there are, all is too much or nothing
+	nanosecondsWide = 9       // digits behind the decimal point
 )
 
 // parseUnixTime reads a JSON number of seconds digit by digit: in a float,
 // times of this century are off by some 100 nanoseconds. What is finer than a
-// nanosecond is cut off.
+// nanosecond is cut off, and what is beyond maxUnixTime is that.
 func parseUnixTime(number []byte) (time.Time, bool) {
 	mantissa, negative := bytes.CutPrefix(number, []byte("-"))
 	exponent := 0
 	if i := bytes.IndexAny(mantissa, "eE"); i >= 0 {
 		var err error
 		exponent, err = strconv.Atoi(string(mantissa[i+1:]))
-		if err != nil || exponent > maxExponent || exponent < -maxExponent {
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return time.Time{}, false
 		}
+		most := maxExponent + len(number)
+		exponent = max(-most, min(exponent, most))
 		mantissa = mantissa[:i]
 	}
 	whole, fraction, pointed := bytes.Cut(mantissa, []byte("."))
@@ -203,6 +206,7 @@ func parseUnixTime(number []byte) (time.Time, bool) {
 		return time.Time{}, false // which is not JSON
 	}
 	var seconds, nanos int64
+	tooMuch := false
 	point := len(whole) + exponent // digits before this one are seconds
 	end := max(len(whole)+len(fraction), point+nanosecondsWide)
 	for i := min(0, point); i < end; i++ {
@@ -216,12 +220,16 @@ func parseUnixTime(number []byte) (time.Time, bool) {
 		case !isDigit(digit):
 			return time.Time{}, false
 		case i < point:
-			if seconds = seconds*10 + int64(digit-'0'); seconds > maxUnixTime {
-				return time.Time{}, false
+			tooMuch = tooMuch || seconds > maxUnixTime/10-1
+			if !tooMuch {
+				seconds = seconds*10 + int64(digit-'0')
 			}
 		case i < point+nanosecondsWide:
 			nanos = nanos*10 + int64(digit-'0')
 		}
+	}
+	if tooMuch {
+		seconds, nanos = maxUnixTime, 0
 	}
 	if negative {
 		seconds, nanos = -seconds, -nanos

@@ -37,6 +37,13 @@ func TestSamples(t *testing.T) {
 		{`[[1.7595120001234e9,"1"]]`, Samples{{at(1759512000, 123400000), 1}}},
 		{`[[17595120E+2,"1"]]`, Samples{{at(1759512000, 0), 1}}},
 		{`[[5e-9,"1"],[12345e-12,"1"],[1e-99,"1"],[0e99,"1"]]`, Samples{{at(0, 5), 1}, {at(0, 12), 1}, {at(0, 0), 1}, {at(0, 0), 1}}},
+		{`[[1759512000123,"1"],[-1759512000123,"1"]]`, Samples{{at(1759512000123, 0), 1}, {at(-1759512000123, 0), 1}}}, // milliseconds
+
+		// Beyond what the fields hold.
+		{`[[1e18,"1"],[4611686018427387899,"1"],[-1e18,"1"]]`, Samples{{at(1e18, 0), 1}, {at(1<<62-5, 0), 1}, {at(-1e18, 0), 1}}},
+		{`[[1e99,"1"],[1e999999999999,"1"],[-1e400,"1"],[99999999999999999999.5,"1"]]`, Samples{{at(1<<62, 0), 1}, {at(1<<62, 0), 1}, {at(-1<<62, 0), 1}, {at(1<<62, 0), 1}}},
+		{`[[1e-100,"1"],[1e-999999999999,"1"],[0e999999999999,"1"],[1000000000000000000000e-20,"1"]]`, Samples{{at(0, 0), 1}, {at(0, 0), 1}, {at(0, 0), 1}, {at(10, 0), 1}}},
+		{`[[1,"1e999"],[2,"-1e999"],[3,"1e-999"]]`, Samples{{at(1, 0), math.Inf(1)}, {at(2, 0), math.Inf(-1)}, {at(3, 0), 0}}},
 	} {
 		var got Samples
 		if err := json.Unmarshal([]byte(tt.text), &got); err != nil {
@@ -71,15 +78,8 @@ func TestMalformedSamples(t *testing.T) {
 		`[[1,""]]`:                   fmt.Sprintf(pair, 0),
 		`[[1," 2"]]`:                 fmt.Sprintf(pair, 0),
 		`[[1,"many"]]`:               fmt.Sprintf(pair, 0),
-		`[[1,"1e999"]]`:              fmt.Sprintf(pair, 0),
 		`[[1,"1\""]]`:                fmt.Sprintf(pair, 0),
 		`[[1,"\\1"]]`:                fmt.Sprintf(pair, 0),
-		`[[253402300800,"1"]]`:       fmt.Sprintf(pair, 0),
-		`[[-253402300800,"1"]]`:      fmt.Sprintf(pair, 0),
-		`[[1e12,"1"]]`:               fmt.Sprintf(pair, 0),
-		`[[1e99,"1"]]`:               fmt.Sprintf(pair, 0),
-		`[[1e999999999999,"1"]]`:     fmt.Sprintf(pair, 0),
-		`[[1e-100,"1"]]`:             fmt.Sprintf(pair, 0),
 		`[[1,"2"],[3]]`:              fmt.Sprintf(pair, 1),
 		`[[1,"2"],[[[[[3]]]]]]`:      fmt.Sprintf(pair, 1),
 		`[[1,"2"],[3,"4"],["5",6]]`:  fmt.Sprintf(pair, 2),
@@ -189,6 +189,12 @@ var metricsReplies = []struct {
 	{`{"metrics":[{"series":[{"values":[[1,"2"]]}],"series":[{"values":[[3,"4"]]}]}]}`, 2},
 	{`{"metrics":[{"key":",\"values\":[[1,\"2\"]]","series":[{"labels":{"\"values":"x","a":"{\"values\":"},"values":[[3,"4"]]}]}]}`, 1},
 	{`{"metrics":[{"series":[{"values#":1,"values":[[1,"2"]]},{"values#":1}]}]}`, 1},
+	{`{"x":{"values":[[1,"2"]]},"metrics":[{"series":[{"values#":1}]}]}`, 1},
+	{`{"x":{"values":[[1,"2"]]},"metrics":[{"series":[{"VALUES#":1}]}]}`, 1},
+	{`{"x":{"values":[[1,"2"]]},"metrics":[{"series":[{"value\u017f#":1}]}]}`, 1},
+	{`{"x":{"values":[[1,"2"]]},"metrics":[{"series":[{"values\u0023":1}]}]}`, 1},
+	{`{"x":{"values":[[1,"2"]]},"metrics":[{"series":[{"v\u0061lues\u0023" : 1}]}]}`, 1},
+	{`{"metrics":[{"key":"#","series":[{"labels":{"#":"\u0023"},"values":[[1,"2"]]}]}]}`, 1},
 	{`{"metrics":[{"series":[{"values#":1},{"values#":-1},{"values#":7,"values":[]}]}]}`, 0},
 
 	// What is wrong stays wrong.
