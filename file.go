@@ -49,9 +49,18 @@ func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
 
 // fileFormat is what an operation expects of its file.
 type fileFormat struct {
-	name  string                     // if the server gives no name that can be used
-	check func(content []byte) error // nil: the content does not show whether it is whole
+	name   string                     // if the server gives no name that can be used
+	accept string                     // the header
+	late   bool                       // whether a 500 of the API says that there is no such file yet
+	check  func(content []byte) error // nil: the content does not show whether it is whole
 }
+
+// What files are asked for by: the contract has a name for PEM, but none for a
+// kubeconfig, which comes as plain text or YAML. Errors come as JSON.
+const (
+	acceptPEM  = "application/x-pem-file, application/json;q=0.5, */*;q=0.1"
+	acceptYAML = "text/plain, text/yaml, application/yaml, application/json;q=0.5, */*;q=0.1"
+)
 
 // file makes a File of the reply. It refuses what a server or a proxy sends in
 // place of a file: nothing, a page, an error in JSON.
@@ -106,11 +115,17 @@ func checkPEM(content []byte) error {
 			break
 		}
 	}
-	switch begun := bytes.Count(content, []byte("-----BEGIN ")); {
-	case begun == 0:
+	const begin, end, dashes = "-----BEGIN ", "\n-----END ", "-----"
+	begun := bytes.Count(content, []byte(begin))
+	if begun == 0 {
 		return errors.New("it is not PEM")
-	case blocks < begun:
+	}
+	last := content[bytes.LastIndex(content, []byte(begin)):]
+	if _, label, ended := bytes.Cut(last, []byte(end)); !ended || !bytes.Contains(label, []byte(dashes)) {
 		return fmt.Errorf("%w in a PEM block", io.ErrUnexpectedEOF)
+	}
+	if blocks < begun {
+		return errors.New("it has a PEM block that cannot be read")
 	}
 	return nil
 }

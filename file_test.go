@@ -80,6 +80,10 @@ func TestFileReplies(t *testing.T) {
 		{"an error in disguise", sent(200, "text/plain", envelope(404)), kubeconfigFile, "it is JSON, not a file"},
 		{"no PEM", sent(200, "application/x-pem-file", "certificates"), caCertificatesFile, "it is not PEM"},
 		{"PEM cut off", sent(200, "application/x-pem-file", testPEM[:len(testPEM)-30]), caCertificatesFile, "unexpected EOF in a PEM block"},
+		{"PEM cut off in its last line", sent(200, "application/x-pem-file", testPEM[:len(testPEM)-8]), caCertificatesFile, "unexpected EOF in a PEM block"},
+		{"PEM with bad base64", sent(200, "application/x-pem-file", strings.Replace(testPEM, "UExB", "U*xB", 1)), caCertificatesFile, "it has a PEM block that cannot be read"},
+		{"PEM with bad base64 at its end", sent(200, "application/x-pem-file", strings.Replace(testPEM, "RVIy", "RVI!", 1)), caCertificatesFile, "it has a PEM block that cannot be read"},
+		{"PEM that ends as another", sent(200, "application/x-pem-file", strings.Replace(testPEM, "END CERT", "END KEY", 1)), caCertificatesFile, "it has a PEM block that cannot be read"},
 		{"PEM cut off at once", sent(200, "application/x-pem-file", testPEM[:40]), caCertificatesFile, "unexpected EOF in a PEM block"},
 	} {
 		file, err := tt.reply.file(tt.format)
@@ -200,4 +204,38 @@ func TestFileHidesItsContent(t *testing.T) {
 	if got := string(toJSON(t, map[string]any{"file": &file})); got != `{"file":"cloudapi.File(\"kubeconfig.yaml\", \"text/plain\", 5 bytes)"}` {
 		t.Errorf("its JSON is %s", got)
 	}
+}
+
+// TestKubeconfigThatIsNotThereYet: the API answers with a 500 until there is a
+// control plane, which takes longer than a call.
+func TestKubeconfigThatIsNotThereYet(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		body     string
+		requests int
+	}{
+		{"the API's own 500", envelope(500), 1},
+		{"a gateway's 500", "<html>", 4},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			network := recorder{answer: always(500, tt.body)}
+			client := network.client(t, WithRetry(RetryPolicy{}))
+			_, err := client.Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "apps")
+			if sent := len(network.take()); sent != tt.requests || !errors.Is(err, ErrServer) {
+				t.Errorf("%s: %d requests, %v", tt.name, sent, err)
+			}
+			_, err = client.Postgres.CACertificates(t.Context(), "eu-central-h1", "pg-1")
+			if sent := len(network.take()); sent != 4 || !errors.Is(err, ErrServer) {
+				t.Errorf("%s, to another operation: %d requests, %v", tt.name, sent, err)
+			}
+		})
+	}
+	network := recorder{answer: always(503, envelope(503))}
+	synctest.Test(t, func(t *testing.T) {
+		_, _ = network.client(t, WithRetry(RetryPolicy{})).Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "apps")
+		if sent := len(network.take()); sent != 4 {
+			t.Errorf("after a 503: %d requests", sent)
+		}
+	})
 }

@@ -77,7 +77,7 @@ var (
 
 	listKubernetesClusters = listRoutes{project: &opKubernetesList, location: &opKubernetesListInLocation}
 
-	kubeconfigFile = fileFormat{name: "kubeconfig.yaml"}
+	kubeconfigFile = fileFormat{name: "kubeconfig.yaml", accept: acceptYAML, late: true}
 )
 
 // List returns one page of the project's clusters, or of those in
@@ -178,6 +178,7 @@ func (s *KubernetesService) Delete(ctx context.Context, location, cluster string
 // fetches the file from the cluster, which takes a while, and answers
 // [ErrServer] before there is a control plane. One of August 2026 has it at
 // hand, and answers [ErrInvalidRequest] (422) as long as there is none.
+// Both are final at once; the 500 of a gateway is repeated.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/kubeconfig
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {

@@ -90,6 +90,7 @@ func download(ctx context.Context, c *Client, op *Operation, format fileFormat, 
 	if err != nil {
 		return nil, err
 	}
+	cl.accept, cl.late = format.accept, format.late
 	var file *File
 	err = cl.do(ctx, acceptFunc(func(r reply) (err error) {
 		file, err = r.file(format)

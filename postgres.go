@@ -226,7 +226,7 @@ var (
 
 	listPostgres = listRoutes{project: &opPostgresList, location: &opPostgresListInLocation}
 
-	caCertificatesFile = fileFormat{name: "ca-certificates.pem", check: checkPEM}
+	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, check: checkPEM}
 )
 
 // List returns one page of the project's databases, or of those in

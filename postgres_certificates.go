@@ -34,7 +34,7 @@ var (
 	opPostgresAddCertificateUser    = Operation{"Postgres.AddCertificateUser", "POST", postgresRoute + "/cert/add-auth-user", safe}
 	opPostgresRemoveCertificateUser = Operation{"Postgres.RemoveCertificateUser", "POST", postgresRoute + "/cert/remove-auth-user", safe}
 
-	clientKeyPairFile = fileFormat{name: "client.pem", check: checkPEM}
+	clientKeyPairFile = fileFormat{name: "client.pem", accept: acceptPEM, check: checkPEM}
 )
 
 // CreateClientKeyPair returns a client certificate and its private key, in that

@@ -107,6 +107,9 @@ func (cl *call) next(ctx context.Context) bool {
 
 // mayRetry reports whether repeating the last attempt can help and do no harm.
 func (cl *call) mayRetry() bool {
+	if e, ok := cl.err.(*Error); ok && cl.late && e.StatusCode == http.StatusInternalServerError && e.isOwn() {
+		return false
+	}
 	return mayPass(cl.err) && (cl.repeatable || !cl.openOutcome())
 }
 
@@ -149,7 +152,7 @@ func (e *Error) leavesOpen() bool {
 	case http.StatusFound, http.StatusSeeOther, http.StatusRequestTimeout:
 		return true
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return e.Type == "" && !e.comeBack
+		return !e.isOwn() && !e.comeBack
 	case http.StatusNotImplemented:
 		return false
 	}

@@ -29,6 +29,8 @@ type call struct {
 	unescaped  string // the same path if its escaping matters, as in calls of Do; or ""
 	query      string
 	body       []byte // nil: the request has none
+	accept     string // the types of content that are asked for; "": JSON
+	late       bool   // whether a 500 of the API says that there is nothing yet, for longer than a call lasts
 	secrets    []string
 	repeatable bool
 	result     accepter
@@ -255,6 +257,9 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 		}
 	}
 	h := cl.client.newHeader(cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch)
+	if cl.accept != "" {
+		h["Accept"] = []string{cl.accept}
+	}
 	if cfg.tokenSource == nil || cfg.hasHeader("Authorization") {
 		return h, nil
 	}
