@@ -187,13 +187,18 @@ func (result *recordResult[T, P]) accept(r reply) error {
 }
 
 // minObjectSize is less than the JSON of an object takes on average in what the
-// server sends, of which the options of a database have the smallest: "none":{}.
-const minObjectSize = 8
+// server sends, of which empty series of metrics have the smallest; but for a
+// record that says otherwise with its own minObjectSize.
+const minObjectSize = 12
 
 // records decodes the reply into records. A reply that is full of empty objects
 // is refused, since each would take a hundred times the memory of its JSON.
 func (r reply) records(v any) error {
-	most := 100 + len(r.body)/minObjectSize
+	size := minObjectSize
+	if small, ok := v.(interface{ minObjectSize() int }); ok {
+		size = small.minObjectSize()
+	}
+	most := 100 + len(r.body)/size
 	if bytes.Count(r.body, []byte("{")) > most { // or there is a script in it
 		if objects := countObjects(r.body); objects > most {
 			return fmt.Errorf("it has %d objects in %d bytes", objects, len(r.body))
