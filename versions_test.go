@@ -119,6 +119,83 @@ func TestBothVersions(t *testing.T) {
 			},
 		},
 		{
+			name: "a firewall rule of a database, by the ID that it has in the list",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				page, err := c.Postgres.ListFirewallRules(ctx, location, "acc", nil)
+				if err != nil {
+					return nil, err
+				}
+				return nil, c.Postgres.DeleteFirewallRule(ctx, location, "acc", page.Items[0].ID)
+			},
+			answers: map[string][]answer{
+				october2025: {{method: "GET", status: 200, reply: `{"items":[` + testRuleJSON + `],"count":1}`}, {method: "DELETE", status: 204}},
+				august2026: {
+					recorded(t, "postgres-certificates-and-destinations", "rules-two-more"),
+					recorded(t, "postgres-certificates-and-destinations", "rule-delete"),
+				},
+			},
+		},
+		{
+			name: "a promotion",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				if _, err := c.Postgres.Promote(ctx, location, "own-r"); err != nil {
+					return nil, err
+				}
+				return c.Postgres.WaitPromoted(ctx, location, "own-r")
+			},
+			answers: map[string][]answer{
+				october2025: {
+					{method: "POST", status: 200, reply: `{"id":"` + testReplicaID + `","state":"running","read_replica":true}`},
+					{method: "GET", status: 200, reply: `{"id":"` + testReplicaID + `","state":"running","read_replica":false}`},
+				},
+				august2026: {
+					recorded(t, "postgres-replicas-and-public-certificates", "promote-by-old-name"),
+					recorded(t, "postgres-servers-and-upgrade", "promoted-poll-1"),
+				},
+			},
+		},
+		{
+			name: "a restart",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				if _, err := c.Postgres.Restart(ctx, location, "db-2"); err != nil {
+					return nil, err
+				}
+				return c.Postgres.WaitRunning(ctx, location, "db-2", WaitInterval(1, 1))
+			},
+			answers: map[string][]answer{
+				october2025: {
+					{method: "POST", status: 200, reply: `{"id":"` + testPgID + `","state":"running"}`},
+					{method: "GET", status: 200, reply: `{"id":"` + testPgID + `","state":"running"}`},
+				},
+				august2026: {
+					recorded(t, "postgres-create-and-change", "restart"),
+					recorded(t, "postgres-create-and-change", "restarting-poll-1"),
+					recorded(t, "postgres-create-and-change", "restarting-poll-2"),
+				},
+			},
+		},
+		{
+			name: "a configuration that is changed and written back",
+			call: func(ctx context.Context, c *Client) (any, error) {
+				config, err := c.Postgres.GetConfig(ctx, location, "db-2")
+				if err != nil {
+					return nil, err
+				}
+				config.PGConfig["work_mem"] = "8MB"
+				return c.Postgres.ReplaceConfig(ctx, location, "db-2", config)
+			},
+			answers: map[string][]answer{
+				october2025: {
+					{method: "GET", status: 200, reply: `{"pg_config":{},"pgbouncer_config":{}}`},
+					{method: "POST", body: `{"pg_config":{"work_mem":"8MB"},"pgbouncer_config":{}}`, status: 200, reply: `{"pg_config":{"work_mem":"8MB"},"pgbouncer_config":{}}`},
+				},
+				august2026: {
+					recorded(t, "postgres-create-and-change", "config-minimal"),
+					recorded(t, "postgres-create-and-change", "config-post").to(`{"pg_config":{"work_mem":"8MB"},"pgbouncer_config":{}}`),
+				},
+			},
+		},
+		{
 			name: "a name that is taken",
 			err:  ErrAlreadyExists,
 			call: func(ctx context.Context, c *Client) (any, error) {
@@ -213,6 +290,27 @@ func TestWhatOnlyOneVersionRefuses(t *testing.T) {
 		{"vm-start-stop", "create-unknown-init-script-args", func(ctx context.Context, c *Client) (any, error) {
 			return c.VMs.Create(ctx, location, "web-1", &VMCreateRequest{PublicKey: "laptop", InitScript: "x"})
 		}, ErrInvalidRequest},
+		{"postgres-servers-and-upgrade", "replica-patch", func(ctx context.Context, c *Client) (any, error) {
+			return c.Postgres.Update(ctx, location, "core-r", &PostgresUpdateRequest{StorageSize: 128})
+		}, ErrInvalidRequest},
+		{"postgres-servers-and-upgrade", "upgrade-again", func(ctx context.Context, c *Client) (any, error) {
+			return c.Postgres.Upgrade(ctx, location, "core")
+		}, ErrInvalidRequest},
+		{"postgres-servers-and-upgrade", "not-upgrading", func(ctx context.Context, c *Client) (any, error) {
+			return c.Postgres.UpgradeStatus(ctx, location, "core")
+		}, ErrInvalidRequest},
+		{"postgres-certificates-and-destinations", "rule-without-firewall", func(ctx context.Context, c *Client) (any, error) {
+			return c.Postgres.CreateFirewallRule(ctx, location, "acc", &PostgresFirewallRuleCreateRequest{CIDR: "192.0.2.0/24"})
+		}, ErrInvalidRequest},
+		{"postgres-create-and-change", "window-days-without-feature", func(ctx context.Context, c *Client) (any, error) {
+			return c.Postgres.SetMaintenanceWindow(ctx, location, "main-db", new(3), "mon")
+		}, ErrInvalidRequest},
+		{"postgres-logs", "no-log-store", func(ctx context.Context, c *Client) (any, error) {
+			return c.Postgres.Logs(ctx, location, "logged", nil)
+		}, ErrInvalidRequest},
+		{"postgres-logs", "store-fails", func(ctx context.Context, c *Client) (any, error) {
+			return c.Postgres.Logs(ctx, location, "logged", nil)
+		}, ErrServer},
 		{"rules-for-all", "connect-elsewhere", func(ctx context.Context, c *Client) (any, error) {
 			return c.PrivateSubnets.Connect(ctx, location, "a", "pscdeenawfyp5qskdhx7qkd8x4")
 		}, ErrInvalidRequest},

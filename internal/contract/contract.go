@@ -27,8 +27,7 @@ type Row struct {
 	Later         bool     // whether the contract does not have it
 }
 
-// Rows returns the rows of both tables. Operations that the SDK does not have
-// yet are not among them.
+// Rows returns the rows of both tables.
 func Rows() []Row { return append(Agreed(), read(later, true)...) }
 
 // Agreed returns the rows of the contract.
@@ -37,7 +36,7 @@ func Agreed() []Row { return read(agreed, false) }
 func read(table string, later bool) (rows []Row) {
 	for line := range strings.Lines(table) {
 		fields := strings.Fields(line)
-		if len(fields) > 2 && fields[0] != "#" {
+		if fields[0] != "#" {
 			rows = append(rows, Row{Method: fields[0], Route: fields[1], Names: fields[2:], Later: later})
 		}
 	}
