@@ -180,7 +180,7 @@ type globalService[T any] interface {
 
 func global[T any](service func(*Client) globalService[T]) family {
 	kind := kindOf[T]()
-	return family{
+	f := family{
 		kind:  kind,
 		named: kind != KindInferenceAPIKey && kind != KindProject,
 		noID:  kind == KindPrivateLocation,
@@ -194,6 +194,15 @@ func global[T any](service func(*Client) globalService[T]) family {
 			return service(c).Delete(ctx, reference)
 		},
 	}
+	type waiting interface {
+		WaitDeleted(ctx context.Context, reference string, opts ...WaitOption) error
+	}
+	if _, ok := service(new(Client)).(waiting); ok {
+		f.gone = func(ctx context.Context, c *Client, _, reference string, opts ...WaitOption) error {
+			return service(c).(waiting).WaitDeleted(ctx, reference, opts...)
+		}
+	}
+	return f
 }
 
 func untyped[T any](seq iter.Seq2[*T, error]) iter.Seq2[any, error] {

@@ -340,7 +340,8 @@ func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalance
 
 // AttachVM adds a VM of the same location, given by its ID; a name is
 // [ErrInvalidRequest]. So is a VM that has a load balancer already, be it this
-// one, which is why it is not repeated after a lost reply.
+// one, which is why it is not repeated after a lost reply. On a server of August
+// 2026 so is a VM without an IPv4 address, unless the stack is "ipv6".
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {

@@ -153,7 +153,9 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLo
 	})
 }
 
-// Delete deletes a private location, at once, given its UIName. One that has
+// Delete deletes a private location, given its UIName. A server of October 2025
+// does so at once, one of August 2026 soon after the reply;
+// [PrivateLocationsService.WaitDeleted] waits for the end with both. One that has
 // databases is [ErrConflict]; for other resources in it the real server answers
 // [ErrServer]. It does so too for days after a database in it was deleted, as long
 // as the backups are kept (at least 10 days): until then the location cannot be
@@ -166,4 +168,18 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLo
 //cloudapi:operation DELETE /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
 	return remove(ctx, s.client, &opPrivateLocationsDelete, name)
+}
+
+// WaitDeleted waits until a private location that was deleted, given by its
+// UIName, is gone, after which its name is free. Nothing in its record tells that
+// it was, so without a Delete before it waits until the context ends. The error
+// is a [*WaitError].
+func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts ...WaitOption) error {
+	const operation = "PrivateLocations.WaitDeleted"
+	if reason := (pathParam{}).checkDeletion(name); reason != "" {
+		// None goes by its ID, which must not look like success.
+		return &ArgumentError{Operation: operation, Name: "private_location_name", Value: name, Reason: reason}
+	}
+	get := func(ctx context.Context, _, name string) (*PrivateLocation, error) { return s.Get(ctx, name) }
+	return waitDeleted(ctx, s.client, nil, operation, "", name, waitQuick, get, opts)
 }

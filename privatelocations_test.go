@@ -95,3 +95,21 @@ func TestPrivateLocationSecretsStaySecret(t *testing.T) {
 		t.Errorf("details are %s, want %s", e.Details, want)
 	}
 }
+
+func TestPrivateLocationWaits(t *testing.T) {
+	t.Parallel()
+	const record = `{"id":"10rypbds80cj7mrjh6yre7xqe8","name":"us-west-2","ui_name":"mine"}`
+	deleted := func(ctx context.Context, c *Client) (any, error) {
+		return nothing(c.PrivateLocations.WaitDeleted(ctx, "mine"))
+	}
+	runWaitCases(t, projectPath+"/private-location/mine", []waitCase{
+		{name: "deleted", wait: deleted, polls: []string{record, record, envelope(404)}},
+		{name: "deleted at once", wait: deleted, polls: []string{envelope(404)}},
+		{name: "deleted and made again", wait: deleted, polls: []string{record, `{"id":"10gvqwdeswre7m2ps1kfabv2x8","name":"us-west-2","ui_name":"mine"}`}},
+	})
+	for _, name := range []string{"10rypbds80cj7mrjh6yre7xqe8", testVMID} {
+		if err := sendingNothing(t).PrivateLocations.WaitDeleted(t.Context(), name); !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("the wait for %s: %v", name, err)
+		}
+	}
+}

@@ -17,7 +17,7 @@ type PrivateSubnetsService service
 type PrivateSubnet struct {
 	ID        string     `json:"id"`        // prefix ps
 	Name      string     `json:"name"`      // unique in its project and location
-	State     string     `json:"state"`     // one of the PrivateSubnetState constants, or another; usable in each
+	State     string     `json:"state"`     // one of the PrivateSubnetState constants, or another; usable unless it is "deleting"
 	Location  string     `json:"location"`  // such as "eu-central-h1"
 	Net4      string     `json:"net4"`      // IPv4 range in CIDR notation, chosen by the server
 	Net6      string     `json:"net6"`      // unique local IPv6 range in CIDR notation
@@ -37,6 +37,7 @@ const (
 	PrivateSubnetStateAvailable      = "available"
 	PrivateSubnetStateAddingNIC      = "adding_new_nic"
 	PrivateSubnetStateRefreshingKeys = "refreshing_keys"
+	PrivateSubnetStateDeleting       = "deleting" // in August 2026, and then it is gone
 )
 
 // NIC is a network interface in a private subnet.

@@ -13,10 +13,10 @@ import (
 // nil *TeardownOptions spares nothing but the project itself.
 type TeardownOptions struct {
 	// Keep reports whether a resource stays. What it needs stays as well: the
-	// subnet of a VM or load balancer, the firewalls of a subnet, the private
-	// location of whatever is in one, and the project. A read replica does
-	// not need its parent, and a load balancer not its VMs. PlanTeardown
-	// calls it once for each resource.
+	// machine image of a VM, the subnet of a VM or load balancer, the firewalls
+	// of a subnet, the private location of whatever is in one, and the project.
+	// A read replica does not need its parent, and a load balancer not its VMs.
+	// PlanTeardown calls it once for each resource.
 	Keep func(Resource) bool
 
 	// Project has the project itself deleted, behind everything in it. It
@@ -61,13 +61,13 @@ type keptResource struct{ resource, neededBy Resource }
 //
 // The plan has everything that a list of the project shows, with the default
 // subnets and firewalls that VMs and subnets leave behind. Rules, node pools and
-// the like go with what they are a part of; the nodes of clusters and the
-// networks of databases are the server's. A list that fails is an error, since
+// the like go with what they are a part of, and the versions of a machine image
+// before it; the nodes of clusters and the networks of databases are the server's. A list that fails is an error, since
 // a plan must not miss anything; ErrForbidden for example, if the token may not
 // see SSH keys. Most lists of the real server do not fail, though, but leave out
 // what the token must not see: that is in no plan. A kind that the server does
-// not know, as the real one does not know init scripts, is none that a project
-// could contain.
+// not know, such as machine images in October 2025, is none that a project could
+// contain.
 func (c *Client) PlanTeardown(ctx context.Context, opts *TeardownOptions) (*TeardownPlan, error) {
 	if ctx == nil {
 		return nil, noContext("PlanTeardown")

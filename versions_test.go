@@ -378,3 +378,79 @@ func TestLaterErrorTypes(t *testing.T) {
 		}
 	}
 }
+
+// TestSetRulesByProtocol: rules that differ in their protocol alone are two, and
+// one of a server that shows none is for TCP.
+func TestSetRulesByProtocol(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []string{`,"protocol":"tcp","description":"ssh"`, ""} {
+		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			if req.Method == http.MethodPost {
+				return respond(200, `{"id":"frmqyjqdvzxp1p8x9nqzj7734n","cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`), nil
+			}
+			return respond(200, `{"id":"fw73m7341v321pjjyear44srfd","firewall_rules":[{"id":"frxaerzve9ye3ns95fyz1hv4q7","cidr":"10.0.0.0/8","port_range":"53"`+protocol+`}]}`), nil
+		}}
+		changes, err := network.client(t).Firewalls.SetRules(t.Context(), "eu-central-h1", "web", []FirewallRuleCreateRequest{
+			{CIDR: "10.0.0.0/8", PortRange: "53"},
+			{CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "UDP", Description: "dns"},
+		}, nil)
+		if err != nil || len(changes.Kept) != 1 || len(changes.Added) != 1 || len(changes.Deleted) != 0 || changes.Added[0].Protocol != FirewallProtocolUDP {
+			t.Fatalf("%+v, %v", changes, err)
+		}
+		sent := network.take()
+		if want := `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"UDP","description":"dns"}`; len(sent) != 2 || sent[1].body != want {
+			t.Errorf("sent %+v", sent)
+		}
+	}
+}
+
+// TestEnsureComparesLaterFields: what a record shows since August 2026 is
+// compared, and what one of October 2025 does not show is not.
+func TestEnsureComparesLaterFields(t *testing.T) {
+	t.Parallel()
+	const location = "eu-central-h1"
+	for record, drifts := range map[string]bool{
+		`"boot_image":"debian-13"`:    true,
+		`"boot_image":"ubuntu-noble"`: false,
+		`"boot_image":""`:             false,
+		`"size":"standard-2"`:         false,
+	} {
+		network := recorder{answer: always(200, `{"id":"`+testVMID+`","name":"web-1",`+record+`}`)}
+		_, _, err := network.client(t).VMs.Ensure(t.Context(), location, "web-1", &VMCreateRequest{PublicKey: "laptop", BootImage: "ubuntu-noble"}, nil)
+		if drift, ok := errors.AsType[*DriftError](err); ok != drifts || ok && drift.Fields[0].Field != "boot_image" || !ok && err != nil {
+			t.Errorf("a VM with %s: %v", record, err)
+		}
+	}
+
+	const subnet = "ps6336kqkb6j4qf8813xfx1bw0"
+	balancer := func(certEnabled string) string {
+		return `{` + testLBShort + `,"subnet":"backend-net","vms":["` + testVMID + `"],"cert_enabled":` + certEnabled + `}`
+	}
+	network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+		switch {
+		case req.Method == http.MethodPatch:
+			return respond(200, balancer("true")), nil
+		case req.URL.Path == projectPath+"/object-info/"+subnet:
+			return respond(200, `{"type":"private subnet","location":"eu-central-h1","name":"backend-net"}`), nil
+		case req.URL.Path == locationPath+"/load-balancer":
+			return respond(200, `{"items":[`+balancer("false")+`],"count":1}`), nil
+		}
+		return respond(200, balancer("false")), nil
+	}}
+	client := network.client(t)
+	request := &LoadBalancerCreateRequest{PrivateSubnetID: subnet, CertEnabled: new(true)}
+	_, _, err := client.LoadBalancers.Ensure(t.Context(), location, "web-lb", request, nil)
+	if drift, ok := errors.AsType[*DriftError](err); !ok || len(drift.Fields) != 1 || drift.Fields[0].Field != "cert_enabled" || !drift.Fields[0].Updatable {
+		t.Errorf("a certificate that is missing: %v", err)
+	}
+	network.take()
+	updated, created, err := client.LoadBalancers.Ensure(t.Context(), location, "web-lb", request, &EnsureOptions{Update: true})
+	if err != nil || created || !updated.CertEnabled {
+		t.Fatalf("%+v, %v, %v", updated, created, err)
+	}
+	sent := network.take()
+	want := `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz","vms":["` + testVMID + `"],"cert_enabled":true}`
+	if last := sent[len(sent)-1]; last.method != http.MethodPatch || last.body != want {
+		t.Errorf("sent %s %s", last.method, last.body)
+	}
+}

@@ -335,7 +335,8 @@ func recordOf[T any](record *T) any {
 
 // waitDeleted waits until the resource that a reference names is gone, which it
 // is not for what no such resource can have. If it is a name, and another resource
-// takes it over, the first one is gone too.
+// takes it over, the first one is gone too. routes are those of the list that waits
+// share, or nil.
 func waitDeleted[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), opts []WaitOption) error {
 	if reason := (pathParam{kinds: kindSet(kindOf[T]())}).checkDeletion(ref); reason != "" {
@@ -355,8 +356,9 @@ func waitDeleted[T any, P listItem[T]](ctx context.Context, c *Client, routes *l
 			}
 			return current != id, nil
 		},
-		join:      sharedPolls[T, P](c, routes, location),
-		reference: ref,
+	}
+	if routes != nil {
+		w.join, w.reference = sharedPolls[T, P](c, routes, location), ref
 	}
 	_, err := w.run(ctx, opts)
 	return err
