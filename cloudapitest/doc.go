@@ -7,54 +7,53 @@
 //		…
 //	}
 //
-// The server keeps state as the real service does: objects have IDs and names,
-// are created, renamed and deleted, refuse what the service refuses, with the
-// same status, error type, message and details, and pass through their states
-// as time goes by. How long that takes is up to [WithDelays].
+// The server keeps state as the service does. Objects have IDs and names, and are
+// created, renamed and deleted. What the service refuses is refused with the same
+// status, error type, message and details. Objects pass through their states as
+// time goes by; [WithDelays] says how long that takes.
 //
-// It is strict: a request that a correct client never sends (an unknown path or
-// method, an unknown body field or query parameter) is answered as the service
-// would answer it and fails the test as well. [Lenient] turns that off.
+// The server is strict. A request that a correct client never sends, such as one
+// with an unknown path, body field or query parameter, is answered as the service
+// would answer it, and also fails the test. [Lenient] turns that off.
 //
-// Failures that the service does not show on demand are scripted with
-// [Server.Fail], and those that no request has met are reported when the test
-// ends; [Server.SetState] shows an object in a state of your choice;
-// [Server.AddVMs] adds many at once; [Server.Requests] is the log of what
-// arrived.
+// [Server.Fail] scripts failures: error replies, lost replies, delays. A scripted
+// failure that no request meets fails the test. [Server.SetState] makes an object
+// show a state, [Server.SetPermissions] changes what a token may do,
+// [Server.AddVMs] adds many VMs at once, and [Server.Requests] returns the
+// requests that arrived.
 //
-// All time is that of package time and all in-memory connections are
-// channels, so that inside a bubble of testing/synctest the server takes part in
-// the bubble's time: a wait of minutes is over at once. A server for a bubble
-// must be made in it. Outside of one, mind that the delays of [DefaultDelays]
-// take the seconds that they say.
+// The server takes the time from package time, and its in-memory connections wait
+// on channels only. Inside a bubble of testing/synctest it therefore follows the
+// bubble's time, and a wait of minutes is over at once. Make the server inside the
+// bubble. Outside of one, the delays of [DefaultDelays] are real seconds.
 //
-// As with the service, IDs are random and lists are in their order, so that a
-// test must not rely on the order in which it created things; a project that a
-// token creates is one that it may not use; and a default quota is soon full.
+// As with the service, IDs are random and lists are sorted by ID, so a test must
+// not rely on the order in which it created objects. A token has no permission in
+// a project that it creates. The default quota is small.
 //
-// What it shows is what Ubicloud's service showed in October 2025, as far as
-// exchanges with it were recorded or measured. What the service does and this
-// server does not:
+// The server behaves as Ubicloud's public service did in October 2025, as far as
+// that was recorded or measured. It differs in the following points:
 //
-//   - A JSON body that is no object (null, an array, a string) is an empty 500
-//     there, and a 400 here.
-//   - Requests are executed one at a time, but for what [BeforeCount] lets happen
-//     within one, so none of the errors of concurrent requests occur. A VM that is
-//     just being destroyed can answer GET with a 500 there.
-//   - The 60th VM of a subnet, which a larger quota than the default permits, is
-//     a 500. What the service does was not recorded. Use more subnets.
+//   - A JSON body that is not an object (null, an array, a string) gets a 400. The
+//     service answers with an empty 500.
+//   - Requests are executed one after the other, except for what [BeforeCount]
+//     allows. Errors of concurrent requests do not occur. With the service, GET of
+//     a VM that is just being destroyed can be a 500.
+//   - The 60th VM of a subnet is a 500. What the service does was not recorded. The
+//     default quota does not allow that many.
 //   - GPUs are always refused. A VM gets its addresses and its storage together
 //     with the state "running".
 //   - The nodes of clusters have standard, burstable or premium sizes, not those
 //     of other providers. All nodes that a request asks for appear right after
-//     the reply, and join together.
-//   - Of the settings of Postgres the common ones are known, and others refused;
-//     the service knows some 180 more. Several bad settings are reported in the
-//     order of their names. Metrics are made up, and always there.
-//   - The time to which a database is to be restored can be written in the common
-//     ways, not in all that the service understands, such as "2:00" or "2026-W47".
+//     the reply, and become ready together.
+//   - Only the common settings of Postgres are known, and others are refused; the
+//     service knows some 180 more. Several bad settings are reported in the order
+//     of their names. Metrics are made up, and always available.
+//   - The target time of a restore is understood in the common forms only. The
+//     service also accepts forms such as "2:00" and "2026-W47".
 //   - A database is never "unavailable", and a healthy one never "creating",
 //     unless [Server.SetState] says so.
-//   - Files have the form of certificates and kubeconfigs, and no keys that work.
-//   - Init scripts, which the service does not have, follow the contract.
+//   - Files look like certificates and kubeconfigs, but their keys do not work.
+//   - Init scripts, which the service of that time does not have, follow the
+//     contract.
 package cloudapitest

@@ -16,8 +16,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// Match says which requests a script of faults is for. The zero value matches
-// every request; of several conditions all must hold.
+// Match selects the requests that a script of faults applies to. The zero value
+// matches every request. A request has to meet all conditions that are set.
 type Match struct {
 	// Operation is an operation's name in the SDK, such as "Projects.Get", or
 	// its method and route template, "GET /project/{project_id}". What lists a
@@ -68,10 +68,10 @@ const (
 	custom
 )
 
-// Reply answers with the status, header and body and does not execute the
-// request. The status is at least 200, since a smaller one only announces a reply;
-// [Handle] can send it. The header may be nil. Without a Content-Type in it a body that is
-// JSON is declared as such.
+// Reply answers with the status, header and body, and does not execute the
+// request. The status is 200 or more; use [Handle] to send an informational reply
+// before it. The header may be nil. If it has no Content-Type and the body is JSON,
+// the reply is declared as JSON.
 func Reply(status int, header http.Header, body string) Fault {
 	header = maps.Clone(header)
 	if _, declared := header["Content-Type"]; !declared && json.Valid([]byte(body)) {
@@ -90,28 +90,27 @@ func DropBefore() Fault { return Fault{kind: dropBefore} }
 func DropAfter() Fault { return Fault{kind: dropAfter} }
 
 // Truncate executes the request and closes the connection after the first n
-// bytes of the answer's body. A body that has no more than that stays whole,
-// which is an error of the test, unless the fault is [Fault.Optional] or
-// [Fault.Repeating].
+// bytes of the reply's body. A body of n bytes or fewer fails the test, since it
+// arrives whole, unless the fault is [Fault.Optional] or [Fault.Repeating].
 func Truncate(n int) Fault { return Fault{kind: truncate, limit: n} }
 
 // Delay executes the request after a while.
 func Delay(d time.Duration) Fault { return Fault{delay: d} }
 
 // BeforeCount executes a request for a page of a list in two parts, as the
-// service does: it takes the items of the page, calls f, and then takes the count
-// of all items. What f creates or deletes, for which it may use the server, is
-// counted accordingly. A request that is not answered with such a page is an
-// error of the test, unless the fault is [Fault.Optional] or [Fault.Repeating].
+// service does: it reads the items of the page, calls f, and then counts all items.
+// f may send requests to the server; what it creates or deletes changes the count
+// and not the page. A request that is not answered with such a page fails the
+// test, unless the fault is [Fault.Optional] or [Fault.Repeating].
 func BeforeCount(f func()) Fault { return Fault{kind: beforeCount, between: f} }
 
-// Handle answers by a function of the caller and does not execute the request.
-// A panic in it, other than [http.ErrAbortHandler], is an error of the test.
+// Handle calls f to answer the request, and does not execute it. A panic in f,
+// other than [http.ErrAbortHandler], fails the test.
 func Handle(f func(http.ResponseWriter, *http.Request)) Fault {
 	return Fault{kind: custom, handler: f}
 }
 
-// After returns a fault that first waits.
+// After returns the fault with a delay before it.
 func (f Fault) After(d time.Duration) Fault {
 	f.delay = d
 	return f
@@ -120,15 +119,15 @@ func (f Fault) After(d time.Duration) Fault {
 // canMiss reports whether the fault may have no effect.
 func (f Fault) canMiss() bool { return f.optional || f.repeating }
 
-// Optional returns a fault that is not reported if no request meets it, or if it
-// has no effect.
+// Optional returns the fault as one that does not fail the test if no request meets
+// it, or if it has no effect.
 func (f Fault) Optional() Fault {
 	f.optional = true
 	return f
 }
 
-// Repeating returns a fault that hits every matching request from its turn on,
-// which may be none. No other can follow it in a script.
+// Repeating returns the fault as one that applies to every further request that
+// matches. There may be none. It has to be the last fault of a script.
 func (f Fault) Repeating() Fault {
 	f.repeating = true
 	return f
@@ -139,10 +138,9 @@ func (f Fault) Repeating() Fault {
 // executed as usual. Several scripts may wait at once; a request goes to the
 // oldest one that it matches and that has faults left.
 //
-// A match that no request can fit and a fault that is none are errors of the
-// test. So are, at its end, faults that no request has met, unless they are
-// [Fault.Optional] or [Fault.Repeating]: a test that passes without its fault
-// has not shown what it should.
+// A match that no request can meet, such as one of an unknown operation, and a
+// fault without effect fail the test. So does a fault that no request has met when
+// the test ends, unless it is [Fault.Optional] or [Fault.Repeating].
 func (s *Server) Fail(match Match, faults ...Fault) {
 	if problem := s.checkScript(match, faults); problem != "" {
 		s.complain("cloudapitest: Fail: %s", problem)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -285,4 +286,22 @@ func TestFaultsHitOneRequest(t *testing.T) {
 			t.Errorf("%s: %d requests arrived, want 1", name, n)
 		}
 	}
+}
+
+// TestTimePassesBeforeCount lets a VM go between a page and its count.
+func TestTimePassesBeforeCount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := New(t, WithDelays(Delays{Delete: time.Second}))
+		client := srv.Client()
+		srv.AddVMs(here, "load", 1)
+		if err := client.VMs.Delete(t.Context(), here, "load-1"); err != nil {
+			t.Fatal(err)
+		}
+		srv.Fail(Match{Operation: "VMs.List"}, BeforeCount(func() { elapse(time.Second) }))
+		page, err := client.VMs.List(t.Context(), nil)
+		if err != nil || len(page.Items) != 1 || *page.Count != 0 {
+			t.Errorf("%+v, %v, want one item and a count of 0", page, err)
+		}
+	})
 }

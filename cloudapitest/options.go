@@ -56,8 +56,8 @@ func newConfig(opts []Option) (config, error) {
 	return cfg, nil
 }
 
-// Lenient stops the server from reporting to the test what a correct client
-// would not send.
+// Lenient makes the server accept without a failure of the test what a correct
+// client would not send.
 func Lenient() Option {
 	return func(c *config) error {
 		c.lenient = true
@@ -137,8 +137,8 @@ func WithPageCap(n int) Option {
 	}
 }
 
-// WithRequestLog makes [Server.Requests] report the last n requests only. The
-// default is all of them, for a test; a server that runs for long needs a bound.
+// WithRequestLog makes [Server.Requests] return the last n requests only. The
+// default is all requests. A server that runs for long needs a bound.
 func WithRequestLog(n int) Option {
 	return func(c *config) error {
 		if n < 0 {
@@ -149,8 +149,8 @@ func WithRequestLog(n int) Option {
 	}
 }
 
-// Delays are the durations of what the service does after it has answered. Zero
-// is immediate: the next request sees the result.
+// Delays are the durations of what the service does after its reply. With zero
+// the next request sees the result.
 type Delays struct {
 	// Create is how long a VM, database or cluster shows "creating".
 	Create time.Duration
@@ -208,8 +208,8 @@ func DefaultQuota() Quota {
 	return Quota{VM: 32, Postgres: 128, Kubernetes: 32, Projects: 10}
 }
 
-// WithQuota replaces all quotas. One that is 0 leaves room for nothing. With a
-// large one mind that a subnet has room for 59 VMs.
+// WithQuota replaces all quotas. A quota of 0 allows nothing. A subnet has room for
+// 59 VMs, whatever the quota is.
 func WithQuota(q Quota) Option {
 	return func(c *config) error {
 		if min(q.VM, q.Postgres, q.Kubernetes, q.Projects) < 0 {

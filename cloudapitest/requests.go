@@ -29,7 +29,7 @@ type Request struct {
 	Time   time.Time
 }
 
-// Requests returns what has arrived so far, the oldest first. See
+// Requests returns the requests that have arrived so far, the oldest first. See
 // [WithRequestLog].
 func (s *Server) Requests() []Request {
 	s.log.mu.Lock()
@@ -52,8 +52,8 @@ type requestLog struct {
 	entries []*logEntry
 }
 
-// last returns the entries that count. There may be more: they go in one piece
-// when they are as many as those that stay.
+// last returns the entries within the bound. Older ones are dropped later, when
+// there are as many of them.
 func (l *requestLog) last() []*logEntry {
 	if !l.bounded {
 		return l.entries

@@ -52,8 +52,8 @@ type Server struct {
 	connections sync.WaitGroup
 }
 
-// New starts a server that is closed when the test ends and that reports to the
-// test requests that a correct client would not send.
+// New starts a server for a test, and closes it when the test ends. A request that
+// a correct client would not send fails the test, unless the server is [Lenient].
 func New(t TB, opts ...Option) *Server {
 	t.Helper()
 	cfg, err := newConfig(opts)
@@ -76,8 +76,9 @@ func New(t TB, opts ...Option) *Server {
 	return s
 }
 
-// NewServer starts a server for a program. It is always lenient, and the caller
-// closes it. It panics if an option has an unusable value.
+// NewServer starts a server for a program that is not a test. It is always lenient,
+// and the caller closes it. NewServer panics if an option has an unusable value, and
+// so does a method of the server where it would fail a test.
 func NewServer(opts ...Option) *Server {
 	cfg, err := newConfig(opts)
 	if err != nil {
@@ -121,9 +122,9 @@ func (s *Server) RoundTripper() http.RoundTripper { return s.transport }
 // HTTPClient returns a new client over [Server.RoundTripper].
 func (s *Server) HTTPClient() *http.Client { return &http.Client{Transport: s.transport} }
 
-// Client returns a client of the server, in memory, with its token and project.
-// Further options may change that. An option that cannot be right is an error
-// of the test, or, without one, panics.
+// Client returns a client with the server's token and project, which reaches the
+// server in memory. Options come after those and may replace them. An option that
+// [cloudapi.NewClient] refuses fails the test.
 func (s *Server) Client(opts ...cloudapi.Option) *cloudapi.Client {
 	client, err := cloudapi.NewClient(append([]cloudapi.Option{
 		cloudapi.WithBaseURL(s.URL()),
@@ -149,8 +150,8 @@ func (s *Server) ProjectID() string { return s.config.projectID }
 func (s *Server) OtherProjectID() string { return s.config.otherProjectID }
 
 // Start serves the API on a free port of the loopback interface, beside the
-// in-memory connections, and returns the base URL. If there is no port, or the
-// server is closed, that is an error of the test, or, without one, panics.
+// in-memory connections, and returns the base URL. It fails the test if there is no
+// free port or the server is closed.
 func (s *Server) Start() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil && !s.serveInBackground(l) {
@@ -173,8 +174,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.http.Serve(l)
 }
 
-// Close drops all connections and returns when no goroutine of the server is
-// left. It may be called more than once.
+// Close closes all connections and returns when all goroutines of the server have
+// ended. It may be called more than once.
 func (s *Server) Close() {
 	s.lifecycle.Lock()
 	first := !s.closed

@@ -8,14 +8,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
 )
 
-// AddVMs adds n VMs to the project, without requests and so without the quota,
-// faults and log of those: for tests of programs that have to do with many. They
-// are of size burstable-1, run already, and are called by the prefix and a
-// number, "load-1" and so on; the subnets that they are in, of 59 VMs each,
-// "load-net-1" and so on. The IDs are returned.
+// AddVMs adds n running VMs of size burstable-1 to the project, and returns their
+// IDs. It sends no requests, so quota, faults and log do not apply. With the prefix
+// "load" the VMs are called "load-1", "load-2" and so on. They are in subnets of 59
+// VMs each, "load-net-1" and so on.
 //
-// A location that does not exist and a name that is not possible, or taken, are
-// errors of the test.
+// A location that does not exist, and a name that is invalid or taken, fail the
+// test.
 func (s *Server) AddVMs(location, prefix string, n int) []string {
 	var ids []string
 	s.service.Do(func(c *api.Call) {
@@ -28,10 +27,9 @@ func (s *Server) AddVMs(location, prefix string, n int) []string {
 	return ids
 }
 
-// SetState makes the VM, database, cluster or subnet with the ID show the state,
-// a VM for example "stopped" or "no capacity available", whatever happens to it,
-// until another state is set. With "" it shows its own again. An ID that no such
-// object has is an error of the test.
+// SetState makes the VM, database, cluster or subnet with the ID show a state, such
+// as "stopped" for a VM, whatever happens to it. With "" it shows its own state
+// again. An ID of no such object fails the test.
 func (s *Server) SetState(id, state string) {
 	s.service.Do(func(c *api.Call) {
 		if !families.SetState(c, id, state) {
@@ -40,8 +38,8 @@ func (s *Server) SetState(id, state string) {
 	})
 }
 
-// AddProject adds a project of the account of [Server.Token] in which that token
-// has every permission, and returns its ID.
+// AddProject adds a project to the account of [Server.Token], and returns its ID.
+// That token has every permission in it.
 func (s *Server) AddProject(name string) string {
 	id := cloudapi.NewID(cloudapi.KindProject).String()
 	if !families.IsProjectName(name) {
@@ -54,9 +52,8 @@ func (s *Server) AddProject(name string) string {
 	return id
 }
 
-// SetPermissions sets what a token may do in a project, in place of what it could
-// do before, until it is set again. Without permissions it may do nothing there:
-// lists are empty, and what exists is forbidden.
+// SetPermissions replaces the permissions of a token in a project. A token without
+// permissions gets empty lists, and a 403 for each object that exists.
 //
 // A permission is the service's name of a family and an action, such as "Vm:view".
 // The families are Firewall, InferenceApiKey, KubernetesCluster, LoadBalancer,
@@ -64,7 +61,7 @@ func (s *Server) AddProject(name string) string {
 // are view, create, edit and delete, and for subnets connect and disconnect. SSH
 // keys and init scripts need "Project:edit". An asterisk stands for all: "Vm:*",
 // "*:view", or "*" for every permission. A project, token or permission that does
-// not exist is an error of the test.
+// not exist fails the test.
 func (s *Server) SetPermissions(projectID, token string, permissions ...string) {
 	for _, p := range permissions {
 		if !families.KnowsRight(p) {
@@ -81,9 +78,9 @@ func (s *Server) SetPermissions(projectID, token string, permissions ...string) 
 	})
 }
 
-// SetBilling sets whether a project has valid billing information, as all have
-// unless this says otherwise. VMs, databases and clusters cannot be created
-// without it; what there is remains.
+// SetBilling sets whether a project has valid billing information. At first every
+// project has. Without it VMs, databases and clusters cannot be created; those that
+// exist remain.
 func (s *Server) SetBilling(projectID string, valid bool) {
 	s.setProject("SetBilling", projectID, func(_ *api.Call, p *api.Project) { p.Unpaid = !valid })
 }
@@ -100,11 +97,10 @@ func (s *Server) setProject(method, id string, change func(*api.Call, *api.Proje
 	})
 }
 
-// SetDelays sets the delays of the objects of one kind, or of the one that has the
-// ID or name, which need not exist yet. They apply to what begins afterwards, in
-// place of those of [WithDelays]. The kinds are those of VMs, databases, clusters,
-// subnets and load balancers; another one, or a delay that [WithDelays] would
-// refuse, is an error of the test.
+// SetDelays replaces the delays of [WithDelays] for one kind of object, or for the
+// object of that kind with the ID or name ref, which need not exist yet. What has
+// begun already keeps its delay. VMs, databases, clusters, subnets and load
+// balancers have delays; another kind, or a negative delay, fails the test.
 func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 	if !families.HasDelays(kind) {
 		s.complain("cloudapitest: SetDelays: %s has no delays", kind)

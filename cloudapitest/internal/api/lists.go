@@ -87,9 +87,9 @@ func Records[T, R any](rows []T, record func(T) R) []R {
 func ObjectName[T Stored](o T) string { return o.Core().Name }
 
 // Paginate answers with the page that the query asks for. List returns all rows
-// in the order of IDs, and is called twice: like the real server, Paginate takes
-// the items and their count one after the other. NameOf is the column "name", or nil if the list cannot be
-// ordered by it.
+// in the order of IDs. It is called twice, since the real server, too, reads the
+// items and their count one after the other. NameOf returns the column "name"; it
+// is nil if the list cannot be ordered by that.
 func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T) string, record func(T, *Call) R) (any, error) {
 	if err := c.CheckUploaded(); err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 // Package api executes requests to a service with projects, locations and
-// objects: it finds the operation, checks the token, the path, the query and the
-// body, finds objects by their references, and pages lists. What the operations
-// are and do, it is told.
+// objects. It finds the operation, checks the token, the path, the query and the
+// body, finds objects by their references, and pages lists. It knows no resource:
+// [Config] says which operations there are.
 package api
 
 import (

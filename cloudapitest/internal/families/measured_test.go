@@ -62,6 +62,11 @@ func TestMeasured(t *testing.T) {
 			{"POST", "/..", `{"name":"pj` + strings.Repeat("a", 24) + `"}`, 400,
 				"name cannot be exactly 26 numbers/lowercase characters starting with pj"},
 		},
+		"IDs of projects": {
+			{"DELETE", "/../pj164pbm96ba3grq6vbsvjb3ax", "", 404, "ResourceNotFound"}, // of wrong parity
+			{"DELETE", "/../pj8r0dvyb26y6ma6y7n1sw0nzz", "", 204, ""},
+			{"GET", "/../pj8r0dvyb26y6ma6y7n1sw0nzz", "", 404, "ResourceNotFound"},
+		},
 		"VMs in private locations": {
 			{"POST", places, `{"name":"west","provider_location_name":"us-west-2","access_key":"a","secret_key":"b"}`, 200, ""},
 			{"POST", "/location/west/vm/a", `{"public_key":"` + good + `"}`, 200, `"storage_size_gib":40`},
