@@ -60,8 +60,10 @@ type Page[T any] struct {
 
 	// Count is the size of the whole list, of which this is a page; nil if
 	// the server does not tell. SSH keys, init scripts and inference keys come
-	// without it. The server finds it in a statement of its own, so what comes
-	// and goes meanwhile can make it differ from what the pages hold.
+	// without it. The server counts in a statement of its own, so what comes
+	// and goes meanwhile can make it differ from what the pages hold. One that
+	// counts the items of each page instead is believed: All then takes a first
+	// page that is not full for the whole list.
 	Count *int
 
 	// NextStartAfter is the cursor for the page behind this one: the last

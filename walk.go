@@ -72,7 +72,7 @@ func (p *Page[T]) isWhole(pageSize int) bool {
 }
 
 // maxKnown is how many IDs of one list are remembered, if they ascend.
-const maxKnown = 4 * maxPageSize
+const maxKnown = 2 * maxPageSize
 
 // tally is what was seen of a list.
 type tally struct {

@@ -1,0 +1,252 @@
+// Package lists_test walks lists that change, on servers of many habits.
+package lists_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// TestListModel walks lists on servers whose habits are drawn at random. Of each
+// walk the rule is: what was in the list all the time is yielded once, and what
+// was not is yielded at most once; or the walk ends with ErrPaginationStalled.
+// It never goes on for ever.
+func TestListModel(t *testing.T) {
+	t.Parallel()
+	walks := uint64(3000)
+	if testing.Short() {
+		walks = 500
+	}
+	honest, failed, stalled := 0, 0, 0
+	for seed := range walks {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer(rand.New(rand.NewPCG(seed, 0)))
+			if err := s.walk(t); err != nil {
+				stalled++
+				if s.isHonest() {
+					failed++
+				}
+			}
+			if s.isHonest() {
+				honest++
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d: %+v", seed, s.habits)
+			}
+		})
+	}
+	t.Logf("%d walks, of which %d stalled; %d on honest servers, of which %d stalled", walks, stalled, honest, failed)
+	if failed*100 > honest {
+		t.Errorf("%d of %d walks on honest servers stalled", failed, honest)
+	}
+	if stalled*20 < int(walks) || honest*5 < int(walks) {
+		t.Error("that is too little to tell")
+	}
+}
+
+// habits are what a server does with a request for a page.
+type habits struct {
+	Asked    int    // the page size of the client
+	Longest  int    // items in a page at most
+	Order    string // of the list, and whether names repeat in it
+	Repeated bool
+	Counts   counts
+	Bare     bool // an array in place of an object
+
+	Churn       int // in percent, that something changes before a request
+	Midway      int // the same, between a page and its count
+	Stale       int // in percent, that a page begins before the cursor
+	Empty       int // in percent, that a page is empty without reason
+	ForgetsPage bool
+	ForgetsSize bool
+	Prefetch    int
+}
+
+type counts int
+
+const (
+	never counts = iota
+	theList
+	thePage
+	fromPageTwo
+	sometimes
+)
+
+// server has a list.
+type server struct {
+	habits
+	rng      *rand.Rand
+	items    []item
+	past     map[string]bool // IDs of what was removed
+	began    []item
+	requests int
+}
+
+type item struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func newServer(rng *rand.Rand) *server {
+	often := func(percent int) bool { return rng.IntN(100) < percent }
+	h := habits{Asked: 1 + rng.IntN(12), Longest: 1000, Counts: counts(rng.IntN(5)), Prefetch: rng.IntN(3)}
+	if often(30) {
+		h.Order = cloudapi.OrderByName
+	}
+	if often(20) {
+		h.Bare, h.Counts = true, never
+	}
+	switch rng.IntN(6) {
+	case 0, 1: // an honest server of a list that changes
+		h.Churn, h.Midway = rng.IntN(60), rng.IntN(60)
+		if often(80) {
+			h.Bare, h.Counts = false, theList // as the real one
+		}
+	case 2: // pages are shorter than what was asked for
+		h.Longest = 1 + rng.IntN(h.Asked)
+		h.Churn = rng.IntN(60)
+		if h.Counts == thePage {
+			h.Counts = theList // since a count of the page is believed
+		}
+	case 3:
+		h.Stale, h.Churn = rng.IntN(60), rng.IntN(20)
+	case 4: // what is lost shows by the count alone
+		h.Bare, h.Counts = false, theList
+		if h.Order == cloudapi.OrderByName && often(50) {
+			h.Repeated = true
+		} else {
+			h.Empty = rng.IntN(40)
+		}
+	case 5:
+		h.ForgetsPage, h.ForgetsSize = often(70), often(50)
+		h.Churn, h.Midway = rng.IntN(30), rng.IntN(30)
+	}
+	s := &server{habits: h, rng: rng, past: map[string]bool{}}
+	for range rng.IntN(40) {
+		s.add()
+	}
+	s.began = slices.Clone(s.items)
+	return s
+}
+
+// isHonest reports whether the server does what the real one does.
+func (s *server) isHonest() bool {
+	return s.Longest == 1000 && s.Counts == theList && !s.Bare && !s.Repeated && s.Stale == 0 && s.Empty == 0 && !s.ForgetsPage && !s.ForgetsSize
+}
+
+func (s *server) key(i item) string {
+	if s.Order == cloudapi.OrderByName {
+		return i.Name
+	}
+	return i.ID
+}
+
+func (s *server) add() {
+	names := 1 << 40
+	if s.Repeated {
+		names = 12
+	}
+	s.items = append(s.items, item{fmt.Sprintf("vm%024d", s.rng.Uint64()), fmt.Sprintf("web-%012d", s.rng.IntN(names))})
+	slices.SortFunc(s.items, func(a, b item) int { return cmp.Or(cmp.Compare(s.key(a), s.key(b)), cmp.Compare(a.ID, b.ID)) })
+}
+
+// change adds or removes some items.
+func (s *server) change(percent int) {
+	for s.rng.IntN(100) < percent {
+		if len(s.items) == 0 || s.rng.IntN(2) == 0 {
+			s.add()
+			continue
+		}
+		i := s.rng.IntN(len(s.items))
+		s.past[s.items[i].ID] = true
+		s.items = slices.Delete(s.items, i, i+1)
+	}
+}
+
+func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.requests++
+	s.change(s.Churn)
+	page := s.page(req)
+	s.change(s.Midway)
+	body := map[string]any{"items": page}
+	switch count := len(s.items); {
+	case s.Counts == thePage:
+		body["count"] = len(page)
+	case s.Counts == theList, s.Counts == fromPageTwo && s.requests > 1, s.Counts == sometimes && s.rng.IntN(2) == 0:
+		body["count"] = count
+	}
+	var reply any = body
+	if s.Bare {
+		reply = page
+	}
+	text, err := json.Marshal(reply)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text)), Request: req}, err
+}
+
+func (s *server) page(req *http.Request) []item {
+	query := req.URL.Query()
+	after, size := query.Get("start_after"), min(s.Longest, s.Asked)
+	if asked := query.Get("page_size"); asked != strconv.Itoa(s.Asked) || query.Get("order_column") != s.Order {
+		panic("asked for " + req.URL.String())
+	}
+	if s.ForgetsSize {
+		size = s.Longest
+	}
+	start := 0
+	for !s.ForgetsPage && start < len(s.items) && after != "" && s.key(s.items[start]) <= after {
+		start++
+	}
+	if start > 0 && s.rng.IntN(100) < s.Stale {
+		start -= 1 + s.rng.IntN(start)
+	}
+	if s.rng.IntN(100) < s.Empty {
+		start = len(s.items)
+	}
+	return append([]item{}, s.items[start:min(start+size, len(s.items))]...)
+}
+
+// walk ranges over the list and holds what comes against the rule.
+func (s *server) walk(t *testing.T) error {
+	client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
+		cloudapi.WithHTTPClient(&http.Client{Transport: s}), cloudapi.WithPrefetch(s.Prefetch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	var end error
+	for vm, err := range client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: s.Asked, OrderColumn: s.Order}) {
+		if end = err; err == nil {
+			seen[vm.ID]++
+		}
+	}
+	ever := len(s.items) + len(s.past)
+	if end != nil && !errors.Is(end, cloudapi.ErrPaginationStalled) {
+		t.Errorf("it ends with %v", end)
+	}
+	for id, times := range seen {
+		if times > 1 {
+			t.Errorf("%s was yielded %d times", id, times)
+		}
+	}
+	for _, item := range s.began {
+		if end == nil && !s.past[item.ID] && seen[item.ID] == 0 {
+			t.Errorf("%s was there all the time and is not among the %d, in %d requests", item.ID, len(seen), s.requests)
+		}
+	}
+	if most := 4 * (ever + 2); s.requests > most {
+		t.Errorf("%d requests for a list that had %d items in all", s.requests, ever)
+	}
+	return end
+}
