@@ -8,7 +8,8 @@ import (
 )
 
 // PostgresService works with Postgres databases: their firewall rules,
-// configuration, metrics, replicas and restores.
+// configuration, metrics, logs, backups, certificates, servers, replicas,
+// restores and upgrades.
 //
 // A reference is the ID (prefix pg) or the name.
 type PostgresService service

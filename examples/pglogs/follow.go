@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// What the service keeps, and how much of it can be asked for at once.
+const (
+	kept   = 7*24*time.Hour - time.Minute // less than a week, since time goes by before the question is read
+	window = 24 * time.Hour
+)
+
+// follower prints the lines of a database in their order, each once.
+type follower struct {
+	client  *cloudapi.Client
+	db      *cloudapi.Postgres
+	levels  []string      // that are printed; nil: all
+	overlap time.Duration // by which a line may come later than another that is newer
+	print   func(*cloudapi.PostgresLogEntry) error
+	stderr  io.Writer
+	state   *state
+}
+
+// catchUp prints what has come until now and was not printed. If it fails, the
+// next call begins behind the last line that was printed.
+func (f *follower) catchUp(ctx context.Context, now time.Time) error {
+	if oldest := now.Add(-kept); f.state.Until.Before(oldest) {
+		fmt.Fprintf(f.stderr, "pglogs: lines from %s to %s are not kept any more\n", f.state.Until.Format(time.DateTime), oldest.Format(time.DateTime))
+		f.state.Until = oldest
+	}
+	for f.state.Until.Before(now) {
+		start := f.state.Until.Add(-f.overlap)
+		if oldest := now.Add(-kept); start.Before(oldest) {
+			start = oldest
+		}
+		end := start.Add(window)
+		if end.After(now) {
+			end = now
+		}
+		lines, err := f.lines(ctx, start, end)
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
+			if f.state.printed(line) {
+				continue
+			}
+			if err := f.print(line); err != nil {
+				return err
+			}
+			f.state.note(line)
+		}
+		f.state.reach(end, f.overlap)
+		if err := f.state.save(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lines returns the lines of a span of time, the oldest first. A level is asked
+// for by itself, since the service has no least level.
+func (f *follower) lines(ctx context.Context, start, end time.Time) (lines []*cloudapi.PostgresLogEntry, err error) {
+	wanted := f.levels
+	if wanted == nil {
+		wanted = []string{""}
+	}
+	for _, level := range wanted {
+		found, err := cloudapi.Collect(f.client.Postgres.AllLogs(ctx, f.db.Location, f.db.ID,
+			&cloudapi.PostgresLogsOptions{Start: start, End: end, SeverityLevel: level}))
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(found) // they come newest first
+		lines = append(lines, found...)
+	}
+	slices.SortStableFunc(lines, func(a, b *cloudapi.PostgresLogEntry) int {
+		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.ServerUBID, b.ServerUBID))
+	})
+	return lines, nil
+}
+
+// passes reports whether an error may be none the next time.
+func passes(err error) bool {
+	var transport *cloudapi.TransportError
+	return errors.Is(err, cloudapi.ErrServer) || errors.Is(err, cloudapi.ErrRateLimited) || errors.As(err, &transport)
+}

@@ -1,0 +1,107 @@
+// Pglogs prints the logs of a database, and goes on with what comes.
+//
+//	pglogs eu-central-h1/orders
+//	pglogs --since 24h --level warn eu-central-h1/orders
+//	pglogs --follow --state orders.json --json eu-central-h1/orders >> orders.jsonl
+//
+// With a file for its state it goes on where it ended, also after days, and
+// prints no line twice. Without a name it takes the project's only database.
+//
+// It needs a service of August 2026 or later; an older one has no logs.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+)
+
+func main() { demo.Main("pglogs", run) }
+
+// levels are those that lines can have, the least first. Lines without one are
+// printed unless a level is asked for.
+var levels = []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSeverityInfo, cloudapi.PostgresLogSeverityWarn,
+	cloudapi.PostgresLogSeverityError, cloudapi.PostgresLogSeverityFatal}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("pglogs", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	since := flags.Duration("since", 30*time.Minute, "how long ago the first line may be, up to 168h; a state counts instead")
+	level := flags.String("level", "", "`least` level of the lines: debug, info, warn, error or fatal (default all)")
+	follow := flags.Bool("follow", false, "go on with the lines that come, until interrupted")
+	every := flags.Duration("every", 5*time.Second, "how often to look for them")
+	file := flags.String("state", "", "`file` to note in what was printed, and to go on from")
+	asJSON := flags.Bool("json", false, "print a line of JSON for each line")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	least := slices.Index(levels, strings.ToUpper(*level))
+	switch {
+	case *level != "" && least < 0:
+		return fmt.Errorf("%q is no level: see --level", *level)
+	case *since <= 0 || *every <= 0:
+		return fmt.Errorf("--since and --every must be positive")
+	}
+
+	client, closeServer, err := demo.Connect(ctx, stderr, "pglogs", demo.Server{})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	if client, err = withMadeUpLogs(client); err != nil {
+		return err
+	}
+	db, err := demo.Database(ctx, client, flags.Args())
+	if err != nil {
+		return err
+	}
+	f := follower{client: client, db: db, overlap: time.Minute, stderr: stderr, print: printText(stdout)}
+	if *asJSON {
+		encoder := json.NewEncoder(stdout)
+		f.print = func(line *cloudapi.PostgresLogEntry) error { return encoder.Encode(line) }
+	}
+	if *level != "" {
+		f.levels = levels[least:]
+	}
+	if f.state, err = loadState(*file, db.Location+"/"+db.Name, time.Now().Add(f.overlap-*since)); err != nil {
+		return err
+	}
+	for {
+		err := f.catchUp(ctx, time.Now())
+		if err != nil && !(*follow && passes(err)) {
+			return err
+		}
+		if err != nil {
+			fmt.Fprintf(stderr, "pglogs: %v; looking again in %v\n", err, *every)
+		}
+		if !*follow {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(*every):
+		}
+	}
+}
+
+// printText returns a function that prints a line for people.
+func printText(w io.Writer) func(*cloudapi.PostgresLogEntry) error {
+	return func(line *cloudapi.PostgresLogEntry) error {
+		who := ""
+		if user := line.Context["user"]; user != "" {
+			who = " " + user + "@" + line.Context["dbname"]
+		}
+		_, err := fmt.Fprintf(w, "%s %-5s %s %s%s: %s\n", line.Timestamp.Format("2006-01-02 15:04:05.000"),
+			line.SeverityLevel, line.ServerRole, line.StreamName, who, strings.ReplaceAll(line.Message, "\n", "\n\t"))
+		return err
+	}
+}

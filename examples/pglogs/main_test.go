@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// TestMain keeps the tests away from the API that the environment may name.
+func TestMain(m *testing.M) {
+	os.Unsetenv(cloudapi.EnvBaseURL)
+	os.Exit(m.Run())
+}
+
+func TestPrintsLines(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	if err := run(t.Context(), []string{"--since", "30m", "eu-central-h1/orders"}, &stdout, &stderr); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	if len(lines) < 180 || !slices.IsSorted(slices.DeleteFunc(lines, func(line string) bool { return line[0] == '\t' })) {
+		t.Errorf("%d lines:\n%s", len(lines), stdout.String())
+	}
+	if !strings.Contains(stdout.String(), " ERROR primary postgres app@orders: deadlock detected\n\tProcess ") {
+		t.Errorf("no error in\n%s", stdout.String())
+	}
+}
+
+func TestLeastLevel(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	if err := run(t.Context(), []string{"--since", "2h", "--level", "warn", "--json"}, &stdout, &stderr); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	found := map[string]int{}
+	var last time.Time
+	for decoder := json.NewDecoder(&stdout); decoder.More(); {
+		var line cloudapi.PostgresLogEntry
+		if err := decoder.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		if line.Timestamp.Before(last) {
+			t.Errorf("%v comes behind %v", line.Timestamp, last)
+		}
+		last = line.Timestamp
+		found[line.SeverityLevel]++
+	}
+	if len(found) != 2 || found["WARN"] < 30 || found["ERROR"] < 20 {
+		t.Errorf("lines by level: %v", found)
+	}
+}
+
+func TestBadArguments(t *testing.T) {
+	t.Parallel()
+	bad := filepath.Join(t.TempDir(), "state.json")
+	if err := os.WriteFile(bad, []byte(`{"database":"eu-central-h1/other"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--level", "loud"}, {"--since", "0s"}, {"--state", bad}, {"eu-central-h1/nobody"}} {
+		var stdout, stderr bytes.Buffer
+		if err := run(t.Context(), args, &stdout, &stderr); err == nil || stdout.Len() > 0 {
+			t.Errorf("%v: %v, %s", args, err, stdout.String())
+		}
+	}
+}
+
+// store is a service that keeps logs for a week.
+type store struct {
+	t     *testing.T
+	now   time.Time
+	lines []time.Time // in their order
+	fails bool
+}
+
+func (s *store) RoundTrip(req *http.Request) (*http.Response, error) {
+	if s.fails {
+		return &http.Response{StatusCode: 503, Header: http.Header{}, Body: http.NoBody}, nil
+	}
+	query := req.URL.Query()
+	start, _ := time.Parse(time.RFC3339, query.Get("start"))
+	end, _ := time.Parse(time.RFC3339, query.Get("end"))
+	if start.Before(s.now.Add(-7*24*time.Hour)) || end.Sub(start) > 24*time.Hour || !end.After(start) {
+		s.t.Errorf("asked for %v to %v", start, end)
+	}
+	before := len(s.lines)
+	fmt.Sscanf(query.Get("pagination_key"), "%d", &before)
+	var found []string
+	first := before
+	for first > 0 && len(found) < 3 {
+		first--
+		if at := s.lines[first]; !at.Before(start) && !at.After(end) {
+			found = append(found, fmt.Sprintf(`{"timestamp":%q,"message":"line %d"}`, at.Format(time.RFC3339), at.Unix()))
+		}
+	}
+	slices.Reverse(found)
+	key := ""
+	if first > 0 {
+		key = fmt.Sprintf(`,"pagination_key":"%d"`, first)
+	}
+	body := `{"logs":[` + strings.Join(found, ",") + `]` + key + `}`
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: readCloser(body)}, nil
+}
+
+type body struct{ *strings.Reader }
+
+func (body) Close() error         { return nil }
+func readCloser(text string) body { return body{strings.NewReader(text)} }
+
+// TestFollows prints every line once, in their order but for one that is late,
+// over days, a failure of the service and restarts of the program.
+func TestFollows(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	s := &store{t: t, now: start}
+	client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
+		cloudapi.WithHTTPClient(&http.Client{Transport: s}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "state.json")
+	var printed []time.Time
+	var stderr bytes.Buffer
+	catchUp := func() error { // as a program that starts anew does
+		t.Helper()
+		state, err := loadState(file, "eu-central-h1/orders", start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := follower{client: client, db: &cloudapi.Postgres{ID: "pggk8wzevxhe1gh7zjzfx5jn70", Location: "eu-central-h1"},
+			overlap: time.Minute, stderr: &stderr, state: state,
+			print: func(line *cloudapi.PostgresLogEntry) error { printed = append(printed, line.Timestamp); return nil }}
+		return f.catchUp(t.Context(), s.now)
+	}
+	var want []time.Time
+	add := func(ages ...time.Duration) {
+		for _, age := range ages {
+			s.lines = append(s.lines, s.now.Add(-age))
+			want = append(want, s.now.Add(-age))
+		}
+		slices.SortFunc(s.lines, time.Time.Compare)
+	}
+	check := func(what string) {
+		t.Helper()
+		if err := catchUp(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if !slices.Equal(printed, want) {
+			t.Fatalf("%s: printed are %v, want %v", what, printed, want)
+		}
+	}
+	s.now = s.now.Add(time.Hour)
+	add(59*time.Minute, 50*time.Minute, 40*time.Minute, 30*time.Minute, 20*time.Minute, 10*time.Minute, 5*time.Second, 0)
+	check("the first time")
+	check("nothing new")
+	s.now = s.now.Add(5 * time.Second)
+	add(8*time.Second, time.Second) // one that is late
+	check("a late line")
+	s.fails = true
+	s.now = s.now.Add(time.Second)
+	if err := catchUp(); err == nil || !passes(err) {
+		t.Fatalf("a failure is %v", err)
+	}
+	s.fails = false
+	s.now = s.now.Add(6 * 24 * time.Hour)
+	add(100*time.Hour, 50*time.Hour, 48*time.Hour, 24*time.Hour, time.Hour, 0)
+	check("days later")
+	if stderr.Len() > 0 {
+		t.Errorf("there are complaints: %s", &stderr)
+	}
+	s.now = s.now.Add(10 * 24 * time.Hour)
+	s.lines = append(s.lines, s.now.Add(-9*24*time.Hour)) // which is not kept
+	add(24 * time.Hour)
+	check("too late")
+	if !strings.Contains(stderr.String(), "not kept any more") {
+		t.Errorf("the gap is not said: %q", &stderr)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(file)); err != nil || len(entries) != 1 {
+		t.Errorf("beside the state there are %v, %v", entries, err)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// state is what was printed.
+type state struct {
+	Database string    `json:"database"` // its location and name
+	Until    time.Time `json:"until"`    // all lines up to here were asked for
+
+	// Printed are the lines that may come again, by what tells them apart.
+	Printed map[string]time.Time `json:"printed"`
+
+	file string
+}
+
+// loadState reads a file, or begins at a time if there is none.
+func loadState(file, database string, since time.Time) (*state, error) {
+	s := &state{Database: database, Until: since, Printed: map[string]time.Time{}, file: file}
+	if file == "" {
+		return s, nil
+	}
+	text, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, nil
+	case err != nil:
+		return nil, err
+	}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("%s is no state: %w", file, err)
+	}
+	if s.Database != database {
+		return nil, fmt.Errorf("%s is the state of another database, %s: see --state", file, s.Database)
+	}
+	return s, nil
+}
+
+// printed reports whether a line was printed.
+func (s *state) printed(line *cloudapi.PostgresLogEntry) bool {
+	_, printed := s.Printed[key(line)]
+	return printed
+}
+
+// note takes note that a line was printed.
+func (s *state) note(line *cloudapi.PostgresLogEntry) { s.Printed[key(line)] = line.Timestamp }
+
+// reach takes note that all lines up to a time were asked for, and forgets those
+// that will not come again.
+func (s *state) reach(until time.Time, overlap time.Duration) {
+	s.Until = until
+	for key, at := range s.Printed {
+		if at.Before(until.Add(-overlap)) {
+			delete(s.Printed, key)
+		}
+	}
+}
+
+// save writes the file, as a whole or not at all.
+func (s *state) save() error {
+	if s.file == "" {
+		return nil
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	draft, err := os.CreateTemp(filepath.Dir(s.file), filepath.Base(s.file)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(draft.Name())
+	if _, err := draft.Write(append(text, '\n')); err != nil {
+		draft.Close()
+		return err
+	}
+	if err := draft.Close(); err != nil {
+		return err
+	}
+	return os.Rename(draft.Name(), s.file)
+}
+
+// key tells a line from all others.
+func key(line *cloudapi.PostgresLogEntry) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s %s", line.Timestamp.UnixNano(), line.ServerUBID, line.StreamName, line.Message))
+	return hex.EncodeToString(sum[:8])
+}
