@@ -1,9 +1,11 @@
-// Pgmetrics shows what was measured at a database: in the terminal, and as
-// pictures.
+// Pgmetrics shows what was measured at a database, or at a Kubernetes cluster
+// where the service measures those: in the terminal, and as pictures.
 //
 //	pgmetrics eu-central-h1/orders
 //	pgmetrics --start 24h --metric cpu_usage,disk_io eu-central-h1/orders
 //	pgmetrics --start 2026-03-01T08:00:00Z --end 2026-03-01T20:00:00Z --png pictures eu-central-h1/orders
+//
+//	pgmetrics --metric pending_pods,api_request_rate eu-central-h1/apps
 //
 // Without a name it takes the project's only database.
 package main
@@ -48,21 +50,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer closeServer()
-	db, err := demo.Database(ctx, client, flags.Args())
+	name, measure, err := find(ctx, client, flags.Args())
 	if err != nil {
 		return err
 	}
-	metrics, err := fetch(ctx, client, db, start, end, *keys)
+	metrics, err := fetch(ctx, measure, start, end, *keys)
 	if err != nil {
 		return err
 	}
 
-	fmt.Fprintf(stdout, "%s/%s from %s to %s\n", db.Location, db.Name, start.Format(time.DateTime), end.Format(time.DateTime))
+	fmt.Fprintf(stdout, "%s from %s to %s\n", name, start.Format(time.DateTime), end.Format(time.DateTime))
 	for _, m := range metrics {
 		fmt.Fprintf(stdout, "\n%s\n", chart(m, *width, demo.IsTerminal(stdout)))
 	}
 	if *folder != "" {
-		files, err := pictures{db.Location + "/" + db.Name, start, end}.save(*folder, metrics)
+		files, err := pictures{name, start, end}.save(*folder, metrics)
 		if err != nil {
 			return err
 		}
@@ -85,15 +87,41 @@ func timeFlag(to *time.Time, now time.Time) func(string) error {
 	}
 }
 
+// measurements gets metrics of a database or a cluster.
+type measurements func(context.Context, *cloudapi.ResourceMetricsOptions) (*cloudapi.ResourceMetrics, error)
+
+// find returns the name of the database or cluster that the argument names, and
+// how to get what was measured at it.
+func find(ctx context.Context, client *cloudapi.Client, args []string) (name string, measure measurements, err error) {
+	if len(args) != 1 {
+		db, err := demo.Database(ctx, client, args)
+		if err != nil {
+			return "", nil, err
+		}
+		args = []string{db.ID}
+	}
+	found, err := client.Resolve(ctx, args[0], cloudapi.KindPostgres, cloudapi.KindKubernetesCluster)
+	if err != nil {
+		return "", nil, err
+	}
+	metrics := client.Postgres.Metrics
+	if found.Kind == cloudapi.KindKubernetesCluster {
+		metrics = client.Kubernetes.Metrics
+	}
+	return found.Reference(), func(ctx context.Context, opts *cloudapi.ResourceMetricsOptions) (*cloudapi.ResourceMetrics, error) {
+		return metrics(ctx, found.Location, found.ID, opts)
+	}, nil
+}
+
 // fetch gets the metrics with the keys, all at the same time, or all that
 // there are.
-func fetch(ctx context.Context, client *cloudapi.Client, db *cloudapi.Postgres, start, end time.Time, keys string) ([]cloudapi.PostgresMetric, error) {
+func fetch(ctx context.Context, measure measurements, start, end time.Time, keys string) ([]cloudapi.ResourceMetric, error) {
 	wanted := strings.Split(keys, ",") // one empty key stands for all
-	replies := make([]*cloudapi.PostgresMetrics, len(wanted))
+	replies := make([]*cloudapi.ResourceMetrics, len(wanted))
 	tasks, ctx := errgroup.WithContext(ctx)
 	for i, key := range wanted {
 		tasks.Go(func() (err error) {
-			replies[i], err = client.Postgres.Metrics(ctx, db.Location, db.ID, &cloudapi.PostgresMetricsOptions{Start: start, End: end, Key: strings.TrimSpace(key)})
+			replies[i], err = measure(ctx, &cloudapi.ResourceMetricsOptions{Start: start, End: end, Key: strings.TrimSpace(key)})
 			if err != nil && key != "" {
 				return fmt.Errorf("metric %q: %w", key, err)
 			}
@@ -103,7 +131,7 @@ func fetch(ctx context.Context, client *cloudapi.Client, db *cloudapi.Postgres, 
 	if err := tasks.Wait(); err != nil {
 		return nil, err
 	}
-	var metrics []cloudapi.PostgresMetric
+	var metrics []cloudapi.ResourceMetric
 	for _, reply := range replies {
 		metrics = append(metrics, reply.Metrics...)
 	}

@@ -20,15 +20,15 @@ var (
 	pale = color.NRGBA{0xe3, 0xe8, 0xf0, 0xff}
 )
 
-// pictures are drawn of metrics of a database in a range of time.
+// pictures are drawn of metrics of a database or a cluster in a range of time.
 type pictures struct {
-	database   string
+	name       string
 	start, end time.Time
 }
 
 // save draws each metric, and all of them as overview.png, and returns the
 // files.
-func (p pictures) save(folder string, metrics []cloudapi.PostgresMetric) ([]string, error) {
+func (p pictures) save(folder string, metrics []cloudapi.ResourceMetric) ([]string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (p pictures) save(folder string, metrics []cloudapi.PostgresMetric) ([]stri
 
 // draw draws metrics beside and below each other, under a line that says whose
 // they are and of when.
-func (p pictures) draw(file string, metrics []cloudapi.PostgresMetric, columns int) error {
+func (p pictures) draw(file string, metrics []cloudapi.ResourceMetric, columns int) error {
 	width, height, letters := 1280.0, 600.0, 20.0 // of a plot with all around it
 	if columns > 1 {
 		width, height, letters = 760, 380, 17
@@ -58,7 +58,7 @@ func (p pictures) draw(file string, metrics []cloudapi.PostgresMetric, columns i
 	rows := (len(metrics) + columns - 1) / columns
 	head := 3 * letters
 	c := newCanvas(columns*int(width), rows*int(height)+int(head))
-	c.text(fonts.bold, ink, point{letters, head / 2}, behind, p.database)
+	c.text(fonts.bold, ink, point{letters, head / 2}, behind, p.name)
 	c.text(fonts.large, gray, point{float64(columns)*width - letters, head / 2}, before, p.period())
 	for i, m := range metrics {
 		plot := plot{
@@ -98,7 +98,7 @@ func (p *plot) x(at time.Time) float64 {
 func (p *plot) y(value float64) float64 { return p.bottom - (p.bottom-p.top)*value/p.high }
 
 // draw draws the axes, and a line for each of the metric's series.
-func (p *plot) draw(m cloudapi.PostgresMetric) {
+func (p *plot) draw(m cloudapi.ResourceMetric) {
 	p.text(p.bold, ink, point{p.left, p.top - 2.7*p.letter}, behind, m.Name)
 	p.axes(highest(m))
 	values := false
@@ -134,7 +134,7 @@ func (p *plot) axes(highest float64) {
 
 // series draws a line with gaps where there is no number, and reports whether
 // there is any.
-func (p *plot) series(series cloudapi.PostgresMetricSeries, col color.NRGBA, alone bool) bool {
+func (p *plot) series(series cloudapi.ResourceMetricSeries, col color.NRGBA, alone bool) bool {
 	var runs [][]point
 	gap := true
 	for _, sample := range series.Values {
@@ -161,7 +161,7 @@ func (p *plot) series(series cloudapi.PostgresMetricSeries, col color.NRGBA, alo
 }
 
 // legend says above the area, from the right, which line is which.
-func (p *plot) legend(all []cloudapi.PostgresMetricSeries) {
+func (p *plot) legend(all []cloudapi.ResourceMetricSeries) {
 	at := point{p.right, p.top - 1.1*p.letter}
 	for i := len(all) - 1; i >= 0; i-- {
 		if len(all) == 1 && len(all[i].Labels) == 0 {
@@ -176,7 +176,7 @@ func (p *plot) legend(all []cloudapi.PostgresMetricSeries) {
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // highest returns the largest number of all series, or 0.
-func highest(m cloudapi.PostgresMetric) (highest float64) {
+func highest(m cloudapi.ResourceMetric) (highest float64) {
 	for _, series := range m.Series {
 		for _, sample := range series.Values {
 			if finite(sample.Value) {

@@ -19,7 +19,7 @@ var (
 )
 
 // chart draws a metric with characters.
-func chart(m cloudapi.PostgresMetric, width int, colored bool) string {
+func chart(m cloudapi.ResourceMetric, width int, colored bool) string {
 	title := m.Name
 	if m.Unit != "" {
 		title += " (" + m.Unit + ")"
@@ -88,7 +88,7 @@ func newest(values []float64) float64 {
 }
 
 // label is what tells a series from the others of its metric.
-func label(series cloudapi.PostgresMetricSeries) string {
+func label(series cloudapi.ResourceMetricSeries) string {
 	var values []string
 	for _, key := range slices.Sorted(maps.Keys(series.Labels)) {
 		values = append(values, series.Labels[key])
