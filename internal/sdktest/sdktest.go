@@ -5,6 +5,7 @@ package sdktest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -98,6 +99,25 @@ func (r *Recorder) Take() []Request {
 func (r *Recorder) Client(t testing.TB, opts ...cloudapi.Option) *cloudapi.Client {
 	t.Helper()
 	return Client(t, r, append([]cloudapi.Option{cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})}, opts...)...)
+}
+
+// Answering returns a client to which every request is answered so.
+func Answering(t testing.TB, status int, contentType, body string) *cloudapi.Client {
+	t.Helper()
+	return Client(t, RoundTripper(func(*http.Request) (*http.Response, error) {
+		resp := Respond(status, body)
+		resp.Header.Set("Content-Type", contentType)
+		return resp, nil
+	}))
+}
+
+// SendingNothing returns a client whose requests are mistakes.
+func SendingNothing(t testing.TB) *cloudapi.Client {
+	t.Helper()
+	return Client(t, RoundTripper(func(req *http.Request) (*http.Response, error) {
+		t.Errorf("%s %s was sent", req.Method, req.URL)
+		return nil, errors.ErrUnsupported
+	}))
 }
 
 // Always answers every request alike.

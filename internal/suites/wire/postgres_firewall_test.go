@@ -1,9 +1,12 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 func postgresFirewallCases() []wireCase {
@@ -12,63 +15,63 @@ func postgresFirewallCases() []wireCase {
 		base     = postgresPath + "/orders-db/firewall-rule"
 		page     = `{"items":[` + testRuleJSON + `],"count":1}`
 	)
-	updateWith := func(request *PostgresFirewallRuleUpdateRequest) func(context.Context, *Client) (any, error) {
-		return func(ctx context.Context, c *Client) (any, error) {
+	updateWith := func(request *cloudapi.PostgresFirewallRuleUpdateRequest) func(context.Context, *cloudapi.Client) (any, error) {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Postgres.UpdateFirewallRule(ctx, location, "orders-db", testRuleID, request)
 		}
 	}
 	return []wireCase{
 		{
 			name: "list rules", method: "GET", target: base, reply: page,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.ListFirewallRules(ctx, location, "orders-db", nil)
 			},
-			want: &Page[PostgresFirewallRule]{Items: []*PostgresFirewallRule{testRule()}, Count: new(1)},
+			want: &cloudapi.Page[cloudapi.PostgresFirewallRule]{Items: []*cloudapi.PostgresFirewallRule{testRule()}, Count: new(1)},
 		},
 		{
 			name: "all rules", method: "GET", target: base, reply: page,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return collect(c.Postgres.AllFirewallRules(ctx, location, "orders-db", nil))
 			},
-			want: []*PostgresFirewallRule{testRule()},
+			want: []*cloudapi.PostgresFirewallRule{testRule()},
 		},
 		{
 			name: "all rules, which have no pages", method: "GET", target: base,
 			reply: `{"items":[{"id":"pfgtkbpb9pxa1m2tdmah3sg14p","cidr":"::/0","description":""},` + testRuleJSON + `],"count":2}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return collect(c.Postgres.AllFirewallRules(ctx, location, "orders-db", &ListOptions{PageSize: 1}))
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.Postgres.AllFirewallRules(ctx, location, "orders-db", &cloudapi.ListOptions{PageSize: 1}))
 			},
-			want: []*PostgresFirewallRule{{ID: "pfgtkbpb9pxa1m2tdmah3sg14p", CIDR: "::/0"}, testRule()},
+			want: []*cloudapi.PostgresFirewallRule{{ID: "pfgtkbpb9pxa1m2tdmah3sg14p", CIDR: "::/0"}, testRule()},
 		},
 		{
 			name: "create a rule", method: "POST", target: base, reply: testRuleJSON, want: testRule(),
 			body: `{"cidr":"203.0.113.0/24","description":"office"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.CreateFirewallRule(ctx, location, "orders-db",
-					&PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24", Description: "office"})
+					&cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24", Description: "office"})
 			},
 		},
 		{
 			name: "create a rule without a description", method: "POST", target: base, reply: testRuleJSON, want: testRule(),
 			body: `{"cidr":"203.0.113.0/24"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Postgres.CreateFirewallRule(ctx, location, "orders-db", &PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Postgres.CreateFirewallRule(ctx, location, "orders-db", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24"})
 			},
 		},
 		{
 			name: "update a rule", method: "PATCH", target: base + "/" + testRuleID, reply: testRuleJSON, want: testRule(),
 			body: `{"cidr":"203.0.113.0/24","description":"office"}`,
-			call: updateWith(&PostgresFirewallRuleUpdateRequest{CIDR: Value("203.0.113.0/24"), Description: Value("office")}),
+			call: updateWith(&cloudapi.PostgresFirewallRuleUpdateRequest{CIDR: cloudapi.Value("203.0.113.0/24"), Description: cloudapi.Value("office")}),
 		},
 		{
 			name: "clear a description", method: "PATCH", target: base + "/" + testRuleID, reply: testRuleJSON, want: testRule(),
 			body: `{"description":""}`,
-			call: updateWith(&PostgresFirewallRuleUpdateRequest{Description: Value("")}),
+			call: updateWith(&cloudapi.PostgresFirewallRuleUpdateRequest{Description: cloudapi.Value("")}),
 		},
 		{
 			name: "update a rule with null", method: "PATCH", target: base + "/" + testRuleID, reply: testRuleJSON, want: testRule(),
 			body: `{"cidr":null,"description":null}`,
-			call: updateWith(&PostgresFirewallRuleUpdateRequest{CIDR: Null[string](), Description: Null[string]()}),
+			call: updateWith(&cloudapi.PostgresFirewallRuleUpdateRequest{CIDR: cloudapi.Null[string](), Description: cloudapi.Null[string]()}),
 		},
 		{
 			name: "update nothing of a rule", method: "PATCH", target: base + "/" + testRuleID, reply: testRuleJSON, want: testRule(),
@@ -77,7 +80,7 @@ func postgresFirewallCases() []wireCase {
 		},
 		{
 			name: "delete a rule", method: "DELETE", target: base + "/" + testRuleID,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.Postgres.DeleteFirewallRule(ctx, location, "orders-db", testRuleID))
 			},
 		},
@@ -85,15 +88,15 @@ func postgresFirewallCases() []wireCase {
 			name: "update a rule of August 2026", method: "PATCH", target: base + "/frhq95fssew63jdbsw7mrzw8cx",
 			reply: `{"id":"frhq95fssew63jdbsw7mrzw8cx","cidr":"198.51.100.0/24","port":6432,"description":"new"}`,
 			body:  `{"description":"new"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.UpdateFirewallRule(ctx, location, "orders-db", "frhq95fssew63jdbsw7mrzw8cx",
-					&PostgresFirewallRuleUpdateRequest{Description: Value("new")})
+					&cloudapi.PostgresFirewallRuleUpdateRequest{Description: cloudapi.Value("new")})
 			},
-			want: &PostgresFirewallRule{ID: "frhq95fssew63jdbsw7mrzw8cx", CIDR: "198.51.100.0/24", Port: 6432, Description: "new"},
+			want: &cloudapi.PostgresFirewallRule{ID: "frhq95fssew63jdbsw7mrzw8cx", CIDR: "198.51.100.0/24", Port: 6432, Description: "new"},
 		},
 		{
 			name: "delete a rule of August 2026", method: "DELETE", target: base + "/frhq95fssew63jdbsw7mrzw8cx",
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.Postgres.DeleteFirewallRule(ctx, location, "orders-db", "frhq95fssew63jdbsw7mrzw8cx"))
 			},
 		},
@@ -102,15 +105,15 @@ func postgresFirewallCases() []wireCase {
 
 func TestPostgresFirewallRuleArguments(t *testing.T) {
 	t.Parallel()
-	client := sendingNothing(t)
+	client := sdktest.SendingNothing(t)
 	// The ID of something else.
 	err := client.Postgres.DeleteFirewallRule(t.Context(), "eu-central-h1", "orders-db", testSinkID)
-	if !errors.Is(err, ErrInvalidArgument) {
+	if !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("deleting it: %v", err)
 	}
 	// The location is an argument already.
-	_, err = client.Postgres.ListFirewallRules(t.Context(), "eu-central-h1", "orders-db", &ListOptions{Location: "us-east-a2"})
-	if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "Location" || e.Operation != "Postgres.ListFirewallRules" {
+	_, err = client.Postgres.ListFirewallRules(t.Context(), "eu-central-h1", "orders-db", &cloudapi.ListOptions{Location: "us-east-a2"})
+	if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "Location" || e.Operation != "Postgres.ListFirewallRules" {
 		t.Errorf("listing in another location: %v", err)
 	}
 }

@@ -1,10 +1,12 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
 func TestInferenceAPIKeysWire(t *testing.T) {
@@ -15,31 +17,35 @@ func TestInferenceAPIKeysWire(t *testing.T) {
 		key  = "hX3f0a9LQm7Tz5Vb2Kc8Rw1Ny6Dp4Sj0"
 		full = `{"id":"` + id + `","key":"` + key + `"}`
 	)
-	record := &InferenceAPIKey{ID: id, Key: NewSecret(key)}
+	record := &cloudapi.InferenceAPIKey{ID: id, Key: cloudapi.NewSecret(key)}
 	runWireCases(t, "InferenceAPIKeys", []wireCase{
 		{
 			method: "GET", target: base, reply: `{"items":[` + full + `]}`,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.InferenceAPIKeys.List(ctx, nil) },
-			want: &Page[InferenceAPIKey]{Items: []*InferenceAPIKey{record}},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.InferenceAPIKeys.List(ctx, nil) },
+			want: &cloudapi.Page[cloudapi.InferenceAPIKey]{Items: []*cloudapi.InferenceAPIKey{record}},
 		},
 		{
 			name: "all", method: "GET", target: base, reply: `{"items":[` + full + `]}`,
-			call: func(ctx context.Context, c *Client) (any, error) { return collect(c.InferenceAPIKeys.All(ctx, nil)) },
-			want: []*InferenceAPIKey{record},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.InferenceAPIKeys.All(ctx, nil))
+			},
+			want: []*cloudapi.InferenceAPIKey{record},
 		},
 		{
 			name: "create", method: "POST", target: base, body: `{}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.InferenceAPIKeys.Create(ctx) },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.InferenceAPIKeys.Create(ctx) },
 			want: record,
 		},
 		{
 			method: "GET", target: base + "/" + id, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.InferenceAPIKeys.Get(ctx, id) },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.InferenceAPIKeys.Get(ctx, id) },
 			want: record,
 		},
 		{
 			method: "DELETE", target: base + "/" + id,
-			call: func(ctx context.Context, c *Client) (any, error) { return nothing(c.InferenceAPIKeys.Delete(ctx, id)) },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return nothing(c.InferenceAPIKeys.Delete(ctx, id))
+			},
 		},
 	})
 	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {

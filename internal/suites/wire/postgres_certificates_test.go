@@ -1,4 +1,4 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 const testKeyPair = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n-----BEGIN EC PRIVATE KEY-----\nU0VD\n-----END EC PRIVATE KEY-----\n"
@@ -23,26 +26,26 @@ func postgresCertificateCases() []wireCase {
 			body:   `{"common_name":"app","duration":86400}`,
 			reply:  testKeyPair,
 			header: http.Header{"Content-Type": {"application/x-pem-file"}, "Content-Disposition": {`attachment; filename="app.pem"`}},
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.CreateClientKeyPair(ctx, location, "orders-db", "app", 24*time.Hour+time.Second-1)
 			},
-			want: &File{Name: "app.pem", ContentType: "application/x-pem-file", Content: []byte(testKeyPair)},
+			want: &cloudapi.File{Name: "app.pem", ContentType: "application/x-pem-file", Content: []byte(testKeyPair)},
 		},
 		{
 			name: "add a certificate user", method: "POST", target: base + "/add-auth-user", body: `{"name":"Big User \"x\""}`,
 			reply: `{"items":["app","Big User \"x\""]}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.AddCertificateUser(ctx, location, "orders-db", `Big User "x"`)
 			},
-			want: &PostgresCertificateUsers{Items: []string{"app", `Big User "x"`}},
+			want: &cloudapi.PostgresCertificateUsers{Items: []string{"app", `Big User "x"`}},
 		},
 		{
 			name: "remove the last certificate user", method: "POST", target: base + "/remove-auth-user", body: `{"name":"app"}`,
 			reply: `{"items":[]}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.RemoveCertificateUser(ctx, location, "orders-db", "app")
 			},
-			want: &PostgresCertificateUsers{Items: []string{}},
+			want: &cloudapi.PostgresCertificateUsers{Items: []string{}},
 		},
 	}
 }
@@ -51,19 +54,19 @@ func postgresCertificateCases() []wireCase {
 // is printed has no key in it.
 func TestClientKeyPairIsWholeAndSecret(t *testing.T) {
 	t.Parallel()
-	create := func(content string) (*File, error) {
-		return answering(t, 200, "application/x-pem-file", content).Postgres.CreateClientKeyPair(t.Context(), "eu-central-h1", "orders-db", "app", time.Hour)
+	create := func(content string) (*cloudapi.File, error) {
+		return sdktest.Answering(t, 200, "application/x-pem-file", content).Postgres.CreateClientKeyPair(t.Context(), "eu-central-h1", "orders-db", "app", time.Hour)
 	}
 	file, err := create(testKeyPair)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := fmt.Sprintf("%v %+v %#v %s", file, file, *file, toJSON(t, file)); strings.Contains(text, "U0VD") || file.Name != "client.pem" {
+	if text := fmt.Sprintf("%v %+v %#v %s", file, file, *file, sdktest.JSON(file)); strings.Contains(text, "U0VD") || file.Name != "client.pem" {
 		t.Errorf("the file shows as %s", text)
 	}
 	for _, content := range []string{testKeyPair[:len(testKeyPair)-10], "", "no PEM"} {
 		file, err := create(content)
-		if file != nil || !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, ErrOutcomeUnknown) || strings.Contains(err.Error(), "U0VD") {
+		if file != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) || !errors.Is(err, cloudapi.ErrOutcomeUnknown) || strings.Contains(err.Error(), "U0VD") {
 			t.Errorf("of %q CreateClientKeyPair made %v, %v", content, file, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 const (
@@ -42,41 +45,41 @@ const (
 		`"metric_destinations":[],"read_replicas":[]}`
 )
 
-func testPostgresShort() *Postgres {
-	return &Postgres{
+func testPostgresShort() *cloudapi.Postgres {
+	return &cloudapi.Postgres{
 		ID: testPgID, Name: "orders-db", State: "running", Location: "eu-central-h1",
 		VMSize: "standard-2", TargetVMSize: "standard-4", StorageSizeGiB: 64, TargetStorageSizeGiB: 128,
 		Version: "17", HAType: "async", Flavor: "standard", CACertificates: "-----BEGIN",
-		MaintenanceWindowStartAt: new(3), Tags: []PostgresTag{{"team", "payments"}},
+		MaintenanceWindowStartAt: new(3), Tags: []cloudapi.PostgresTag{{Key: "team", Value: "payments"}},
 	}
 }
 
-func testReplica() *Postgres {
-	return &Postgres{
+func testReplica() *cloudapi.Postgres {
+	return &cloudapi.Postgres{
 		ID: testReplicaID, Name: "orders-ro", State: "creating", Location: "eu-central-h1",
 		VMSize: "standard-2", TargetVMSize: "standard-2", TargetStorageSizeGiB: 64,
 		Version: "17", HAType: "none", Flavor: "standard",
-		ReadReplica: true, Parent: "/location/eu-central-h1/postgres/orders-db", Tags: []PostgresTag{},
+		ReadReplica: true, Parent: "/location/eu-central-h1/postgres/orders-db", Tags: []cloudapi.PostgresTag{},
 	}
 }
 
-func testReplicaDetailed() *Postgres {
+func testReplicaDetailed() *cloudapi.Postgres {
 	p := testReplica()
-	p.FirewallRules, p.MetricDestinations, p.ReadReplicas = []PostgresFirewallRule{}, []PostgresMetricDestination{}, []Postgres{}
+	p.FirewallRules, p.MetricDestinations, p.ReadReplicas = []cloudapi.PostgresFirewallRule{}, []cloudapi.PostgresMetricDestination{}, []cloudapi.Postgres{}
 	return p
 }
 
-func testRule() *PostgresFirewallRule {
-	return &PostgresFirewallRule{ID: testRuleID, CIDR: "203.0.113.0/24", Description: "office"}
+func testRule() *cloudapi.PostgresFirewallRule {
+	return &cloudapi.PostgresFirewallRule{ID: testRuleID, CIDR: "203.0.113.0/24", Description: "office"}
 }
 
-func testPostgresFull() *Postgres {
+func testPostgresFull() *cloudapi.Postgres {
 	p := testPostgresShort()
-	p.ConnectionString = NewSecret(testConnection)
+	p.ConnectionString = cloudapi.NewSecret(testConnection)
 	p.Primary = true
-	p.FirewallRules = []PostgresFirewallRule{*testRule()}
-	p.MetricDestinations = []PostgresMetricDestination{{ID: testSinkID, Username: "writer", URL: "https://prom.example.org/write"}}
-	p.ReadReplicas = []Postgres{*testReplica()}
+	p.FirewallRules = []cloudapi.PostgresFirewallRule{*testRule()}
+	p.MetricDestinations = []cloudapi.PostgresMetricDestination{{ID: testSinkID, Username: "writer", URL: "https://prom.example.org/write"}}
+	p.ReadReplicas = []cloudapi.Postgres{*testReplica()}
 	p.EarliestRestoreTime = time.Date(2025, 10, 1, 2, 15, 9, 0, time.UTC)
 	p.LatestRestoreTime = time.Date(2025, 10, 3, 17, 40, 0, 250_000_000, time.UTC)
 	return p
@@ -90,66 +93,66 @@ func TestPostgresWire(t *testing.T) {
 		page     = `{"items":[{` + testPgShort + `},{` + testReplicaShort + `}],"count":2}`
 	)
 	full, short := testPostgresFull(), testPostgresShort()
-	items := []*Postgres{short, testReplica()}
+	items := []*cloudapi.Postgres{short, testReplica()}
 	// on makes a call of a method that takes a database and returns one.
-	on := func(method func(context.Context, *PostgresService) (*Postgres, error)) func(context.Context, *Client) (any, error) {
-		return func(ctx context.Context, c *Client) (any, error) { return method(ctx, c.Postgres) }
+	on := func(method func(context.Context, *cloudapi.PostgresService) (*cloudapi.Postgres, error)) func(context.Context, *cloudapi.Client) (any, error) {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) { return method(ctx, c.Postgres) }
 	}
 	cases := []wireCase{
 		{
 			method: "GET", target: projectPath + "/postgres", reply: page,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.Postgres.List(ctx, nil) },
-			want: &Page[Postgres]{Items: items, Count: new(2), NextStartAfter: testReplicaID},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.Postgres.List(ctx, nil) },
+			want: &cloudapi.Page[cloudapi.Postgres]{Items: items, Count: new(2), NextStartAfter: testReplicaID},
 		},
 		{
 			name: "list by name", method: "GET", target: postgresPath + "?order_column=name&start_after=a", reply: page,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Postgres.List(ctx, &ListOptions{Location: location, OrderColumn: OrderByName, StartAfter: "a"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Postgres.List(ctx, &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName, StartAfter: "a"})
 			},
-			want: &Page[Postgres]{Items: items, Count: new(2), NextStartAfter: "orders-ro"},
+			want: &cloudapi.Page[cloudapi.Postgres]{Items: items, Count: new(2), NextStartAfter: "orders-ro"},
 		},
 		{
 			name: "all", method: "GET", target: postgresPath + "?page_size=1000", reply: page,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return collect(c.Postgres.All(ctx, &ListOptions{Location: location}))
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.Postgres.All(ctx, &cloudapi.ListOptions{Location: location}))
 			},
 			want: items,
 		},
 		{
 			name: "get", method: "GET", target: item, reply: testPgFull, want: full,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.Get(ctx, location, "orders-db")
 			}),
 		},
 		{
 			name: "get a replica", method: "GET", target: postgresPath + "/" + testReplicaID, reply: testReplicaFull, want: testReplicaDetailed(),
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.Get(ctx, location, testReplicaID)
 			}),
 		},
 		{
 			name: "create", method: "POST", target: item, reply: testPgFull, want: full,
 			body: `{"size":"standard-2","storage_size":64}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
-				return s.Create(ctx, location, "orders-db", &PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
+				return s.Create(ctx, location, "orders-db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
 			}),
 		},
 		{
 			name: "create with everything", method: "POST", target: item, reply: testPgFull, want: full,
 			body: `{"size":"standard-2","storage_size":64,"flavor":"paradedb","ha_type":"sync","version":"16",` +
 				`"restrict_by_default":false,"tags":[{"key":"team","value":"payments"}]}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
-				return s.Create(ctx, location, "orders-db", &PostgresCreateRequest{
-					Size: "standard-2", StorageSize: 64, Flavor: PostgresFlavorParadeDB, HAType: PostgresHATypeSync, Version: "16",
-					RestrictByDefault: new(false), Tags: []PostgresTag{{"team", "payments"}},
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
+				return s.Create(ctx, location, "orders-db", &cloudapi.PostgresCreateRequest{
+					Size: "standard-2", StorageSize: 64, Flavor: cloudapi.PostgresFlavorParadeDB, HAType: cloudapi.PostgresHATypeSync, Version: "16",
+					RestrictByDefault: new(false), Tags: []cloudapi.PostgresTag{{Key: "team", Value: "payments"}},
 				})
 			}),
 		},
 		{
 			name: "create with everything of August 2026", method: "POST", target: item, reply: testPgFull, want: full,
 			body: `{"size":"hobby-1","storage_size":16,"private_subnet_name":"db-net","pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"}}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
-				return s.Create(ctx, location, "orders-db", &PostgresCreateRequest{
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
+				return s.Create(ctx, location, "orders-db", &cloudapi.PostgresCreateRequest{
 					Size: "hobby-1", StorageSize: 16, PrivateSubnetName: "db-net",
 					PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"},
 				})
@@ -158,29 +161,29 @@ func TestPostgresWire(t *testing.T) {
 		{
 			name: "update nothing", method: "PATCH", target: item, reply: testPgFull, want: full,
 			body: `{}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.Update(ctx, location, "orders-db", nil)
 			}),
 		},
 		{
 			name: "update everything", method: "PATCH", target: item, reply: testPgFull, want: full,
 			body: `{"size":"standard-4","storage_size":128,"ha_type":"none","tags":[{"key":"team","value":"payments"}]}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
-				return s.Update(ctx, location, "orders-db", &PostgresUpdateRequest{
-					Size: "standard-4", StorageSize: 128, HAType: PostgresHATypeNone, Tags: []PostgresTag{{"team", "payments"}},
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
+				return s.Update(ctx, location, "orders-db", &cloudapi.PostgresUpdateRequest{
+					Size: "standard-4", StorageSize: 128, HAType: cloudapi.PostgresHATypeNone, Tags: []cloudapi.PostgresTag{{Key: "team", Value: "payments"}},
 				})
 			}),
 		},
 		{
 			name: "update to no tags", method: "PATCH", target: item, reply: testPgFull, want: full,
 			body: `{"tags":[]}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
-				return s.Update(ctx, location, "orders-db", &PostgresUpdateRequest{Tags: []PostgresTag{}})
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
+				return s.Update(ctx, location, "orders-db", &cloudapi.PostgresUpdateRequest{Tags: []cloudapi.PostgresTag{}})
 			}),
 		},
 		{
 			name: "delete", method: "DELETE", target: item,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.Postgres.Delete(ctx, location, "orders-db"))
 			},
 		},
@@ -190,46 +193,46 @@ func TestPostgresWire(t *testing.T) {
 				"Content-Type":        {"application/x-pem-file"},
 				"Content-Disposition": {`attachment; filename="orders-db.pem"`},
 			},
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.CACertificates(ctx, location, "orders-db")
 			},
-			want: &File{Name: "orders-db.pem", ContentType: "application/x-pem-file", Content: []byte(testPEM)},
+			want: &cloudapi.File{Name: "orders-db.pem", ContentType: "application/x-pem-file", Content: []byte(testPEM)},
 		},
 		{
 			name: "promote", method: "POST", target: postgresPath + "/orders-ro/promote", reply: `{` + testReplicaShort + `}`, want: testReplica(),
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.Promote(ctx, location, "orders-ro")
 			}),
 		},
 		{
 			name: "create a read replica", method: "POST", target: item + "/read-replica", reply: testReplicaFull, want: testReplicaDetailed(),
 			body: `{"name":"orders-ro"}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro")
 			}),
 		},
 		{
 			name: "promote by the new name", method: "POST", target: postgresPath + "/orders-ro/promote-read-replica",
 			reply: `{` + testReplicaShort + `}`, want: testReplica(),
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.PromoteReadReplica(ctx, location, "orders-ro")
 			}),
 		},
 		{
 			name: "create a read replica that differs", method: "POST", target: item + "/read-replica", reply: testReplicaFull, want: testReplicaDetailed(),
 			body: `{"name":"orders-ro","pg_config":{"work_mem":"4MB"},"pgbouncer_config":{},"tags":[{"key":"r","value":"1"}]}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
-				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro", PostgresReadReplicaOptions{
-					PGConfig: map[string]string{"work_mem": "4MB"}, PgBouncerConfig: map[string]string{}, Tags: []PostgresTag{{"r", "1"}},
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
+				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro", cloudapi.PostgresReadReplicaOptions{
+					PGConfig: map[string]string{"work_mem": "4MB"}, PgBouncerConfig: map[string]string{}, Tags: []cloudapi.PostgresTag{{Key: "r", Value: "1"}},
 				})
 			}),
 		},
 		{
 			name: "restore with everything", method: "POST", target: item + "/restore", reply: testPgFull, want: full,
 			body: `{"name":"orders-2","restore_target":"2025-10-03T10:30:00Z","pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"},"tags":[]}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
-				return s.Restore(ctx, location, "orders-db", &PostgresRestoreRequest{
-					Name: "orders-2", RestoreTarget: time.Date(2025, 10, 3, 10, 30, 0, 0, time.UTC), Tags: []PostgresTag{},
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
+				return s.Restore(ctx, location, "orders-db", &cloudapi.PostgresRestoreRequest{
+					Name: "orders-2", RestoreTarget: time.Date(2025, 10, 3, 10, 30, 0, 0, time.UTC), Tags: []cloudapi.PostgresTag{},
 					PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"},
 				})
 			}),
@@ -237,34 +240,34 @@ func TestPostgresWire(t *testing.T) {
 		{
 			name: "maintenance window on some days", method: "POST", target: item + "/set-maintenance-window", reply: testPgFull, want: full,
 			body: `{"maintenance_window_start_at":22,"maintenance_window_days":["mon","thu"]}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.SetMaintenanceWindow(ctx, location, "orders-db", new(22), "mon", "thu")
 			}),
 		},
 		{
 			name: "rename", byName: true, method: "POST", target: item + "/rename", reply: `{` + testPgShort + `}`, want: short,
 			body: `{"name":"orders"}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.Rename(ctx, location, "orders-db", "orders")
 			}),
 		},
 		{
 			name: "reset the password", method: "POST", target: item + "/reset-superuser-password", reply: testPgFull, want: full,
 			body: `{"password":"Corr3ct-\"Horse\""}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
-				return s.ResetSuperuserPassword(ctx, location, "orders-db", NewSecret(`Corr3ct-"Horse"`))
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
+				return s.ResetSuperuserPassword(ctx, location, "orders-db", cloudapi.NewSecret(`Corr3ct-"Horse"`))
 			}),
 		},
 		{
 			name: "restart", method: "POST", target: item + "/restart", reply: testPgFull, want: full,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.Restart(ctx, location, "orders-db")
 			}),
 		},
 		{
 			name: "restore with nil", method: "POST", target: item + "/restore", reply: testPgFull, want: full,
 			body: `{"name":"","restore_target":"0001-01-01T00:00:00Z"}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.Restore(ctx, location, "orders-db", nil)
 			}),
 		},
@@ -277,8 +280,8 @@ func TestPostgresWire(t *testing.T) {
 		cases = append(cases, wireCase{
 			name: "restore to " + body, method: "POST", target: item + "/restore", reply: testPgFull, want: full,
 			body: `{"name":"orders-2","restore_target":"` + body + `"}`,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
-				return s.Restore(ctx, location, "orders-db", &PostgresRestoreRequest{Name: "orders-2", RestoreTarget: target})
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
+				return s.Restore(ctx, location, "orders-db", &cloudapi.PostgresRestoreRequest{Name: "orders-2", RestoreTarget: target})
 			}),
 		})
 	}
@@ -290,7 +293,7 @@ func TestPostgresWire(t *testing.T) {
 		cases = append(cases, wireCase{
 			name: "maintenance window " + body, method: "POST", target: item + "/set-maintenance-window", reply: testPgFull, want: full,
 			body: body,
-			call: on(func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.SetMaintenanceWindow(ctx, location, "orders-db", hour)
 			}),
 		})
@@ -315,7 +318,7 @@ func TestPostgresNullAndZero(t *testing.T) {
 		`{}`:                                   nil,
 		`{"maintenance_window_start_at":0}`:    new(0),
 	} {
-		var p Postgres
+		var p cloudapi.Postgres
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +327,7 @@ func TestPostgresNullAndZero(t *testing.T) {
 			t.Errorf("of %s the maintenance window is %v", text, got)
 		}
 	}
-	var p Postgres
+	var p cloudapi.Postgres
 	if err := json.Unmarshal([]byte(`{"earliest_restore_time":null,"latest_restore_time":"2025-10-03T17:40:00Z"}`), &p); err != nil {
 		t.Fatal(err)
 	}
@@ -336,26 +339,26 @@ func TestPostgresNullAndZero(t *testing.T) {
 func TestPostgresSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	const password = `Corr3ct-"Horse"`
-	sink := &PostgresMetricDestinationCreateRequest{URL: "https://prom.example.org", Username: "writer", Password: NewSecret(password)}
-	logs := &PostgresLogDestinationCreateRequest{Options: &PostgresLogDestinationOptions{
-		Headers: map[string]Secret{"a": NewSecret(password)}, StructuredData: map[string]map[string]Secret{"a": {"b": NewSecret(password)}}}}
-	token := &PostgresMetricDestinationCreateRequest{Options: &PostgresMetricDestinationOptions{
-		Authorization: &PostgresMetricAuthorization{Credentials: NewSecret(password)}}}
-	header := &PostgresMetricDestinationCreateRequest{Options: &PostgresMetricDestinationOptions{Headers: map[string]Secret{"a": NewSecret(password)}}}
+	sink := &cloudapi.PostgresMetricDestinationCreateRequest{URL: "https://prom.example.org", Username: "writer", Password: cloudapi.NewSecret(password)}
+	logs := &cloudapi.PostgresLogDestinationCreateRequest{Options: &cloudapi.PostgresLogDestinationOptions{
+		Headers: map[string]cloudapi.Secret{"a": cloudapi.NewSecret(password)}, StructuredData: map[string]map[string]cloudapi.Secret{"a": {"b": cloudapi.NewSecret(password)}}}}
+	token := &cloudapi.PostgresMetricDestinationCreateRequest{Options: &cloudapi.PostgresMetricDestinationOptions{
+		Authorization: &cloudapi.PostgresMetricAuthorization{Credentials: cloudapi.NewSecret(password)}}}
+	header := &cloudapi.PostgresMetricDestinationCreateRequest{Options: &cloudapi.PostgresMetricDestinationOptions{Headers: map[string]cloudapi.Secret{"a": cloudapi.NewSecret(password)}}}
 	texts := []string{
 		fmt.Sprintf("%v %+v %#v", testPostgresFull(), testPostgresFull(), *testPostgresFull()),
 		fmt.Sprintf("%v %+v %#v", logs, token, *header),
-		string(toJSON(t, []any{logs, token, header})),
-		string(toJSON(t, testPostgresFull())),
+		string(sdktest.JSON([]any{logs, token, header})),
+		string(sdktest.JSON(testPostgresFull())),
 		fmt.Sprintf("%v %+v %#v", sink, sink, *sink),
-		string(toJSON(t, sink)),
+		string(sdktest.JSON(sink)),
 	}
 	// A server may repeat the body that it refuses.
-	client := answering(t, 400, "application/json",
+	client := sdktest.Answering(t, 400, "application/json",
 		`{"error":{"code":400,"type":"BadRequest","message":"Corr3ct-\"Horse\" is too short","details":{"password":["Corr3ct-\"Horse\""]}}}`)
 	for _, call := range []func() error{
 		func() error {
-			_, err := client.Postgres.ResetSuperuserPassword(t.Context(), "eu-central-h1", "orders-db", NewSecret(password))
+			_, err := client.Postgres.ResetSuperuserPassword(t.Context(), "eu-central-h1", "orders-db", cloudapi.NewSecret(password))
 			return err
 		},
 		func() error {
@@ -375,7 +378,7 @@ func TestPostgresSecretsStaySecret(t *testing.T) {
 			return err
 		},
 	} {
-		e, ok := errors.AsType[*Error](call())
+		e, ok := errors.AsType[*cloudapi.Error](call())
 		if !ok || e.Message != "[redacted] is too short" {
 			t.Fatalf("the error is %v", e)
 		}
@@ -390,9 +393,9 @@ func TestPostgresSecretsStaySecret(t *testing.T) {
 
 func TestPostgresWaits(t *testing.T) {
 	t.Parallel()
-	type change func(*Postgres)
+	type change func(*cloudapi.Postgres)
 	// record returns the database as the server shows it after a change.
-	record := func(changes ...change) *Postgres {
+	record := func(changes ...change) *cloudapi.Postgres {
 		p := testPostgresShort()
 		p.TargetVMSize, p.TargetStorageSizeGiB = p.VMSize, p.StorageSizeGiB
 		for _, c := range changes {
@@ -400,21 +403,27 @@ func TestPostgresWaits(t *testing.T) {
 		}
 		return p
 	}
-	show := func(changes ...change) string { return string(toJSON(t, record(changes...))) }
-	state := func(s string) change { return func(p *Postgres) { p.State = s } }
-	resizing := func(p *Postgres) { p.TargetVMSize = "standard-4" }
-	growing := func(p *Postgres) { p.TargetStorageSizeGiB = 128 }
-	replica := func(p *Postgres) { p.ReadReplica, p.Parent = true, "/location/eu-central-h1/postgres/orders-main" }
-	orphan := func(p *Postgres) { p.ReadReplica = true }
-	restored := func(p *Postgres) { p.Parent = "/location/eu-central-h1/postgres/orders-main" }
+	show := func(changes ...change) string { return string(sdktest.JSON(record(changes...))) }
+	state := func(s string) change { return func(p *cloudapi.Postgres) { p.State = s } }
+	resizing := func(p *cloudapi.Postgres) { p.TargetVMSize = "standard-4" }
+	growing := func(p *cloudapi.Postgres) { p.TargetStorageSizeGiB = 128 }
+	replica := func(p *cloudapi.Postgres) {
+		p.ReadReplica, p.Parent = true, "/location/eu-central-h1/postgres/orders-main"
+	}
+	orphan := func(p *cloudapi.Postgres) { p.ReadReplica = true }
+	restored := func(p *cloudapi.Postgres) { p.Parent = "/location/eu-central-h1/postgres/orders-main" }
 
 	const location, name = "eu-central-h1", "orders-db"
-	running := func(ctx context.Context, c *Client) (any, error) { return c.Postgres.WaitRunning(ctx, location, name) }
-	resized := func(ctx context.Context, c *Client) (any, error) { return c.Postgres.WaitResized(ctx, location, name) }
-	promoted := func(ctx context.Context, c *Client) (any, error) {
+	running := func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		return c.Postgres.WaitRunning(ctx, location, name)
+	}
+	resized := func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		return c.Postgres.WaitResized(ctx, location, name)
+	}
+	promoted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return c.Postgres.WaitPromoted(ctx, location, name)
 	}
-	deleted := func(ctx context.Context, c *Client) (any, error) {
+	deleted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return nothing(c.Postgres.WaitDeleted(ctx, location, name))
 	}
 
@@ -424,12 +433,12 @@ func TestPostgresWaits(t *testing.T) {
 			polls: []string{show(state("creating")), show(state("unavailable")), show(state("restoring_backup")), show()},
 		},
 		{
-			name: "deleted before it runs", wait: running, slow: true, err: ErrWaitFailed,
+			name: "deleted before it runs", wait: running, slow: true, err: cloudapi.ErrWaitFailed,
 			polls: []string{show(state("creating")), show(state("deleting"))},
 		},
 		{
-			name: "gone before it runs", wait: running, slow: true, err: ErrNotFound,
-			polls: []string{show(state("creating")), envelope(404)},
+			name: "gone before it runs", wait: running, slow: true, err: cloudapi.ErrNotFound,
+			polls: []string{show(state("creating")), sdktest.Envelope(404)},
 		},
 		{
 			name: "resized", wait: resized, slow: true, want: record(),
@@ -439,7 +448,7 @@ func TestPostgresWaits(t *testing.T) {
 			},
 		},
 		{
-			name: "deleted before it is resized", wait: resized, slow: true, err: ErrWaitFailed,
+			name: "deleted before it is resized", wait: resized, slow: true, err: cloudapi.ErrWaitFailed,
 			polls: []string{show(resizing), show(resizing, state("deleting"))},
 		},
 		{
@@ -451,21 +460,24 @@ func TestPostgresWaits(t *testing.T) {
 			polls: []string{show(restored)},
 		},
 		{
-			name: "deleted before it is promoted", wait: promoted, slow: true, err: ErrWaitFailed,
+			name: "deleted before it is promoted", wait: promoted, slow: true, err: cloudapi.ErrWaitFailed,
 			polls: []string{show(replica), show(replica, state("deleting"))},
 		},
 		{
 			name: "deleted", wait: deleted, slow: true,
-			polls: []string{show(), show(state("deleting")), show(state("deleting")), envelope(403), envelope(404)},
+			polls: []string{show(), show(state("deleting")), show(state("deleting")), sdktest.Envelope(403), sdktest.Envelope(404)},
 		},
 	})
 }
 
 func TestCreateReadReplicaTakesOneSetOfOptions(t *testing.T) {
 	t.Parallel()
-	_, err := sendingNothing(t).Postgres.CreateReadReplica(t.Context(), "eu-central-h1", "orders-db", "orders-ro",
-		PostgresReadReplicaOptions{}, PostgresReadReplicaOptions{})
-	if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Operation != "Postgres.CreateReadReplica" || e.Name != "opts" {
+	_, err := sdktest.SendingNothing(t).Postgres.CreateReadReplica(t.Context(), "eu-central-h1", "orders-db", "orders-ro",
+		cloudapi.PostgresReadReplicaOptions{}, cloudapi.PostgresReadReplicaOptions{})
+	if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != "Postgres.CreateReadReplica" || e.Name != "opts" {
 		t.Errorf("two make %v", err)
 	}
 }
+
+const testPEM = "-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIx\n-----END CERTIFICATE-----\n\n" +
+	"-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIy\n-----END CERTIFICATE-----\n"

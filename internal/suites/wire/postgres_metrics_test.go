@@ -1,10 +1,13 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 func postgresMetricsCases() []wireCase {
@@ -16,21 +19,21 @@ func postgresMetricsCases() []wireCase {
 			`{"labels":{"name":"1 minute"},"values":[[1759512000,"0.42"],[1759512015.5,"0.47"]]},{"labels":{},"values":[]}]},` +
 			`{"key":"deadlocks","name":"Deadlocks","unit":"deadlocks/s","description":"deadlock rate","series":[]}]}`
 	)
-	want := &PostgresMetrics{Metrics: []PostgresMetric{
+	want := &cloudapi.PostgresMetrics{Metrics: []cloudapi.PostgresMetric{
 		{
 			Key: "load_average", Name: "Load Average", Description: "load over time",
-			Series: []PostgresMetricSeries{
+			Series: []cloudapi.PostgresMetricSeries{
 				{
 					Labels: map[string]string{"name": "1 minute"},
-					Values: Samples{{time.Unix(1759512000, 0).UTC(), 0.42}, {time.Unix(1759512015, 5e8).UTC(), 0.47}},
+					Values: cloudapi.Samples{{Time: time.Unix(1759512000, 0).UTC(), Value: 0.42}, {Time: time.Unix(1759512015, 5e8).UTC(), Value: 0.47}},
 				},
-				{Labels: map[string]string{}, Values: Samples{}},
+				{Labels: map[string]string{}, Values: cloudapi.Samples{}},
 			},
 		},
-		{Key: "deadlocks", Name: "Deadlocks", Description: "deadlock rate", Unit: "deadlocks/s", Series: []PostgresMetricSeries{}},
+		{Key: "deadlocks", Name: "Deadlocks", Description: "deadlock rate", Unit: "deadlocks/s", Series: []cloudapi.PostgresMetricSeries{}},
 	}}
-	metricsWith := func(opts *PostgresMetricsOptions) func(context.Context, *Client) (any, error) {
-		return func(ctx context.Context, c *Client) (any, error) {
+	metricsWith := func(opts *cloudapi.PostgresMetricsOptions) func(context.Context, *cloudapi.Client) (any, error) {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Postgres.Metrics(ctx, location, "orders-db", opts)
 		}
 	}
@@ -40,7 +43,7 @@ func postgresMetricsCases() []wireCase {
 		{
 			name: "a metric of some hours", method: "GET", reply: reply, want: want,
 			target: target + "?end=2025-10-03T18%3A30%3A00.000000001Z&key=load_average&start=2025-10-03T17%3A30%3A00Z",
-			call:   metricsWith(&PostgresMetricsOptions{Start: start, End: start.Add(time.Hour + 1), Key: PostgresMetricLoadAverage}),
+			call:   metricsWith(&cloudapi.PostgresMetricsOptions{Start: start, End: start.Add(time.Hour + 1), Key: cloudapi.PostgresMetricLoadAverage}),
 		},
 	}
 }
@@ -53,8 +56,8 @@ func TestPostgresMetricsThatAreNone(t *testing.T) {
 		`[]`,
 		`{"metrics":[{"series":[{"values":[["1759512000","1"]]}]}]}`,
 	} {
-		metrics, err := answering(t, 200, "application/json", reply).Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", nil)
-		if metrics != nil || !errors.Is(err, ErrInvalidResponse) {
+		metrics, err := sdktest.Answering(t, 200, "application/json", reply).Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", nil)
+		if metrics != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
 			t.Errorf("of %s Metrics made %v, %v", reply, metrics, err)
 		}
 	}
@@ -63,8 +66,8 @@ func TestPostgresMetricsThatAreNone(t *testing.T) {
 func TestPostgresMetricsOptionsAreNotChanged(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("", 60*60)
-	opts := PostgresMetricsOptions{Start: time.Date(2025, 10, 3, 0, 0, 0, 0, zone)}
-	_, err := answering(t, 200, "application/json", `{"metrics":[]}`).Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", &opts)
+	opts := cloudapi.PostgresMetricsOptions{Start: time.Date(2025, 10, 3, 0, 0, 0, 0, zone)}
+	_, err := sdktest.Answering(t, 200, "application/json", `{"metrics":[]}`).Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", &opts)
 	if err != nil {
 		t.Fatal(err)
 	}

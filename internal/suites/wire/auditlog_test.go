@@ -1,9 +1,11 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
 func TestAuditLogWire(t *testing.T) {
@@ -15,7 +17,7 @@ func TestAuditLogWire(t *testing.T) {
 			`"object_ids":["fw53tv73zfy23nv7kdq6d09s6x","ps9ac8ddhyte2k8vk9d2sz64qm"],"subject_name":"main"}`
 		old = `{"at":"2026-11-21T03:27:26Z","action":"pj/destroy","subject_id":"actn3bfg8kfy0gbzzaxxzedqnq","object_ids":[]}`
 	)
-	entries := []*AuditLogEntry{
+	entries := []*cloudapi.AuditLogEntry{
 		{
 			At: time.Date(2026, 11, 22, 3, 27, 26, 0, time.UTC), Action: "fw/associate",
 			SubjectID: "actn3bfg8kfy0gbzzaxxzedqnq", SubjectName: "main",
@@ -28,26 +30,26 @@ func TestAuditLogWire(t *testing.T) {
 	runWireCases(t, "AuditLog", []wireCase{
 		{
 			method: "GET", target: target, reply: `{"items":[` + entry + `,` + old + `]}`,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.AuditLog.List(ctx, nil) },
-			want: &Page[AuditLogEntry]{Items: entries},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.AuditLog.List(ctx, nil) },
+			want: &cloudapi.Page[cloudapi.AuditLogEntry]{Items: entries},
 		},
 		{
 			name: "a page of some entries", method: "GET",
 			target: target + "?action=fw%2Fassociate&end=2026-11-22&limit=2&object=fw53tv73zfy23nv7kdq6d09s6x" +
 				"&pagination_key=1795318043.270455%2Fa1macd6kdppa2mcqzbr5azcvr7&subject=main%40example.com",
 			reply: `{"pagination_key":"` + key + `","items":[` + entry + `]}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.AuditLog.List(ctx, &AuditLogOptions{Action: "fw/associate", Subject: "main@example.com",
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.AuditLog.List(ctx, &cloudapi.AuditLogOptions{Action: "fw/associate", Subject: "main@example.com",
 					Object: "fw53tv73zfy23nv7kdq6d09s6x", End: end, Limit: 2, PaginationKey: key})
 			},
-			want: &Page[AuditLogEntry]{Items: entries[:1], NextStartAfter: key},
+			want: &cloudapi.Page[cloudapi.AuditLogEntry]{Items: entries[:1], NextStartAfter: key},
 		},
 		{
 			name: "nothing", method: "GET", target: target + "?end=2026-11-22", reply: `{"items":[]}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return collect(c.AuditLog.All(ctx, &AuditLogOptions{End: end}))
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.AuditLog.All(ctx, &cloudapi.AuditLogOptions{End: end}))
 			},
-			want: []*AuditLogEntry{},
+			want: []*cloudapi.AuditLogEntry{},
 		},
 	})
 }

@@ -1,10 +1,13 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 func postgresCapabilityCases() []wireCase {
@@ -16,18 +19,18 @@ func postgresCapabilityCases() []wireCase {
 			`"location":{"hetzner-fsn1":{"display_name":"eu-central-h1","ui_name":"Germany","provider":"hetzner"}},` +
 			`"family":{"hobby":{"display_name":"Shared CPU","category":"shared"}},"size":{"hobby-1":{"vcpu":1,"memory_gib":2}},` +
 			`"ha_type":{"async":{"display_name":"1 Standby","standby_count":1}}}}`,
-		call: func(ctx context.Context, c *Client) (any, error) { return c.Postgres.Capabilities(ctx) },
-		want: &PostgresCapabilities{
-			OptionTree: PostgresOptions{"flavor": {"standard": {
+		call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.Postgres.Capabilities(ctx) },
+		want: &cloudapi.PostgresCapabilities{
+			OptionTree: cloudapi.PostgresOptions{"flavor": {"standard": {
 				"location": {"hetzner-fsn1": {"family": {"hobby": {"size": {"hobby-1": {"storage_size": {"16": {"ha_type": {"none": {}, "async": {}}}}}}}}}},
 				"version":  {"18": {}},
 			}}},
-			Metadata: PostgresOptionsMetadata{
-				Flavor:   map[string]PostgresFlavorMetadata{"standard": {"PostgreSQL Database"}},
-				Location: map[string]PostgresLocationMetadata{"hetzner-fsn1": {"eu-central-h1", "Germany", "hetzner"}},
-				Family:   map[string]PostgresFamilyMetadata{"hobby": {"Shared CPU", "shared"}},
-				Size:     map[string]PostgresSizeMetadata{"hobby-1": {1, 2}},
-				HAType:   map[string]PostgresHATypeMetadata{"async": {"1 Standby", 1}},
+			Metadata: cloudapi.PostgresOptionsMetadata{
+				Flavor:   map[string]cloudapi.PostgresFlavorMetadata{"standard": {DisplayName: "PostgreSQL Database"}},
+				Location: map[string]cloudapi.PostgresLocationMetadata{"hetzner-fsn1": {DisplayName: "eu-central-h1", UIName: "Germany", Provider: "hetzner"}},
+				Family:   map[string]cloudapi.PostgresFamilyMetadata{"hobby": {DisplayName: "Shared CPU", Category: "shared"}},
+				Size:     map[string]cloudapi.PostgresSizeMetadata{"hobby-1": {VCPU: 1, MemoryGiB: 2}},
+				HAType:   map[string]cloudapi.PostgresHATypeMetadata{"async": {DisplayName: "1 Standby", StandbyCount: 1}},
 			},
 		},
 	}}
@@ -46,7 +49,7 @@ func TestCapabilitiesOfManyLocations(t *testing.T) {
 		locations.WriteString(`}}}}`)
 	}
 	body := `{"option_tree":{"flavor":{"standard":{"location":{` + locations.String()[1:] + `}}}},"metadata":{}}`
-	c, err := answering(t, 200, "application/json", body).Postgres.Capabilities(t.Context())
+	c, err := sdktest.Answering(t, 200, "application/json", body).Postgres.Capabilities(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

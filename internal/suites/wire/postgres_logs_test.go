@@ -1,8 +1,10 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
 func postgresLogCases() []wireCase {
@@ -15,14 +17,14 @@ func postgresLogCases() []wireCase {
 		newer = `{"timestamp":"2026-11-22T03:19:24.5Z","stream_name":"postgres","severity_level":"ERROR","message":"relation \"t\" does not exist",` +
 			`"server_ubid":"pvbpky0hzb0e5parw9jwz3427n","server_role":"standby","context":{"dbname":"postgres","pid":"4089","user":"postgres"}}`
 	)
-	entries := []*PostgresLogEntry{
+	entries := []*cloudapi.PostgresLogEntry{
 		{
-			Timestamp: time.Date(2026, 11, 22, 3, 19, 23, 431768204, time.UTC), StreamName: PostgresLogStreamPostgres, SeverityLevel: PostgresLogSeverityDebug,
-			Message: "autovacuum", ServerUBID: "pvjey6g253fa4n1dbgbsps0nk8", ServerRole: PostgresServerRolePrimary,
+			Timestamp: time.Date(2026, 11, 22, 3, 19, 23, 431768204, time.UTC), StreamName: cloudapi.PostgresLogStreamPostgres, SeverityLevel: cloudapi.PostgresLogSeverityDebug,
+			Message: "autovacuum", ServerUBID: "pvjey6g253fa4n1dbgbsps0nk8", ServerRole: cloudapi.PostgresServerRolePrimary,
 		},
 		{
-			Timestamp: time.Date(2026, 11, 22, 3, 19, 24, 5e8, time.UTC), StreamName: PostgresLogStreamPostgres, SeverityLevel: PostgresLogSeverityError,
-			Message: `relation "t" does not exist`, ServerUBID: "pvbpky0hzb0e5parw9jwz3427n", ServerRole: PostgresServerRoleStandby,
+			Timestamp: time.Date(2026, 11, 22, 3, 19, 24, 5e8, time.UTC), StreamName: cloudapi.PostgresLogStreamPostgres, SeverityLevel: cloudapi.PostgresLogSeverityError,
+			Message: `relation "t" does not exist`, ServerUBID: "pvbpky0hzb0e5parw9jwz3427n", ServerRole: cloudapi.PostgresServerRoleStandby,
 			Context: map[string]string{"dbname": "postgres", "pid": "4089", "user": "postgres"},
 		},
 	}
@@ -30,32 +32,32 @@ func postgresLogCases() []wireCase {
 	return []wireCase{
 		{
 			name: "logs", method: "GET", target: target, reply: `{"logs":[` + older + `,` + newer + `]}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.Logs(ctx, location, "orders-db", nil)
 			},
-			want: &Page[PostgresLogEntry]{Items: entries},
+			want: &cloudapi.Page[cloudapi.PostgresLogEntry]{Items: entries},
 		},
 		{
 			name: "a page of some logs", method: "GET",
 			target: target + "?end=2026-11-22T03%3A51%3A10.000000001Z&max_log_lines=2&pagination_key=" + key +
 				"&query_pattern=100%25+o%27x&server_role=primary&severity_level=ERROR&start=2026-11-22T02%3A51%3A10.000000001Z&stream_name=pgbouncer",
 			reply: `{"logs":[` + newer + `],"pagination_key":"` + key + `"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Postgres.Logs(ctx, location, "orders-db", &PostgresLogsOptions{
-					Start: start, End: start.Add(time.Hour), StreamName: PostgresLogStreamPgBouncer, SeverityLevel: PostgresLogSeverityError,
-					ServerRole: PostgresServerRolePrimary, QueryPattern: "100% o'x", MaxLogLines: 2, PaginationKey: key,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Postgres.Logs(ctx, location, "orders-db", &cloudapi.PostgresLogsOptions{
+					Start: start, End: start.Add(time.Hour), StreamName: cloudapi.PostgresLogStreamPgBouncer, SeverityLevel: cloudapi.PostgresLogSeverityError,
+					ServerRole: cloudapi.PostgresServerRolePrimary, QueryPattern: "100% o'x", MaxLogLines: 2, PaginationKey: key,
 				})
 			},
-			want: &Page[PostgresLogEntry]{Items: entries[1:], NextStartAfter: key},
+			want: &cloudapi.Page[cloudapi.PostgresLogEntry]{Items: entries[1:], NextStartAfter: key},
 		},
 		{
 			name: "all logs", method: "GET",
 			target: target + "?end=2026-11-22T02%3A51%3A10.000000001Z&max_log_lines=500&start=2026-11-22T02%3A21%3A10.000000001Z",
 			reply:  `{"logs":[` + older + `,` + newer + `]}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return collect(c.Postgres.AllLogs(ctx, location, "orders-db", &PostgresLogsOptions{End: start}))
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.Postgres.AllLogs(ctx, location, "orders-db", &cloudapi.PostgresLogsOptions{End: start}))
 			},
-			want: []*PostgresLogEntry{entries[1], entries[0]},
+			want: []*cloudapi.PostgresLogEntry{entries[1], entries[0]},
 		},
 	}
 }

@@ -1,4 +1,4 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
@@ -6,6 +6,9 @@ import (
 	"errors"
 	"maps"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 func postgresConfigCases() []wireCase {
@@ -14,24 +17,24 @@ func postgresConfigCases() []wireCase {
 		target   = postgresPath + "/orders-db/config"
 		reply    = `{"pg_config":{"max_connections":"250","work_mem":"32MB"},"pgbouncer_config":{"pool_mode":"transaction"}}`
 	)
-	config := &PostgresConfig{
+	config := &cloudapi.PostgresConfig{
 		PGConfig:        map[string]string{"max_connections": "250", "work_mem": "32MB"},
 		PgBouncerConfig: map[string]string{"pool_mode": "transaction"},
 	}
-	replaceWith := func(config *PostgresConfig) func(context.Context, *Client) (any, error) {
-		return func(ctx context.Context, c *Client) (any, error) {
+	replaceWith := func(config *cloudapi.PostgresConfig) func(context.Context, *cloudapi.Client) (any, error) {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Postgres.ReplaceConfig(ctx, location, "orders-db", config)
 		}
 	}
-	updateWith := func(request *PostgresConfigUpdateRequest) func(context.Context, *Client) (any, error) {
-		return func(ctx context.Context, c *Client) (any, error) {
+	updateWith := func(request *cloudapi.PostgresConfigUpdateRequest) func(context.Context, *cloudapi.Client) (any, error) {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Postgres.UpdateConfig(ctx, location, "orders-db", request)
 		}
 	}
 	return []wireCase{
 		{
 			name: "get the configuration", method: "GET", target: target, reply: reply, want: config,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.GetConfig(ctx, location, "orders-db")
 			},
 		},
@@ -42,47 +45,47 @@ func postgresConfigCases() []wireCase {
 		{
 			name: "get the configuration of August 2026", method: "GET", target: target,
 			reply: `{"pg_config":{},"pgbouncer_config":{},"default_pg_config":{"listen_addresses":"'*'","port":5432}}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.GetConfig(ctx, location, "orders-db")
 			},
-			want: &PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{},
+			want: &cloudapi.PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{},
 				DefaultPGConfig: map[string]string{"listen_addresses": "'*'", "port": "5432"}},
 		},
 		{
 			name: "replace it by what was read", method: "POST", target: target, body: `{"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{}}`,
 			reply: `{"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{},"message":"restart"}`,
-			call: replaceWith(&PostgresConfig{PGConfig: map[string]string{"work_mem": "32MB"},
+			call: replaceWith(&cloudapi.PostgresConfig{PGConfig: map[string]string{"work_mem": "32MB"},
 				DefaultPGConfig: map[string]string{"port": "5432"}, Message: "x"}),
-			want: &PostgresConfig{PGConfig: map[string]string{"work_mem": "32MB"}, PgBouncerConfig: map[string]string{}, Message: "restart"},
+			want: &cloudapi.PostgresConfig{PGConfig: map[string]string{"work_mem": "32MB"}, PgBouncerConfig: map[string]string{}, Message: "restart"},
 		},
 		{
 			name: "replace one map", method: "POST", target: target, reply: reply, want: config,
 			body: `{"pg_config":{},"pgbouncer_config":{"pool_mode":"session"}}`,
-			call: replaceWith(&PostgresConfig{PgBouncerConfig: map[string]string{"pool_mode": "session"}}),
+			call: replaceWith(&cloudapi.PostgresConfig{PgBouncerConfig: map[string]string{"pool_mode": "session"}}),
 		},
 		{
 			name: "remove the configuration", method: "POST", target: target, reply: `{"pg_config":{},"pgbouncer_config":{}}`,
 			body: `{"pg_config":{},"pgbouncer_config":{}}`,
-			call: replaceWith(&PostgresConfig{}),
-			want: &PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{}},
+			call: replaceWith(&cloudapi.PostgresConfig{}),
+			want: &cloudapi.PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{}},
 		},
 		{
 			name: "set, remove and keep", method: "PATCH", target: target, reply: reply, want: config,
 			body: `{"pg_config":{"max_connections":null,"search_path":"","work_mem":"64MB"}}`,
-			call: updateWith(&PostgresConfigUpdateRequest{PGConfig: map[string]Opt[string]{
-				"work_mem": Value("64MB"), "max_connections": Null[string](), "search_path": Value(""), "shared_buffers": {},
+			call: updateWith(&cloudapi.PostgresConfigUpdateRequest{PGConfig: map[string]cloudapi.Opt[string]{
+				"work_mem": cloudapi.Value("64MB"), "max_connections": cloudapi.Null[string](), "search_path": cloudapi.Value(""), "shared_buffers": {},
 			}}),
 		},
 		{
 			name: "update the pooler", method: "PATCH", target: target, reply: reply, want: config,
 			body: `{"pgbouncer_config":{"pool_mode":null}}`,
-			call: updateWith(&PostgresConfigUpdateRequest{PgBouncerConfig: map[string]Opt[string]{"pool_mode": Null[string]()}}),
+			call: updateWith(&cloudapi.PostgresConfigUpdateRequest{PgBouncerConfig: map[string]cloudapi.Opt[string]{"pool_mode": cloudapi.Null[string]()}}),
 		},
 		{
 			name: "update nothing, explicitly", method: "PATCH", target: target, reply: reply, want: config,
 			body: `{"pg_config":{},"pgbouncer_config":{}}`,
-			call: updateWith(&PostgresConfigUpdateRequest{
-				PGConfig: map[string]Opt[string]{"work_mem": {}}, PgBouncerConfig: map[string]Opt[string]{},
+			call: updateWith(&cloudapi.PostgresConfigUpdateRequest{
+				PGConfig: map[string]cloudapi.Opt[string]{"work_mem": {}}, PgBouncerConfig: map[string]cloudapi.Opt[string]{},
 			}),
 		},
 	}
@@ -90,9 +93,9 @@ func postgresConfigCases() []wireCase {
 
 func TestPostgresConfigUpdateOfNothing(t *testing.T) {
 	t.Parallel()
-	for _, request := range []*PostgresConfigUpdateRequest{nil, {}} {
-		_, err := sendingNothing(t).Postgres.UpdateConfig(t.Context(), "eu-central-h1", "orders-db", request)
-		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Operation != "Postgres.UpdateConfig" || e.Name != "request" {
+	for _, request := range []*cloudapi.PostgresConfigUpdateRequest{nil, {}} {
+		_, err := sdktest.SendingNothing(t).Postgres.UpdateConfig(t.Context(), "eu-central-h1", "orders-db", request)
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != "Postgres.UpdateConfig" || e.Name != "request" {
 			t.Errorf("UpdateConfig with %v: %v", request, err)
 		}
 	}
@@ -100,12 +103,12 @@ func TestPostgresConfigUpdateOfNothing(t *testing.T) {
 
 func TestPostgresConfigRequestsAreNotChanged(t *testing.T) {
 	t.Parallel()
-	client := answering(t, 200, "application/json", `{"pg_config":{},"pgbouncer_config":{}}`)
-	update := PostgresConfigUpdateRequest{PGConfig: map[string]Opt[string]{"work_mem": {}}}
+	client := sdktest.Answering(t, 200, "application/json", `{"pg_config":{},"pgbouncer_config":{}}`)
+	update := cloudapi.PostgresConfigUpdateRequest{PGConfig: map[string]cloudapi.Opt[string]{"work_mem": {}}}
 	if _, err := client.Postgres.UpdateConfig(t.Context(), "eu-central-h1", "orders-db", &update); err != nil {
 		t.Fatal(err)
 	}
-	var replacement PostgresConfig
+	var replacement cloudapi.PostgresConfig
 	if _, err := client.Postgres.ReplaceConfig(t.Context(), "eu-central-h1", "orders-db", &replacement); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +119,7 @@ func TestPostgresConfigRequestsAreNotChanged(t *testing.T) {
 
 func TestPostgresConfigValues(t *testing.T) {
 	t.Parallel()
-	var c PostgresConfig
+	var c cloudapi.PostgresConfig
 	err := json.Unmarshal([]byte(`{"pg_config":{"text":"8MB","quoted":"a\"b","empty":"","int":300,"float":-1.50e3,"true":true,"false":false,"null":null}}`), &c)
 	if err != nil {
 		t.Fatal(err)
@@ -140,8 +143,8 @@ func TestPostgresConfigThatIsNone(t *testing.T) {
 		`{"pg_config":{"a":["b"]},"pgbouncer_config":{}}`,
 		`[]`,
 	} {
-		config, err := answering(t, 200, "application/json", reply).Postgres.GetConfig(t.Context(), "eu-central-h1", "orders-db")
-		if config != nil || !errors.Is(err, ErrInvalidResponse) {
+		config, err := sdktest.Answering(t, 200, "application/json", reply).Postgres.GetConfig(t.Context(), "eu-central-h1", "orders-db")
+		if config != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
 			t.Errorf("of %s GetConfig made %v, %v", reply, config, err)
 		}
 	}
@@ -149,9 +152,9 @@ func TestPostgresConfigThatIsNone(t *testing.T) {
 
 func TestReplaceConfigNeedsAConfiguration(t *testing.T) {
 	t.Parallel()
-	client := answering(t, 200, "application/json", `{"pg_config":{},"pgbouncer_config":{}}`)
+	client := sdktest.Answering(t, 200, "application/json", `{"pg_config":{},"pgbouncer_config":{}}`)
 	config, err := client.Postgres.ReplaceConfig(t.Context(), "eu-central-h1", "orders-db", nil)
-	if config != nil || !errors.Is(err, ErrInvalidArgument) {
+	if config != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("ReplaceConfig(nil) = %v, %v", config, err)
 	}
 }

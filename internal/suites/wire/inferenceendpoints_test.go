@@ -1,8 +1,10 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
 func TestInferenceEndpointsWire(t *testing.T) {
@@ -11,22 +13,24 @@ func TestInferenceEndpointsWire(t *testing.T) {
 		`"tags":{"capability":"Embeddings","multimodal":false},"price":{"per_million_prompt_tokens":0.1,"per_million_completion_tokens":0}},` +
 		`{"id":"rmwsyd45jbwy6j8427kqks3vvp","name":"qwen","display_name":"Qwen","url":"https://router.example.com","model_name":"qwen",` +
 		`"tags":{},"price":{"per_million_prompt_tokens":null,"per_million_completion_tokens":null}}]}`
-	items := []*InferenceEndpoint{
+	items := []*cloudapi.InferenceEndpoint{
 		{
 			ID: "1erbxmd1428y0nnchy1mccvn0r", Name: "e5", DisplayName: "E5", URL: "https://e5.example.com", ModelName: "e5-it",
 			Tags:  map[string]any{"capability": "Embeddings", "multimodal": false},
-			Price: InferenceEndpointPrice{PerMillionPromptTokens: new(0.1), PerMillionCompletionTokens: new(0.0)},
+			Price: cloudapi.InferenceEndpointPrice{PerMillionPromptTokens: new(0.1), PerMillionCompletionTokens: new(0.0)},
 		},
 		{ID: "rmwsyd45jbwy6j8427kqks3vvp", Name: "qwen", DisplayName: "Qwen", URL: "https://router.example.com", ModelName: "qwen", Tags: map[string]any{}},
 	}
 	runWireCases(t, "InferenceEndpoints", []wireCase{
 		{
-			method: "GET", target: projectPath + "/inference-endpoint", reply: reply, want: &Page[InferenceEndpoint]{Items: items},
-			call: func(ctx context.Context, c *Client) (any, error) { return c.InferenceEndpoints.List(ctx) },
+			method: "GET", target: projectPath + "/inference-endpoint", reply: reply, want: &cloudapi.Page[cloudapi.InferenceEndpoint]{Items: items},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.InferenceEndpoints.List(ctx) },
 		},
 		{
 			name: "all", method: "GET", target: projectPath + "/inference-endpoint", reply: reply, want: items,
-			call: func(ctx context.Context, c *Client) (any, error) { return collect(c.InferenceEndpoints.All(ctx)) },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.InferenceEndpoints.All(ctx))
+			},
 		},
 	})
 }

@@ -1,8 +1,10 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
 func TestPrivateSubnetsWire(t *testing.T) {
@@ -18,85 +20,87 @@ func TestPrivateSubnetsWire(t *testing.T) {
 			`"private_ipv4":"10.23.41.69","private_ipv6":"fd4c:91aa:7be0:12d:8c62::2","vm_name":"web-1"},` +
 			`{"id":"ncmyrc8pz91j0n5rjg6yva2ar1","name":"spare","private_ipv4":"10.23.41.77","private_ipv6":"fd4c:91aa:7be0:12d:1f00::2","vm_name":null}]}`
 	)
-	record := &PrivateSubnet{
-		ID: id, Name: "backend", State: PrivateSubnetStateAvailable, Location: location,
+	record := &cloudapi.PrivateSubnet{
+		ID: id, Name: "backend", State: cloudapi.PrivateSubnetStateAvailable, Location: location,
 		Net4: "10.23.41.64/26", Net6: "fd4c:91aa:7be0:12d::/64",
-		Firewalls: []Firewall{{ID: "fw8ww2xa7brt1qrn9hgzbc7efq", Name: "edge", Location: location, FirewallRules: []FirewallRule{}}},
-		NICs: []NIC{
+		Firewalls: []cloudapi.Firewall{{ID: "fw8ww2xa7brt1qrn9hgzbc7efq", Name: "edge", Location: location, FirewallRules: []cloudapi.FirewallRule{}}},
+		NICs: []cloudapi.NIC{
 			{ID: "nc7wx113bj067hc28ebhm4n4xb", Name: "web-1-nic", PrivateIPv4: "10.23.41.69", PrivateIPv6: "fd4c:91aa:7be0:12d:8c62::2", VMName: "web-1"},
 			{ID: "ncmyrc8pz91j0n5rjg6yva2ar1", Name: "spare", PrivateIPv4: "10.23.41.77", PrivateIPv6: "fd4c:91aa:7be0:12d:1f00::2"},
 		},
 	}
-	page := &Page[PrivateSubnet]{Items: []*PrivateSubnet{record}, Count: new(1), NextStartAfter: id}
+	page := &cloudapi.Page[cloudapi.PrivateSubnet]{Items: []*cloudapi.PrivateSubnet{record}, Count: new(1), NextStartAfter: id}
 	runWireCases(t, "PrivateSubnets", []wireCase{
 		{
 			method: "GET", target: projectPath + "/private-subnet", reply: `{"items":[` + full + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.PrivateSubnets.List(ctx, nil) },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.PrivateSubnets.List(ctx, nil) },
 			want: page,
 		},
 		{
 			name: "list a location", method: "GET", target: base + "?order_column=id&page_size=5&start_after=" + other, reply: `{"items":[` + full + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.PrivateSubnets.List(ctx, &ListOptions{Location: location, StartAfter: other, PageSize: 5, OrderColumn: OrderByID})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.PrivateSubnets.List(ctx, &cloudapi.ListOptions{Location: location, StartAfter: other, PageSize: 5, OrderColumn: cloudapi.OrderByID})
 			},
 			want: page,
 		},
 		{
 			name: "all", method: "GET", target: projectPath + "/private-subnet?page_size=1000", reply: `{"items":[` + full + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) { return collect(c.PrivateSubnets.All(ctx, nil)) },
-			want: []*PrivateSubnet{record},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.PrivateSubnets.All(ctx, nil))
+			},
+			want: []*cloudapi.PrivateSubnet{record},
 		},
 		{
 			method: "GET", target: base + "/backend", reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.PrivateSubnets.Get(ctx, location, "backend")
 			},
 			want: record,
 		},
 		{
 			name: "create", method: "POST", target: base + "/backend", body: `{}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.PrivateSubnets.Create(ctx, location, "backend", nil)
 			},
 			want: record,
 		},
 		{
 			name: "create with a firewall", method: "POST", target: base + "/backend", body: `{"firewall_id":"fw8ww2xa7brt1qrn9hgzbc7efq"}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.PrivateSubnets.Create(ctx, location, "backend", &PrivateSubnetCreateRequest{FirewallID: "fw8ww2xa7brt1qrn9hgzbc7efq"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.PrivateSubnets.Create(ctx, location, "backend", &cloudapi.PrivateSubnetCreateRequest{FirewallID: "fw8ww2xa7brt1qrn9hgzbc7efq"})
 			},
 			want: record,
 		},
 		{
 			method: "DELETE", target: base + "/" + id,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.PrivateSubnets.Delete(ctx, location, id))
 			},
 		},
 		{
 			method: "POST", target: base + "/backend/connect", body: `{"connected-subnet-id":"` + other + `"}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.PrivateSubnets.Connect(ctx, location, "backend", other)
 			},
 			want: record,
 		},
 		{
 			method: "POST", target: base + "/backend/disconnect/" + other, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.PrivateSubnets.Disconnect(ctx, location, "backend", other)
 			},
 			want: record,
 		},
 		{
 			name: "rename by the ID", method: "POST", target: base + "/" + id + "/rename", body: `{"name":"backend"}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.PrivateSubnets.Rename(ctx, location, id, "backend")
 			},
 			want: record,
 		},
 		{
 			name: "rename by the name", byName: true, method: "POST", target: base + "/old/rename", body: `{"name":"backend"}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.PrivateSubnets.Rename(ctx, location, "old", "backend")
 			},
 			want: record,

@@ -1,9 +1,11 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
 func postgresUpgradeCases() []wireCase {
@@ -14,18 +16,18 @@ func postgresUpgradeCases() []wireCase {
 	return []wireCase{
 		{
 			name: "upgrade", method: "POST", target: target, reply: reply,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.Upgrade(ctx, "eu-central-h1", "orders-db")
 			},
-			want: &PostgresUpgrade{CurrentVersion: "17", TargetVersion: "18", UpgradeStatus: PostgresUpgradeStatusRunning},
+			want: &cloudapi.PostgresUpgrade{CurrentVersion: "17", TargetVersion: "18", UpgradeStatus: cloudapi.PostgresUpgradeStatusRunning},
 		},
 		{
 			name: "upgrade status", method: "GET", target: target,
 			reply: `{"current_version":"17","target_version":"18","upgrade_status":"failed","upgrade_stage":"upgrade_failed"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.UpgradeStatus(ctx, "eu-central-h1", "orders-db")
 			},
-			want: &PostgresUpgrade{CurrentVersion: "17", TargetVersion: "18", UpgradeStatus: PostgresUpgradeStatusFailed, UpgradeStage: "upgrade_failed"},
+			want: &cloudapi.PostgresUpgrade{CurrentVersion: "17", TargetVersion: "18", UpgradeStatus: cloudapi.PostgresUpgradeStatusFailed, UpgradeStage: "upgrade_failed"},
 		},
 	}
 }
@@ -52,12 +54,12 @@ func TestPostgresWaitUpgraded(t *testing.T) {
 			{db("18", "running"), none},
 		}, nil},
 		"nothing to wait for": {[][2]string{{db("18", "running"), none}}, nil},
-		"failed":              {[][2]string{{db("17", "running"), status("running")}, {db("17", "running"), status("failed")}}, ErrWaitFailed},
-		"deleted meanwhile":   {[][2]string{{db("17", "running"), status("running")}, {db("17", "deleting"), none}}, ErrWaitFailed},
+		"failed":              {[][2]string{{db("17", "running"), status("running")}, {db("17", "running"), status("failed")}}, cloudapi.ErrWaitFailed},
+		"deleted meanwhile":   {[][2]string{{db("17", "running"), status("running")}, {db("17", "deleting"), none}}, cloudapi.ErrWaitFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := pollingTwo(t, "/upgrade", tt.polls, func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+			got, err := pollingTwo(t, "/upgrade", tt.polls, func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.WaitUpgraded(ctx, "eu-central-h1", "orders-db")
 			})
 			if !errors.Is(err, tt.err) || (err == nil) != (got != nil && got.Version == "18") {

@@ -1,4 +1,4 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 func TestPrivateLocationsWire(t *testing.T) {
@@ -15,54 +18,58 @@ func TestPrivateLocationsWire(t *testing.T) {
 		id   = "10d4d921hrsy5m9pc5f623tnyc"
 		full = `{"id":"` + id + `","name":"us-east-1","ui_name":"acme-aws-east","provider":"aws","path":"/private-location/acme-aws-east"}`
 	)
-	record := &PrivateLocation{ID: id, Name: "us-east-1", UIName: "acme-aws-east", Provider: "aws", Path: "/private-location/acme-aws-east"}
+	record := &cloudapi.PrivateLocation{ID: id, Name: "us-east-1", UIName: "acme-aws-east", Provider: "aws", Path: "/private-location/acme-aws-east"}
 	runWireCases(t, "PrivateLocations", []wireCase{
 		{
 			method: "GET", target: base, reply: `{"items":[` + full + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.PrivateLocations.List(ctx, nil) },
-			want: &Page[PrivateLocation]{Items: []*PrivateLocation{record}, Count: new(1), NextStartAfter: id},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.PrivateLocations.List(ctx, nil) },
+			want: &cloudapi.Page[cloudapi.PrivateLocation]{Items: []*cloudapi.PrivateLocation{record}, Count: new(1), NextStartAfter: id},
 		},
 		{
 			name: "list by name, which is the region", method: "GET", target: base + "?order_column=name&page_size=1",
 			reply: `{"items":[` + full + `],"count":2}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.PrivateLocations.List(ctx, &ListOptions{OrderColumn: OrderByName, PageSize: 1})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.PrivateLocations.List(ctx, &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName, PageSize: 1})
 			},
-			want: &Page[PrivateLocation]{Items: []*PrivateLocation{record}, Count: new(2), NextStartAfter: "us-east-1"},
+			want: &cloudapi.Page[cloudapi.PrivateLocation]{Items: []*cloudapi.PrivateLocation{record}, Count: new(2), NextStartAfter: "us-east-1"},
 		},
 		{
 			name: "all", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + full + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) { return collect(c.PrivateLocations.All(ctx, nil)) },
-			want: []*PrivateLocation{record},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.PrivateLocations.All(ctx, nil))
+			},
+			want: []*cloudapi.PrivateLocation{record},
 		},
 		{
 			name: "create", method: "POST", target: base, reply: full,
 			body: `{"access_key":"AKIAEXAMPLE","name":"acme-aws-east","provider_location_name":"us-east-1","secret_key":"inven+ed/\"secret"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.PrivateLocations.Create(ctx, &PrivateLocationCreateRequest{
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
 					Name:                 "acme-aws-east",
-					ProviderLocationName: ProviderLocationUSEast1,
-					AccessKey:            NewSecret("AKIAEXAMPLE"),
-					SecretKey:            NewSecret(`inven+ed/"secret`),
+					ProviderLocationName: cloudapi.ProviderLocationUSEast1,
+					AccessKey:            cloudapi.NewSecret("AKIAEXAMPLE"),
+					SecretKey:            cloudapi.NewSecret(`inven+ed/"secret`),
 				})
 			},
 			want: record,
 		},
 		{
 			method: "GET", target: base + "/acme-aws-east", reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.PrivateLocations.Get(ctx, "acme-aws-east") },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.PrivateLocations.Get(ctx, "acme-aws-east")
+			},
 			want: record,
 		},
 		{
 			name: "rename", byName: true, method: "POST", target: base + "/acme-aws", body: `{"name":"acme-aws-east"}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.PrivateLocations.Rename(ctx, "acme-aws", "acme-aws-east")
 			},
 			want: record,
 		},
 		{
 			method: "DELETE", target: base + "/acme-aws-east",
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.PrivateLocations.Delete(ctx, "acme-aws-east"))
 			},
 		},
@@ -72,16 +79,16 @@ func TestPrivateLocationsWire(t *testing.T) {
 func TestPrivateLocationSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	const access, secret = "AKIAEXAMPLE", "s3cr\"et/key"
-	request := &PrivateLocationCreateRequest{
-		Name: "acme", ProviderLocationName: "mars-1", AccessKey: NewSecret(access), SecretKey: NewSecret(secret),
+	request := &cloudapi.PrivateLocationCreateRequest{
+		Name: "acme", ProviderLocationName: "mars-1", AccessKey: cloudapi.NewSecret(access), SecretKey: cloudapi.NewSecret(secret),
 	}
-	texts := []string{fmt.Sprintf("%v %+v %#v", request, request, request), string(toJSON(t, request))}
+	texts := []string{fmt.Sprintf("%v %+v %#v", request, request, request), string(sdktest.JSON(request))}
 
 	// The real server repeats a body that it refuses.
-	client := answering(t, 400, "application/json",
+	client := sdktest.Answering(t, 400, "application/json",
 		`{"error":{"code":400,"type":"BadRequest","message":"{\"access_key\"=>\"AKIAEXAMPLE\"} is not any of","details":{"body":"s3cr\"et/key"}}}`)
 	_, err := client.PrivateLocations.Create(t.Context(), request)
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*cloudapi.Error](err)
 	if !ok {
 		t.Fatalf("the error is %v", err)
 	}

@@ -1,4 +1,4 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 func postgresServerCases() []wireCase {
@@ -16,24 +19,24 @@ func postgresServerCases() []wireCase {
 		reply  = `{"items":[{"id":"pvdcnv0pp6wj4jnx1dytre5yj4","role":"primary","state":"running","synchronization_status":"ready",` +
 			`"vm_size":"standard-2","fallback_active":true}],"count":1}`
 	)
-	items := []*PostgresServer{{ID: "pvdcnv0pp6wj4jnx1dytre5yj4", Role: "primary", State: "running", SynchronizationStatus: "ready",
+	items := []*cloudapi.PostgresServer{{ID: "pvdcnv0pp6wj4jnx1dytre5yj4", Role: "primary", State: "running", SynchronizationStatus: "ready",
 		VMSize: "standard-2", FallbackActive: true}}
 	return []wireCase{
 		{
-			name: "list servers", method: "GET", target: target, reply: reply, want: &Page[PostgresServer]{Items: items, Count: new(1)},
-			call: func(ctx context.Context, c *Client) (any, error) {
+			name: "list servers", method: "GET", target: target, reply: reply, want: &cloudapi.Page[cloudapi.PostgresServer]{Items: items, Count: new(1)},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.ListServers(ctx, "eu-central-h1", "orders-db")
 			},
 		},
 		{
 			name: "all servers", method: "GET", target: target, reply: reply, want: items,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return collect(c.Postgres.AllServers(ctx, "eu-central-h1", "orders-db"))
 			},
 		},
 		{
 			name: "recycle", method: "POST", target: postgresPath + "/orders-db/recycle", reply: testPgFull, want: testPostgresFull(),
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.Recycle(ctx, "eu-central-h1", "orders-db")
 			},
 		},
@@ -43,11 +46,11 @@ func postgresServerCases() []wireCase {
 // pollingTwo runs a wait whose polls ask for a database and for a second thing
 // about it, and returns its error. A second answer of "" is a failure of the
 // server, and one with an error in it a 400. All polls must be needed.
-func pollingTwo(t *testing.T, second string, polls [][2]string, wait func(context.Context, *PostgresService) (*Postgres, error)) (db *Postgres, err error) {
+func pollingTwo(t *testing.T, second string, polls [][2]string, wait func(context.Context, *cloudapi.PostgresService) (*cloudapi.Postgres, error)) (db *cloudapi.Postgres, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		poll := -1
-		client := mockClient(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+		client := sdktest.Client(t, sdktest.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			path := req.URL.RequestURI()
 			if path == postgresPath+"/orders-db" {
 				poll++
@@ -58,14 +61,14 @@ func pollingTwo(t *testing.T, second string, polls [][2]string, wait func(contex
 			case poll >= len(polls):
 				t.Fatalf("poll %d, after the one that should have been the last", poll)
 			case path == postgresPath+"/orders-db":
-				return respond(200, polls[poll][0]), nil
+				return sdktest.Respond(200, polls[poll][0]), nil
 			case polls[poll][1] == "":
-				return respond(500, envelope(500)), nil
+				return sdktest.Respond(500, sdktest.Envelope(500)), nil
 			case strings.HasPrefix(polls[poll][1], `{"error"`):
-				return respond(400, polls[poll][1]), nil
+				return sdktest.Respond(400, polls[poll][1]), nil
 			}
-			return respond(200, polls[poll][1]), nil
-		}), WithRetry(RetryPolicy{MaxAttempts: 1}))
+			return sdktest.Respond(200, polls[poll][1]), nil
+		}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 		db, err = wait(t.Context(), client.Postgres)
 		if poll+1 != len(polls) {
 			t.Errorf("%d polls, want %d", poll+1, len(polls))
@@ -101,14 +104,14 @@ func TestPostgresServerWaits(t *testing.T) {
 		{one, servers(a+" standby deleting ready", b+" primary running ready")},
 		{one, servers(b + " primary running ready")},
 	}
-	recycled := func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+	recycled := func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 		return s.WaitRecycled(ctx, "eu-central-h1", "orders-db", a)
 	}
-	settled := func(ctx context.Context, s *PostgresService) (*Postgres, error) {
+	settled := func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 		return s.WaitServers(ctx, "eu-central-h1", "orders-db")
 	}
 	for name, tt := range map[string]struct {
-		wait  func(context.Context, *PostgresService) (*Postgres, error)
+		wait  func(context.Context, *cloudapi.PostgresService) (*cloudapi.Postgres, error)
 		polls [][2]string
 		err   error
 	}{
@@ -120,7 +123,7 @@ func TestPostgresServerWaits(t *testing.T) {
 			{two, servers(a+" primary running ready", b+" standby running ready")},
 		}, nil},
 		"a replica, whose primary follows": {settled, [][2]string{{one, servers(a + " primary running catching_up")}}, nil},
-		"deleted meanwhile":                {recycled, [][2]string{{one, old}, {going, old}}, ErrWaitFailed},
+		"deleted meanwhile":                {recycled, [][2]string{{one, old}, {going, old}}, cloudapi.ErrWaitFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,88 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+)
+
+func TestSSHPublicKeysWire(t *testing.T) {
+	t.Parallel()
+	const (
+		base  = projectPath + "/ssh-public-key"
+		id    = "sk7dxatrt82p2ge102vk6b9tak"
+		full  = `{"id":"` + id + `","name":"laptop","public_key":"ssh-ed25519 AAAA dev@laptop"}`
+		short = `{"id":"` + id + `","name":"laptop"}`
+	)
+	record := &cloudapi.SSHPublicKey{ID: id, Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"}
+	item := &cloudapi.SSHPublicKey{ID: id, Name: "laptop"}
+	runWireCases(t, "SSHPublicKeys", []wireCase{
+		{
+			method: "GET", target: base, reply: `{"items":[` + short + `]}`,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.SSHPublicKeys.List(ctx, nil) },
+			want: &cloudapi.Page[cloudapi.SSHPublicKey]{Items: []*cloudapi.SSHPublicKey{item}},
+		},
+		{
+			name: "all", method: "GET", target: base, reply: `{"items":[` + short + `]}`,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.SSHPublicKeys.All(ctx, nil))
+			},
+			want: []*cloudapi.SSHPublicKey{item},
+		},
+		{
+			name: "create", method: "POST", target: base, reply: full,
+			body: `{"name":"laptop","public_key":"ssh-ed25519 AAAA dev@laptop"}`,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"})
+			},
+			want: record,
+		},
+		{
+			method: "GET", target: base + "/" + id, reply: full,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.SSHPublicKeys.Get(ctx, id) },
+			want: record,
+		},
+		{
+			name: "update both by the ID", method: "POST", target: base + "/" + id, reply: full,
+			body: `{"name":"laptop","public_key":"ssh-ed25519 AAAA dev@laptop"}`,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.SSHPublicKeys.Update(ctx, id, &cloudapi.SSHPublicKeyUpdateRequest{Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"})
+			},
+			want: record,
+		},
+		{
+			name: "update the name by the name", byName: true, method: "POST", target: base + "/desktop", body: `{"name":"laptop"}`, reply: full,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.SSHPublicKeys.Update(ctx, "desktop", &cloudapi.SSHPublicKeyUpdateRequest{Name: "laptop"})
+			},
+			want: record,
+		},
+		{
+			name: "update the key by the name", method: "POST", target: base + "/laptop", body: `{"public_key":"ssh-ed25519 AAAA dev@laptop"}`, reply: full,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.SSHPublicKeys.Update(ctx, "laptop", &cloudapi.SSHPublicKeyUpdateRequest{PublicKey: "ssh-ed25519 AAAA dev@laptop"})
+			},
+			want: record,
+		},
+		{
+			method: "DELETE", target: base + "/laptop",
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return nothing(c.SSHPublicKeys.Delete(ctx, "laptop"))
+			},
+		},
+	})
+}
+
+func TestSSHPublicKeyUpdateOfNothing(t *testing.T) {
+	t.Parallel()
+	client := sdktest.SendingNothing(t)
+	for _, request := range []*cloudapi.SSHPublicKeyUpdateRequest{nil, {}} {
+		key, err := client.SSHPublicKeys.Update(t.Context(), "laptop", request)
+		if key != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("Update with %+v = %v, %v", request, key, err)
+		}
+	}
+}

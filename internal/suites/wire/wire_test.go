@@ -1,0 +1,174 @@
+// Package wire_test checks the bytes that every method of every service sends,
+// and what it makes of the bytes of the answer.
+package wire_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/jarcoal/httpmock"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+)
+
+// Paths that the wire cases begin with.
+const (
+	projectPath  = "/project/" + sdktest.Project
+	locationPath = projectPath + "/location/eu-central-h1"
+)
+
+// wireCase is one call of a method: the bytes that it must send, and what it
+// must make of the bytes of the reply.
+type wireCase struct {
+	name   string // the operation's name by default
+	call   func(context.Context, *cloudapi.Client) (any, error)
+	method string
+	target string // the path with its query
+	body   string // "" if there is none
+	reply  string // "" for a 204
+	header http.Header
+	want   any
+
+	// byName: it changes the name by which it addresses its resource, so that
+	// it must not be repeated even where the operation may be.
+	byName bool
+}
+
+// runWireCases runs the cases of a service, which must be one at least for
+// each of its operations in the contract.
+func runWireCases(t *testing.T, service string, cases []wireCase) {
+	t.Helper()
+	covered := map[string]bool{}
+	for _, c := range cases {
+		op := c.run(t)
+		covered[op.Method+" "+op.Route] = true
+		c.runWithoutReply(t, op)
+	}
+	rows := 0
+	for _, row := range contract.Rows() {
+		if row.Service() != service {
+			continue
+		}
+		rows++
+		if !covered[row.String()] {
+			t.Errorf("no case for %s", row)
+		}
+	}
+	if rows == 0 {
+		t.Errorf("the contract has no operation of %s", service)
+	}
+}
+
+// title names the case among those of its service.
+func (c *wireCase) title() string { return cmp.Or(c.name, c.method+" "+c.path()) }
+
+func (c *wireCase) path() string {
+	path, _, _ := strings.Cut(c.target, "?")
+	return path
+}
+
+// run returns the operation that was called.
+func (c *wireCase) run(t *testing.T) (op cloudapi.Operation) {
+	t.Helper()
+	t.Run(c.title(), func(t *testing.T) {
+		mock := httpmock.NewMockTransport()
+		mock.RegisterResponder(c.method, "https://api.example.com"+c.path(), func(req *http.Request) (*http.Response, error) {
+			op, _ = cloudapi.OperationFromContext(req.Context())
+			c.check(t, req)
+			resp := httpmock.NewStringResponse(http.StatusOK, c.reply)
+			resp.Header = http.Header{"Content-Type": {"application/json"}}
+			if c.header != nil {
+				resp.Header = c.header
+			}
+			if c.reply == "" {
+				resp.StatusCode = http.StatusNoContent
+			}
+			return resp, nil
+		})
+		got, err := c.call(t.Context(), sdktest.Client(t, mock))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := mock.GetTotalCallCount(); n != 1 {
+			t.Errorf("%d requests were sent", n)
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("the result differs:\n got %s\nwant %s", sdktest.JSON(got), sdktest.JSON(c.want))
+		}
+	})
+	return op
+}
+
+// runWithoutReply loses every reply: the request is sent again, the same each
+// time, if the retry class of the operation permits it, and else once.
+func (c *wireCase) runWithoutReply(t *testing.T, op cloudapi.Operation) {
+	t.Helper()
+	attempts := 4
+	if c.byName || contract.Creates(c.method, op.Name) {
+		attempts = 1
+	}
+	t.Run(c.title()+" without a reply", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			requests := 0
+			client := sdktest.Client(t, sdktest.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				requests++
+				c.check(t, req)
+				return nil, io.EOF
+			}))
+			_, err := c.call(t.Context(), client)
+			if requests != attempts {
+				t.Errorf("%d requests were sent, want %d", requests, attempts)
+			}
+			if unknown := errors.Is(err, cloudapi.ErrOutcomeUnknown); !errors.Is(err, io.EOF) || unknown != (attempts == 1) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	})
+}
+
+// check compares a request with what should be sent.
+func (c *wireCase) check(t *testing.T, req *http.Request) {
+	t.Helper()
+	if got := req.URL.RequestURI(); got != c.target {
+		t.Errorf("asked for %s, want %s", got, c.target)
+	}
+	contentType := ""
+	if c.method == http.MethodPost || c.method == http.MethodPatch {
+		contentType = "application/json"
+	}
+	for name, want := range map[string]string{
+		"Accept":        "application/json",
+		"Authorization": "Bearer " + sdktest.Token,
+		"Content-Type":  contentType,
+	} {
+		if got := req.Header.Get(name); got != want {
+			t.Errorf("header %s is %q, want %q", name, got, want)
+		}
+	}
+	var body []byte
+	if req.Body != nil {
+		var err error
+		if body, err = io.ReadAll(req.Body); err != nil {
+			t.Error(err)
+		}
+	}
+	if string(body) != c.body {
+		t.Errorf("the body differs:\n got %s\nwant %s", body, c.body)
+	}
+}
+
+// collect makes a case of a sequence.
+func collect[T any](seq iter.Seq2[*T, error]) (any, error) { return cloudapi.Collect(seq) }
+
+// nothing makes a case of a method that returns an error only.
+func nothing(err error) (any, error) { return nil, err }
