@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 )
 
+const testKubeconfig = "---\napiVersion: v1\nkind: Config\nusers:\n- name: kubernetes-admin\n  user:\n    token: eyJhbGciOi.invented\n"
+
 const testPEM = "-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIx\n-----END CERTIFICATE-----\n\n" +
 	"-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIy\n-----END CERTIFICATE-----\n"
 
@@ -201,7 +203,7 @@ func TestFileHidesItsContent(t *testing.T) {
 	if strings.Contains(nested, "116 111") || strings.Contains(nested, "token") {
 		t.Errorf("nested it prints %s", nested)
 	}
-	if got := string(toJSON(t, map[string]any{"file": &file})); got != `{"file":"cloudapi.File(\"kubeconfig.yaml\", \"text/plain\", 5 bytes)"}` {
+	if got := string(mustJSON(map[string]any{"file": &file})); got != `{"file":"cloudapi.File(\"kubeconfig.yaml\", \"text/plain\", 5 bytes)"}` {
 		t.Errorf("its JSON is %s", got)
 	}
 }

@@ -2,6 +2,7 @@ package cloudapi
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -105,3 +106,35 @@ func respond(status int, body string) *http.Response {
 
 // elapse lets time pass, which inside a bubble of synctest is over at once.
 func elapse(d time.Duration) { <-time.After(d) }
+
+// mockClient returns a client over a transport that is not a network.
+func mockClient(t *testing.T, transport http.RoundTripper, opts ...Option) *Client {
+	t.Helper()
+	client, err := NewClient(append([]Option{
+		WithBaseURL("https://api.example.com"), WithToken(testToken), WithProject(testProject),
+		WithHTTPClient(&http.Client{Transport: transport}),
+	}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// answering returns a client to which every request is answered so.
+func answering(t *testing.T, status int, contentType, body string) *Client {
+	t.Helper()
+	return mockClient(t, roundTripperFunc(func(*http.Request) (*http.Response, error) {
+		resp := respond(status, body)
+		resp.Header.Set("Content-Type", contentType)
+		return resp, nil
+	}))
+}
+
+// sendingNothing returns a client whose requests are mistakes.
+func sendingNothing(t *testing.T) *Client {
+	t.Helper()
+	return mockClient(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+		t.Errorf("%s %s was sent", req.Method, req.URL)
+		return nil, errors.ErrUnsupported
+	}))
+}

@@ -150,10 +150,10 @@ func TestSamplesAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &samples); err != nil {
 		t.Fatal(err)
 	}
-	if got := string(toJSON(t, samples)); got != text {
+	if got := string(mustJSON(samples)); got != text {
 		t.Errorf("written as %s, want %s", got, text)
 	}
-	if got := string(toJSON(t, PostgresMetricSeries{})); got != `{"labels":null,"values":[]}` {
+	if got := string(mustJSON(PostgresMetricSeries{})); got != `{"labels":null,"values":[]}` {
 		t.Errorf("no samples are written as %s", got)
 	}
 	if err := json.Unmarshal([]byte(`null`), &samples); err != nil || len(samples) != 6 {

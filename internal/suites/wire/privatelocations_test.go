@@ -106,16 +106,16 @@ func TestPrivateLocationSecretsStaySecret(t *testing.T) {
 func TestPrivateLocationWaits(t *testing.T) {
 	t.Parallel()
 	const record = `{"id":"10rypbds80cj7mrjh6yre7xqe8","name":"us-west-2","ui_name":"mine"}`
-	deleted := func(ctx context.Context, c *Client) (any, error) {
+	deleted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return nothing(c.PrivateLocations.WaitDeleted(ctx, "mine"))
 	}
 	runWaitCases(t, projectPath+"/private-location/mine", []waitCase{
-		{name: "deleted", wait: deleted, polls: []string{record, record, envelope(404)}},
-		{name: "deleted at once", wait: deleted, polls: []string{envelope(404)}},
+		{name: "deleted", wait: deleted, polls: []string{record, record, sdktest.Envelope(404)}},
+		{name: "deleted at once", wait: deleted, polls: []string{sdktest.Envelope(404)}},
 		{name: "deleted and made again", wait: deleted, polls: []string{record, `{"id":"10gvqwdeswre7m2ps1kfabv2x8","name":"us-west-2","ui_name":"mine"}`}},
 	})
-	for _, name := range []string{"10rypbds80cj7mrjh6yre7xqe8", testVMID} {
-		if err := sendingNothing(t).PrivateLocations.WaitDeleted(t.Context(), name); !errors.Is(err, ErrInvalidArgument) {
+	for _, name := range []string{"10rypbds80cj7mrjh6yre7xqe8", sdktest.VMID} {
+		if err := sdktest.SendingNothing(t).PrivateLocations.WaitDeleted(t.Context(), name); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("the wait for %s: %v", name, err)
 		}
 	}

@@ -146,8 +146,15 @@ func (c *wireCase) check(t *testing.T, req *http.Request) {
 	if c.method == http.MethodPost || c.method == http.MethodPatch {
 		contentType = "application/json"
 	}
+	accept := "application/json"
+	if file := c.header.Get("Content-Type"); file != "" { // which goes before the JSON of errors
+		accept = req.Header.Get("Accept")
+		if !strings.Contains(accept, file) || !strings.Contains(accept, "application/json;q=0.5") {
+			t.Errorf("a file of the type %s is asked for as %s", file, accept)
+		}
+	}
 	for name, want := range map[string]string{
-		"Accept":        "application/json",
+		"Accept":        accept,
 		"Authorization": "Bearer " + sdktest.Token,
 		"Content-Type":  contentType,
 	} {

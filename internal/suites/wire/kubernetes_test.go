@@ -1,4 +1,4 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 const (
@@ -31,27 +34,27 @@ func nodePoolJSON(count int, nodes ...string) string {
 }
 
 func nodeJSON(name, state string) string {
-	return `{"id":"` + testVMID + `","name":"` + name + `","state":"` + state + `","location":"eu-central-h1","size":"standard-4",` +
+	return `{"id":"` + sdktest.VMID + `","name":"` + name + `","state":"` + state + `","location":"eu-central-h1","size":"standard-4",` +
 		`"unix_user":"ubi","storage_size_gib":40,"ip6":"2a01:db8:40:1ed3:aa7c::2","ip4_enabled":true,"ip4":"198.51.100.17"}`
 }
 
-func testCluster(state string) *KubernetesCluster {
-	return &KubernetesCluster{
+func testCluster(state string) *cloudapi.KubernetesCluster {
+	return &cloudapi.KubernetesCluster{
 		ID: testClusterID, Name: "apps", Location: "eu-central-h1", DisplayState: state,
 		CPNodeCount: 1, NodeSize: "standard-2", Version: "v1.34",
 	}
 }
 
-func testNodePool(count int, nodes ...VM) *KubernetesNodePool {
-	return &KubernetesNodePool{
+func testNodePool(count int, nodes ...cloudapi.VM) *cloudapi.KubernetesNodePool {
+	return &cloudapi.KubernetesNodePool{
 		ID: testNodePoolID, KubernetesClusterID: testClusterID, Name: "apps-np", NodeCount: count, NodeSize: "standard-4",
-		VMs: append([]VM{}, nodes...),
+		VMs: append([]cloudapi.VM{}, nodes...),
 	}
 }
 
-func testNode(name, state string) VM {
-	return VM{
-		ID: testVMID, Name: name, State: state, Location: "eu-central-h1", Size: "standard-4", UnixUser: "ubi",
+func testNode(name, state string) cloudapi.VM {
+	return cloudapi.VM{
+		ID: sdktest.VMID, Name: name, State: state, Location: "eu-central-h1", Size: "standard-4", UnixUser: "ubi",
 		StorageSizeGiB: 40, IP6: "2a01:db8:40:1ed3:aa7c::2", IP4Enabled: true, IP4: "198.51.100.17",
 	}
 }
@@ -65,51 +68,53 @@ func TestKubernetesWire(t *testing.T) {
 	)
 	short := testCluster("running")
 	full := *short
-	full.CPVMs = []VM{testNode("cp", "running")}
-	full.NodePools = []KubernetesNodePool{*testNodePool(1, testNode("np-1", "running"))}
+	full.CPVMs = []cloudapi.VM{testNode("cp", "running")}
+	full.NodePools = []cloudapi.KubernetesNodePool{*testNodePool(1, testNode("np-1", "running"))}
 	created := *testCluster("creating")
-	created.CPVMs, created.NodePools = []VM{}, []KubernetesNodePool{*testNodePool(1)}
+	created.CPVMs, created.NodePools = []cloudapi.VM{}, []cloudapi.KubernetesNodePool{*testNodePool(1)}
 	createdJSON := strings.Replace(clusterJSON("creating", nodePoolJSON(1)), nodeJSON("cp", "running"), "", 1)
 	page := `{"items":[` + clusterJSON("running") + `],"count":1}`
 
 	runWireCases(t, "Kubernetes", slices.Concat(kubernetesLaterCases(), []wireCase{
 		{
 			method: "GET", target: projectPath + "/kubernetes-cluster", reply: page,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.Kubernetes.List(ctx, nil) },
-			want: &Page[KubernetesCluster]{Items: []*KubernetesCluster{short}, Count: new(1), NextStartAfter: testClusterID},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.Kubernetes.List(ctx, nil) },
+			want: &cloudapi.Page[cloudapi.KubernetesCluster]{Items: []*cloudapi.KubernetesCluster{short}, Count: new(1), NextStartAfter: testClusterID},
 		},
 		{
 			name: "list by name", method: "GET", target: base + "?order_column=name", reply: page,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Kubernetes.List(ctx, &ListOptions{Location: location, OrderColumn: OrderByName})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Kubernetes.List(ctx, &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName})
 			},
-			want: &Page[KubernetesCluster]{Items: []*KubernetesCluster{short}, Count: new(1), NextStartAfter: "apps"},
+			want: &cloudapi.Page[cloudapi.KubernetesCluster]{Items: []*cloudapi.KubernetesCluster{short}, Count: new(1), NextStartAfter: "apps"},
 		},
 		{
 			name: "all", method: "GET", target: base + "?page_size=1000", reply: page,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return collect(c.Kubernetes.All(ctx, &ListOptions{Location: location}))
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.Kubernetes.All(ctx, &cloudapi.ListOptions{Location: location}))
 			},
-			want: []*KubernetesCluster{short},
+			want: []*cloudapi.KubernetesCluster{short},
 		},
 		{
 			name: "get", method: "GET", target: item, reply: clusterJSON("running", nodePoolJSON(1, nodeJSON("np-1", "running"))),
-			call: func(ctx context.Context, c *Client) (any, error) { return c.Kubernetes.Get(ctx, location, "apps") },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Kubernetes.Get(ctx, location, "apps")
+			},
 			want: &full,
 		},
 		{
 			name: "create", method: "POST", target: item, reply: createdJSON,
 			body: `{"version":"v1.34","worker_size":"standard-4"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Kubernetes.Create(ctx, location, "apps", &KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-4"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-4"})
 			},
 			want: &created,
 		},
 		{
 			name: "create with everything", method: "POST", target: item, reply: createdJSON,
 			body: `{"version":"v1.34","worker_size":"standard-4","cp_nodes":3,"worker_nodes":2}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Kubernetes.Create(ctx, location, "apps", &KubernetesClusterCreateRequest{
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{
 					Version: "v1.34", WorkerSize: "standard-4", CPNodes: 3, WorkerNodes: 2,
 				})
 			},
@@ -117,7 +122,7 @@ func TestKubernetesWire(t *testing.T) {
 		},
 		{
 			name: "delete", method: "DELETE", target: item,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.Kubernetes.Delete(ctx, location, "apps"))
 			},
 		},
@@ -127,15 +132,15 @@ func TestKubernetesWire(t *testing.T) {
 				"Content-Type":        {"text/plain"},
 				"Content-Disposition": {`attachment; filename="apps-kubeconfig.yaml"`},
 			},
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Kubernetes.Kubeconfig(ctx, location, "apps")
 			},
-			want: &File{Name: "apps-kubeconfig.yaml", ContentType: "text/plain", Content: []byte(testKubeconfig)},
+			want: &cloudapi.File{Name: "apps-kubeconfig.yaml", ContentType: "text/plain", Content: []byte(testKubeconfig)},
 		},
 		{
 			name: "resize a node pool", method: "POST", target: item + "/nodepool/apps-np/resize", body: `{"node_count":2}`,
 			reply: nodePoolJSON(2, nodeJSON("np-1", "running")),
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Kubernetes.ResizeNodePool(ctx, location, "apps", "apps-np", 2)
 			},
 			want: testNodePool(2, testNode("np-1", "running")),
@@ -143,14 +148,14 @@ func TestKubernetesWire(t *testing.T) {
 		{
 			name: "resize by ID", method: "POST", target: item + "/nodepool/" + testNodePoolID + "/resize", body: `{"node_count":0}`,
 			reply: nodePoolJSON(1),
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Kubernetes.ResizeNodePool(ctx, location, "apps", testNodePoolID, 0)
 			},
 			want: testNodePool(1),
 		},
 		{
 			name: "rename", byName: true, method: "POST", target: item + "/rename", body: `{"name":"apps-2"}`, reply: clusterJSON("running"),
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Kubernetes.Rename(ctx, location, "apps", "apps-2")
 			},
 			want: short,
@@ -162,14 +167,14 @@ func TestKubernetesWaits(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"
 	running := testCluster("running")
-	waitRunning := func(ctx context.Context, c *Client) (any, error) {
+	waitRunning := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return c.Kubernetes.WaitRunning(ctx, location, "apps")
 	}
-	waitDeleted := func(ctx context.Context, c *Client) (any, error) {
+	waitDeleted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return nothing(c.Kubernetes.WaitDeleted(ctx, location, "apps"))
 	}
-	waitNodePool := func(ref string) func(context.Context, *Client) (any, error) {
-		return func(ctx context.Context, c *Client) (any, error) {
+	waitNodePool := func(ref string) func(context.Context, *cloudapi.Client) (any, error) {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Kubernetes.WaitNodePool(ctx, location, "apps", ref)
 		}
 	}
@@ -183,16 +188,16 @@ func TestKubernetesWaits(t *testing.T) {
 			polls: []string{clusterJSON("creating"), clusterJSON("upgrading"), clusterJSON("creating"), clusterJSON("running")},
 		},
 		{
-			name: "deleted before it runs", wait: waitRunning, slow: true, err: ErrWaitFailed,
+			name: "deleted before it runs", wait: waitRunning, slow: true, err: cloudapi.ErrWaitFailed,
 			polls: []string{clusterJSON("creating"), clusterJSON("deleting")},
 		},
 		{
-			name: "gone before it runs", wait: waitRunning, slow: true, err: ErrNotFound,
-			polls: []string{clusterJSON("creating"), envelope(404)},
+			name: "gone before it runs", wait: waitRunning, slow: true, err: cloudapi.ErrNotFound,
+			polls: []string{clusterJSON("creating"), sdktest.Envelope(404)},
 		},
 		{
 			name: "deleted", wait: waitDeleted, slow: true,
-			polls: []string{clusterJSON("running"), clusterJSON("deleting"), envelope(403), envelope(404)},
+			polls: []string{clusterJSON("running"), clusterJSON("deleting"), sdktest.Envelope(403), sdktest.Envelope(404)},
 		},
 		{
 			name: "node pool grows", wait: waitNodePool("apps-np"), slow: true, want: settled,
@@ -207,15 +212,15 @@ func TestKubernetesWaits(t *testing.T) {
 			polls: []string{clusterJSON("creating", nodePoolJSON(2, one, two))},
 		},
 		{
-			name: "node pool of a cluster that is gone", wait: waitNodePool("apps-np"), slow: true, err: ErrNotFound,
-			polls: []string{pool(2, one), envelope(404)},
+			name: "node pool of a cluster that is gone", wait: waitNodePool("apps-np"), slow: true, err: cloudapi.ErrNotFound,
+			polls: []string{pool(2, one), sdktest.Envelope(404)},
 		},
 		{
-			name: "no such node pool", wait: waitNodePool("apps-np-2"), slow: true, err: ErrWaitFailed,
+			name: "no such node pool", wait: waitNodePool("apps-np-2"), slow: true, err: cloudapi.ErrWaitFailed,
 			polls: []string{pool(2, one, two)},
 		},
 		{
-			name: "node pool of a cluster that is deleted", wait: waitNodePool("apps-np"), slow: true, err: ErrWaitFailed,
+			name: "node pool of a cluster that is deleted", wait: waitNodePool("apps-np"), slow: true, err: cloudapi.ErrWaitFailed,
 			polls: []string{pool(2, one), clusterJSON("deleting", nodePoolJSON(2, one, two))},
 		},
 	})

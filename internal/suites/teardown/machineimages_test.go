@@ -1,4 +1,5 @@
-package cloudapi
+// Package teardown_test takes projects down that a server of the suite keeps.
+package teardown_test
 
 import (
 	"encoding/json"
@@ -7,16 +8,27 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 // imageProject is a project with a machine image, its versions, and VMs, as a
 // server keeps it.
 type imageProject struct {
 	versions map[string]string // their states, by label
-	vms      []*VM
+	vms      []*cloudapi.VM
 	image    bool
 	changes  []string // the requests that change something
 }
+
+const (
+	projectPath     = "/project/" + sdktest.Project
+	testImageID     = "m14f5v56byre4n6hhfmcm0thd1"
+	testImageJSON   = `{"id":"` + testImageID + `","name":"golden","location":"eu-central-h1","arch":"x64","latest_version":"v1","created_at":"2026-11-22T03:07:36Z"}`
+	testVersionID   = "mv3jb6qjryhy2gznk3ksvganvv"
+	testVersionJSON = `{"id":"` + testVersionID + `","version":"v1","state":"ready","actual_size_mib":40960,"archive_size_mib":5123,"created_at":"2026-11-22T03:07:36Z","latest":true}`
+)
 
 const testOtherImage = "m1rq4vgtndee2mdnmbckfjjg7y"
 
@@ -26,7 +38,7 @@ func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
 	path := strings.TrimPrefix(req.URL.Path, projectPath)
 	last := path[strings.LastIndex(path, "/")+1:]
 	list := func(items ...any) (*http.Response, error) {
-		return respond(200, string(mustJSON(map[string]any{"items": append([]any{}, items...), "count": len(items)}))), nil
+		return sdktest.Respond(200, string(sdktest.JSON(map[string]any{"items": append([]any{}, items...), "count": len(items)}))), nil
 	}
 	if req.Method != http.MethodGet {
 		p.changes = append(p.changes, req.Method+" "+path)
@@ -39,47 +51,47 @@ func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
 		}
 		return list(vms...)
 	case strings.HasPrefix(path, "/location/eu-central-h1/vm/"):
-		i := slices.IndexFunc(p.vms, func(vm *VM) bool { return vm.ID == last })
+		i := slices.IndexFunc(p.vms, func(vm *cloudapi.VM) bool { return vm.ID == last })
 		switch {
 		case i < 0:
-			return respond(404, envelope(404)), nil
+			return sdktest.Respond(404, sdktest.Envelope(404)), nil
 		case req.Method == http.MethodDelete:
-			p.vms[i].State = VMStateDeleting
-			return respond(204, ""), nil
+			p.vms[i].State = cloudapi.VMStateDeleting
+			return sdktest.Respond(204, ""), nil
 		}
 		vm := *p.vms[i]
 		p.vms = slices.Delete(p.vms, i, i+1)
-		return respond(200, string(mustJSON(vm))), nil
+		return sdktest.Respond(200, string(sdktest.JSON(vm))), nil
 	case path == "/machine-image" && p.image, path == "/location/eu-central-h1/machine-image" && p.image:
 		return list(json.RawMessage(testImageJSON))
 	case path == "/location/eu-central-h1/machine-image/"+testImageID && p.image:
 		if req.Method == http.MethodDelete {
 			if len(p.versions) > 0 {
-				return respond(400, envelope(400)), nil
+				return sdktest.Respond(400, sdktest.Envelope(400)), nil
 			}
 			p.image = false
-			return respond(204, ""), nil
+			return sdktest.Respond(204, ""), nil
 		}
-		return respond(200, testImageJSON), nil
+		return sdktest.Respond(200, testImageJSON), nil
 	case strings.HasSuffix(path, "/machine-image/"+testImageID+"/version"):
 		var versions []any
 		for label, state := range p.versions {
-			versions = append(versions, MachineImageVersion{ID: "mv-" + label, Version: label, State: state})
-			if state == MachineImageVersionStateDestroying && len(p.vms) == 0 {
+			versions = append(versions, cloudapi.MachineImageVersion{ID: "mv-" + label, Version: label, State: state})
+			if state == cloudapi.MachineImageVersionStateDestroying && len(p.vms) == 0 {
 				delete(p.versions, label)
 			}
 		}
 		return list(versions...)
 	case strings.Contains(path, "/machine-image/"+testImageID+"/version/"):
 		if p.versions[last] == "" {
-			return respond(404, envelope(404)), nil
+			return sdktest.Respond(404, sdktest.Envelope(404)), nil
 		}
-		p.versions[last] = MachineImageVersionStateDestroying
-		return respond(204, ""), nil
+		p.versions[last] = cloudapi.MachineImageVersionStateDestroying
+		return sdktest.Respond(204, ""), nil
 	case strings.Count(path, "/") == 1: // the list of another kind
 		return list()
 	}
-	return respond(404, envelope(404)), nil
+	return sdktest.Respond(404, sdktest.Envelope(404)), nil
 }
 
 // TestTeardownOfMachineImages: nothing but the teardown itself finds out that
@@ -90,14 +102,14 @@ func TestTeardownOfMachineImages(t *testing.T) {
 		const other = "vmr6ss8r788e2kc2m7kqvwv4h3"
 		project := &imageProject{image: true,
 			versions: map[string]string{"v1": "ready", "v2": "destroying", "v3": "failed"},
-			vms: []*VM{
-				{ID: testVMID, Name: "copy", Location: "eu-central-h1", State: VMStateRunning, BootImage: "golden@v1"},
-				{ID: other, Name: "plain", Location: "eu-central-h1", State: VMStateRunning, BootImage: "golden"},
+			vms: []*cloudapi.VM{
+				{ID: sdktest.VMID, Name: "copy", Location: "eu-central-h1", State: cloudapi.VMStateRunning, BootImage: "golden@v1"},
+				{ID: other, Name: "plain", Location: "eu-central-h1", State: cloudapi.VMStateRunning, BootImage: "golden"},
 			}}
-		network := recorder{answer: project.answer}
-		client := network.client(t)
+		network := sdktest.Recorder{Answer: project.answer}
+		client := network.Client(t)
 
-		kept, err := client.PlanTeardown(t.Context(), &TeardownOptions{Keep: func(r Resource) bool { return r.ID == testVMID }})
+		kept, err := client.PlanTeardown(t.Context(), &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.ID == sdktest.VMID }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +125,7 @@ func TestTeardownOfMachineImages(t *testing.T) {
 			t.Fatal(err)
 		}
 		const image = "DELETE /location/eu-central-h1/machine-image/" + testImageID
-		want := []string{"DELETE /location/eu-central-h1/vm/" + testVMID, image, image + "/version/v1", image + "/version/v3"}
+		want := []string{"DELETE /location/eu-central-h1/vm/" + sdktest.VMID, image, image + "/version/v1", image + "/version/v3"}
 		order := slices.Clone(project.changes)
 		slices.Sort(order)
 		if want = append(want, "DELETE /location/eu-central-h1/vm/"+other); project.image || len(project.versions) > 0 || !slices.Equal(order, sorted(want)) {
@@ -136,40 +148,40 @@ func sorted(s []string) []string {
 // its ID, which only the list of versions has.
 func TestResolveMachineImages(t *testing.T) {
 	t.Parallel()
-	network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+	network := sdktest.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 		switch path := strings.TrimPrefix(req.URL.Path, projectPath); path {
 		case "/machine-image":
-			return respond(200, `{"items":[{"id":"`+testOtherImage+`","name":"tin","location":"eu-north-h1"},`+testImageJSON+`],"count":2}`), nil
+			return sdktest.Respond(200, `{"items":[{"id":"`+testOtherImage+`","name":"tin","location":"eu-north-h1"},`+testImageJSON+`],"count":2}`), nil
 		case "/location/eu-central-h1/machine-image":
-			return respond(200, `{"items":[`+testImageJSON+`],"count":1}`), nil
+			return sdktest.Respond(200, `{"items":[`+testImageJSON+`],"count":1}`), nil
 		case "/location/eu-central-h1/machine-image/golden", "/location/eu-central-h1/machine-image/" + testImageID:
-			return respond(200, testImageJSON), nil
+			return sdktest.Respond(200, testImageJSON), nil
 		case "/location/eu-north-h1/machine-image/" + testOtherImage + "/version":
-			return respond(200, `{"items":[],"count":0}`), nil
+			return sdktest.Respond(200, `{"items":[],"count":0}`), nil
 		case "/location/eu-central-h1/machine-image/" + testImageID + "/version":
-			return respond(200, `{"items":[`+testVersionJSON+`],"count":1}`), nil
+			return sdktest.Respond(200, `{"items":[`+testVersionJSON+`],"count":1}`), nil
 		case "/object-info/" + testImageID:
-			return respond(200, `{"type":"machine image","location":"eu-central-h1","name":"golden"}`), nil
+			return sdktest.Respond(200, `{"type":"machine image","location":"eu-central-h1","name":"golden"}`), nil
 		}
-		return respond(404, envelope(404)), nil
+		return sdktest.Respond(404, sdktest.Envelope(404)), nil
 	}}
-	client := network.client(t)
-	image := Resource{Kind: KindMachineImage, ID: testImageID, Location: "eu-central-h1", Name: "golden"}
+	client := network.Client(t)
+	image := cloudapi.Resource{Kind: cloudapi.KindMachineImage, ID: testImageID, Location: "eu-central-h1", Name: "golden"}
 	for _, reference := range []string{testImageID, "eu-central-h1/golden", "eu-central-h1/" + testImageID} {
 		if got, err := client.Resolve(t.Context(), reference); err != nil || *got != image {
 			t.Errorf("%s is %v, %v", reference, got, err)
 		}
-		if got, err := Lookup[MachineImage](t.Context(), client, reference); err != nil || got.LatestVersion != "v1" {
+		if got, err := cloudapi.Lookup[cloudapi.MachineImage](t.Context(), client, reference); err != nil || got.LatestVersion != "v1" {
 			t.Errorf("%s is %+v, %v", reference, got, err)
 		}
 	}
 	for _, reference := range []string{testVersionID, "eu-central-h1/" + testVersionID} {
 		got, err := client.Resolve(t.Context(), reference)
-		if err != nil || got.Kind != KindMachineImageVersion || got.Name != "v1" || *got.Parent != image {
+		if err != nil || got.Kind != cloudapi.KindMachineImageVersion || got.Name != "v1" || *got.Parent != image {
 			t.Errorf("%s is %v, %v", reference, got, err)
 			continue
 		}
-		if version, err := client.Fetch(t.Context(), *got); err != nil || version.(*MachineImageVersion).ArchiveSizeMiB != 5123 {
+		if version, err := client.Fetch(t.Context(), *got); err != nil || version.(*cloudapi.MachineImageVersion).ArchiveSizeMiB != 5123 {
 			t.Errorf("%s is %+v, %v", reference, version, err)
 		}
 	}

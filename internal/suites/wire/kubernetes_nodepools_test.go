@@ -1,4 +1,4 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 // kubernetesLaterCases are those of the operations of August 2026.
@@ -23,71 +26,73 @@ func kubernetesLaterCases() []wireCase {
 	renamed := *pool
 	renamed.VMs = nil
 	upgraded := *testCluster("running")
-	upgraded.CPVMs, upgraded.NodePools = []VM{testNode("cp", "running")}, []KubernetesNodePool{*pool}
+	upgraded.CPVMs, upgraded.NodePools = []cloudapi.VM{testNode("cp", "running")}, []cloudapi.KubernetesNodePool{*pool}
 	start := time.Date(2026, 11, 22, 2, 15, 54, 0, time.UTC)
 	return []wireCase{
 		{
 			name: "metrics", method: "GET", target: item + "/metrics", reply: `{"metrics":[]}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Kubernetes.Metrics(ctx, location, "apps", nil)
 			},
-			want: &ResourceMetrics{Metrics: []ResourceMetric{}},
+			want: &cloudapi.ResourceMetrics{Metrics: []cloudapi.ResourceMetric{}},
 		},
 		{
 			name: "a metric", method: "GET",
 			target: item + "/metrics?end=2026-11-22T03%3A15%3A54Z&key=cluster_objects&start=2026-11-22T02%3A15%3A54Z",
 			reply:  `{"metrics":[{"key":"cluster_objects","name":"Cluster Objects","unit":"count","description":"d","series":[{"labels":{},"values":[[1795315554,"16.8"]]}]}]}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Kubernetes.Metrics(ctx, location, "apps", &ResourceMetricsOptions{Start: start, End: start.Add(time.Hour), Key: KubernetesMetricClusterObjects})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Kubernetes.Metrics(ctx, location, "apps", &cloudapi.ResourceMetricsOptions{Start: start, End: start.Add(time.Hour), Key: cloudapi.KubernetesMetricClusterObjects})
 			},
-			want: &ResourceMetrics{Metrics: []ResourceMetric{{Key: "cluster_objects", Name: "Cluster Objects", Unit: "count", Description: "d",
-				Series: []ResourceMetricSeries{{Labels: map[string]string{}, Values: Samples{{Time: time.Unix(1795315554, 0).UTC(), Value: 16.8}}}}}}},
+			want: &cloudapi.ResourceMetrics{Metrics: []cloudapi.ResourceMetric{{Key: "cluster_objects", Name: "Cluster Objects", Unit: "count", Description: "d",
+				Series: []cloudapi.ResourceMetricSeries{{Labels: map[string]string{}, Values: cloudapi.Samples{{Time: time.Unix(1795315554, 0).UTC(), Value: 16.8}}}}}}},
 		},
 		{
 			name: "create a node pool", method: "POST", target: pools, body: `{"name":"apps-np","node_count":1,"node_size":"standard-4"}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Kubernetes.CreateNodePool(ctx, location, "apps", &KubernetesNodePoolCreateRequest{Name: "apps-np", NodeCount: 1, NodeSize: "standard-4"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Kubernetes.CreateNodePool(ctx, location, "apps", &cloudapi.KubernetesNodePoolCreateRequest{Name: "apps-np", NodeCount: 1, NodeSize: "standard-4"})
 			},
 			want: pool,
 		},
 		{
 			name: "delete a node pool", method: "DELETE", target: pools + "/apps-np",
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.Kubernetes.DeleteNodePool(ctx, location, "apps", "apps-np"))
 			},
 		},
 		{
 			name: "rename a node pool", byName: true, method: "POST", target: pools + "/old/rename", body: `{"name":"apps-np"}`,
 			reply: `{"id":"` + testNodePoolID + `",` + body + `}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Kubernetes.RenameNodePool(ctx, location, "apps", "old", "apps-np")
 			},
 			want: &renamed,
 		},
 		{
 			name: "rename a node pool by ID", method: "POST", target: pools + "/" + testNodePoolID + "/rename", body: `{"name":"apps-np"}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Kubernetes.RenameNodePool(ctx, location, "apps", testNodePoolID, "apps-np")
 			},
 			want: pool,
 		},
 		{
 			name: "upgrade a node pool", method: "POST", target: pools + "/apps-np/upgrade", reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Kubernetes.UpgradeNodePool(ctx, location, "apps", "apps-np")
 			},
 			want: pool,
 		},
 		{
 			name: "retire a node", method: "POST", target: item + "/node/np-y763k/retire", reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Kubernetes.RetireNode(ctx, location, "apps", "np-y763k")
 			},
 			want: pool,
 		},
 		{
 			name: "upgrade", method: "POST", target: item + "/upgrade", reply: clusterJSON("running", full),
-			call: func(ctx context.Context, c *Client) (any, error) { return c.Kubernetes.Upgrade(ctx, location, "apps") },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Kubernetes.Upgrade(ctx, location, "apps")
+			},
 			want: &upgraded,
 		},
 	}
@@ -109,20 +114,20 @@ func TestNodePoolWaits(t *testing.T) {
 		}
 		return clusterJSON(state, nodePoolJSON(count, vms...))
 	}
-	before := testNodePool(2, VM{ID: "vm-a", Name: "np-a", State: "running"}, VM{ID: "vm-b", Name: "np-b", State: "running"})
-	after := testNodePool(2, VM{ID: "vm-c", Name: "np-c", State: "running"}, VM{ID: "vm-d", Name: "np-d", State: "running"})
-	upgraded := func(ctx context.Context, c *Client) (any, error) {
+	before := testNodePool(2, cloudapi.VM{ID: "vm-a", Name: "np-a", State: "running"}, cloudapi.VM{ID: "vm-b", Name: "np-b", State: "running"})
+	after := testNodePool(2, cloudapi.VM{ID: "vm-c", Name: "np-c", State: "running"}, cloudapi.VM{ID: "vm-d", Name: "np-d", State: "running"})
+	upgraded := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return c.Kubernetes.WaitNodePoolUpgraded(ctx, location, "apps", before)
 	}
-	retired := func(node string) func(ctx context.Context, c *Client) (any, error) {
-		return func(ctx context.Context, c *Client) (any, error) {
+	retired := func(node string) func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return nothing(c.Kubernetes.WaitNodeRetired(ctx, location, "apps", node))
 		}
 	}
-	deleted := func(ctx context.Context, c *Client) (any, error) {
+	deleted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return nothing(c.Kubernetes.WaitNodePoolDeleted(ctx, location, "apps", "apps-np"))
 	}
-	settled := func(ctx context.Context, c *Client) (any, error) {
+	settled := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return c.Kubernetes.WaitNodePool(ctx, location, "apps", "apps-np")
 	}
 	runWaitCases(t, locationPath+"/kubernetes-cluster/apps", []waitCase{
@@ -135,7 +140,7 @@ func TestNodePoolWaits(t *testing.T) {
 			cluster("upgrading", 2, "c", "d"),
 			cluster("running", 2, "c", "d"),
 		}},
-		{name: "deleted while it is upgraded", wait: upgraded, slow: true, err: ErrWaitFailed, polls: []string{
+		{name: "deleted while it is upgraded", wait: upgraded, slow: true, err: cloudapi.ErrWaitFailed, polls: []string{
 			cluster("upgrading", 2, "a", "b"), cluster("deleting", 2, "a", "b"),
 		}},
 		{name: "a node pool of a cluster that is upgraded", wait: settled, slow: true, want: after, polls: []string{
@@ -143,11 +148,11 @@ func TestNodePoolWaits(t *testing.T) {
 		}},
 		{name: "retired", wait: retired("np-a"), slow: true, polls: []string{cluster("running", 1, "a", "b"), cluster("running", 1, "b")}},
 		{name: "retired by ID", wait: retired("vm-a"), slow: true, polls: []string{cluster("running", 1, "a", "b"), cluster("running", 1, "b")}},
-		{name: "retired with its cluster", wait: retired("np-a"), slow: true, polls: []string{cluster("deleting", 1, "a", "b"), envelope(404)}},
+		{name: "retired with its cluster", wait: retired("np-a"), slow: true, polls: []string{cluster("deleting", 1, "a", "b"), sdktest.Envelope(404)}},
 		{name: "deleted", wait: deleted, slow: true, polls: []string{cluster("running", 2, "a", "b"), clusterJSON("running", []string{}...)}},
-		{name: "deleted with its cluster", wait: deleted, slow: true, polls: []string{cluster("deleting", 2, "a", "b"), envelope(404)}},
+		{name: "deleted with its cluster", wait: deleted, slow: true, polls: []string{cluster("deleting", 2, "a", "b"), sdktest.Envelope(404)}},
 	})
-	if _, err := sendingNothing(t).Kubernetes.WaitNodePoolUpgraded(t.Context(), location, "apps", nil); !errors.Is(err, ErrInvalidArgument) {
+	if _, err := sdktest.SendingNothing(t).Kubernetes.WaitNodePoolUpgraded(t.Context(), location, "apps", nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without the node pool as it was: %v", err)
 	}
 }

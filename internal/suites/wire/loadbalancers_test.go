@@ -1,9 +1,12 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 const (
@@ -11,13 +14,13 @@ const (
 	testOtherVM = "vmr6ss8r788e2kc2m7kqvwv4h3"
 	testLBShort = `"id":"` + testLBID + `","name":"web-lb","location":"eu-central-h1","hostname":"web-lb.x1bw0.lb.example.net",` +
 		`"algorithm":"round_robin","stack":"dual","health_check_endpoint":"/healthz","health_check_protocol":"http","src_port":443,"dst_port":8443`
-	testLBFull = `{` + testLBShort + `,"subnet":"backend-net","vms":["` + testVMID + `","` + testOtherVM + `"]}`
+	testLBFull = `{` + testLBShort + `,"subnet":"backend-net","vms":["` + sdktest.VMID + `","` + testOtherVM + `"]}`
 	testLBNone = `{` + testLBShort + `,"subnet":"backend-net","vms":[]}`
 )
 
 // testLoadBalancer returns the short form of the record.
-func testLoadBalancer() *LoadBalancer {
-	return &LoadBalancer{
+func testLoadBalancer() *cloudapi.LoadBalancer {
+	return &cloudapi.LoadBalancer{
 		ID: testLBID, Name: "web-lb", Location: "eu-central-h1", Hostname: "web-lb.x1bw0.lb.example.net",
 		Algorithm: "round_robin", Stack: "dual", HealthCheckEndpoint: "/healthz", HealthCheckProtocol: "http",
 		SrcPort: 443, DstPort: 8443,
@@ -34,55 +37,57 @@ func TestLoadBalancersWire(t *testing.T) {
 	)
 	short := testLoadBalancer()
 	full, empty := *short, *short
-	full.Subnet, full.VMs = "backend-net", []string{testVMID, testOtherVM}
+	full.Subnet, full.VMs = "backend-net", []string{sdktest.VMID, testOtherVM}
 	empty.Subnet, empty.VMs = "backend-net", []string{}
 	secured := empty
 	secured.CertEnabled = true
-	update := func(vms []string, stack string) func(context.Context, *Client) (any, error) {
-		return func(ctx context.Context, c *Client) (any, error) {
-			return c.LoadBalancers.Update(ctx, location, "web-lb", &LoadBalancerUpdateRequest{
+	update := func(vms []string, stack string) func(context.Context, *cloudapi.Client) (any, error) {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.LoadBalancers.Update(ctx, location, "web-lb", &cloudapi.LoadBalancerUpdateRequest{
 				Algorithm: "round_robin", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/healthz", VMs: vms, Stack: stack,
 			})
 		}
 	}
-	createWith := func(request *LoadBalancerCreateRequest) func(context.Context, *Client) (any, error) {
-		return func(ctx context.Context, c *Client) (any, error) {
+	createWith := func(request *cloudapi.LoadBalancerCreateRequest) func(context.Context, *cloudapi.Client) (any, error) {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.LoadBalancers.Create(ctx, location, "web-lb", request)
 		}
 	}
 	runWireCases(t, "LoadBalancers", []wireCase{
 		{
 			method: "GET", target: projectPath + "/load-balancer", reply: page,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.LoadBalancers.List(ctx, nil) },
-			want: &Page[LoadBalancer]{Items: []*LoadBalancer{short}, Count: new(1), NextStartAfter: testLBID},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.LoadBalancers.List(ctx, nil) },
+			want: &cloudapi.Page[cloudapi.LoadBalancer]{Items: []*cloudapi.LoadBalancer{short}, Count: new(1), NextStartAfter: testLBID},
 		},
 		{
 			name: "list by name", method: "GET", target: base + "?order_column=name&page_size=1&start_after=api-lb", reply: page,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.LoadBalancers.List(ctx, &ListOptions{Location: location, OrderColumn: OrderByName, PageSize: 1, StartAfter: "api-lb"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.LoadBalancers.List(ctx, &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName, PageSize: 1, StartAfter: "api-lb"})
 			},
-			want: &Page[LoadBalancer]{Items: []*LoadBalancer{short}, Count: new(1), NextStartAfter: "web-lb"},
+			want: &cloudapi.Page[cloudapi.LoadBalancer]{Items: []*cloudapi.LoadBalancer{short}, Count: new(1), NextStartAfter: "web-lb"},
 		},
 		{
 			name: "all", method: "GET", target: base + "?page_size=1000", reply: page,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return collect(c.LoadBalancers.All(ctx, &ListOptions{Location: location}))
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.LoadBalancers.All(ctx, &cloudapi.ListOptions{Location: location}))
 			},
-			want: []*LoadBalancer{short},
+			want: []*cloudapi.LoadBalancer{short},
 		},
 		{
 			name: "get", method: "GET", target: item, reply: testLBFull,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.LoadBalancers.Get(ctx, location, "web-lb") },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.LoadBalancers.Get(ctx, location, "web-lb")
+			},
 			want: &full,
 		},
 		{
 			name: "create with everything", method: "POST", target: item, reply: testLBNone,
 			body: `{"algorithm":"hash_based","src_port":443,"dst_port":8443,"health_check_protocol":"https",` +
 				`"private_subnet_id":"ps6336kqkb6j4qf8813xfx1bw0","stack":"ipv4","health_check_endpoint":"/healthz"}`,
-			call: createWith(&LoadBalancerCreateRequest{
-				Algorithm: LoadBalancerAlgorithmHashBased, SrcPort: 443, DstPort: 8443,
-				HealthCheckProtocol: LoadBalancerHealthCheckHTTPS, HealthCheckEndpoint: "/healthz",
-				PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0", Stack: LoadBalancerStackIPv4,
+			call: createWith(&cloudapi.LoadBalancerCreateRequest{
+				Algorithm: cloudapi.LoadBalancerAlgorithmHashBased, SrcPort: 443, DstPort: 8443,
+				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTPS, HealthCheckEndpoint: "/healthz",
+				PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0", Stack: cloudapi.LoadBalancerStackIPv4,
 			}),
 			want: &empty,
 		},
@@ -90,17 +95,17 @@ func TestLoadBalancersWire(t *testing.T) {
 			name: "create with the default stack", method: "POST", target: item, reply: testLBNone,
 			body: `{"algorithm":"round_robin","src_port":80,"dst_port":8080,"health_check_protocol":"tcp",` +
 				`"private_subnet_id":"ps6336kqkb6j4qf8813xfx1bw0","stack":"dual"}`,
-			call: createWith(&LoadBalancerCreateRequest{
-				Algorithm: LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080,
-				HealthCheckProtocol: LoadBalancerHealthCheckTCP, PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0",
+			call: createWith(&cloudapi.LoadBalancerCreateRequest{
+				Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080,
+				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckTCP, PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0",
 			}),
 			want: &empty,
 		},
 		{
 			name: "update", method: "PATCH", target: item, reply: testLBFull,
 			body: `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz",` +
-				`"vms":["` + testVMID + `","` + testOtherVM + `"],"stack":"ipv6"}`,
-			call: update([]string{testVMID, testOtherVM}, "ipv6"),
+				`"vms":["` + sdktest.VMID + `","` + testOtherVM + `"],"stack":"ipv6"}`,
+			call: update([]string{sdktest.VMID, testOtherVM}, "ipv6"),
 			want: &full,
 		},
 		{
@@ -119,23 +124,23 @@ func TestLoadBalancersWire(t *testing.T) {
 			name: "create with a certificate", method: "POST", target: item, reply: testLBNone,
 			body: `{"algorithm":"round_robin","src_port":80,"dst_port":8080,"health_check_protocol":"tcp",` +
 				`"private_subnet_id":"ps6336kqkb6j4qf8813xfx1bw0","stack":"dual","cert_enabled":true}`,
-			call: createWith(&LoadBalancerCreateRequest{
-				Algorithm: LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080, CertEnabled: new(true),
-				HealthCheckProtocol: LoadBalancerHealthCheckTCP, PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0",
+			call: createWith(&cloudapi.LoadBalancerCreateRequest{
+				Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080, CertEnabled: new(true),
+				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckTCP, PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0",
 			}),
 			want: &empty,
 		},
 		{
 			name: "update without a certificate", method: "PATCH", target: item, reply: testLBNone,
 			body: `{"algorithm":"","src_port":0,"dst_port":0,"health_check_endpoint":"","vms":[],"cert_enabled":false}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.LoadBalancers.Update(ctx, location, "web-lb", &LoadBalancerUpdateRequest{VMs: []string{}, CertEnabled: new(false)})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.LoadBalancers.Update(ctx, location, "web-lb", &cloudapi.LoadBalancerUpdateRequest{VMs: []string{}, CertEnabled: new(false)})
 			},
 			want: &empty,
 		},
 		{
 			name: "certificate off", method: "POST", target: item + "/toggle-ssl-certificate", body: `{"cert_enabled":false}`, reply: testLBNone,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.LoadBalancers.ToggleSSLCertificate(ctx, location, "web-lb", false)
 			},
 			want: &empty,
@@ -143,41 +148,41 @@ func TestLoadBalancersWire(t *testing.T) {
 		{
 			name: "certificate on", method: "POST", target: item + "/toggle-ssl-certificate", body: `{"cert_enabled":true}`,
 			reply: `{` + testLBShort + `,"cert_enabled":true,"subnet":"backend-net","vms":[]}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.LoadBalancers.ToggleSSLCertificate(ctx, location, "web-lb", true)
 			},
 			want: &secured,
 		},
 		{
 			name: "delete", method: "DELETE", target: item,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.LoadBalancers.Delete(ctx, location, "web-lb"))
 			},
 		},
 		{
-			name: "attach", method: "POST", target: item + "/attach-vm", body: `{"vm_id":"` + testVMID + `"}`, reply: testLBFull,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.LoadBalancers.AttachVM(ctx, location, "web-lb", testVMID)
+			name: "attach", method: "POST", target: item + "/attach-vm", body: `{"vm_id":"` + sdktest.VMID + `"}`, reply: testLBFull,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.LoadBalancers.AttachVM(ctx, location, "web-lb", sdktest.VMID)
 			},
 			want: &full,
 		},
 		{
-			name: "detach", method: "POST", target: base + "/" + testLBID + "/detach-vm", body: `{"vm_id":"` + testVMID + `"}`, reply: testLBFull,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.LoadBalancers.DetachVM(ctx, location, testLBID, testVMID)
+			name: "detach", method: "POST", target: base + "/" + testLBID + "/detach-vm", body: `{"vm_id":"` + sdktest.VMID + `"}`, reply: testLBFull,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.LoadBalancers.DetachVM(ctx, location, testLBID, sdktest.VMID)
 			},
 			want: &full,
 		},
 		{
 			name: "rename", byName: true, method: "POST", target: item + "/rename", body: `{"name":"api-lb"}`, reply: `{` + testLBShort + `}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.LoadBalancers.Rename(ctx, location, "web-lb", "api-lb")
 			},
 			want: short,
 		},
 		{
 			name: "rename by ID", method: "POST", target: base + "/" + testLBID + "/rename", body: `{"name":"api-lb"}`, reply: `{` + testLBShort + `}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.LoadBalancers.Rename(ctx, location, testLBID, "api-lb")
 			},
 			want: short,
@@ -187,12 +192,12 @@ func TestLoadBalancersWire(t *testing.T) {
 
 func TestLoadBalancerRequestsAreNotChanged(t *testing.T) {
 	t.Parallel()
-	client := answering(t, 200, "application/json", testLBNone)
-	createRequest := LoadBalancerCreateRequest{PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0"}
+	client := sdktest.Answering(t, 200, "application/json", testLBNone)
+	createRequest := cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0"}
 	if _, err := client.LoadBalancers.Create(t.Context(), "eu-central-h1", "web-lb", &createRequest); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.LoadBalancers.Create(t.Context(), "eu-central-h1", "web-lb", nil); !errors.Is(err, ErrInvalidArgument) {
+	if _, err := client.LoadBalancers.Create(t.Context(), "eu-central-h1", "web-lb", nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("create with nil, and so without a subnet: %v", err)
 	}
 	if createRequest.Stack != "" {
@@ -204,13 +209,13 @@ func TestLoadBalancerRequestsAreNotChanged(t *testing.T) {
 // update made of one would remove all that there are.
 func TestLoadBalancerUpdateWithoutVMs(t *testing.T) {
 	t.Parallel()
-	client := sendingNothing(t)
-	for name, request := range map[string]*LoadBalancerUpdateRequest{
+	client := sdktest.SendingNothing(t)
+	for name, request := range map[string]*cloudapi.LoadBalancerUpdateRequest{
 		"no VMs":     {Algorithm: "round_robin", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/healthz"},
 		"no request": nil,
 	} {
 		_, err := client.LoadBalancers.Update(t.Context(), "eu-central-h1", "web-lb", request)
-		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "vms" || e.Operation != "LoadBalancers.Update" {
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "vms" || e.Operation != "LoadBalancers.Update" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -221,25 +226,25 @@ func TestLoadBalancerWaits(t *testing.T) {
 	const location = "eu-central-h1"
 	empty := testLoadBalancer()
 	empty.Subnet, empty.VMs = "backend-net", []string{}
-	detached := func(ctx context.Context, c *Client) (any, error) {
-		return c.LoadBalancers.WaitVMDetached(ctx, location, "web-lb", testVMID)
+	detached := func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		return c.LoadBalancers.WaitVMDetached(ctx, location, "web-lb", sdktest.VMID)
 	}
-	deleted := func(ctx context.Context, c *Client) (any, error) {
+	deleted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return nothing(c.LoadBalancers.WaitDeleted(ctx, location, "web-lb"))
 	}
 	runWaitCases(t, locationPath+"/load-balancer/web-lb", []waitCase{
 		{name: "detached", wait: detached, polls: []string{testLBFull, testLBFull, testLBNone}, want: empty},
 		{name: "never attached", wait: detached, polls: []string{testLBNone}, want: empty},
-		{name: "gone while detaching", wait: detached, polls: []string{testLBFull, envelope(404)}, err: ErrNotFound},
-		{name: "deleted", wait: deleted, polls: []string{testLBFull, testLBFull, envelope(403), envelope(404)}},
+		{name: "gone while detaching", wait: detached, polls: []string{testLBFull, sdktest.Envelope(404)}, err: cloudapi.ErrNotFound},
+		{name: "deleted", wait: deleted, polls: []string{testLBFull, testLBFull, sdktest.Envelope(403), sdktest.Envelope(404)}},
 	})
 }
 
 func TestWaitVMDetachedRefusesAName(t *testing.T) {
 	t.Parallel()
 	for _, vm := range []string{"", "web-1", testLBID} {
-		_, err := sendingNothing(t).LoadBalancers.WaitVMDetached(t.Context(), "eu-central-h1", "web-lb", vm)
-		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Value != vm || e.Name != "vm_id" {
+		_, err := sdktest.SendingNothing(t).LoadBalancers.WaitVMDetached(t.Context(), "eu-central-h1", "web-lb", vm)
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Value != vm || e.Name != "vm_id" {
 			t.Errorf("WaitVMDetached of %q: %v", vm, err)
 		}
 	}

@@ -1,9 +1,11 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
 func TestGitHubWire(t *testing.T) {
@@ -21,77 +23,83 @@ func TestGitHubWire(t *testing.T) {
 		entryJSON        = `{"id":"` + entryID + `","installation_name":"acme","repository_name":"acme/api","key":"go-mod-1","scope":"main",` +
 			`"size":12345678901,"created_at":"2026-11-22T02:56:57Z","last_accessed_at":null}`
 	)
-	installation := &GitHubInstallation{ID: installationID, Name: "acme"}
-	repository := &GitHubRepository{ID: repositoryID, InstallationName: "acme", Name: "api"}
-	entry := &GitHubCacheEntry{ID: entryID, InstallationName: "acme", RepositoryName: "acme/api", Key: "go-mod-1", Scope: "main",
+	installation := &cloudapi.GitHubInstallation{ID: installationID, Name: "acme"}
+	repository := &cloudapi.GitHubRepository{ID: repositoryID, InstallationName: "acme", Name: "api"}
+	entry := &cloudapi.GitHubCacheEntry{ID: entryID, InstallationName: "acme", RepositoryName: "acme/api", Key: "go-mod-1", Scope: "main",
 		Size: 12345678901, CreatedAt: time.Date(2026, 11, 22, 2, 56, 57, 0, time.UTC)}
 	runWireCases(t, "GitHub", []wireCase{
 		{
 			method: "GET", target: base + "?order_column=name&page_size=1", reply: `{"items":[` + installationJSON + `],"count":2}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.GitHub.ListInstallations(ctx, &ListOptions{PageSize: 1, OrderColumn: OrderByName})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.GitHub.ListInstallations(ctx, &cloudapi.ListOptions{PageSize: 1, OrderColumn: cloudapi.OrderByName})
 			},
-			want: &Page[GitHubInstallation]{Items: []*GitHubInstallation{installation}, Count: new(2), NextStartAfter: "acme"},
+			want: &cloudapi.Page[cloudapi.GitHubInstallation]{Items: []*cloudapi.GitHubInstallation{installation}, Count: new(2), NextStartAfter: "acme"},
 		},
 		{
 			name: "all installations", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + installationJSON + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) { return collect(c.GitHub.AllInstallations(ctx, nil)) },
-			want: []*GitHubInstallation{installation},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.GitHub.AllInstallations(ctx, nil))
+			},
+			want: []*cloudapi.GitHubInstallation{installation},
 		},
 		{
 			name: "installation", method: "GET", target: base + "/acme", reply: installationJSON,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.GitHub.GetInstallation(ctx, "acme") },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.GitHub.GetInstallation(ctx, "acme")
+			},
 			want: installation,
 		},
 		{
 			name: "repositories", method: "GET", target: repositories, reply: `{"items":[` + repositoryJSON + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.GitHub.ListRepositories(ctx, installationID, nil)
 			},
-			want: &Page[GitHubRepository]{Items: []*GitHubRepository{repository}, Count: new(1), NextStartAfter: repositoryID},
+			want: &cloudapi.Page[cloudapi.GitHubRepository]{Items: []*cloudapi.GitHubRepository{repository}, Count: new(1), NextStartAfter: repositoryID},
 		},
 		{
 			name: "all repositories", method: "GET", target: repositories + "?page_size=1000", reply: `{"items":[` + repositoryJSON + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return collect(c.GitHub.AllRepositories(ctx, installationID, nil))
 			},
-			want: []*GitHubRepository{repository},
+			want: []*cloudapi.GitHubRepository{repository},
 		},
 		{
 			name: "repository", method: "GET", target: base + "/acme/repository/api", reply: repositoryJSON,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.GitHub.GetRepository(ctx, "acme", "api") },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.GitHub.GetRepository(ctx, "acme", "api")
+			},
 			want: repository,
 		},
 		{
 			name: "cache entries", method: "GET", target: cache + "?page_size=2", reply: `{"items":[` + entryJSON + `],"count":3}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.GitHub.ListCacheEntries(ctx, installationID, repositoryID, &ListOptions{PageSize: 2})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.GitHub.ListCacheEntries(ctx, installationID, repositoryID, &cloudapi.ListOptions{PageSize: 2})
 			},
-			want: &Page[GitHubCacheEntry]{Items: []*GitHubCacheEntry{entry}, Count: new(3), NextStartAfter: entryID},
+			want: &cloudapi.Page[cloudapi.GitHubCacheEntry]{Items: []*cloudapi.GitHubCacheEntry{entry}, Count: new(3), NextStartAfter: entryID},
 		},
 		{
 			name: "all cache entries", method: "GET", target: cache + "?page_size=1000", reply: `{"items":[` + entryJSON + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return collect(c.GitHub.AllCacheEntries(ctx, installationID, repositoryID, nil))
 			},
-			want: []*GitHubCacheEntry{entry},
+			want: []*cloudapi.GitHubCacheEntry{entry},
 		},
 		{
 			name: "cache entry", method: "GET", target: cache + "/" + entryID, reply: entryJSON,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.GitHub.GetCacheEntry(ctx, installationID, repositoryID, entryID)
 			},
 			want: entry,
 		},
 		{
 			name: "delete a cache entry", method: "DELETE", target: cache + "/" + entryID,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.GitHub.DeleteCacheEntry(ctx, installationID, repositoryID, entryID))
 			},
 		},
 		{
 			name: "delete all cache entries", method: "DELETE", target: cache,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.GitHub.DeleteAllCacheEntries(ctx, installationID, repositoryID))
 			},
 		},

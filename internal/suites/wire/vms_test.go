@@ -1,10 +1,13 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 func TestVMsWire(t *testing.T) {
@@ -12,57 +15,59 @@ func TestVMsWire(t *testing.T) {
 	const (
 		location = "eu-central-h1"
 		base     = locationPath + "/vm"
-		short    = `{"id":"` + testVMID + `","name":"web-1","state":"running","location":"eu-central-h1","size":"standard-2","unix_user":"ubi",` +
+		short    = `{"id":"` + sdktest.VMID + `","name":"web-1","state":"running","location":"eu-central-h1","size":"standard-2","unix_user":"ubi",` +
 			`"storage_size_gib":40,"ip6":"2a01:db8:40:1ed3:aa7c::2","ip4_enabled":true,"ip4":"198.51.100.17"}`
-		full = `{"id":"` + testVMID + `","name":"web-1","state":"creating","location":"eu-central-h1","size":"standard-2","unix_user":"ubi",` +
+		full = `{"id":"` + sdktest.VMID + `","name":"web-1","state":"creating","location":"eu-central-h1","size":"standard-2","unix_user":"ubi",` +
 			`"storage_size_gib":0,"ip6":null,"ip4_enabled":false,"ip4":null,"firewalls":[{"id":"fw8ww2xa7brt1qrn9hgzbc7efq","name":"edge",` +
 			`"description":"d","location":"eu-central-h1","firewall_rules":[{"id":"frhgen1ff6864nrqg8etdv647m","cidr":"0.0.0.0/0","port_range":"22..22"}],` +
 			`"path":"/location/eu-central-h1/firewall/edge"}],"private_ipv4":"10.23.41.69","private_ipv6":"fd4c:91aa:7be0:12d:8c62::2",` +
 			`"subnet":"backend","gpu":null,"boot_image":"golden@v1","quirks":"a field that a later server adds"}`
 	)
-	item := &VM{
-		ID: testVMID, Name: "web-1", State: VMStateRunning, Location: location, Size: "standard-2", UnixUser: "ubi",
+	item := &cloudapi.VM{
+		ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateRunning, Location: location, Size: "standard-2", UnixUser: "ubi",
 		StorageSizeGiB: 40, IP6: "2a01:db8:40:1ed3:aa7c::2", IP4Enabled: true, IP4: "198.51.100.17",
 	}
-	record := &VM{
-		ID: testVMID, Name: "web-1", State: VMStateCreating, Location: location, Size: "standard-2", UnixUser: "ubi", BootImage: "golden@v1",
-		Firewalls: []Firewall{{
+	record := &cloudapi.VM{
+		ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateCreating, Location: location, Size: "standard-2", UnixUser: "ubi", BootImage: "golden@v1",
+		Firewalls: []cloudapi.Firewall{{
 			ID: "fw8ww2xa7brt1qrn9hgzbc7efq", Name: "edge", Description: "d", Location: location,
-			FirewallRules: []FirewallRule{{ID: "frhgen1ff6864nrqg8etdv647m", CIDR: "0.0.0.0/0", PortRange: "22..22"}},
+			FirewallRules: []cloudapi.FirewallRule{{ID: "frhgen1ff6864nrqg8etdv647m", CIDR: "0.0.0.0/0", PortRange: "22..22"}},
 			Path:          "/location/eu-central-h1/firewall/edge",
 		}},
 		PrivateIPv4: "10.23.41.69", PrivateIPv6: "fd4c:91aa:7be0:12d:8c62::2", Subnet: "backend",
 	}
-	page := &Page[VM]{Items: []*VM{item}, Count: new(1), NextStartAfter: testVMID}
+	page := &cloudapi.Page[cloudapi.VM]{Items: []*cloudapi.VM{item}, Count: new(1), NextStartAfter: sdktest.VMID}
 	runWireCases(t, "VMs", []wireCase{
 		{
 			method: "GET", target: projectPath + "/vm", reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.List(ctx, &ListOptions{}) },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.VMs.List(ctx, &cloudapi.ListOptions{})
+			},
 			want: page,
 		},
 		{
 			name: "list a location by name", method: "GET", target: base + "?order_column=name&page_size=1&start_after=web", reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.VMs.List(ctx, &ListOptions{Location: location, StartAfter: "web", PageSize: 1, OrderColumn: OrderByName})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.VMs.List(ctx, &cloudapi.ListOptions{Location: location, StartAfter: "web", PageSize: 1, OrderColumn: cloudapi.OrderByName})
 			},
-			want: &Page[VM]{Items: []*VM{item}, Count: new(1), NextStartAfter: "web-1"},
+			want: &cloudapi.Page[cloudapi.VM]{Items: []*cloudapi.VM{item}, Count: new(1), NextStartAfter: "web-1"},
 		},
 		{
 			name: "all in a location", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return collect(c.VMs.All(ctx, &ListOptions{Location: location}))
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return collect(c.VMs.All(ctx, &cloudapi.ListOptions{Location: location}))
 			},
-			want: []*VM{item},
+			want: []*cloudapi.VM{item},
 		},
 		{
 			method: "GET", target: base + "/web-1", reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.Get(ctx, location, "web-1") },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMs.Get(ctx, location, "web-1") },
 			want: record,
 		},
 		{
 			name: "create", method: "POST", target: base + "/web-1", body: `{"public_key":"laptop"}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.VMs.Create(ctx, location, "web-1", &VMCreateRequest{PublicKey: "laptop"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
 			},
 			want: record,
 		},
@@ -71,8 +76,8 @@ func TestVMsWire(t *testing.T) {
 			body: `{"public_key":"laptop","boot_image":"debian-12","size":"standard-4","storage_size":160,` +
 				`"private_subnet_id":"ps6336kqkb6j4qf8813xfx1bw0","enable_ip4":false,"unix_user":"deploy","gpu":"1:20b5",` +
 				`"init_script":"bootstrap","init_script_args":"--role web"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.VMs.Create(ctx, location, "web-1", &VMCreateRequest{
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{
 					PublicKey: "laptop", BootImage: "debian-12", Size: "standard-4", StorageSize: 160,
 					PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0", EnableIP4: new(false), UnixUser: "deploy", GPU: "1:20b5",
 					InitScript: "bootstrap", InitScriptArgs: "--role web",
@@ -83,52 +88,54 @@ func TestVMsWire(t *testing.T) {
 		{
 			name: "create with the name of a script", method: "POST", target: base + "/web-1", reply: full,
 			body: `{"public_key":"laptop","init_script":"bootstrap","init_script_args":""}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.VMs.Create(ctx, location, "web-1", &VMCreateRequest{PublicKey: "laptop", InitScript: "bootstrap"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", InitScript: "bootstrap"})
 			},
 			want: record,
 		},
 		{
 			name: "create with a script", method: "POST", target: base + "/web-1", reply: full,
 			body: `{"public_key":"laptop","size":"standard-4","init_script":"#!/bin/sh\nreboot\n"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.VMs.Create(ctx, location, "web-1", &VMCreateRequest{PublicKey: "laptop", Size: "standard-4", InitScriptText: NewScript("#!/bin/sh\nreboot\n")})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", Size: "standard-4", InitScriptText: cloudapi.NewScript("#!/bin/sh\nreboot\n")})
 			},
 			want: record,
 		},
 		{
 			method: "POST", target: base + "/web-1/start", reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.Start(ctx, location, "web-1") },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMs.Start(ctx, location, "web-1") },
 			want: record,
 		},
 		{
 			method: "POST", target: base + "/web-1/stop", reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.Stop(ctx, location, "web-1") },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMs.Stop(ctx, location, "web-1") },
 			want: record,
 		},
 		{
 			method: "DELETE", target: base + "/web-1",
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.VMs.Delete(ctx, location, "web-1"))
 			},
 		},
 		{
-			name: "rename by the ID", method: "POST", target: base + "/" + testVMID + "/rename", body: `{"name":"web-1"}`, reply: short,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.VMs.Rename(ctx, location, testVMID, "web-1")
+			name: "rename by the ID", method: "POST", target: base + "/" + sdktest.VMID + "/rename", body: `{"name":"web-1"}`, reply: short,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.VMs.Rename(ctx, location, sdktest.VMID, "web-1")
 			},
 			want: item,
 		},
 		{
 			name: "rename by the name", byName: true, method: "POST", target: base + "/web-0/rename", body: `{"name":"web-1"}`, reply: short,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.VMs.Rename(ctx, location, "web-0", "web-1")
 			},
 			want: item,
 		},
 		{
 			method: "POST", target: base + "/web-1/restart", reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.Restart(ctx, location, "web-1") },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.VMs.Restart(ctx, location, "web-1")
+			},
 			want: record,
 		},
 	})
@@ -138,20 +145,20 @@ func TestVMsWire(t *testing.T) {
 // where the service of August 2026 takes the script itself.
 func TestInitScriptsAreNotMixedUp(t *testing.T) {
 	t.Parallel()
-	client := sendingNothing(t)
+	client := sdktest.SendingNothing(t)
 	const text = "#!/bin/sh\nPASSWORD=secret reboot\n"
-	for name, request := range map[string]VMCreateRequest{
+	for name, request := range map[string]cloudapi.VMCreateRequest{
 		"a script as a name":          {InitScript: text},
 		"a line as a name":            {InitScript: "apt-get update"},
 		"a line break behind a name":  {InitScript: "bootstrap\n"},
-		"a name as a script":          {InitScriptText: NewScript("bootstrap")},
-		"an ID as a script":           {InitScriptText: NewScript(NewID(KindVMInitScript).String())},
-		"both":                        {InitScript: "bootstrap", InitScriptText: NewScript(text)},
-		"a script with arguments":     {InitScriptText: NewScript(text), InitScriptArgs: "--role web"},
-		"a script and a wrong subnet": {InitScriptText: NewScript(text), PrivateSubnetID: "../x"},
+		"a name as a script":          {InitScriptText: cloudapi.NewScript("bootstrap")},
+		"an ID as a script":           {InitScriptText: cloudapi.NewScript(cloudapi.NewID(cloudapi.KindVMInitScript).String())},
+		"both":                        {InitScript: "bootstrap", InitScriptText: cloudapi.NewScript(text)},
+		"a script with arguments":     {InitScriptText: cloudapi.NewScript(text), InitScriptArgs: "--role web"},
+		"a script and a wrong subnet": {InitScriptText: cloudapi.NewScript(text), PrivateSubnetID: "../x"},
 	} {
 		_, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &request)
-		e, ok := errors.AsType[*ArgumentError](err)
+		e, ok := errors.AsType[*cloudapi.ArgumentError](err)
 		if !ok || e.Operation != "VMs.Create" || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -160,23 +167,25 @@ func TestInitScriptsAreNotMixedUp(t *testing.T) {
 
 func TestVMWaits(t *testing.T) {
 	t.Parallel()
-	vm := func(state string) string { return `{"id":"` + testVMID + `","name":"web-1","state":"` + state + `"}` }
-	stopped := func(ctx context.Context, c *Client) (any, error) {
+	vm := func(state string) string {
+		return `{"id":"` + sdktest.VMID + `","name":"web-1","state":"` + state + `"}`
+	}
+	stopped := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return c.VMs.WaitStopped(ctx, "eu-central-h1", "web-1")
 	}
-	running := func(ctx context.Context, c *Client) (any, error) {
+	running := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return c.VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
 	}
 	runWaitCases(t, locationPath+"/vm/web-1", []waitCase{
 		{name: "stopped", wait: stopped, polls: []string{vm("running"), vm("stopping"), vm("stopped")},
-			want: &VM{ID: testVMID, Name: "web-1", State: VMStateStopped}},
+			want: &cloudapi.VM{ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateStopped}},
 		{name: "stopped by the provider first", wait: stopped, polls: []string{vm("stopping"), vm("stopped by admin"), vm("unavailable"), vm("stopped")},
-			want: &VM{ID: testVMID, Name: "web-1", State: VMStateStopped}},
-		{name: "deleted before it stops", wait: stopped, polls: []string{vm("stopping"), vm("deleting")}, err: ErrWaitFailed},
-		{name: "gone before it stops", wait: stopped, polls: []string{vm("stopping"), envelope(404)}, err: ErrNotFound},
+			want: &cloudapi.VM{ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateStopped}},
+		{name: "deleted before it stops", wait: stopped, polls: []string{vm("stopping"), vm("deleting")}, err: cloudapi.ErrWaitFailed},
+		{name: "gone before it stops", wait: stopped, polls: []string{vm("stopping"), sdktest.Envelope(404)}, err: cloudapi.ErrNotFound},
 		{name: "started", wait: running, polls: []string{vm("starting"), vm("starting"), vm("running")},
-			want: &VM{ID: testVMID, Name: "web-1", State: VMStateRunning}},
+			want: &cloudapi.VM{ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateRunning}},
 		{name: "restarted", wait: running, polls: []string{vm("restarting"), vm("running")},
-			want: &VM{ID: testVMID, Name: "web-1", State: VMStateRunning}},
+			want: &cloudapi.VM{ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateRunning}},
 	})
 }

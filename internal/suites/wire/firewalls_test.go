@@ -1,9 +1,12 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 func TestFirewallsWire(t *testing.T) {
@@ -21,107 +24,109 @@ func TestFirewallsWire(t *testing.T) {
 		full        = `{` + fields + `,"private_subnets":[{"id":"` + subnetID + `","name":"backend","state":"available","location":"eu-central-h1",` +
 			`"net4":"10.23.41.64/26","net6":"fd4c:91aa:7be0:12d::/64","firewalls":[` + short + `],"nics":[]}]}`
 	)
-	rule := &FirewallRule{ID: ruleID, CIDR: "10.0.0.0/8", PortRange: "80..443"}
-	newRule := &FirewallRule{ID: ruleID, CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: "dns"}
-	item := Firewall{ID: id, Name: "edge", Description: "public entry", Location: location, FirewallRules: []FirewallRule{*rule}}
+	rule := &cloudapi.FirewallRule{ID: ruleID, CIDR: "10.0.0.0/8", PortRange: "80..443"}
+	newRule := &cloudapi.FirewallRule{ID: ruleID, CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: "dns"}
+	item := cloudapi.Firewall{ID: id, Name: "edge", Description: "public entry", Location: location, FirewallRules: []cloudapi.FirewallRule{*rule}}
 	record := item
-	record.PrivateSubnets = []PrivateSubnet{{
-		ID: subnetID, Name: "backend", State: PrivateSubnetStateAvailable, Location: location,
-		Net4: "10.23.41.64/26", Net6: "fd4c:91aa:7be0:12d::/64", Firewalls: []Firewall{item}, NICs: []NIC{},
+	record.PrivateSubnets = []cloudapi.PrivateSubnet{{
+		ID: subnetID, Name: "backend", State: cloudapi.PrivateSubnetStateAvailable, Location: location,
+		Net4: "10.23.41.64/26", Net6: "fd4c:91aa:7be0:12d::/64", Firewalls: []cloudapi.Firewall{item}, NICs: []cloudapi.NIC{},
 	}}
-	page := &Page[Firewall]{Items: []*Firewall{&item}, Count: new(1), NextStartAfter: id}
+	page := &cloudapi.Page[cloudapi.Firewall]{Items: []*cloudapi.Firewall{&item}, Count: new(1), NextStartAfter: id}
 	runWireCases(t, "Firewalls", []wireCase{
 		{
 			method: "GET", target: projectPath + "/firewall", reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.Firewalls.List(ctx, nil) },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.Firewalls.List(ctx, nil) },
 			want: page,
 		},
 		{
 			name: "create in the project", method: "POST", target: projectPath + "/firewall", reply: short,
 			body: `{"name":"edge","description":"public entry"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.CreateInProject(ctx, &FirewallCreateInProjectRequest{Name: "edge", Description: "public entry"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.CreateInProject(ctx, &cloudapi.FirewallCreateInProjectRequest{Name: "edge", Description: "public entry"})
 			},
 			want: &item,
 		},
 		{
 			name: "list a location", method: "GET", target: base, reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.List(ctx, &ListOptions{Location: location})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.List(ctx, &cloudapi.ListOptions{Location: location})
 			},
 			want: page,
 		},
 		{
 			name: "all", method: "GET", target: projectPath + "/firewall?page_size=1000", reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *Client) (any, error) { return collect(c.Firewalls.All(ctx, nil)) },
-			want: []*Firewall{&item},
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return collect(c.Firewalls.All(ctx, nil)) },
+			want: []*cloudapi.Firewall{&item},
 		},
 		{
 			method: "GET", target: base + "/edge", reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.Firewalls.Get(ctx, location, "edge") },
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.Get(ctx, location, "edge")
+			},
 			want: &record,
 		},
 		{
 			name: "create", method: "POST", target: base + "/edge", body: `{}`, reply: short,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Firewalls.Create(ctx, location, "edge", nil)
 			},
 			want: &item,
 		},
 		{
 			name: "create with a description", method: "POST", target: base + "/edge", body: `{"description":"public entry"}`, reply: short,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.Create(ctx, location, "edge", &FirewallCreateRequest{Description: "public entry"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.Create(ctx, location, "edge", &cloudapi.FirewallCreateRequest{Description: "public entry"})
 			},
 			want: &item,
 		},
 		{
 			method: "DELETE", target: base + "/edge",
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.Firewalls.Delete(ctx, location, "edge"))
 			},
 		},
 		{
 			method: "POST", target: base + "/edge/attach-subnet", body: `{"private_subnet_id":"` + subnetID + `"}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Firewalls.AttachSubnet(ctx, location, "edge", subnetID)
 			},
 			want: &record,
 		},
 		{
 			method: "POST", target: base + "/edge/detach-subnet", body: `{"private_subnet_id":"` + subnetID + `"}`, reply: full,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Firewalls.DetachSubnet(ctx, location, "edge", subnetID)
 			},
 			want: &record,
 		},
 		{
 			name: "rename by the ID", method: "POST", target: base + "/" + id + "/rename", body: `{"name":"edge"}`, reply: short,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Firewalls.Rename(ctx, location, id, "edge")
 			},
 			want: &item,
 		},
 		{
 			name: "rename by the name", byName: true, method: "POST", target: base + "/old/rename", body: `{"name":"edge"}`, reply: short,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Firewalls.Rename(ctx, location, "old", "edge")
 			},
 			want: &item,
 		},
 		{
 			name: "create a rule", method: "POST", target: base + "/edge/firewall-rule", body: `{"cidr":"10.0.0.0/8"}`, reply: ruleJSON,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "edge", &FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"})
 			},
 			want: rule,
 		},
 		{
 			name: "create a rule with all fields", method: "POST", target: base + "/edge/firewall-rule", reply: ruleJSON,
-			body: `{"cidr":"10.0.0.0/8","port_range":"80..443","firewall_id":"` + id + `","project_id":"` + testProject + `"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "edge", &FirewallRuleCreateRequest{
-					CIDR: "10.0.0.0/8", PortRange: "80..443", FirewallID: id, ProjectID: testProject,
+			body: `{"cidr":"10.0.0.0/8","port_range":"80..443","firewall_id":"` + id + `","project_id":"` + sdktest.Project + `"}`,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "edge", &cloudapi.FirewallRuleCreateRequest{
+					CIDR: "10.0.0.0/8", PortRange: "80..443", FirewallID: id, ProjectID: sdktest.Project,
 				})
 			},
 			want: rule,
@@ -129,9 +134,9 @@ func TestFirewallsWire(t *testing.T) {
 		{
 			name: "create a rule of August 2026", method: "POST", target: base + "/edge/firewall-rule", reply: newRuleJSON,
 			body: `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "edge", &FirewallRuleCreateRequest{
-					CIDR: "10.0.0.0/8", PortRange: "53", Protocol: FirewallProtocolUDP, Description: "dns",
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "edge", &cloudapi.FirewallRuleCreateRequest{
+					CIDR: "10.0.0.0/8", PortRange: "53", Protocol: cloudapi.FirewallProtocolUDP, Description: "dns",
 				})
 			},
 			want: newRule,
@@ -139,18 +144,18 @@ func TestFirewallsWire(t *testing.T) {
 		{
 			name: "create rules for a subnet", method: "POST", target: base + "/edge/firewall-rule", body: `{"cidr":"backend"}`,
 			reply: " \n[" + newRuleJSON + `,{"id":"fr8sc97tx16t6n0ychazn0zkpq","cidr":"fd6e:ab26:47e:d704::/64","port_range":"53","protocol":"udp","description":"dns"}]`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "edge", &FirewallRuleCreateRequest{CIDR: "backend"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "backend"})
 			},
-			want: &FirewallRule{ID: ruleID, CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: "dns", IPv6Rule: &FirewallRule{
+			want: &cloudapi.FirewallRule{ID: ruleID, CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: "dns", IPv6Rule: &cloudapi.FirewallRule{
 				ID: "fr8sc97tx16t6n0ychazn0zkpq", CIDR: "fd6e:ab26:47e:d704::/64", PortRange: "53", Protocol: "udp", Description: "dns",
 			}},
 		},
 		{
 			name: "modify a rule", method: "PATCH", target: base + "/edge/firewall-rule/" + ruleID, reply: newRuleJSON,
 			body: `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.ModifyRule(ctx, location, "edge", ruleID, &FirewallRuleModifyRequest{
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.ModifyRule(ctx, location, "edge", ruleID, &cloudapi.FirewallRuleModifyRequest{
 					CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: new("dns"),
 				})
 			},
@@ -158,35 +163,35 @@ func TestFirewallsWire(t *testing.T) {
 		},
 		{
 			name: "clear the description of a rule", method: "PATCH", target: base + "/edge/firewall-rule/" + ruleID, body: `{"description":""}`, reply: ruleJSON,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.ModifyRule(ctx, location, "edge", ruleID, &FirewallRuleModifyRequest{Description: new("")})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.ModifyRule(ctx, location, "edge", ruleID, &cloudapi.FirewallRuleModifyRequest{Description: new("")})
 			},
 			want: rule,
 		},
 		{
 			name: "update", method: "PATCH", target: base + "/edge", body: `{"description":"public entry"}`, reply: short,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.Update(ctx, location, "edge", &FirewallUpdateRequest{Description: "public entry"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.Update(ctx, location, "edge", &cloudapi.FirewallUpdateRequest{Description: "public entry"})
 			},
 			want: &item,
 		},
 		{
 			method: "GET", target: base + "/edge/firewall-rule/" + ruleID, reply: ruleJSON,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Firewalls.GetRule(ctx, location, "edge", ruleID)
 			},
 			want: rule,
 		},
 		{
 			name: "update a rule", method: "POST", target: base + "/edge/firewall-rule/" + ruleID, body: `{"cidr":"10.0.0.0/8","port_range":"80..443"}`, reply: ruleJSON,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.UpdateRule(ctx, location, "edge", ruleID, &FirewallRuleUpdateRequest{CIDR: "10.0.0.0/8", PortRange: "80..443"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.UpdateRule(ctx, location, "edge", ruleID, &cloudapi.FirewallRuleUpdateRequest{CIDR: "10.0.0.0/8", PortRange: "80..443"})
 			},
 			want: rule,
 		},
 		{
 			method: "DELETE", target: base + "/edge/firewall-rule/" + ruleID,
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.Firewalls.DeleteRule(ctx, location, "edge", ruleID))
 			},
 		},
@@ -197,23 +202,23 @@ func TestFirewallsWire(t *testing.T) {
 func TestRulesThatAreNotTwo(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{`[]`, `[{"id":"frhgen1ff6864nrqg8etdv647m"}]`, `[{"id":"frhgen1ff6864nrqg8etdv647m"},{}]`, `[{},{"id":"frhgen1ff6864nrqg8etdv647m"}]`, `[1,2]`} {
-		client := answering(t, 200, "application/json", reply)
-		rule, err := client.Firewalls.CreateRule(t.Context(), "eu-central-h1", "edge", &FirewallRuleCreateRequest{CIDR: "backend"})
-		if rule != nil || !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, ErrOutcomeUnknown) {
+		client := sdktest.Answering(t, 200, "application/json", reply)
+		rule, err := client.Firewalls.CreateRule(t.Context(), "eu-central-h1", "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "backend"})
+		if rule != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) || !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 			t.Errorf("%s: %v, %v", reply, rule, err)
 		}
 	}
-	pair := answering(t, 200, "application/json", `[{"id":"frhgen1ff6864nrqg8etdv647m"},{"id":"fr8sc97tx16t6n0ychazn0zkpq"}]`)
-	if rule, err := pair.Firewalls.GetRule(t.Context(), "eu-central-h1", "edge", "frhgen1ff6864nrqg8etdv647m"); !errors.Is(err, ErrInvalidResponse) {
+	pair := sdktest.Answering(t, 200, "application/json", `[{"id":"frhgen1ff6864nrqg8etdv647m"},{"id":"fr8sc97tx16t6n0ychazn0zkpq"}]`)
+	if rule, err := pair.Firewalls.GetRule(t.Context(), "eu-central-h1", "edge", "frhgen1ff6864nrqg8etdv647m"); !errors.Is(err, cloudapi.ErrInvalidResponse) {
 		t.Errorf("a rule that is two: %v, %v", rule, err)
 	}
 }
 
 func TestModifyRuleOfNothing(t *testing.T) {
 	t.Parallel()
-	for _, request := range []*FirewallRuleModifyRequest{nil, {}} {
-		_, err := sendingNothing(t).Firewalls.ModifyRule(t.Context(), "eu-central-h1", "edge", "frhgen1ff6864nrqg8etdv647m", request)
-		if !errors.Is(err, ErrInvalidArgument) {
+	for _, request := range []*cloudapi.FirewallRuleModifyRequest{nil, {}} {
+		_, err := sdktest.SendingNothing(t).Firewalls.ModifyRule(t.Context(), "eu-central-h1", "edge", "frhgen1ff6864nrqg8etdv647m", request)
+		if !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("%v: %v", request, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package cloudapi
+package wire_test
 
 import (
 	"context"
@@ -7,14 +7,16 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 // A bothCase is something that the service of August 2026 does in another way
 // than that of October 2025, and that programs need not know of.
 type bothCase struct {
 	name    string
-	call    func(context.Context, *Client) (any, error)
+	call    func(context.Context, *cloudapi.Client) (any, error)
 	answers map[string][]answer // by version: the requests that it gets, and its answers
 	err     error               // that the call ends in with both, or nil
 }
@@ -62,15 +64,15 @@ func TestBothVersions(t *testing.T) {
 		update   = `{"algorithm":"hash_based","src_port":443,"dst_port":8443,"health_check_endpoint":"/up","vms":[]`
 	)
 	conflict := func(kind, message string) string {
-		return string(mustJSON(map[string]any{"error": map[string]any{"code": 400, "type": kind, "message": message, "details": nil}}))
+		return string(sdktest.JSON(map[string]any{"error": map[string]any{"code": 400, "type": kind, "message": message, "details": nil}}))
 	}
 	balancer := recorded(t, "load-balancer-certificates", "patch-no-vms") // which has a certificate
 	rules := recorded(t, "firewall-updates", "rule-by-subnet-name")
 	for _, c := range []bothCase{
 		{
 			name: "an update of a load balancer",
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.LoadBalancers.Update(ctx, location, "plain", &LoadBalancerUpdateRequest{
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.LoadBalancers.Update(ctx, location, "plain", &cloudapi.LoadBalancerUpdateRequest{
 					Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}})
 			},
 			answers: map[string][]answer{
@@ -84,11 +86,11 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "an update of a load balancer that is refused",
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.LoadBalancers.Update(ctx, location, "plain", &LoadBalancerUpdateRequest{
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.LoadBalancers.Update(ctx, location, "plain", &cloudapi.LoadBalancerUpdateRequest{
 					Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}})
 			},
-			err: ErrInvalidRequest,
+			err: cloudapi.ErrInvalidRequest,
 			answers: map[string][]answer{
 				october2025: {{method: "PATCH", body: update + `}`, status: 400, reply: conflict("InvalidRequest", "no")}},
 				august2026: {
@@ -100,8 +102,8 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "a rule",
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "web", &FirewallRuleCreateRequest{CIDR: "back", PortRange: "5432"})
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "back", PortRange: "5432"})
 			},
 			answers: map[string][]answer{
 				october2025: {{method: "POST", body: `{"cidr":"back","port_range":"5432"}`, status: 200, reply: `{"id":"frc8fw9aam6e2gmfbp7w9qhmx4"}`}},
@@ -110,7 +112,7 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "a kubeconfig",
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Kubernetes.Kubeconfig(ctx, location, "prod")
 			},
 			answers: map[string][]answer{
@@ -120,7 +122,7 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "a firewall rule of a database, by the ID that it has in the list",
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				page, err := c.Postgres.ListFirewallRules(ctx, location, "acc", nil)
 				if err != nil {
 					return nil, err
@@ -137,7 +139,7 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "a promotion",
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				if _, err := c.Postgres.Promote(ctx, location, "own-r"); err != nil {
 					return nil, err
 				}
@@ -156,11 +158,11 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "a restart",
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				if _, err := c.Postgres.Restart(ctx, location, "db-2"); err != nil {
 					return nil, err
 				}
-				return c.Postgres.WaitRunning(ctx, location, "db-2", WaitInterval(1, 1))
+				return c.Postgres.WaitRunning(ctx, location, "db-2", cloudapi.WaitInterval(1, 1))
 			},
 			answers: map[string][]answer{
 				october2025: {
@@ -176,7 +178,7 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "a configuration that is changed and written back",
-			call: func(ctx context.Context, c *Client) (any, error) {
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				config, err := c.Postgres.GetConfig(ctx, location, "db-2")
 				if err != nil {
 					return nil, err
@@ -197,9 +199,9 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "a name that is taken",
-			err:  ErrAlreadyExists,
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "web", &FirewallRuleCreateRequest{CIDR: "10.1.0.0/16"})
+			err:  cloudapi.ErrAlreadyExists,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Firewalls.CreateRule(ctx, location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.1.0.0/16"})
 			},
 			answers: map[string][]answer{
 				october2025: {{method: "POST", body: `{"cidr":"10.1.0.0/16"}`, status: 400, reply: conflict("InvalidRequest", "cidr and port_range and firewall_id is already taken")}},
@@ -208,8 +210,8 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "an error that nobody expected",
-			err:  ErrServer,
-			call: func(ctx context.Context, c *Client) (any, error) { return c.VMs.List(ctx, nil) },
+			err:  cloudapi.ErrServer,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMs.List(ctx, nil) },
 			answers: map[string][]answer{
 				october2025: {{method: "GET", status: 500, reply: `{"error":{"code":500,"type":"UnexceptedError","message":"Sorry","details":null}}`}},
 				august2026:  {recorded(t, "github", "not-configured")},
@@ -228,24 +230,24 @@ func TestBothVersions(t *testing.T) {
 func (c *bothCase) run(t *testing.T, version string) {
 	answers := c.answers[version]
 	asked := 0
-	network := recorder{answer: func(*http.Request) (*http.Response, error) {
+	network := sdktest.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 		if asked++; asked > len(answers) {
 			t.Fatalf("there is a request %d", asked)
 		}
 		a := answers[asked-1]
-		resp := respond(a.status, a.reply)
+		resp := sdktest.Respond(a.status, a.reply)
 		if a.contentType != "" {
 			resp.Header.Set("Content-Type", a.contentType)
 		}
 		return resp, nil
 	}}
-	result, err := c.call(t.Context(), network.client(t))
-	if !errors.Is(err, c.err) || errors.Is(err, ErrOutcomeUnknown) {
+	result, err := c.call(t.Context(), network.Client(t))
+	if !errors.Is(err, c.err) || errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 		t.Errorf("%v, %v; want %v", result, err, c.err)
 	}
-	for i, sent := range network.take() {
-		if a := answers[i]; sent.method != a.method || sent.body != a.body {
-			t.Errorf("request %d is %s %s, want %s %s", i+1, sent.method, sent.body, a.method, a.body)
+	for i, sent := range network.Take() {
+		if a := answers[i]; sent.Method != a.method || sent.Body != a.body {
+			t.Errorf("request %d is %s %s, want %s %s", i+1, sent.Method, sent.Body, a.method, a.body)
 		}
 	}
 	if asked != len(answers) {
@@ -260,70 +262,70 @@ func TestWhatOnlyOneVersionRefuses(t *testing.T) {
 	const location = "eu-central-h1"
 	for _, tt := range []struct {
 		story, name string
-		call        func(context.Context, *Client) (any, error)
+		call        func(context.Context, *cloudapi.Client) (any, error)
 		err         error
 	}{
-		{"kubernetes-nodepools", "kubeconfig-too-early", func(ctx context.Context, c *Client) (any, error) {
+		{"kubernetes-nodepools", "kubeconfig-too-early", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Kubernetes.Kubeconfig(ctx, location, "prod")
-		}, ErrInvalidRequest},
-		{"kubernetes-nodepools", "resize-while-busy", func(ctx context.Context, c *Client) (any, error) {
+		}, cloudapi.ErrInvalidRequest},
+		{"kubernetes-nodepools", "resize-while-busy", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Kubernetes.ResizeNodePool(ctx, location, "prod", "prod-np", 3)
-		}, ErrInvalidRequest},
-		{"kubernetes-nodepools", "pool-name-taken", func(ctx context.Context, c *Client) (any, error) {
-			return c.Kubernetes.CreateNodePool(ctx, location, "prod", &KubernetesNodePoolCreateRequest{Name: "prod-np"})
-		}, ErrAlreadyExists},
-		{"kubernetes-nodepools", "pool-quota", func(ctx context.Context, c *Client) (any, error) {
-			return c.Kubernetes.CreateNodePool(ctx, location, "prod", &KubernetesNodePoolCreateRequest{Name: "workers"})
-		}, ErrQuotaExceeded},
-		{"machine-images", "create-again", func(ctx context.Context, c *Client) (any, error) {
-			return c.MachineImages.Create(ctx, location, "golden", &MachineImageCreateRequest{VM: testVMID})
-		}, ErrAlreadyExists},
-		{"machine-images", "version-exists", func(ctx context.Context, c *Client) (any, error) {
-			return c.MachineImages.CreateVersion(ctx, location, "golden", "v1", &MachineImageVersionCreateRequest{VM: testVMID})
-		}, ErrAlreadyExists},
-		{"machine-images", "delete-version-again", func(ctx context.Context, c *Client) (any, error) {
+		}, cloudapi.ErrInvalidRequest},
+		{"kubernetes-nodepools", "pool-name-taken", func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.Kubernetes.CreateNodePool(ctx, location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "prod-np"})
+		}, cloudapi.ErrAlreadyExists},
+		{"kubernetes-nodepools", "pool-quota", func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.Kubernetes.CreateNodePool(ctx, location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "workers"})
+		}, cloudapi.ErrQuotaExceeded},
+		{"machine-images", "create-again", func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: sdktest.VMID})
+		}, cloudapi.ErrAlreadyExists},
+		{"machine-images", "version-exists", func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.MachineImages.CreateVersion(ctx, location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: sdktest.VMID})
+		}, cloudapi.ErrAlreadyExists},
+		{"machine-images", "delete-version-again", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return nil, c.MachineImages.DeleteVersion(ctx, location, "golden", "v1")
-		}, ErrNotFound},
-		{"vm-start-stop", "restart-when-stopped", func(ctx context.Context, c *Client) (any, error) {
+		}, cloudapi.ErrNotFound},
+		{"vm-start-stop", "restart-when-stopped", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.VMs.Restart(ctx, location, "web-1")
-		}, ErrInvalidRequest},
-		{"vm-start-stop", "create-unknown-init-script-args", func(ctx context.Context, c *Client) (any, error) {
-			return c.VMs.Create(ctx, location, "web-1", &VMCreateRequest{PublicKey: "laptop", InitScript: "x"})
-		}, ErrInvalidRequest},
-		{"postgres-servers-and-upgrade", "replica-patch", func(ctx context.Context, c *Client) (any, error) {
-			return c.Postgres.Update(ctx, location, "core-r", &PostgresUpdateRequest{StorageSize: 128})
-		}, ErrInvalidRequest},
-		{"postgres-servers-and-upgrade", "upgrade-again", func(ctx context.Context, c *Client) (any, error) {
+		}, cloudapi.ErrInvalidRequest},
+		{"vm-start-stop", "create-unknown-init-script-args", func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", InitScript: "x"})
+		}, cloudapi.ErrInvalidRequest},
+		{"postgres-servers-and-upgrade", "replica-patch", func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.Postgres.Update(ctx, location, "core-r", &cloudapi.PostgresUpdateRequest{StorageSize: 128})
+		}, cloudapi.ErrInvalidRequest},
+		{"postgres-servers-and-upgrade", "upgrade-again", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Postgres.Upgrade(ctx, location, "core")
-		}, ErrInvalidRequest},
-		{"postgres-servers-and-upgrade", "not-upgrading", func(ctx context.Context, c *Client) (any, error) {
+		}, cloudapi.ErrInvalidRequest},
+		{"postgres-servers-and-upgrade", "not-upgrading", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Postgres.UpgradeStatus(ctx, location, "core")
-		}, ErrInvalidRequest},
-		{"postgres-certificates-and-destinations", "rule-without-firewall", func(ctx context.Context, c *Client) (any, error) {
-			return c.Postgres.CreateFirewallRule(ctx, location, "acc", &PostgresFirewallRuleCreateRequest{CIDR: "192.0.2.0/24"})
-		}, ErrInvalidRequest},
-		{"postgres-create-and-change", "window-days-without-feature", func(ctx context.Context, c *Client) (any, error) {
+		}, cloudapi.ErrInvalidRequest},
+		{"postgres-certificates-and-destinations", "rule-without-firewall", func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.Postgres.CreateFirewallRule(ctx, location, "acc", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "192.0.2.0/24"})
+		}, cloudapi.ErrInvalidRequest},
+		{"postgres-create-and-change", "window-days-without-feature", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Postgres.SetMaintenanceWindow(ctx, location, "main-db", new(3), "mon")
-		}, ErrInvalidRequest},
-		{"postgres-logs", "no-log-store", func(ctx context.Context, c *Client) (any, error) {
+		}, cloudapi.ErrInvalidRequest},
+		{"postgres-logs", "no-log-store", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Postgres.Logs(ctx, location, "logged", nil)
-		}, ErrInvalidRequest},
-		{"postgres-logs", "store-fails", func(ctx context.Context, c *Client) (any, error) {
+		}, cloudapi.ErrInvalidRequest},
+		{"postgres-logs", "store-fails", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.Postgres.Logs(ctx, location, "logged", nil)
-		}, ErrServer},
-		{"rules-for-all", "connect-elsewhere", func(ctx context.Context, c *Client) (any, error) {
+		}, cloudapi.ErrServer},
+		{"rules-for-all", "connect-elsewhere", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.PrivateSubnets.Connect(ctx, location, "a", "pscdeenawfyp5qskdhx7qkd8x4")
-		}, ErrInvalidRequest},
-		{"rules-for-all", "disconnect-elsewhere", func(ctx context.Context, c *Client) (any, error) {
+		}, cloudapi.ErrInvalidRequest},
+		{"rules-for-all", "disconnect-elsewhere", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return c.PrivateSubnets.Disconnect(ctx, location, "a", "pscdeenawfyp5qskdhx7qkd8x4")
-		}, ErrInvalidRequest},
+		}, cloudapi.ErrInvalidRequest},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			a := recorded(t, tt.story, tt.name)
-			network := recorder{answer: always(a.status, a.reply)}
-			_, err := tt.call(t.Context(), network.client(t))
-			if !errors.Is(err, tt.err) || errors.Is(err, ErrOutcomeUnknown) {
+			network := sdktest.Recorder{Answer: sdktest.Always(a.status, a.reply)}
+			_, err := tt.call(t.Context(), network.Client(t))
+			if !errors.Is(err, tt.err) || errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 				t.Errorf("the error is %v, want %v", err, tt.err)
 			}
 		})
@@ -334,14 +336,14 @@ func TestWhatOnlyOneVersionRefuses(t *testing.T) {
 func TestLoadBalancerUpdateThatCannotLook(t *testing.T) {
 	t.Parallel()
 	missing := recorded(t, "load-balancer-certificates", "patch-without-cert")
-	network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+	network := sdktest.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 		if req.Method == http.MethodGet {
-			return respond(403, envelope(403)), nil
+			return sdktest.Respond(403, sdktest.Envelope(403)), nil
 		}
-		return respond(missing.status, missing.reply), nil
+		return sdktest.Respond(missing.status, missing.reply), nil
 	}}
-	updated, err := network.client(t).LoadBalancers.Update(t.Context(), "eu-central-h1", "plain", &LoadBalancerUpdateRequest{VMs: []string{}})
-	if updated != nil || !errors.Is(err, ErrInvalidRequest) || !errors.Is(err, ErrForbidden) || len(network.take()) != 2 {
+	updated, err := network.Client(t).LoadBalancers.Update(t.Context(), "eu-central-h1", "plain", &cloudapi.LoadBalancerUpdateRequest{VMs: []string{}})
+	if updated != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) || !errors.Is(err, cloudapi.ErrForbidden) || len(network.Take()) != 2 {
 		t.Errorf("%v, %v", updated, err)
 	}
 }
@@ -355,23 +357,23 @@ func TestLaterErrorTypes(t *testing.T) {
 		kind   string
 		want   error
 	}{
-		{422, "UnprocessableContent", ErrInvalidRequest},
-		{400, "NotFound", ErrInvalidRequest},
-		{404, "NotFound", ErrNotFound},
-		{403, "AccessDenied", ErrForbidden},
-		{500, "UnexpectedError", ErrServer},
-		{500, "UnexceptedError", ErrServer},
-		{503, "ServiceUnavailable", ErrServer},
+		{422, "UnprocessableContent", cloudapi.ErrInvalidRequest},
+		{400, "NotFound", cloudapi.ErrInvalidRequest},
+		{404, "NotFound", cloudapi.ErrNotFound},
+		{403, "AccessDenied", cloudapi.ErrForbidden},
+		{500, "UnexpectedError", cloudapi.ErrServer},
+		{500, "UnexceptedError", cloudapi.ErrServer},
+		{503, "ServiceUnavailable", cloudapi.ErrServer},
 	} {
-		body := mustJSON(map[string]any{"error": map[string]any{"code": tt.status, "type": tt.kind, "message": "Sorry", "details": nil}})
-		network := recorder{answer: always(tt.status, string(body))}
-		_, err := network.client(t).VMs.List(t.Context(), nil)
-		e, ok := errors.AsType[*Error](err)
+		body := sdktest.JSON(map[string]any{"error": map[string]any{"code": tt.status, "type": tt.kind, "message": "Sorry", "details": nil}})
+		network := sdktest.Recorder{Answer: sdktest.Always(tt.status, string(body))}
+		_, err := network.Client(t).VMs.List(t.Context(), nil)
+		e, ok := errors.AsType[*cloudapi.Error](err)
 		if !ok || e.Type != tt.kind {
 			t.Errorf("%d %s is %v", tt.status, tt.kind, err)
 			continue
 		}
-		for _, kind := range []error{ErrInvalidRequest, ErrUnauthorized, ErrForbidden, ErrNotFound, ErrConflict, ErrRateLimited, ErrServer} {
+		for _, kind := range []error{cloudapi.ErrInvalidRequest, cloudapi.ErrUnauthorized, cloudapi.ErrForbidden, cloudapi.ErrNotFound, cloudapi.ErrConflict, cloudapi.ErrRateLimited, cloudapi.ErrServer} {
 			if errors.Is(err, kind) != (kind == tt.want) {
 				t.Errorf("%d %s is %v: %v", tt.status, tt.kind, kind, errors.Is(err, kind))
 			}
@@ -384,21 +386,21 @@ func TestLaterErrorTypes(t *testing.T) {
 func TestSetRulesByProtocol(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{`,"protocol":"tcp","description":"ssh"`, ""} {
-		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+		network := sdktest.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			if req.Method == http.MethodPost {
-				return respond(200, `{"id":"frmqyjqdvzxp1p8x9nqzj7734n","cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`), nil
+				return sdktest.Respond(200, `{"id":"frmqyjqdvzxp1p8x9nqzj7734n","cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`), nil
 			}
-			return respond(200, `{"id":"fw73m7341v321pjjyear44srfd","firewall_rules":[{"id":"frxaerzve9ye3ns95fyz1hv4q7","cidr":"10.0.0.0/8","port_range":"53"`+protocol+`}]}`), nil
+			return sdktest.Respond(200, `{"id":"fw73m7341v321pjjyear44srfd","firewall_rules":[{"id":"frxaerzve9ye3ns95fyz1hv4q7","cidr":"10.0.0.0/8","port_range":"53"`+protocol+`}]}`), nil
 		}}
-		changes, err := network.client(t).Firewalls.SetRules(t.Context(), "eu-central-h1", "web", []FirewallRuleCreateRequest{
+		changes, err := network.Client(t).Firewalls.SetRules(t.Context(), "eu-central-h1", "web", []cloudapi.FirewallRuleCreateRequest{
 			{CIDR: "10.0.0.0/8", PortRange: "53"},
 			{CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "UDP", Description: "dns"},
 		}, nil)
-		if err != nil || len(changes.Kept) != 1 || len(changes.Added) != 1 || len(changes.Deleted) != 0 || changes.Added[0].Protocol != FirewallProtocolUDP {
+		if err != nil || len(changes.Kept) != 1 || len(changes.Added) != 1 || len(changes.Deleted) != 0 || changes.Added[0].Protocol != cloudapi.FirewallProtocolUDP {
 			t.Fatalf("%+v, %v", changes, err)
 		}
-		sent := network.take()
-		if want := `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"UDP","description":"dns"}`; len(sent) != 2 || sent[1].body != want {
+		sent := network.Take()
+		if want := `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"UDP","description":"dns"}`; len(sent) != 2 || sent[1].Body != want {
 			t.Errorf("sent %+v", sent)
 		}
 	}
@@ -415,42 +417,42 @@ func TestEnsureComparesLaterFields(t *testing.T) {
 		`"boot_image":""`:             false,
 		`"size":"standard-2"`:         false,
 	} {
-		network := recorder{answer: always(200, `{"id":"`+testVMID+`","name":"web-1",`+record+`}`)}
-		_, _, err := network.client(t).VMs.Ensure(t.Context(), location, "web-1", &VMCreateRequest{PublicKey: "laptop", BootImage: "ubuntu-noble"}, nil)
-		if drift, ok := errors.AsType[*DriftError](err); ok != drifts || ok && drift.Fields[0].Field != "boot_image" || !ok && err != nil {
+		network := sdktest.Recorder{Answer: sdktest.Always(200, `{"id":"`+sdktest.VMID+`","name":"web-1",`+record+`}`)}
+		_, _, err := network.Client(t).VMs.Ensure(t.Context(), location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", BootImage: "ubuntu-noble"}, nil)
+		if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok != drifts || ok && drift.Fields[0].Field != "boot_image" || !ok && err != nil {
 			t.Errorf("a VM with %s: %v", record, err)
 		}
 	}
 
 	const subnet = "ps6336kqkb6j4qf8813xfx1bw0"
 	balancer := func(certEnabled string) string {
-		return `{` + testLBShort + `,"subnet":"backend-net","vms":["` + testVMID + `"],"cert_enabled":` + certEnabled + `}`
+		return `{` + testLBShort + `,"subnet":"backend-net","vms":["` + sdktest.VMID + `"],"cert_enabled":` + certEnabled + `}`
 	}
-	network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+	network := sdktest.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 		switch {
 		case req.Method == http.MethodPatch:
-			return respond(200, balancer("true")), nil
+			return sdktest.Respond(200, balancer("true")), nil
 		case req.URL.Path == projectPath+"/object-info/"+subnet:
-			return respond(200, `{"type":"private subnet","location":"eu-central-h1","name":"backend-net"}`), nil
+			return sdktest.Respond(200, `{"type":"private subnet","location":"eu-central-h1","name":"backend-net"}`), nil
 		case req.URL.Path == locationPath+"/load-balancer":
-			return respond(200, `{"items":[`+balancer("false")+`],"count":1}`), nil
+			return sdktest.Respond(200, `{"items":[`+balancer("false")+`],"count":1}`), nil
 		}
-		return respond(200, balancer("false")), nil
+		return sdktest.Respond(200, balancer("false")), nil
 	}}
-	client := network.client(t)
-	request := &LoadBalancerCreateRequest{PrivateSubnetID: subnet, CertEnabled: new(true)}
+	client := network.Client(t)
+	request := &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: subnet, CertEnabled: new(true)}
 	_, _, err := client.LoadBalancers.Ensure(t.Context(), location, "web-lb", request, nil)
-	if drift, ok := errors.AsType[*DriftError](err); !ok || len(drift.Fields) != 1 || drift.Fields[0].Field != "cert_enabled" || !drift.Fields[0].Updatable {
+	if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 1 || drift.Fields[0].Field != "cert_enabled" || !drift.Fields[0].Updatable {
 		t.Errorf("a certificate that is missing: %v", err)
 	}
-	network.take()
-	updated, created, err := client.LoadBalancers.Ensure(t.Context(), location, "web-lb", request, &EnsureOptions{Update: true})
+	network.Take()
+	updated, created, err := client.LoadBalancers.Ensure(t.Context(), location, "web-lb", request, &cloudapi.EnsureOptions{Update: true})
 	if err != nil || created || !updated.CertEnabled {
 		t.Fatalf("%+v, %v, %v", updated, created, err)
 	}
-	sent := network.take()
-	want := `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz","vms":["` + testVMID + `"],"cert_enabled":true}`
-	if last := sent[len(sent)-1]; last.method != http.MethodPatch || last.body != want {
-		t.Errorf("sent %s %s", last.method, last.body)
+	sent := network.Take()
+	want := `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz","vms":["` + sdktest.VMID + `"],"cert_enabled":true}`
+	if last := sent[len(sent)-1]; last.Method != http.MethodPatch || last.Body != want {
+		t.Errorf("sent %s %s", last.Method, last.Body)
 	}
 }
