@@ -70,8 +70,8 @@ const (
 
 // Reply answers with the status, header and body, and does not execute the
 // request. The status is 200 or more; use [Handle] to send an informational reply
-// before it. The header may be nil. If it has no Content-Type and the body is JSON,
-// the reply is declared as JSON.
+// before it. The header may be nil. If it has no Content-Type and the body is
+// JSON, the reply is declared as JSON.
 func Reply(status int, header http.Header, body string) Fault {
 	header = maps.Clone(header)
 	if _, declared := header["Content-Type"]; !declared && json.Valid([]byte(body)) {
@@ -89,19 +89,19 @@ func DropBefore() Fault { return Fault{kind: dropBefore} }
 // DropAfter executes the request and closes the connection without an answer.
 func DropAfter() Fault { return Fault{kind: dropAfter} }
 
-// Truncate executes the request and closes the connection after the first n
-// bytes of the reply's body. A body of n bytes or fewer fails the test, since it
-// arrives whole, unless the fault is [Fault.Optional] or [Fault.Repeating].
+// Truncate executes the request and closes the connection after the first n bytes
+// of the reply's body. A body of n bytes or fewer fails the test, since it arrives
+// whole, unless the fault is [Fault.Optional] or [Fault.Repeating].
 func Truncate(n int) Fault { return Fault{kind: truncate, limit: n} }
 
 // Delay executes the request after a while.
 func Delay(d time.Duration) Fault { return Fault{delay: d} }
 
-// BeforeCount executes a request for a page of a list in two parts, as the
-// service does: it reads the items of the page, calls f, and then counts all items.
-// f may send requests to the server; what it creates or deletes changes the count
-// and not the page. A request that is not answered with such a page fails the
-// test, unless the fault is [Fault.Optional] or [Fault.Repeating].
+// BeforeCount executes a request for a page of a list in two parts, as the service
+// does: it reads the items of the page, calls f, and then counts all items. f may
+// send requests to the server; what it creates or deletes changes the count and
+// not the page. A request that is not answered with such a page fails the test,
+// unless the fault is [Fault.Optional] or [Fault.Repeating].
 func BeforeCount(f func()) Fault { return Fault{kind: beforeCount, between: f} }
 
 // Handle calls f to answer the request, and does not execute it. A panic in f,
@@ -119,8 +119,8 @@ func (f Fault) After(d time.Duration) Fault {
 // canMiss reports whether the fault may have no effect.
 func (f Fault) canMiss() bool { return f.optional || f.repeating }
 
-// Optional returns the fault as one that does not fail the test if no request meets
-// it, or if it has no effect.
+// Optional returns the fault as one that does not fail the test if no request
+// meets it, or if it has no effect.
 func (f Fault) Optional() Fault {
 	f.optional = true
 	return f
@@ -205,8 +205,8 @@ func (f *faultScripts) add(script *faultScript) {
 	f.scripts = append(f.scripts, script)
 }
 
-// unmet returns a report for each script of which faults are left that should
-// have come.
+// unmet returns a report for each script of which faults are left that should have
+// come.
 func (f *faultScripts) unmet() (reports []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -65,8 +65,8 @@ func Lenient() Option {
 	}
 }
 
-// WithToken sets the token that has every permission in the project. The
-// default is a random one. Tokens start with "pat-".
+// WithToken sets the token that has every permission in the project. The default
+// is a random one. Tokens start with "pat-".
 func WithToken(token string) Option {
 	return func(c *config) error {
 		c.token = token
@@ -149,8 +149,8 @@ func WithRequestLog(n int) Option {
 	}
 }
 
-// Delays are the durations of what the service does after its reply. With zero
-// the next request sees the result.
+// Delays are the durations of what the service does after its reply. With zero the
+// next request sees the result.
 type Delays struct {
 	// Create is how long a VM, database or cluster shows "creating".
 	Create time.Duration
@@ -208,8 +208,8 @@ func DefaultQuota() Quota {
 	return Quota{VM: 32, Postgres: 128, Kubernetes: 32, Projects: 10}
 }
 
-// WithQuota replaces all quotas. A quota of 0 allows nothing. A subnet has room for
-// 59 VMs, whatever the quota is.
+// WithQuota replaces all quotas. A quota of 0 allows nothing. A subnet has room
+// for 59 VMs, whatever the quota is.
 func WithQuota(q Quota) Option {
 	return func(c *config) error {
 		if min(q.VM, q.Postgres, q.Kubernetes, q.Projects) < 0 {

@@ -76,9 +76,9 @@ func New(t TB, opts ...Option) *Server {
 	return s
 }
 
-// NewServer starts a server for a program that is not a test. It is always lenient,
-// and the caller closes it. NewServer panics if an option has an unusable value, and
-// so does a method of the server where it would fail a test.
+// NewServer starts a server for a program that is not a test. It is always
+// lenient, and the caller closes it. NewServer panics if an option has an unusable
+// value, and so does a method of the server where it would fail a test.
 func NewServer(opts ...Option) *Server {
 	cfg, err := newConfig(opts)
 	if err != nil {
@@ -111,12 +111,12 @@ func newServer(cfg config) *Server {
 	return s
 }
 
-// URL returns the base URL under which [Server.RoundTripper] reaches the
-// server. Any other http URL works with it too.
+// URL returns the base URL under which [Server.RoundTripper] reaches the server.
+// Any other http URL works with it too.
 func (s *Server) URL() string { return "http://api.localhost" }
 
-// RoundTripper returns a transport whose connections all lead to the server,
-// in memory.
+// RoundTripper returns a transport whose connections all lead to the server, in
+// memory.
 func (s *Server) RoundTripper() http.RoundTripper { return s.transport }
 
 // HTTPClient returns a new client over [Server.RoundTripper].
@@ -145,13 +145,13 @@ func (s *Server) Token() string { return s.config.token }
 // ProjectID returns the ID of the project that exists from the start.
 func (s *Server) ProjectID() string { return s.config.projectID }
 
-// OtherProjectID returns the ID of a project of another account, which the
-// server treats as missing for all tokens but those of [AccessForeign].
+// OtherProjectID returns the ID of a project of another account, which the server
+// treats as missing for all tokens but those of [AccessForeign].
 func (s *Server) OtherProjectID() string { return s.config.otherProjectID }
 
 // Start serves the API on a free port of the loopback interface, beside the
-// in-memory connections, and returns the base URL. It fails the test if there is no
-// free port or the server is closed.
+// in-memory connections, and returns the base URL. It fails the test if there is
+// no free port or the server is closed.
 func (s *Server) Start() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil && !s.serveInBackground(l) {
@@ -273,9 +273,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	out.Write(w)
 }
 
-// looksForLater reports whether a request asks what there is of a kind of
-// resource that came later. What searches or clears a project asks every server
-// for all kinds that it knows of, and takes a 404 for none.
+// looksForLater reports whether a request asks what there is of a kind of resource
+// that came later. What searches or clears a project asks every server for all
+// kinds that it knows of, and takes a 404 for none.
 func looksForLater(r *http.Request) bool {
 	return r.Method == http.MethodGet && slices.Contains(strings.Split(r.URL.EscapedPath(), "/"), "machine-image")
 }
@@ -299,8 +299,8 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	return out
 }
 
-// reportPanic tells the test of a panic, above all in a function of its own,
-// and drops the connection. The server of net/http would only log it.
+// reportPanic tells the test of a panic, above all in a function of its own, and
+// drops the connection. The server of net/http would only log it.
 func (s *Server) reportPanic() {
 	v := recover()
 	if v == nil {

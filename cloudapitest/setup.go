@@ -27,9 +27,9 @@ func (s *Server) AddVMs(location, prefix string, n int) []string {
 	return ids
 }
 
-// SetState makes the VM, database, cluster or subnet with the ID show a state, such
-// as "stopped" for a VM, whatever happens to it. With "" it shows its own state
-// again. An ID of no such object fails the test.
+// SetState makes the VM, database, cluster or subnet with the ID show a state,
+// such as "stopped" for a VM, whatever happens to it. With "" it shows its own
+// state again. An ID of no such object fails the test.
 func (s *Server) SetState(id, state string) {
 	s.service.Do(func(c *api.Call) {
 		if !families.SetState(c, id, state) {
@@ -79,8 +79,8 @@ func (s *Server) SetPermissions(projectID, token string, permissions ...string) 
 }
 
 // SetBilling sets whether a project has valid billing information. At first every
-// project has. Without it VMs, databases and clusters cannot be created; those that
-// exist remain.
+// project has. Without it VMs, databases and clusters cannot be created; those
+// that exist remain.
 func (s *Server) SetBilling(projectID string, valid bool) {
 	s.setProject("SetBilling", projectID, func(_ *api.Call, p *api.Project) { p.Unpaid = !valid })
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// Call is a request while its operation executes, with the server's state
-// locked.
+// Call is a request while its operation executes, with the server's state locked.
 type Call struct {
 	Config  *Config
 	State   *State
@@ -36,8 +35,8 @@ type Call struct {
 	unknown    []string // what the client sent and the API does not know
 }
 
-// execute checks the request and runs its operation. The checks come in the
-// order of the real server; those of objects and values are the operation's.
+// execute checks the request and runs its operation. The checks come in the order
+// of the real server; those of objects and values are the operation's.
 func (c *Call) execute() (any, error) {
 	op := c.request.Operation
 	var err error
@@ -55,7 +54,7 @@ func (c *Call) execute() (any, error) {
 			return nil, err
 		}
 	}
-	if op.Guarded && !c.Permitted() {
+	if op.guarded && !c.Permitted() {
 		return nil, reply.Forbidden()
 	}
 	if !op.refers() {
@@ -63,7 +62,7 @@ func (c *Call) execute() (any, error) {
 			return nil, err
 		}
 	}
-	return op.Handle(c)
+	return op.handle(c)
 }
 
 // CheckText refuses a body with a null byte in a string. The real server finds
@@ -82,29 +81,28 @@ func (c *Call) checkQuery(op *Operation) error {
 	if c.Query, err = ParseQuery(c.request.URL.RawQuery); err != nil {
 		return reply.Unexpected()
 	}
-	known := slices.Concat(op.Query, op.List.parameters())
+	known := slices.Concat(op.query, op.paging.parameters())
 	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
 		if !slices.Contains(known, name) {
 			c.unknown = append(c.unknown, "query parameter "+name)
 		}
 	}
-	return op.List.check(c.Query)
+	return op.paging.check(c.Query)
 }
 
-// ParseQuery differs from url.ParseQuery in that a semicolon is a character
-// like any other, as it is for the real server.
+// ParseQuery differs from url.ParseQuery in that a semicolon is a character like
+// any other, as it is for the real server.
 func ParseQuery(raw string) (url.Values, error) {
 	return url.ParseQuery(strings.ReplaceAll(raw, ";", "%3B"))
 }
 
-// checkBody decodes the body as far as the operation has one. A GET may have
-// any.
+// checkBody decodes the body as far as the operation has one. A GET may have any.
 func (c *Call) checkBody(op *Operation) error {
 	raw := c.request.Body
 	switch {
 	case op.Method == http.MethodGet:
 		return nil
-	case op.Body.Type == "" && len(op.Body.AnyOf) == 0, op.Bare && len(raw) == 0:
+	case op.Body.Type == "" && len(op.Body.AnyOf) == 0, op.bodyOptional && len(raw) == 0:
 		if len(raw) > 0 && !isJSONObject(raw) {
 			return reply.NotJSONObject()
 		}

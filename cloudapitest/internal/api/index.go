@@ -7,16 +7,16 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// Scope is what a list or a name is about: the objects of a kind in a project,
-// or in one of its locations.
+// Scope is what a list or a name is about: the objects of a kind in a project, or
+// in one of its locations.
 type Scope struct {
 	Kind     cloudapi.Kind
 	Project  *Project
 	Location *Location // nil: wherever they are
 }
 
-// Index holds the objects of each scope, so that neither a page nor a name costs
-// a walk over all of them.
+// Index holds the objects of each scope, so that neither a page nor a name costs a
+// walk over all of them.
 type Index map[Scope]*shelf
 
 // shelf is the objects of one scope.
@@ -27,8 +27,8 @@ type shelf struct {
 	rest    int                 // how many of sorted are in no order
 }
 
-// shelves returns those that an object belongs on: its project's and, if it is
-// in a location, that one's.
+// shelves returns those that an object belongs on: its project's and, if it is in
+// a location, that one's.
 func (x Index) shelves(o *Object) []*shelf {
 	scopes := []Scope{{o.kind(), o.Project, nil}}
 	if o.Location != nil {
@@ -83,8 +83,8 @@ func (s *shelf) forget(o Stored) {
 	}
 }
 
-// All returns the objects of a scope in the order of their creation. The slice
-// is the index's own, like those of the functions below.
+// All returns the objects of a scope in the order of their creation. The slice is
+// the index's own, like those of the functions below.
 func (x Index) All(sc Scope) []Stored {
 	if s := x[sc]; s != nil {
 		return s.created
@@ -127,8 +127,7 @@ func (s *shelf) byID() []Stored {
 	return s.sorted
 }
 
-// after returns the index of the first object behind a place in the order of
-// IDs.
+// after returns the index of the first object behind a place in the order of IDs.
 func after(objects []Stored, order string) int {
 	i, found := slices.BinarySearchFunc(objects, order, func(o Stored, order string) int {
 		return strings.Compare(o.Core().order, order)

@@ -57,8 +57,8 @@ func Last(query url.Values, name string) (string, bool) {
 	return values[len(values)-1], true
 }
 
-// Page is the reply of a list that counts. Count is the number of all items,
-// not only of those on the page.
+// Page is the reply of a list that counts. Count is the number of all items, not
+// only of those on the page.
 type Page struct {
 	Items any `json:"items"` // an array, or JSON
 	Count int `json:"count"`
@@ -83,11 +83,11 @@ func Records[T, R any](rows []T, record func(T) R) []R {
 	return rendered
 }
 
-// ObjectName is the order of most lists by name.
-func ObjectName[T Stored](o T) string { return o.Core().Name }
+// objectName is the order of most lists by name.
+func objectName[T Stored](o T) string { return o.Core().Name }
 
-// Paginate answers with the page that the query asks for. List returns all rows
-// in the order of IDs. It is called twice, since the real server, too, reads the
+// Paginate answers with the page that the query asks for. List returns all rows in
+// the order of IDs. It is called twice, since the real server, too, reads the
 // items and their count one after the other. NameOf returns the column "name"; it
 // is nil if the list cannot be ordered by that.
 func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T) string, record func(T, *Call) R) (any, error) {

@@ -76,8 +76,8 @@ func isIDOf(kind cloudapi.Kind, s string) bool {
 	return looksLikeID(kind, s) && ValidID(s)
 }
 
-// NewObject returns what a new object of the kind has in common with all
-// others, in the call's project and location.
+// NewObject returns what a new object of the kind has in common with all others,
+// in the call's project and location.
 func (c *Call) NewObject(kind cloudapi.Kind, name string) Object {
 	return Object{
 		ID:       cloudapi.NewID(kind).String(),

@@ -32,8 +32,8 @@ func (c *Call) NewReference(kind cloudapi.Kind, param string) (string, error) {
 	return name, c.CheckText()
 }
 
-// CheckName checks that an object of a kind with locations may get the name. Self is
-// the object that is to be renamed, or nil.
+// CheckName checks that an object of a kind with locations may get the name. Self
+// is the object that is to be renamed, or nil.
 func CheckName[T Stored](c *Call, kind cloudapi.Kind, name string, self *Object) error {
 	return reply.InvalidRecord(NameProblems[T](c, kind, name, self)...)
 }
@@ -57,8 +57,8 @@ func IDLikeNameProblems(kind cloudapi.Kind, name string) []string {
 }
 
 // TextProblems says what is wrong with an SSH key or init script: with its name,
-// or with the text that the field holds. Self is the object that is to be
-// changed, or nil.
+// or with the text that the field holds. Self is the object that is to be changed,
+// or nil.
 func TextProblems(c *Call, kind cloudapi.Kind, name string, self Stored, field, text, problem string) []string {
 	named, filled := strings.TrimSpace(name) != "", strings.TrimSpace(text) != ""
 	holders := c.State.Index.Named(Scope{kind, c.Project, nil}, name)

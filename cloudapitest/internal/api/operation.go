@@ -16,21 +16,59 @@ const LocationRoute = ProjectRoute + "/location/{location}"
 
 // Operation is one row of the API: what is sent where, and what answers it.
 type Operation struct {
-	Name   string // the SDK's, cloudapi.Operation.Name
-	Method string
-	Route  string // the contract's template of the path
-	List   Paging // for lists: what becomes of the page parameters
-	Query  []string
-	Body   schema.Schema // the zero value where the contract has no body
-	Bare   bool          // the body and its content type may be left out
-	// Guarded operations refuse a token without permissions before they look
-	// at anything; the others do it for objects that exist.
-	Guarded bool
-	Handle  func(*Call) (any, error)
+	Name       string // the SDK's, cloudapi.Operation.Name
+	Method     string
+	Route      string // the contract's template of the path
+	Body       schema.Schema
+	Permission string // that a token needs, such as "Vm:view"; see [Guard]
 
-	// Permission is what a token needs, such as "Vm:view". See [Guard].
-	Permission string
+	handle       Handler
+	paging       Paging   // for lists: what becomes of the page parameters
+	query        []string // the other parameters
+	bodyOptional bool     // with its content type
+	guarded      bool     // see [Operation.Guarded]
 }
+
+// NoBody is the body of operations for which the contract has none.
+var NoBody schema.Schema
+
+// GET returns an operation without a body.
+func GET(name, route string, h Handler) Operation {
+	return Operation{Name: name, Method: http.MethodGet, Route: route, handle: h}
+}
+
+// DELETE returns an operation without a body.
+func DELETE(name, route string, h Handler) Operation {
+	return Operation{Name: name, Method: http.MethodDelete, Route: route, handle: h}
+}
+
+// POST returns an operation with a body, or with [NoBody].
+func POST(name, route string, body schema.Schema, h Handler) Operation {
+	return Operation{Name: name, Method: http.MethodPost, Route: route, Body: body, handle: h}
+}
+
+// PATCH returns an operation with a body.
+func PATCH(name, route string, body schema.Schema, h Handler) Operation {
+	return Operation{Name: name, Method: http.MethodPatch, Route: route, Body: body, handle: h}
+}
+
+// Paged returns the operation as one that lists.
+func (o Operation) Paged(p Paging) Operation { o.paging = p; return o }
+
+// Takes returns the operation as one with query parameters.
+func (o Operation) Takes(query ...string) Operation { o.query = query; return o }
+
+// BodyOptional returns the operation as one whose body, together with its content
+// type, may be left out.
+func (o Operation) BodyOptional() Operation { o.bodyOptional = true; return o }
+
+// Needs returns the operation as one that needs another permission than [Guard]
+// gives it.
+func (o Operation) Needs(permission string) Operation { o.Permission = permission; return o }
+
+// Guarded returns the operation as one that refuses a token without the permission
+// before it looks at anything. The others refuse it for objects that exist.
+func (o Operation) Guarded() Operation { o.guarded = true; return o }
 
 // Guard gives the operations of a family their permissions as far as they have
 // none: to view for GET, to delete for DELETE, to create for what is called so,

@@ -65,9 +65,9 @@ type Request struct {
 	BeforeCount func()
 }
 
-// Execute answers a request, and names what in it the API does not know. The
-// reply is rendered while the state is still locked, since records may share
-// slices with it.
+// Execute answers a request, and names what in it the API does not know. The reply
+// is rendered while the state is still locked, since records may share slices with
+// it.
 func (s *Service) Execute(r Request) (out reply.Reply, unknown []string) {
 	s.Do(func(c *Call) {
 		c.request, c.Params = r, r.Params

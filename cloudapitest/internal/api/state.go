@@ -92,8 +92,8 @@ func (s *State) Drop(o Stored) {
 	s.Index.remove(o)
 }
 
-// delayed is what has delays of its own: the objects of a kind, or one of them,
-// by its ID or name.
+// delayed is what has delays of its own: the objects of a kind, or one of them, by
+// its ID or name.
 type delayed struct {
 	kind cloudapi.Kind
 	ref  string
@@ -119,8 +119,8 @@ func (s *State) Next() uint32 {
 	return s.serial
 }
 
-// Remove deletes the object after the delay, and then does what else there is
-// to do, which may be nothing. Removing it again changes nothing.
+// Remove deletes the object after the delay, and then does what else there is to
+// do, which may be nothing. Removing it again changes nothing.
 func (c *Call) Remove(o Stored, after time.Duration, then func()) {
 	core := o.Core()
 	if core.Deleting() {

@@ -20,8 +20,7 @@ func (c *Call) Choice(name, otherwise string) string {
 	return otherwise
 }
 
-// SetText returns the step that takes a text from the body which may not be
-// blank.
+// SetText returns the step that takes a text from the body which may not be blank.
 func SetText(into *string, name string) func(*Call) error {
 	return func(c *Call) (err error) {
 		*into, err = c.Body.NonEmpty(name)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// rootCertificate returns a certificate of the owner's own authority that is
-// valid for some years, as PEM.
+// rootCertificate returns a certificate of the owner's own authority that is valid
+// for some years, as PEM.
 func rootCertificate(owner string, from time.Time, years int) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

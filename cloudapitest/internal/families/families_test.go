@@ -69,7 +69,7 @@ func TestSubnetsRunOutOfAddresses(t *testing.T) {
 		t.Errorf("one more VM gets %s", nic.ip4)
 	}
 	c.Params["vm_reference"] = vms[7].ID
-	if _, err := deleteVM(c); err != nil {
+	if _, err := api.Delete(findVM, (*vm).delete)(c); err != nil {
 		t.Fatal(err)
 	}
 	c.State.Sweep(c.Now)
@@ -123,7 +123,7 @@ func TestNodesGoWithTheirCluster(t *testing.T) {
 	if _, err := createKubernetesCluster(c); err != nil || nodes() != 4 {
 		t.Errorf("%v, and %d nodes, want 4", err, nodes())
 	}
-	if _, err := deleteKubernetesCluster(c); err != nil || nodes() != 0 {
+	if _, err := api.Delete(findKubernetesCluster, (*kubernetesCluster).delete)(c); err != nil || nodes() != 0 {
 		t.Errorf("%v, and %d nodes outlive their cluster", err, nodes())
 	}
 }

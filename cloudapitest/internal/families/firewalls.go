@@ -1,7 +1,6 @@
 package families
 
 import (
-	"net/http"
 	"slices"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -28,19 +27,19 @@ func firewallOperations() []api.Operation {
 			schema.Optional("firewall_id", schema.Text), schema.Optional("project_id", schema.Text)) // the last two do nothing
 	)
 	return []api.Operation{
-		{Name: "Firewalls.List", Method: http.MethodGet, Route: all, List: api.PagedUndeclared, Handle: listFirewalls},
-		{Name: "Firewalls.CreateInProject", Method: http.MethodPost, Route: all, Body: create, Handle: describedOnly},
-		{Name: "Firewalls.ListInLocation", Method: http.MethodGet, Route: local, List: api.PagedUndeclared, Handle: listFirewalls},
-		{Name: "Firewalls.Get", Method: http.MethodGet, Route: one, Handle: getFirewall},
-		{Name: "Firewalls.Create", Method: http.MethodPost, Route: one, Body: createAt, Handle: createFirewall},
-		{Name: "Firewalls.Delete", Method: http.MethodDelete, Route: one, Handle: deleteFirewall},
-		{Name: "Firewalls.AttachSubnet", Permission: "Firewall:view", Method: http.MethodPost, Route: one + "/attach-subnet", Body: subnet, Handle: attachSubnet},
-		{Name: "Firewalls.DetachSubnet", Permission: "Firewall:view", Method: http.MethodPost, Route: one + "/detach-subnet", Body: subnet, Handle: detachSubnet},
-		{Name: "Firewalls.Rename", Method: http.MethodPost, Route: one + "/rename", Body: named, Handle: renameFirewall},
-		{Name: "Firewalls.CreateRule", Method: http.MethodPost, Route: rules, Body: ruleBody, Handle: createFirewallRule},
-		{Name: "Firewalls.GetRule", Method: http.MethodGet, Route: rule, Handle: getFirewallRule},
-		{Name: "Firewalls.UpdateRule", Method: http.MethodPost, Route: rule, Body: ruleBody, Handle: describedOnly},
-		{Name: "Firewalls.DeleteRule", Permission: "Firewall:edit", Method: http.MethodDelete, Route: rule, Handle: deleteFirewallRule},
+		api.GET("Firewalls.List", all, api.List(cloudapi.KindFirewall, (*firewall).record)).Paged(api.PagedUndeclared),
+		api.POST("Firewalls.CreateInProject", all, create, describedOnly),
+		api.GET("Firewalls.ListInLocation", local, api.List(cloudapi.KindFirewall, (*firewall).record)).Paged(api.PagedUndeclared),
+		api.GET("Firewalls.Get", one, api.Show(findFirewall, (*firewall).details)),
+		api.POST("Firewalls.Create", one, createAt, createFirewall),
+		api.DELETE("Firewalls.Delete", one, api.Delete(findFirewall, (*firewall).delete)),
+		api.POST("Firewalls.AttachSubnet", one+"/attach-subnet", subnet, api.On(findFirewall, (*firewall).attach)).Needs("Firewall:view"),
+		api.POST("Firewalls.DetachSubnet", one+"/detach-subnet", subnet, api.On(findFirewall, (*firewall).detach)).Needs("Firewall:view"),
+		api.POST("Firewalls.Rename", one+"/rename", named, api.Renames(cloudapi.KindFirewall, findFirewall, (*firewall).record)),
+		api.POST("Firewalls.CreateRule", rules, ruleBody, api.On(findFirewall, (*firewall).createRule)),
+		api.GET("Firewalls.GetRule", rule, getFirewallRule),
+		api.POST("Firewalls.UpdateRule", rule, ruleBody, describedOnly),
+		api.DELETE("Firewalls.DeleteRule", rule, deleteFirewallRule).Needs("Firewall:edit"),
 	}
 }
 
@@ -113,18 +112,6 @@ func findFirewall(c *api.Call) (*firewall, error) {
 	return api.Find[*firewall](c, cloudapi.KindFirewall, "firewall_reference")
 }
 
-func listFirewalls(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(cloudapi.KindFirewall), api.ObjectName, (*firewall).record)
-}
-
-func getFirewall(c *api.Call) (any, error) {
-	f, err := findFirewall(c)
-	if err != nil {
-		return nil, err
-	}
-	return f.details(c), nil
-}
-
 func createFirewall(c *api.Call) (any, error) {
 	name, err := c.NewReference(cloudapi.KindFirewall, "firewall_reference")
 	if err != nil {
@@ -138,26 +125,21 @@ func createFirewall(c *api.Call) (any, error) {
 	return f.record(c), nil
 }
 
-func deleteFirewall(c *api.Call) (any, error) {
-	f, err := findFirewall(c)
-	if err != nil {
-		return reply.DeletedOr(err)
-	}
+func (f *firewall) delete(c *api.Call) error {
 	subnets := f.subnets(c)
 	if len(subnets) > 0 && !c.Allowed("PrivateSubnet:edit") {
-		return nil, reply.Forbidden()
+		return reply.Forbidden()
 	}
 	for _, s := range subnets {
 		s.drop(f)
 	}
 	c.Remove(f, 0, nil)
-	return reply.NoContent{}, nil
+	return nil
 }
 
-// attachSubnet fails where the subnet has the firewall already, as the real
-// server does.
-func attachSubnet(c *api.Call) (any, error) {
-	f, s, err := findFirewallAndSubnet(c)
+// attach fails where the subnet has the firewall already, as the real server does.
+func (f *firewall) attach(c *api.Call) (any, error) {
+	s, err := subnetInBody(c)
 	switch {
 	case err != nil:
 		return nil, err
@@ -168,8 +150,8 @@ func attachSubnet(c *api.Call) (any, error) {
 	return f.details(c), nil
 }
 
-func detachSubnet(c *api.Call) (any, error) {
-	f, s, err := findFirewallAndSubnet(c)
+func (f *firewall) detach(c *api.Call) (any, error) {
+	s, err := subnetInBody(c)
 	if err != nil {
 		return nil, err
 	}
@@ -177,41 +159,21 @@ func detachSubnet(c *api.Call) (any, error) {
 	return f.details(c), nil
 }
 
-// findFirewallAndSubnet returns the firewall of the path and the subnet of the
-// body.
-func findFirewallAndSubnet(c *api.Call) (*firewall, *privateSubnet, error) {
-	f, err := findFirewall(c)
-	if err != nil {
-		return nil, nil, err
-	}
+// subnetInBody returns the subnet that is to get or lose a firewall.
+func subnetInBody(c *api.Call) (*privateSubnet, error) {
 	id := c.Body.Text("private_subnet_id")
 	s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, id)
 	if !ok || s.Location != c.Location {
-		return nil, nil, reply.InvalidField("private_subnet_id",
+		return nil, reply.InvalidField("private_subnet_id",
 			"Private subnet with the given id \"%s\" and the location \"%s\" is not found", id, c.Location.Name)
 	}
 	if !c.Allowed("PrivateSubnet:edit") {
-		return nil, nil, reply.Forbidden()
+		return nil, reply.Forbidden()
 	}
-	return f, s, nil
+	return s, nil
 }
 
-func renameFirewall(c *api.Call) (any, error) {
-	f, err := findFirewall(c)
-	if err == nil {
-		err = api.Rename(c, cloudapi.KindFirewall, f)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f.record(c), nil
-}
-
-func createFirewallRule(c *api.Call) (any, error) {
-	f, err := findFirewall(c)
-	if err != nil {
-		return nil, err
-	}
+func (f *firewall) createRule(c *api.Call) (any, error) {
 	cidr, err := parseCIDR(c.Body.Text("cidr"))
 	if err != nil {
 		return nil, err

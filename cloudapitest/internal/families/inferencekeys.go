@@ -2,7 +2,6 @@ package families
 
 import (
 	"crypto/rand"
-	"net/http"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
@@ -16,10 +15,10 @@ func inferenceAPIKeyOperations() []api.Operation {
 		key  = keys + "/{inference_api_key_id}"
 	)
 	return []api.Operation{
-		{Name: "InferenceAPIKeys.List", Method: http.MethodGet, Route: keys, List: api.Unpaged, Handle: listInferenceAPIKeys},
-		{Name: "InferenceAPIKeys.Create", Method: http.MethodPost, Route: keys, Body: schema.Closed(), Guarded: true, Handle: createInferenceAPIKey},
-		{Name: "InferenceAPIKeys.Get", Method: http.MethodGet, Route: key, Handle: getInferenceAPIKey},
-		{Name: "InferenceAPIKeys.Delete", Method: http.MethodDelete, Route: key, Handle: deleteInferenceAPIKey},
+		api.GET("InferenceAPIKeys.List", keys, listInferenceAPIKeys).Paged(api.Unpaged),
+		api.POST("InferenceAPIKeys.Create", keys, schema.Closed(), createInferenceAPIKey).Guarded(),
+		api.GET("InferenceAPIKeys.Get", key, getInferenceAPIKey),
+		api.DELETE("InferenceAPIKeys.Delete", key, deleteInferenceAPIKey),
 	}
 }
 
@@ -33,12 +32,12 @@ type inferenceAPIKeyRecord struct {
 	Key string `json:"key"`
 }
 
-func (k *inferenceAPIKey) record() inferenceAPIKeyRecord {
+func (k *inferenceAPIKey) record(*api.Call) inferenceAPIKeyRecord {
 	return inferenceAPIKeyRecord{k.ID, k.key}
 }
 
-// findInferenceAPIKey knows no key that the token may not see. The error is nil
-// if the ID is one, whether there is a key or not.
+// findInferenceAPIKey knows no key that the token may not see. The error is nil if
+// the ID is one, whether there is a key or not.
 func findInferenceAPIKey(c *api.Call) (*inferenceAPIKey, bool, error) {
 	id := c.Params["inference_api_key_id"]
 	if !api.ValidID(id) {
@@ -53,13 +52,13 @@ func listInferenceAPIKeys(c *api.Call) (any, error) {
 	if c.Permitted() {
 		keys = api.InProject[*inferenceAPIKey](c.State, cloudapi.KindInferenceAPIKey, c.Project)
 	}
-	return api.Items[inferenceAPIKeyRecord]{Items: api.Records(keys, (*inferenceAPIKey).record)}, nil
+	return api.Items[inferenceAPIKeyRecord]{Items: api.Records(keys, api.At(c, (*inferenceAPIKey).record))}, nil
 }
 
 func createInferenceAPIKey(c *api.Call) (any, error) {
 	k := &inferenceAPIKey{c.NewObject(cloudapi.KindInferenceAPIKey, ""), rand.Text()[:16] + rand.Text()[:16]}
 	c.State.Add(k)
-	return k.record(), nil
+	return k.record(c), nil
 }
 
 func getInferenceAPIKey(c *api.Call) (any, error) {
@@ -70,7 +69,7 @@ func getInferenceAPIKey(c *api.Call) (any, error) {
 	case !ok:
 		return nil, reply.NotFound()
 	}
-	return k.record(), nil
+	return k.record(c), nil
 }
 
 func deleteInferenceAPIKey(c *api.Call) (any, error) {

@@ -1,7 +1,6 @@
 package families
 
 import (
-	"net/http"
 	"slices"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -10,8 +9,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// Init scripts are in the contract only: what it does not say is as it is for
-// SSH keys.
+// Init scripts are in the contract only: what it does not say is as it is for SSH
+// keys.
 func vmInitScriptOperations() []api.Operation {
 	const (
 		scripts = api.ProjectRoute + "/vm-init-script"
@@ -23,11 +22,11 @@ func vmInitScriptOperations() []api.Operation {
 		schema.Closed(schema.Required("script", schema.Text)),
 	).Named("VmInitScriptUpdate")
 	return []api.Operation{
-		{Name: "VMInitScripts.List", Method: http.MethodGet, Route: scripts, List: api.Unpaged, Guarded: true, Permission: "Project:edit", Handle: listVMInitScripts},
-		{Name: "VMInitScripts.Create", Method: http.MethodPost, Route: scripts, Body: create, Guarded: true, Permission: "Project:edit", Handle: createVMInitScript},
-		{Name: "VMInitScripts.Get", Method: http.MethodGet, Route: script, Guarded: true, Permission: "Project:edit", Handle: getVMInitScript},
-		{Name: "VMInitScripts.Update", Method: http.MethodPost, Route: script, Body: update, Guarded: true, Permission: "Project:edit", Handle: updateVMInitScript},
-		{Name: "VMInitScripts.Delete", Method: http.MethodDelete, Route: script, Guarded: true, Permission: "Project:edit", Handle: deleteVMInitScript},
+		api.GET("VMInitScripts.List", scripts, listVMInitScripts).Paged(api.Unpaged).Needs("Project:edit").Guarded(),
+		api.POST("VMInitScripts.Create", scripts, create, createVMInitScript).Needs("Project:edit").Guarded(),
+		api.GET("VMInitScripts.Get", script, api.Show(findVMInitScript, (*vmInitScript).record)).Needs("Project:edit").Guarded(),
+		api.POST("VMInitScripts.Update", script, update, api.On(findVMInitScript, (*vmInitScript).update)).Needs("Project:edit").Guarded(),
+		api.DELETE("VMInitScripts.Delete", script, api.Delete(findVMInitScript, (*vmInitScript).delete)).Needs("Project:edit").Guarded(),
 	}
 }
 
@@ -43,7 +42,7 @@ type vmInitScriptRecord struct {
 	Script string `json:"script,omitempty"`
 }
 
-func (s *vmInitScript) record() vmInitScriptRecord {
+func (s *vmInitScript) record(*api.Call) vmInitScriptRecord {
 	return vmInitScriptRecord{s.ID, s.Name, s.script}
 }
 
@@ -65,23 +64,11 @@ func createVMInitScript(c *api.Call) (any, error) {
 		return nil, err
 	}
 	c.State.Add(s)
-	return s.record(), nil
+	return s.record(c), nil
 }
 
-func getVMInitScript(c *api.Call) (any, error) {
-	s, err := findVMInitScript(c)
-	if err != nil {
-		return nil, err
-	}
-	return s.record(), nil
-}
-
-// updateVMInitScript leaves unchanged what is blank.
-func updateVMInitScript(c *api.Call) (any, error) {
-	s, err := findVMInitScript(c)
-	if err != nil {
-		return nil, err
-	}
+// update leaves unchanged what is blank.
+func (s *vmInitScript) update(c *api.Call) (any, error) {
 	changed := *s
 	changed.Name = c.Choice("name", s.Name)
 	changed.script = c.Choice("script", s.script)
@@ -90,16 +77,12 @@ func updateVMInitScript(c *api.Call) (any, error) {
 	}
 	c.State.Index.Rename(s, changed.Name)
 	*s = changed
-	return s.record(), nil
+	return s.record(c), nil
 }
 
-func deleteVMInitScript(c *api.Call) (any, error) {
-	s, err := findVMInitScript(c)
-	if err != nil {
-		return reply.DeletedOr(err)
-	}
+func (s *vmInitScript) delete(c *api.Call) error {
 	c.Remove(s, 0, nil)
-	return reply.NoContent{}, nil
+	return nil
 }
 
 // validate reports all that is wrong with a script in one message. Before is the

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,14 +30,14 @@ func kubernetesOperations() []api.Operation {
 		named  = schema.Closed(schema.Required("name", schema.Text))
 	)
 	return []api.Operation{
-		{Name: "Kubernetes.List", Method: http.MethodGet, Route: all, List: api.PagedDeclared, Handle: listKubernetesClusters},
-		{Name: "Kubernetes.ListInLocation", Method: http.MethodGet, Route: local, List: api.PagedDeclared, Handle: listKubernetesClusters},
-		{Name: "Kubernetes.Get", Method: http.MethodGet, Route: one, Handle: getKubernetesCluster},
-		{Name: "Kubernetes.Create", Method: http.MethodPost, Route: one, Body: create, Handle: createKubernetesCluster},
-		{Name: "Kubernetes.Delete", Method: http.MethodDelete, Route: one, Handle: deleteKubernetesCluster},
-		{Name: "Kubernetes.Kubeconfig", Permission: "KubernetesCluster:edit", Method: http.MethodGet, Route: one + "/kubeconfig", Handle: getKubeconfig},
-		{Name: "Kubernetes.ResizeNodePool", Method: http.MethodPost, Route: pool + "/resize", Body: resize, Handle: resizeNodePool},
-		{Name: "Kubernetes.Rename", Method: http.MethodPost, Route: one + "/rename", Body: named, Handle: renameKubernetesCluster},
+		api.GET("Kubernetes.List", all, api.List(cloudapi.KindKubernetesCluster, (*kubernetesCluster).record)).Paged(api.PagedDeclared),
+		api.GET("Kubernetes.ListInLocation", local, api.List(cloudapi.KindKubernetesCluster, (*kubernetesCluster).record)).Paged(api.PagedDeclared),
+		api.GET("Kubernetes.Get", one, api.Show(findKubernetesCluster, (*kubernetesCluster).details)),
+		api.POST("Kubernetes.Create", one, create, createKubernetesCluster),
+		api.DELETE("Kubernetes.Delete", one, api.Delete(findKubernetesCluster, (*kubernetesCluster).delete)),
+		api.GET("Kubernetes.Kubeconfig", one+"/kubeconfig", api.On(findKubernetesCluster, (*kubernetesCluster).file)).Needs("KubernetesCluster:edit"),
+		api.POST("Kubernetes.ResizeNodePool", pool+"/resize", resize, api.On(findKubernetesCluster, (*kubernetesCluster).resizePool)),
+		api.POST("Kubernetes.Rename", one+"/rename", named, api.On(findKubernetesCluster, (*kubernetesCluster).rename)),
 	}
 }
 
@@ -168,18 +167,6 @@ func findKubernetesCluster(c *api.Call) (*kubernetesCluster, error) {
 	return api.Find[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference")
 }
 
-func listKubernetesClusters(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(cloudapi.KindKubernetesCluster), api.ObjectName, (*kubernetesCluster).record)
-}
-
-func getKubernetesCluster(c *api.Call) (any, error) {
-	k, err := findKubernetesCluster(c)
-	if err != nil {
-		return nil, err
-	}
-	return k.details(c), nil
-}
-
 func createKubernetesCluster(c *api.Call) (any, error) {
 	name, err := newBilled(c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference")
 	if err != nil {
@@ -225,8 +212,8 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 	return k.details(c), nil
 }
 
-// nodeCount returns a number of nodes from the body, 1 unless it is positive.
-// One that is out of the question is cut, so that it can be multiplied.
+// nodeCount returns a number of nodes from the body, 1 unless it is positive. One
+// that is out of the question is cut, so that it can be multiplied.
 func nodeCount(c *api.Call, field string) int {
 	return min(max(c.Body.Number(field), 1), 1<<56)
 }
@@ -270,8 +257,7 @@ func checkKubernetesQuota(c *api.Call, field string, requested int) error {
 	return checkVCPUs(field, requested, used, c.Config.Quota.Kubernetes)
 }
 
-// checkVersion fails as the real server does for a version that it does not
-// have.
+// checkVersion fails as the real server does for a version that it does not have.
 func (k *kubernetesCluster) checkVersion(*api.Call) error {
 	if !slices.Contains(kubernetesVersions, k.version) {
 		return reply.Unexpected()
@@ -294,8 +280,8 @@ func (k *kubernetesCluster) nodeName(role string, index int) string {
 	return fmt.Sprintf("%s-%s%d-%s", k.ID[:12], role, index, strings.ToLower(rand.Text()[:6]))
 }
 
-// fill has as many nodes join the pool at a time as it lacks, or has those
-// leave that are too many: the youngest, and at once if they have not joined.
+// fill has as many nodes join the pool at a time as it lacks, or has those leave
+// that are too many: the youngest, and at once if they have not joined.
 func (k *kubernetesCluster) fill(c *api.Call, joins time.Time) {
 	p := k.pool
 	p.nodes = slices.DeleteFunc(p.nodes, func(v *vm) bool { return v.GoneBy(c.Now) })
@@ -312,27 +298,19 @@ func (k *kubernetesCluster) fill(c *api.Call, joins time.Time) {
 	}
 }
 
-// deleteKubernetesCluster leaves the nodes as they are until the cluster is
-// gone.
-func deleteKubernetesCluster(c *api.Call) (any, error) {
-	k, err := findKubernetesCluster(c)
-	if err != nil {
-		return reply.DeletedOr(err)
-	}
+// delete leaves the nodes as they are until the cluster is gone.
+func (k *kubernetesCluster) delete(c *api.Call) error {
 	c.Remove(k, c.Delays(&k.Object).Delete, func() {
 		for _, v := range slices.Concat(k.controlPlane, k.pool.nodes) {
 			c.Remove(v, 0, nil)
 		}
 	})
-	return reply.NoContent{}, nil
+	return nil
 }
 
-// getKubeconfig fails, as the real server does, while there is no node to ask.
-func getKubeconfig(c *api.Call) (any, error) {
-	k, err := findKubernetesCluster(c)
+// file fails, as the real server does, while there is no node to ask.
+func (k *kubernetesCluster) file(c *api.Call) (any, error) {
 	switch {
-	case err != nil:
-		return nil, err
 	case !k.runs(c.Now):
 		return nil, reply.Unexpected()
 	}
@@ -363,13 +341,9 @@ users:
     token: %s
 `
 
-// resizeNodePool changes the number of nodes that are wanted. The reply has that
-// and the nodes as they were: those that are too many go after it.
-func resizeNodePool(c *api.Call) (any, error) {
-	k, err := findKubernetesCluster(c)
-	if err != nil {
-		return nil, err
-	}
+// resizePool changes the number of nodes that are wanted. The reply has that and
+// the nodes as they were: those that are too many go after it.
+func (k *kubernetesCluster) resizePool(c *api.Call) (any, error) {
 	p, ref := k.pool, c.Params["kubernetes_nodepool_reference"]
 	if ref != p.id && ref != p.name {
 		return nil, reply.NotFound()
@@ -387,13 +361,9 @@ func resizeNodePool(c *api.Call) (any, error) {
 	return before, nil
 }
 
-// renameKubernetesCluster leaves the names of the pool and the nodes.
-func renameKubernetesCluster(c *api.Call) (any, error) {
-	k, err := findKubernetesCluster(c)
-	var name string
-	if err == nil {
-		name, err = c.Body.NonEmpty("name")
-	}
+// rename leaves the names of the pool and the nodes.
+func (k *kubernetesCluster) rename(c *api.Call) (any, error) {
+	name, err := c.Body.NonEmpty("name")
 	if err == nil {
 		err = checkClusterName(name)
 	}

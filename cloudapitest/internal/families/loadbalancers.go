@@ -1,7 +1,6 @@
 package families
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -40,15 +39,15 @@ func loadBalancerOperations() []api.Operation {
 		named  = schema.Closed(schema.Required("name", schema.Text))
 	)
 	return []api.Operation{
-		{Name: "LoadBalancers.List", Method: http.MethodGet, Route: all, List: api.PagedDeclared, Handle: listLoadBalancers},
-		{Name: "LoadBalancers.ListInLocation", Method: http.MethodGet, Route: local, List: api.PagedDeclared, Handle: listLoadBalancers},
-		{Name: "LoadBalancers.Get", Method: http.MethodGet, Route: one, Handle: getLoadBalancer},
-		{Name: "LoadBalancers.Create", Method: http.MethodPost, Route: one, Body: create, Handle: createLoadBalancer},
-		{Name: "LoadBalancers.Update", Method: http.MethodPatch, Route: one, Body: update, Handle: updateLoadBalancer},
-		{Name: "LoadBalancers.Delete", Method: http.MethodDelete, Route: one, Handle: deleteLoadBalancer},
-		{Name: "LoadBalancers.AttachVM", Method: http.MethodPost, Route: one + "/attach-vm", Body: member, Handle: attachVM},
-		{Name: "LoadBalancers.DetachVM", Method: http.MethodPost, Route: one + "/detach-vm", Body: member, Handle: detachVM},
-		{Name: "LoadBalancers.Rename", Method: http.MethodPost, Route: one + "/rename", Body: named, Handle: renameLoadBalancer},
+		api.GET("LoadBalancers.List", all, api.List(cloudapi.KindLoadBalancer, (*loadBalancer).record)).Paged(api.PagedDeclared),
+		api.GET("LoadBalancers.ListInLocation", local, api.List(cloudapi.KindLoadBalancer, (*loadBalancer).record)).Paged(api.PagedDeclared),
+		api.GET("LoadBalancers.Get", one, api.Show(findLoadBalancer, (*loadBalancer).details)),
+		api.POST("LoadBalancers.Create", one, create, createLoadBalancer),
+		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).update)),
+		api.DELETE("LoadBalancers.Delete", one, api.Delete(findLoadBalancer, (*loadBalancer).delete)),
+		api.POST("LoadBalancers.AttachVM", one+"/attach-vm", member, api.On(findLoadBalancer, (*loadBalancer).attach)),
+		api.POST("LoadBalancers.DetachVM", one+"/detach-vm", member, api.On(findLoadBalancer, (*loadBalancer).detachMember)),
+		api.POST("LoadBalancers.Rename", one+"/rename", named, api.On(findLoadBalancer, (*loadBalancer).rename)),
 	}
 }
 
@@ -144,8 +143,8 @@ func (s *privateSubnet) balancers(c *api.Call) []*loadBalancer {
 	})
 }
 
-// detach has the VM leave, if it is a member, when connections to it have had
-// time to end.
+// detach has the VM leave, if it is a member, when connections to it have had time
+// to end.
 func (l *loadBalancer) detach(c *api.Call, v *vm) {
 	if i := l.member(c.Now, v); i >= 0 && l.members[i].until.IsZero() {
 		l.members[i].until = c.Now.Add(c.Delays(&l.Object).Detach)
@@ -156,18 +155,6 @@ func (l *loadBalancer) destroy(c *api.Call) { c.Remove(l, c.Delays(&l.Object).De
 
 func findLoadBalancer(c *api.Call) (*loadBalancer, error) {
 	return api.Find[*loadBalancer](c, cloudapi.KindLoadBalancer, "load_balancer_reference")
-}
-
-func listLoadBalancers(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(cloudapi.KindLoadBalancer), api.ObjectName, (*loadBalancer).record)
-}
-
-func getLoadBalancer(c *api.Call) (any, error) {
-	l, err := findLoadBalancer(c)
-	if err != nil {
-		return nil, err
-	}
-	return l.details(c), nil
 }
 
 func createLoadBalancer(c *api.Call) (any, error) {
@@ -246,14 +233,10 @@ func (l *loadBalancer) validate(c *api.Call, name string) error {
 	return reply.InvalidRecord(append(problems, api.IDLikeNameProblems(cloudapi.KindLoadBalancer, name)...)...)
 }
 
-// updateLoadBalancer changes everything or nothing, and at once.
-func updateLoadBalancer(c *api.Call) (any, error) {
-	l, err := findLoadBalancer(c)
-	if err != nil {
-		return nil, err
-	}
+// update changes everything or nothing, and at once.
+func (l *loadBalancer) update(c *api.Call) (any, error) {
 	changed := *l
-	err = c.Run(
+	err := c.Run(
 		api.SetText(&changed.algorithm, "algorithm"),
 		api.SetText(&changed.endpoint, "health_check_endpoint"),
 		api.SetPositive(&changed.srcPort, "src_port"),
@@ -272,8 +255,8 @@ func updateLoadBalancer(c *api.Call) (any, error) {
 	return l.details(c), nil
 }
 
-// membersInBody returns the members that the load balancer is to have. They may
-// be in any location.
+// membersInBody returns the members that the load balancer is to have. They may be
+// in any location.
 func (l *loadBalancer) membersInBody(c *api.Call) ([]loadBalancerMember, error) {
 	var vms []*vm
 	for _, id := range c.Body.List("vms") {
@@ -297,18 +280,14 @@ func (l *loadBalancer) membersInBody(c *api.Call) ([]loadBalancerMember, error) 
 	return members, nil
 }
 
-func deleteLoadBalancer(c *api.Call) (any, error) {
-	l, err := findLoadBalancer(c)
-	if err != nil {
-		return reply.DeletedOr(err)
-	}
+func (l *loadBalancer) delete(c *api.Call) error {
 	l.destroy(c)
-	return reply.NoContent{}, nil
+	return nil
 }
 
-// attachVM takes a VM in any subnet of the load balancer's location.
-func attachVM(c *api.Call) (any, error) {
-	l, v, err := findLoadBalancerAndVM(c)
+// attach takes a VM in any subnet of the load balancer's location.
+func (l *loadBalancer) attach(c *api.Call) (any, error) {
+	v, err := l.vmInBody(c)
 	switch {
 	case err != nil:
 		return nil, err
@@ -319,9 +298,9 @@ func attachVM(c *api.Call) (any, error) {
 	return l.details(c), nil
 }
 
-// detachVM does nothing if the load balancer does not have the VM.
-func detachVM(c *api.Call) (any, error) {
-	l, v, err := findLoadBalancerAndVM(c)
+// detachMember does nothing if the load balancer does not have the VM.
+func (l *loadBalancer) detachMember(c *api.Call) (any, error) {
+	v, err := l.vmInBody(c)
 	if err != nil {
 		return nil, err
 	}
@@ -329,26 +308,16 @@ func detachVM(c *api.Call) (any, error) {
 	return l.details(c), nil
 }
 
-// findLoadBalancerAndVM returns the load balancer of the path and the VM of the
-// body.
-func findLoadBalancerAndVM(c *api.Call) (*loadBalancer, *vm, error) {
-	l, err := findLoadBalancer(c)
-	if err != nil {
-		return nil, nil, err
-	}
+func (l *loadBalancer) vmInBody(c *api.Call) (*vm, error) {
 	v, ok := api.FindByID[*vm](c, cloudapi.KindVM, c.Body.Text("vm_id"))
 	if !ok || v.Location != l.Location {
-		return nil, nil, reply.InvalidField("vm_id", "No matching VM found in %s", l.Location.Name)
+		return nil, reply.InvalidField("vm_id", "No matching VM found in %s", l.Location.Name)
 	}
-	return l, v, nil
+	return v, nil
 }
 
-// renameLoadBalancer changes the hostname, too.
-func renameLoadBalancer(c *api.Call) (any, error) {
-	l, err := findLoadBalancer(c)
-	if err != nil {
-		return nil, err
-	}
+// rename changes the hostname, too.
+func (l *loadBalancer) rename(c *api.Call) (any, error) {
 	name, err := c.NewName()
 	if err == nil {
 		err = l.validate(c, name)

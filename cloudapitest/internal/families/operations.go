@@ -48,8 +48,8 @@ var families = map[cloudapi.Kind]string{
 	cloudapi.KindVM:                "Vm",
 }
 
-// KnowsRight reports whether there are permissions that the right gives: "Vm:view",
-// or with asterisks as in [api.Rights].
+// KnowsRight reports whether there are permissions that the right gives:
+// "Vm:view", or with asterisks as in [api.Rights].
 func KnowsRight(right string) bool {
 	names := append(slices.Collect(maps.Values(families)), "Project", "Location", "*")
 	family, action, ok := strings.Cut(right, ":")
@@ -59,8 +59,8 @@ func KnowsRight(right string) bool {
 
 const idPattern = `[0-9a-hj-km-np-tv-z]{24}$`
 
-// paramPatterns are those of path parameters that are IDs. References have one
-// of their own; all else is free.
+// paramPatterns are those of path parameters that are IDs. References have one of
+// their own; all else is free.
 var paramPatterns = compile(map[string]string{
 	"project_id":            `^pj` + idPattern,
 	"object_id":             `^(fw|kc|1b|pg|ps|vm)` + idPattern,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -36,160 +35,35 @@ func postgresOperations() []api.Operation {
 	)
 	return slices.Concat(
 		[]api.Operation{
-			{Name: "Postgres.List", Method: http.MethodGet, Route: api.ProjectRoute + "/postgres", List: api.PagedDeclared, Handle: listPostgres},
-			{Name: "Postgres.ListInLocation", Method: http.MethodGet, Route: postgresDatabases, List: api.PagedDeclared, Handle: listPostgres},
-			{Name: "Postgres.Get", Method: http.MethodGet, Route: postgresDatabase, Handle: getPostgres},
-			{Name: "Postgres.Create", Method: http.MethodPost, Route: postgresDatabase, Body: create, Handle: createPostgres},
-			{Name: "Postgres.Update", Method: http.MethodPatch, Route: postgresDatabase, Body: update, Handle: updatePostgres},
-			{Name: "Postgres.Delete", Method: http.MethodDelete, Route: postgresDatabase, Handle: deletePostgres},
-			{Name: "Postgres.CACertificates", Method: http.MethodGet, Route: postgresDatabase + "/ca-certificates", Handle: getPostgresCertificates},
+			api.GET("Postgres.List", api.ProjectRoute+"/postgres", api.List(cloudapi.KindPostgres, (*postgres).record)).Paged(api.PagedDeclared),
+			api.GET("Postgres.ListInLocation", postgresDatabases, api.List(cloudapi.KindPostgres, (*postgres).record)).Paged(api.PagedDeclared),
+			api.GET("Postgres.Get", postgresDatabase, api.On(findPostgres, (*postgres).show)),
+			api.POST("Postgres.Create", postgresDatabase, create, createPostgres),
+			api.PATCH("Postgres.Update", postgresDatabase, update, api.On(findPostgres, (*postgres).update)),
+			api.DELETE("Postgres.Delete", postgresDatabase, api.Delete(findPostgres, (*postgres).delete)),
+			api.GET("Postgres.CACertificates", postgresDatabase+"/ca-certificates", api.On(findPostgres, (*postgres).file)),
 		},
 		postgresConfigOperations(),
 		postgresFirewallOperations(),
 		postgresMetricsOperations(),
 		[]api.Operation{
-			{Name: "Postgres.Promote", Method: http.MethodPost, Route: postgresDatabase + "/promote", Handle: promotePostgres},
-			{Name: "Postgres.CreateReadReplica", Method: http.MethodPost, Route: postgresDatabase + "/read-replica", Body: schema.Closed(name), Handle: replicatePostgres},
-			{Name: "Postgres.Rename", Method: http.MethodPost, Route: postgresDatabase + "/rename", Body: schema.Closed(name), Handle: renamePostgres},
-			{Name: "Postgres.ResetSuperuserPassword", Permission: "Postgres:view", Method: http.MethodPost, Route: postgresDatabase + "/reset-superuser-password", Body: reset, Handle: resetPostgresPassword},
-			{Name: "Postgres.Restart", Method: http.MethodPost, Route: postgresDatabase + "/restart", Handle: restartPostgres},
-			{Name: "Postgres.Restore", Permission: "Postgres:create", Method: http.MethodPost, Route: postgresDatabase + "/restore", Body: restore, Handle: restorePostgres},
-			{Name: "Postgres.SetMaintenanceWindow", Method: http.MethodPost, Route: postgresDatabase + "/set-maintenance-window", Body: window, Handle: setPostgresWindow},
+			api.POST("Postgres.Promote", postgresDatabase+"/promote", api.NoBody, api.On(findPostgres, (*postgres).promote)),
+			api.POST("Postgres.CreateReadReplica", postgresDatabase+"/read-replica", schema.Closed(name), api.On(findPostgres, (*postgres).replicate)),
+			api.POST("Postgres.Rename", postgresDatabase+"/rename", schema.Closed(name), api.Renames(cloudapi.KindPostgres, findPostgres, (*postgres).record)),
+			api.POST("Postgres.ResetSuperuserPassword", postgresDatabase+"/reset-superuser-password", reset, api.On(findPostgres, (*postgres).resetPassword)).Needs("Postgres:view"),
+			// A restart shows nowhere, as with the real server.
+			api.POST("Postgres.Restart", postgresDatabase+"/restart", api.NoBody, api.Show(findPostgres, (*postgres).details)),
+			api.POST("Postgres.Restore", postgresDatabase+"/restore", restore, api.On(findPostgres, (*postgres).restore)).Needs("Postgres:create"),
+			api.POST("Postgres.SetMaintenanceWindow", postgresDatabase+"/set-maintenance-window", window, api.On(findPostgres, (*postgres).setWindow)),
 		},
 	)
-}
-
-type postgresRecord struct {
-	ID                       string        `json:"id"`
-	Name                     string        `json:"name"`
-	State                    string        `json:"state"`
-	Location                 string        `json:"location"`
-	VMSize                   string        `json:"vm_size"`
-	TargetVMSize             string        `json:"target_vm_size"`
-	StorageSizeGiB           int           `json:"storage_size_gib"`
-	TargetStorageSizeGiB     int           `json:"target_storage_size_gib"`
-	Version                  string        `json:"version"`
-	HAType                   string        `json:"ha_type"`
-	Flavor                   string        `json:"flavor"`
-	CACertificates           *string       `json:"ca_certificates"`
-	MaintenanceWindowStartAt *int          `json:"maintenance_window_start_at"`
-	ReadReplica              bool          `json:"read_replica"`
-	Parent                   *string       `json:"parent"`
-	Tags                     []postgresTag `json:"tags"`
-}
-
-type postgresTag struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
-
-// postgresDetails is the record of everything but lists, renaming and promotion.
-type postgresDetails struct {
-	postgresRecord
-	ConnectionString   string                      `json:"connection_string"`
-	Primary            bool                        `json:"primary"`
-	FirewallRules      []postgresFirewallRule      `json:"firewall_rules"`
-	MetricDestinations []postgresMetricDestination `json:"metric_destinations"`
-	ReadReplicas       []postgresRecord            `json:"read_replicas"`
-	// Only primaries have restore times. The earliest one is null before the
-	// first backup, and left out where the backups cannot be read.
-	EarliestRestoreTime json.RawMessage `json:"earliest_restore_time,omitempty"`
-	LatestRestoreTime   string          `json:"latest_restore_time,omitempty"`
-}
-
-// record is the record of a database at the time of the call.
-func (p *postgres) record(c *api.Call) postgresRecord {
-	own := "creating"
-	if !c.Now.Before(p.running) {
-		own = "running"
-	}
-	current := p.current(c.Now)
-	return postgresRecord{
-		ID:                       p.ID,
-		Name:                     p.Name,
-		State:                    p.Shown(own),
-		Location:                 p.Location.Name,
-		VMSize:                   current.vm,
-		TargetVMSize:             p.target.vm,
-		StorageSizeGiB:           current.storage,
-		TargetStorageSizeGiB:     p.target.storage,
-		Version:                  p.version,
-		HAType:                   postgresHATypes[p.target.standbys],
-		Flavor:                   p.flavor,
-		CACertificates:           p.caCertificates(c.Now),
-		MaintenanceWindowStartAt: p.window,
-		ReadReplica:              p.isReplica(c.Now),
-		Parent:                   p.pathOfParent(c),
-		Tags:                     p.tags,
-	}
-}
-
-// pathOfParent returns the path of the database from which one was replicated or
-// restored, while that is there and still counts.
-func (p *postgres) pathOfParent(c *api.Call) *string {
-	if p.parent == nil || c.State.ByID[p.parent.ID] == nil || !p.restored && !p.isReplica(c.Now) {
-		return nil
-	}
-	path := fmt.Sprintf("/location/%s/postgres/%s", p.parent.Location.Name, p.parent.Name)
-	return &path
-}
-
-func (p *postgres) details(c *api.Call) postgresDetails {
-	rules := slices.Clone(p.rules)
-	slices.SortFunc(rules, func(a, b postgresFirewallRule) int { return compareCIDRs(a.CIDR, b.CIDR) })
-	d := postgresDetails{
-		postgresRecord:     p.record(c),
-		ConnectionString:   p.connectionString(),
-		Primary:            p.isPrimary(c.Now),
-		FirewallRules:      rules,
-		MetricDestinations: p.destinations,
-		ReadReplicas:       api.Records(p.replicas(c), api.At(c, (*postgres).record)),
-	}
-	if !d.Primary {
-		return d
-	}
-	d.LatestRestoreTime = c.Now.UTC().Format(time.RFC3339)
-	switch earliest, ok := p.earliestRestore(c.Now); {
-	case ok:
-		d.EarliestRestoreTime = reply.JSON(0, earliest.UTC().Format(time.RFC3339)).Body
-	case !p.onAWS():
-		d.EarliestRestoreTime = json.RawMessage("null")
-	}
-	return d
-}
-
-// connectionString is the URL of the database, whose host has its name.
-func (p *postgres) connectionString() string {
-	u := url.URL{
-		Scheme:   "postgres",
-		User:     url.UserPassword("postgres", p.password),
-		Host:     fmt.Sprintf("%s.%s.postgres.localhost:5432", p.Name, p.ID),
-		Path:     "/postgres",
-		RawQuery: "sslmode=require",
-	}
-	return u.String()
-}
-
-// replicas returns the read replicas of a database.
-func (p *postgres) replicas(c *api.Call) []*postgres {
-	return slices.DeleteFunc(api.InProject[*postgres](c.State, cloudapi.KindPostgres, c.Project), func(r *postgres) bool {
-		return r.parent != p || !r.isReplica(c.Now)
-	})
 }
 
 func findPostgres(c *api.Call) (*postgres, error) {
 	return api.Find[*postgres](c, cloudapi.KindPostgres, "postgres_database_reference")
 }
 
-func listPostgres(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(cloudapi.KindPostgres), api.ObjectName[*postgres], (*postgres).record)
-}
-
-func getPostgres(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+func (p *postgres) show(c *api.Call) (any, error) {
 	r := reply.JSON(http.StatusOK, p.details(c))
 	r.Header.Set("Cache-Control", "no-store")
 	return r, nil
@@ -237,13 +111,9 @@ func bodyTags(body schema.Fields) []postgresTag {
 	})
 }
 
-// updatePostgres changes what the body names, on the read replicas too as far as
-// they have it.
-func updatePostgres(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+// update changes what the body names, on the read replicas too as far as they have
+// it.
+func (p *postgres) update(c *api.Call) (any, error) {
 	choice := postgresChoice{
 		flavor:  p.flavor,
 		version: p.version,
@@ -281,21 +151,14 @@ func updatePostgres(c *api.Call) (any, error) {
 // gone.
 const keepBackups = 10 * 24 * time.Hour
 
-func deletePostgres(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return reply.DeletedOr(err)
-	}
+func (p *postgres) delete(c *api.Call) error {
 	after := c.Delays(&p.Object).Delete
 	c.Remove(p, after, func() { p.Location.InUse = later(p.Location.InUse, c.Now.Add(after+keepBackups)) })
-	return reply.NoContent{}, nil
+	return nil
 }
 
-func promotePostgres(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
+func (p *postgres) promote(c *api.Call) (any, error) {
 	switch {
-	case err != nil:
-		return nil, err
 	case !p.isReplica(c.Now):
 		return nil, reply.InvalidRequest("Non read replica servers cannot be promoted.")
 	case p.promoted.IsZero():
@@ -305,11 +168,7 @@ func promotePostgres(c *api.Call) (any, error) {
 	return p.record(c), nil
 }
 
-func replicatePostgres(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+func (p *postgres) replicate(c *api.Call) (any, error) {
 	name, err := p.newName(c)
 	if err != nil {
 		return nil, err
@@ -320,11 +179,7 @@ func replicatePostgres(c *api.Call) (any, error) {
 	return p.derive(c, name, false)
 }
 
-func restorePostgres(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+func (p *postgres) restore(c *api.Call) (any, error) {
 	name, err := p.newName(c)
 	if err != nil {
 		return nil, err
@@ -345,8 +200,8 @@ func restorePostgres(c *api.Call) (any, error) {
 	return p.derive(c, name, true)
 }
 
-// newName returns the name in the body under which a copy of a database
-// is to be created, after a look at the quota.
+// newName returns the name in the body under which a copy of a database is to be
+// created, after a look at the quota.
 func (p *postgres) newName(c *api.Call) (string, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err == nil {
@@ -358,8 +213,8 @@ func (p *postgres) newName(c *api.Call) (string, error) {
 	return name, err
 }
 
-// derive creates a read replica or a restored copy. Neither takes over
-// standbys, firewall rules, tags or settings.
+// derive creates a read replica or a restored copy. Neither takes over standbys,
+// firewall rules, tags or settings.
 func (p *postgres) derive(c *api.Call, name string, restored bool) (any, error) {
 	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
 		return nil, err
@@ -370,22 +225,7 @@ func (p *postgres) derive(c *api.Call, name string, restored bool) (any, error) 
 	return copied.details(c), nil
 }
 
-func renamePostgres(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err == nil {
-		err = api.Rename(c, cloudapi.KindPostgres, p)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p.record(c), nil
-}
-
-func resetPostgresPassword(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+func (p *postgres) resetPassword(c *api.Call) (any, error) {
 	if p.isReplica(c.Now) {
 		return nil, reply.InvalidRequest("Superuser password cannot be updated for read replicas!")
 	}
@@ -413,21 +253,8 @@ func passwordProblems(password string) []string {
 	return problems
 }
 
-// restartPostgres shows nothing of the restart, as the real server does not.
-func restartPostgres(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
-	return p.details(c), nil
-}
-
-// setPostgresWindow removes the window if the body has none.
-func setPostgresWindow(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+// setWindow removes the window if the body has none.
+func (p *postgres) setWindow(c *api.Call) (any, error) {
 	hour := c.Body.Number("maintenance_window_start_at")
 	if hour < 0 || hour > 23 {
 		var problems []string
@@ -444,12 +271,8 @@ func setPostgresWindow(c *api.Call) (any, error) {
 	return p.details(c), nil
 }
 
-// getPostgresCertificates does not know a database without certificates yet.
-func getPostgresCertificates(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+// file does not know a database without certificates yet.
+func (p *postgres) file(c *api.Call) (any, error) {
 	certificates := p.caCertificates(c.Now)
 	if certificates == nil {
 		return nil, reply.NotFound()

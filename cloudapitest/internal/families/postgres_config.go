@@ -3,7 +3,6 @@ package families
 import (
 	"encoding/json"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -20,9 +19,9 @@ func postgresConfigOperations() []api.Operation {
 		schema.Closed(schema.Required("pgbouncer_config", schema.FreeForm)),
 	).Named("PostgresPatchConfig")
 	return []api.Operation{
-		{Name: "Postgres.GetConfig", Method: http.MethodGet, Route: config, Handle: getPostgresConfig},
-		{Name: "Postgres.ReplaceConfig", Method: http.MethodPost, Route: config, Body: replace, Handle: replacePostgresConfig},
-		{Name: "Postgres.UpdateConfig", Method: http.MethodPatch, Route: config, Body: update, Handle: updatePostgresConfig},
+		api.GET("Postgres.GetConfig", config, api.On(findPostgres, (*postgres).showConfig)),
+		api.POST("Postgres.ReplaceConfig", config, replace, api.On(findPostgres, (*postgres).replaceConfig)),
+		api.PATCH("Postgres.UpdateConfig", config, update, api.On(findPostgres, (*postgres).updateConfig)),
 	}
 }
 
@@ -51,27 +50,15 @@ func (config postgresConfig) changed(body schema.Fields) postgresConfig {
 
 func isNull(value any) bool { return string(value.(json.RawMessage)) == "null" }
 
-func getPostgresConfig(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+func (p *postgres) showConfig(c *api.Call) (any, error) {
 	return p.config.changed(nil), nil
 }
 
-func replacePostgresConfig(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+func (p *postgres) replaceConfig(c *api.Call) (any, error) {
 	return p.configure(postgresConfig{c.Body.Object("pg_config"), c.Body.Object("pgbouncer_config")})
 }
 
-func updatePostgresConfig(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+func (p *postgres) updateConfig(c *api.Call) (any, error) {
 	return p.configure(p.config.changed(c.Body))
 }
 
@@ -118,8 +105,8 @@ func settingProblems(field string, known settings, values schema.Fields) ([]repl
 	return problems, nil
 }
 
-// isCustomSetting reports whether a name may be that of an extension's setting,
-// of which nothing is known.
+// isCustomSetting reports whether a name may be that of an extension's setting, of
+// which nothing is known.
 func isCustomSetting(name string) bool {
 	_, setting, ok := strings.Cut(name, ".")
 	return ok && setting != "" && !strings.Contains(setting, ".")

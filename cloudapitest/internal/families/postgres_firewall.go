@@ -1,7 +1,6 @@
 package families
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 
@@ -21,10 +20,10 @@ func postgresFirewallOperations() []api.Operation {
 	create := schema.Closed(schema.Required("cidr", schema.Text), description)
 	update := schema.Closed(schema.Optional("cidr", schema.Text.OrNull()), description)
 	return []api.Operation{
-		{Name: "Postgres.ListFirewallRules", Method: http.MethodGet, Route: rules, List: api.Unpaged, Handle: listPostgresRules},
-		{Name: "Postgres.CreateFirewallRule", Method: http.MethodPost, Route: rules, Body: create, Handle: createPostgresRule},
-		{Name: "Postgres.UpdateFirewallRule", Method: http.MethodPatch, Route: rule, Body: update, Handle: updatePostgresRule},
-		{Name: "Postgres.DeleteFirewallRule", Permission: "Postgres:edit", Method: http.MethodDelete, Route: rule, Handle: deletePostgresRule},
+		api.GET("Postgres.ListFirewallRules", rules, api.On(findPostgres, (*postgres).listRules)).Paged(api.Unpaged),
+		api.POST("Postgres.CreateFirewallRule", rules, create, api.On(findPostgres, (*postgres).createRule)),
+		api.PATCH("Postgres.UpdateFirewallRule", rule, update, updatePostgresRule),
+		api.DELETE("Postgres.DeleteFirewallRule", rule, deletePostgresRule).Needs("Postgres:edit"),
 	}
 }
 
@@ -60,21 +59,13 @@ func findPostgresRule(c *api.Call) (*postgres, int, error) {
 	return p, slices.IndexFunc(p.rules, func(r postgresFirewallRule) bool { return r.ID == c.Params["firewall_rule_id"] }), nil
 }
 
-// listPostgresRules shows the rules in the order of their creation, other than
-// the record of the database.
-func listPostgresRules(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+// listRules shows the rules in the order of their creation, other than the record
+// of the database.
+func (p *postgres) listRules(c *api.Call) (any, error) {
 	return api.Page{Items: p.rules, Count: len(p.rules)}, nil
 }
 
-func createPostgresRule(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+func (p *postgres) createRule(c *api.Call) (any, error) {
 	cidr, err := p.newRuleCIDR(c, -1)
 	if err != nil {
 		return nil, err
@@ -117,8 +108,8 @@ func deletePostgresRule(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// newRuleCIDR returns the CIDR in the body, if no rule but that at the index
-// has it already.
+// newRuleCIDR returns the CIDR in the body, if no rule but that at the index has
+// it already.
 func (p *postgres) newRuleCIDR(c *api.Call, self int) (ruby.Network, error) {
 	text, err := c.Body.NonEmpty("cidr")
 	if err != nil {

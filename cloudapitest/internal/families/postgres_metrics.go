@@ -2,7 +2,6 @@ package families
 
 import (
 	"math"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -20,10 +19,9 @@ func postgresMetricsOperations() []api.Operation {
 	const destinations = postgresDatabase + "/metric-destination"
 	create := schema.Closed(schema.Required("url", schema.Text), schema.Required("username", schema.Text), schema.Required("password", schema.Text))
 	return []api.Operation{
-		{Name: "Postgres.CreateMetricDestination", Method: http.MethodPost, Route: destinations, Body: create, Handle: createMetricDestination},
-		{Name: "Postgres.DeleteMetricDestination", Permission: "Postgres:edit", Method: http.MethodDelete, Route: destinations + "/{metric_destination_id}", Handle: deleteMetricDestination},
-		{Name: "Postgres.Metrics", Method: http.MethodGet, Route: postgresDatabase + "/metrics", Query: []string{"start", "end", "key"},
-			Handle: getPostgresMetrics},
+		api.POST("Postgres.CreateMetricDestination", destinations, create, api.On(findPostgres, (*postgres).createDestination)),
+		api.DELETE("Postgres.DeleteMetricDestination", destinations+"/{metric_destination_id}", deleteMetricDestination).Needs("Postgres:edit"),
+		api.GET("Postgres.Metrics", postgresDatabase+"/metrics", getPostgresMetrics).Takes("start", "end", "key"),
 	}
 }
 
@@ -35,11 +33,7 @@ type postgresMetricDestination struct {
 	URL      string `json:"url"`
 }
 
-func createMetricDestination(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err != nil {
-		return nil, err
-	}
+func (p *postgres) createDestination(c *api.Call) (any, error) {
 	for _, name := range []string{"url", "username", "password"} {
 		if _, err := c.Body.NonEmpty(name); err != nil {
 			return nil, err
@@ -140,8 +134,8 @@ func (s sample) MarshalJSON() ([]byte, error) {
 	return append(b, `"]`...), nil
 }
 
-// getPostgresMetrics is not there for a client that does not name JSON among
-// what it accepts.
+// getPostgresMetrics is not there for a client that does not name JSON among what
+// it accepts.
 func getPostgresMetrics(c *api.Call) (any, error) {
 	if !strings.Contains(c.Header("Accept"), "application/json") {
 		return nil, reply.NotFound()

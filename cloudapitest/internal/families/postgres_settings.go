@@ -21,8 +21,8 @@ type settings map[string]settingRule
 // real server's failure at a value of a type that it does not expect.
 type settingRule func(json.RawMessage) (string, error)
 
-// postgresSettings returns the settings of a version of PostgreSQL. They are
-// those that people set; the real server knows some 200 more.
+// postgresSettings returns the settings of a version of PostgreSQL. They are those
+// that people set; the real server knows some 200 more.
 func postgresSettings(version string) settings {
 	all := maps.Clone(commonSettings)
 	if version == "16" {

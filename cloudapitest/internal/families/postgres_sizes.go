@@ -10,8 +10,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// postgresServers are the servers of a database: a primary and its standbys,
-// all alike.
+// postgresServers are the servers of a database: a primary and its standbys, all
+// alike.
 type postgresServers struct {
 	vm       string
 	storage  int // GiB
@@ -68,8 +68,8 @@ type postgresChoice struct {
 	haType          string
 }
 
-// checkPostgres returns the servers for a choice in the call's location, if all
-// of it can be had together.
+// checkPostgres returns the servers for a choice in the call's location, if all of
+// it can be had together.
 func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) {
 	var none postgresServers
 	locations := postgresLocations(c, choice.flavor)

@@ -46,9 +46,8 @@ func (p *postgres) isPrimary(now time.Time) bool {
 	return !p.isReplica(now) && (!p.restored || !now.Before(p.running))
 }
 
-// earliestRestore returns the earliest time to which the database can be
-// restored, if there is a backup. A database that makes none has those of its
-// parent.
+// earliestRestore returns the earliest time to which the database can be restored,
+// if there is a backup. A database that makes none has those of its parent.
 func (p *postgres) earliestRestore(now time.Time) (time.Time, bool) {
 	if !p.isPrimary(now) {
 		return p.parent.earliestRestore(now)

@@ -1,7 +1,6 @@
 package families
 
 import (
-	"net/http"
 	"slices"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -22,16 +21,16 @@ func privateLocationOperations() []api.Operation {
 		schema.Required("secret_key", schema.Text),
 	)
 	return []api.Operation{
-		{Name: "PrivateLocations.List", Method: http.MethodGet, Route: all, List: api.PagedUndeclared, Guarded: true, Handle: listPrivateLocations},
-		{Name: "PrivateLocations.Create", Method: http.MethodPost, Route: all, Body: create, Guarded: true, Handle: createPrivateLocation},
-		{Name: "PrivateLocations.Get", Method: http.MethodGet, Route: one, Handle: getPrivateLocation},
-		{Name: "PrivateLocations.Rename", Method: http.MethodPost, Route: one, Body: schema.Closed(schema.Required("name", schema.Text)), Handle: renamePrivateLocation},
-		{Name: "PrivateLocations.Delete", Method: http.MethodDelete, Route: one, Handle: deletePrivateLocation},
+		api.GET("PrivateLocations.List", all, listPrivateLocations).Paged(api.PagedUndeclared).Guarded(),
+		api.POST("PrivateLocations.Create", all, create, createPrivateLocation).Guarded(),
+		api.GET("PrivateLocations.Get", one, api.Show(findPrivateLocation, (*privateLocation).record)),
+		api.POST("PrivateLocations.Rename", one, schema.Closed(schema.Required("name", schema.Text)), api.On(findPrivateLocation, (*privateLocation).rename)),
+		api.DELETE("PrivateLocations.Delete", one, api.Delete(findPrivateLocation, (*privateLocation).delete)),
 	}
 }
 
-// privateLocation is a project's own location as a resource. Its name is also
-// that of the location, but the record calls the region its name.
+// privateLocation is a project's own location as a resource. Its name is also that
+// of the location, but the record calls the region its name.
 type privateLocation struct {
 	api.Object
 	place *api.Location
@@ -89,8 +88,8 @@ func createPrivateLocation(c *api.Call) (any, error) {
 	return l.record(c), nil
 }
 
-// checkName checks that the location may get the name. That of a public
-// location is none of those taken.
+// checkName checks that the location may get the name. That of a public location
+// is none of those taken.
 func (l *privateLocation) checkName(c *api.Call, name string) error {
 	if o, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, name); ok && o != l {
 		return reply.InvalidRecord(reply.Taken("project_id and display_name is already taken, project_id and ui_name"))
@@ -98,20 +97,8 @@ func (l *privateLocation) checkName(c *api.Call, name string) error {
 	return nil
 }
 
-func getPrivateLocation(c *api.Call) (any, error) {
-	l, err := findPrivateLocation(c)
-	if err != nil {
-		return nil, err
-	}
-	return l.record(c), nil
-}
-
-// renamePrivateLocation changes the paths of all that is in the location, too.
-func renamePrivateLocation(c *api.Call) (any, error) {
-	l, err := findPrivateLocation(c)
-	if err != nil {
-		return nil, err
-	}
+// rename changes the paths of all that is in the location, too.
+func (l *privateLocation) rename(c *api.Call) (any, error) {
 	name, err := c.NewName()
 	if err == nil {
 		err = l.checkName(c, name)
@@ -124,21 +111,17 @@ func renamePrivateLocation(c *api.Call) (any, error) {
 	return l.record(c), nil
 }
 
-// deletePrivateLocation looks for databases only. Like the real server it fails
-// if there is something else in the location, or if there was a database whose
-// backups are still kept.
-func deletePrivateLocation(c *api.Call) (any, error) {
-	l, err := findPrivateLocation(c)
-	if err != nil {
-		return reply.DeletedOr(err)
-	}
+// delete looks for databases only. Like the real server it fails if there is
+// something else in the location, or if there was a database whose backups are
+// still kept.
+func (l *privateLocation) delete(c *api.Call) error {
 	switch kinds := c.State.Index.KindsIn(l.place); {
 	case slices.Contains(kinds, cloudapi.KindPostgres):
-		return nil, reply.Dependency("Private location '%s' has some resources, first, delete them.", l.Name)
+		return reply.Dependency("Private location '%s' has some resources, first, delete them.", l.Name)
 	case len(kinds) > 0, c.Now.Before(l.place.InUse):
-		return nil, reply.Unexpected()
+		return reply.Unexpected()
 	}
 	c.Remove(l, 0, nil)
 	c.State.Locations = slices.DeleteFunc(c.State.Locations, func(place *api.Location) bool { return place == l.place })
-	return reply.NoContent{}, nil
+	return nil
 }

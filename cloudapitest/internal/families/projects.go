@@ -1,7 +1,6 @@
 package families
 
 import (
-	"net/http"
 	"regexp"
 	"slices"
 
@@ -14,11 +13,11 @@ import (
 
 func projectOperations() []api.Operation {
 	return []api.Operation{
-		{Name: "Projects.List", Method: http.MethodGet, Route: "/project", List: api.PagedDeclared, Handle: listProjects},
-		{Name: "Projects.Create", Method: http.MethodPost, Route: "/project", Body: schema.Closed(schema.Required("name", schema.Text)), Handle: createProject},
-		{Name: "Projects.Get", Method: http.MethodGet, Route: api.ProjectRoute, Guarded: true, Handle: getProject},
-		{Name: "Projects.Delete", Method: http.MethodDelete, Route: api.ProjectRoute, Handle: deleteProject},
-		{Name: "Projects.ObjectInfo", Method: http.MethodGet, Route: api.ProjectRoute + "/object-info/{object_id}", Handle: getObjectInfo},
+		api.GET("Projects.List", "/project", listProjects).Paged(api.PagedDeclared),
+		api.POST("Projects.Create", "/project", schema.Closed(schema.Required("name", schema.Text)), createProject),
+		api.GET("Projects.Get", api.ProjectRoute, getProject).Guarded(),
+		api.DELETE("Projects.Delete", api.ProjectRoute, deleteProject),
+		api.GET("Projects.ObjectInfo", api.ProjectRoute+"/object-info/{object_id}", getObjectInfo),
 	}
 }
 
@@ -38,8 +37,8 @@ func recordProject(p *api.Project, _ *api.Call) projectRecord {
 	return projectRecord{ID: p.ID, Name: p.Name}
 }
 
-// accountProjects are those of the token's account. The list shows them to every token
-// of the account.
+// accountProjects are those of the token's account. The list shows them to every
+// token of the account.
 func accountProjects(c *api.Call) []api.Stored {
 	return slices.DeleteFunc(slices.Clone(c.State.Index.ByID(api.Scope{Kind: cloudapi.KindProject})), func(o api.Stored) bool {
 		return o.(*api.Project).Account != c.Token.Account

@@ -1,7 +1,6 @@
 package families
 
 import (
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,11 +22,11 @@ func sshPublicKeyOperations() []api.Operation {
 		schema.Closed(schema.Required("public_key", schema.Text)),
 	).Named("SshPublicKeyUpdate")
 	return []api.Operation{
-		{Name: "SSHPublicKeys.List", Method: http.MethodGet, Route: keys, List: api.Unpaged, Guarded: true, Permission: "Project:edit", Handle: listSSHPublicKeys},
-		{Name: "SSHPublicKeys.Create", Method: http.MethodPost, Route: keys, Body: create, Guarded: true, Permission: "Project:edit", Handle: createSSHPublicKey},
-		{Name: "SSHPublicKeys.Get", Method: http.MethodGet, Route: key, Guarded: true, Permission: "Project:edit", Handle: getSSHPublicKey},
-		{Name: "SSHPublicKeys.Update", Method: http.MethodPost, Route: key, Body: update, Guarded: true, Permission: "Project:edit", Handle: updateSSHPublicKey},
-		{Name: "SSHPublicKeys.Delete", Method: http.MethodDelete, Route: key, Guarded: true, Permission: "Project:edit", Handle: deleteSSHPublicKey},
+		api.GET("SSHPublicKeys.List", keys, listSSHPublicKeys).Paged(api.Unpaged).Needs("Project:edit").Guarded(),
+		api.POST("SSHPublicKeys.Create", keys, create, createSSHPublicKey).Needs("Project:edit").Guarded(),
+		api.GET("SSHPublicKeys.Get", key, api.Show(findSSHPublicKey, (*sshPublicKey).record)).Needs("Project:edit").Guarded(),
+		api.POST("SSHPublicKeys.Update", key, update, api.On(findSSHPublicKey, (*sshPublicKey).update)).Needs("Project:edit").Guarded(),
+		api.DELETE("SSHPublicKeys.Delete", key, api.Delete(findSSHPublicKey, (*sshPublicKey).delete)).Needs("Project:edit").Guarded(),
 	}
 }
 
@@ -43,7 +42,7 @@ type sshPublicKeyRecord struct {
 	PublicKey string `json:"public_key,omitempty"`
 }
 
-func (k *sshPublicKey) record() sshPublicKeyRecord {
+func (k *sshPublicKey) record(*api.Call) sshPublicKeyRecord {
 	return sshPublicKeyRecord{k.ID, k.Name, k.publicKey}
 }
 
@@ -65,23 +64,11 @@ func createSSHPublicKey(c *api.Call) (any, error) {
 		return nil, err
 	}
 	c.State.Add(k)
-	return k.record(), nil
+	return k.record(c), nil
 }
 
-func getSSHPublicKey(c *api.Call) (any, error) {
-	k, err := findSSHPublicKey(c)
-	if err != nil {
-		return nil, err
-	}
-	return k.record(), nil
-}
-
-// updateSSHPublicKey leaves unchanged what is blank.
-func updateSSHPublicKey(c *api.Call) (any, error) {
-	k, err := findSSHPublicKey(c)
-	if err != nil {
-		return nil, err
-	}
+// update leaves unchanged what is blank.
+func (k *sshPublicKey) update(c *api.Call) (any, error) {
 	changed := *k
 	changed.Name = c.Choice("name", k.Name)
 	changed.publicKey = c.Choice("public_key", k.publicKey)
@@ -90,27 +77,23 @@ func updateSSHPublicKey(c *api.Call) (any, error) {
 	}
 	c.State.Index.Rename(k, changed.Name)
 	*k = changed
-	return k.record(), nil
+	return k.record(c), nil
 }
 
-func deleteSSHPublicKey(c *api.Call) (any, error) {
-	k, err := findSSHPublicKey(c)
-	if err != nil {
-		return reply.DeletedOr(err)
-	}
+func (k *sshPublicKey) delete(c *api.Call) error {
 	c.Remove(k, 0, nil)
-	return reply.NoContent{}, nil
+	return nil
 }
 
-// validate reports all that is wrong with a key in one message. Before is the
-// key as it is stored, or nil.
+// validate reports all that is wrong with a key in one message. Before is the key
+// as it is stored, or nil.
 func (k *sshPublicKey) validate(c *api.Call, before api.Stored) error {
 	return reply.InvalidRecord(api.TextProblems(c, cloudapi.KindSSHPublicKey, k.Name, before,
 		"public_key", k.publicKey, authorizedKeysProblem(k.publicKey))...)
 }
 
-// keyLine is options, which may have quoted blanks, or none, a word, and
-// something in the alphabet of base64.
+// keyLine is options, which may have quoted blanks, or none, a word, and something
+// in the alphabet of base64.
 var keyLine = regexp.MustCompile(`^(?:(?:[^ "]|"[^"]*")+ +)?[^ ]+ +[A-Za-z0-9+/]+=*(?: .*)?$`)
 
 // authorizedKeysProblem says what is wrong with the text of an authorized_keys

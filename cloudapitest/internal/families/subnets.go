@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/binary"
-	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -27,14 +26,14 @@ func privateSubnetOperations() []api.Operation {
 		other    = schema.Closed(schema.Optional("connected-subnet-id", schema.Text))
 	)
 	return []api.Operation{
-		{Name: "PrivateSubnets.List", Method: http.MethodGet, Route: all, List: api.PagedDeclared, Handle: listPrivateSubnets},
-		{Name: "PrivateSubnets.ListInLocation", Method: http.MethodGet, Route: local, List: api.PagedDeclared, Handle: listPrivateSubnets},
-		{Name: "PrivateSubnets.Get", Method: http.MethodGet, Route: one, Handle: getPrivateSubnet},
-		{Name: "PrivateSubnets.Create", Method: http.MethodPost, Route: one, Body: firewall, Bare: true, Handle: createPrivateSubnet},
-		{Name: "PrivateSubnets.Delete", Method: http.MethodDelete, Route: one, Handle: deletePrivateSubnet},
-		{Name: "PrivateSubnets.Connect", Permission: "PrivateSubnet:connect", Method: http.MethodPost, Route: one + "/connect", Body: other, Handle: connectPrivateSubnet},
-		{Name: "PrivateSubnets.Disconnect", Permission: "PrivateSubnet:disconnect", Method: http.MethodPost, Route: one + "/disconnect/{private_subnet_id}", Handle: disconnectPrivateSubnet},
-		{Name: "PrivateSubnets.Rename", Method: http.MethodPost, Route: one + "/rename", Body: named, Handle: renamePrivateSubnet},
+		api.GET("PrivateSubnets.List", all, api.List(cloudapi.KindPrivateSubnet, (*privateSubnet).record)).Paged(api.PagedDeclared),
+		api.GET("PrivateSubnets.ListInLocation", local, api.List(cloudapi.KindPrivateSubnet, (*privateSubnet).record)).Paged(api.PagedDeclared),
+		api.GET("PrivateSubnets.Get", one, api.Show(findPrivateSubnet, (*privateSubnet).record)),
+		api.POST("PrivateSubnets.Create", one, firewall, createPrivateSubnet).BodyOptional(),
+		api.DELETE("PrivateSubnets.Delete", one, api.Delete(findPrivateSubnet, (*privateSubnet).delete)),
+		api.POST("PrivateSubnets.Connect", one+"/connect", other, api.On(findPrivateSubnet, (*privateSubnet).connect)).Needs("PrivateSubnet:connect"),
+		api.POST("PrivateSubnets.Disconnect", one+"/disconnect/{private_subnet_id}", api.NoBody, api.On(findPrivateSubnet, (*privateSubnet).disconnectFrom)).Needs("PrivateSubnet:disconnect"),
+		api.POST("PrivateSubnets.Rename", one+"/rename", named, api.Renames(cloudapi.KindPrivateSubnet, findPrivateSubnet, (*privateSubnet).record)),
 	}
 }
 
@@ -85,18 +84,6 @@ func findPrivateSubnet(c *api.Call) (*privateSubnet, error) {
 	return api.Find[*privateSubnet](c, cloudapi.KindPrivateSubnet, "private_subnet_reference")
 }
 
-func listPrivateSubnets(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(cloudapi.KindPrivateSubnet), api.ObjectName, (*privateSubnet).record)
-}
-
-func getPrivateSubnet(c *api.Call) (any, error) {
-	s, err := findPrivateSubnet(c)
-	if err != nil {
-		return nil, err
-	}
-	return s.record(c), nil
-}
-
 func createPrivateSubnet(c *api.Call) (any, error) {
 	name, err := c.NewReference(cloudapi.KindPrivateSubnet, "private_subnet_reference")
 	if err != nil {
@@ -116,8 +103,8 @@ func createPrivateSubnet(c *api.Call) (any, error) {
 	return s.record(c), nil
 }
 
-// addPrivateSubnet creates a subnet with the firewall. Without one it creates
-// that too.
+// addPrivateSubnet creates a subnet with the firewall. Without one it creates that
+// too.
 func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, error) {
 	if err := api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil); err != nil {
 		return nil, err
@@ -140,8 +127,8 @@ func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, er
 	return s, nil
 }
 
-// addDefaultFirewall creates the firewall of a subnet that is created without
-// one. It lets everything in.
+// addDefaultFirewall creates the firewall of a subnet that is created without one.
+// It lets everything in.
 func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 	name := subnet[:min(len(subnet), 55)] + "-default"
 	if _, taken := api.FindByName[*firewall](c, cloudapi.KindFirewall, name); taken {
@@ -154,8 +141,8 @@ func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 	return f
 }
 
-// unusedNet4 draws a network until it has one that no other subnet of the
-// project in the location has. Like the real server it gives up at some point.
+// unusedNet4 draws a network until it has one that no other subnet of the project
+// in the location has. Like the real server it gives up at some point.
 func unusedNet4(c *api.Call) (netip.Prefix, error) {
 	bits := 26
 	if c.Location.Owner != nil {
@@ -206,8 +193,8 @@ func newNIC(s *privateSubnet, name string) (*nic, error) {
 	return nil, reply.Unexpected()
 }
 
-// addresses returns those of one of the subnet's hosts: in net6 each has a
-// network of its own.
+// addresses returns those of one of the subnet's hosts: in net6 each has a network
+// of its own.
 func (s *privateSubnet) addresses(host uint32) (ip4, ip6 netip.Addr) {
 	b4, b6 := s.net4.Addr().As4(), s.net6.Addr().As16()
 	binary.BigEndian.PutUint32(b4[:], binary.BigEndian.Uint32(b4[:])+host)
@@ -216,14 +203,11 @@ func (s *privateSubnet) addresses(host uint32) (ip4, ip6 netip.Addr) {
 	return netip.AddrFrom4(b4), netip.AddrFrom16(b6)
 }
 
-// deletePrivateSubnet deletes the subnet's load balancers, but not its firewalls.
-func deletePrivateSubnet(c *api.Call) (any, error) {
-	s, err := findPrivateSubnet(c)
+// delete deletes the subnet's load balancers, but not its firewalls.
+func (s *privateSubnet) delete(c *api.Call) error {
 	switch {
-	case err != nil:
-		return reply.DeletedOr(err)
 	case slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.Deleting() }):
-		return nil, reply.Dependency("Private subnet '%s' has VMs attached, first, delete them.", s.Name)
+		return reply.Dependency("Private subnet '%s' has VMs attached, first, delete them.", s.Name)
 	}
 	for _, l := range s.balancers(c) {
 		l.destroy(c)
@@ -233,14 +217,10 @@ func deletePrivateSubnet(c *api.Call) (any, error) {
 			s.disconnect(other)
 		}
 	})
-	return reply.NoContent{}, nil
+	return nil
 }
 
-func connectPrivateSubnet(c *api.Call) (any, error) {
-	s, err := findPrivateSubnet(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *privateSubnet) connect(c *api.Call) (any, error) {
 	const pair = "subnet_id_1 and subnet_id_2"
 	other, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, c.Body.Text("connected-subnet-id"))
 	switch {
@@ -255,11 +235,7 @@ func connectPrivateSubnet(c *api.Call) (any, error) {
 	return s.record(c), nil
 }
 
-func disconnectPrivateSubnet(c *api.Call) (any, error) {
-	s, err := findPrivateSubnet(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
 	other, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, c.Params["private_subnet_id"])
 	if !ok {
 		return nil, reply.InvalidRequest("Subnet to be disconnected not found")
@@ -277,15 +253,4 @@ func (s *privateSubnet) disconnect(other *privateSubnet) {
 // drop takes a firewall from the subnet, which need not have it.
 func (s *privateSubnet) drop(f *firewall) {
 	s.firewalls = slices.DeleteFunc(s.firewalls, func(g *firewall) bool { return g == f })
-}
-
-func renamePrivateSubnet(c *api.Call) (any, error) {
-	s, err := findPrivateSubnet(c)
-	if err == nil {
-		err = api.Rename(c, cloudapi.KindPrivateSubnet, s)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s.record(c), nil
 }

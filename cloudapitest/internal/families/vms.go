@@ -2,7 +2,6 @@ package families
 
 import (
 	"encoding/binary"
-	"net/http"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -34,13 +33,13 @@ func vmOperations() []api.Operation {
 		schema.Optional("unix_user", schema.Text),
 	)
 	return []api.Operation{
-		{Name: "VMs.List", Method: http.MethodGet, Route: all, List: api.PagedDeclared, Handle: listVMs},
-		{Name: "VMs.ListInLocation", Method: http.MethodGet, Route: local, List: api.PagedDeclared, Handle: listVMs},
-		{Name: "VMs.Get", Method: http.MethodGet, Route: one, Handle: getVM},
-		{Name: "VMs.Create", Method: http.MethodPost, Route: one, Body: create, Handle: createVM},
-		{Name: "VMs.Delete", Method: http.MethodDelete, Route: one, Handle: deleteVM},
-		{Name: "VMs.Rename", Method: http.MethodPost, Route: one + "/rename", Body: schema.Closed(schema.Required("name", schema.Text)), Handle: renameVM},
-		{Name: "VMs.Restart", Method: http.MethodPost, Route: one + "/restart", Handle: restartVM},
+		api.GET("VMs.List", all, api.List(cloudapi.KindVM, (*vm).record)).Paged(api.PagedDeclared),
+		api.GET("VMs.ListInLocation", local, api.List(cloudapi.KindVM, (*vm).record)).Paged(api.PagedDeclared),
+		api.GET("VMs.Get", one, api.Show(findVM, (*vm).details)),
+		api.POST("VMs.Create", one, create, createVM),
+		api.DELETE("VMs.Delete", one, api.Delete(findVM, (*vm).delete)),
+		api.POST("VMs.Rename", one+"/rename", schema.Closed(schema.Required("name", schema.Text)), api.Renames(cloudapi.KindVM, findVM, (*vm).record)),
+		api.POST("VMs.Restart", one+"/restart", api.NoBody, api.On(findVM, (*vm).restart)),
 	}
 }
 
@@ -106,8 +105,8 @@ type vmDetails struct {
 	GPU         *string          `json:"gpu"` // null: no project may have any
 }
 
-// record shows a VM's storage and public addresses once it has a host. In
-// private locations it has its storage from the start.
+// record shows a VM's storage and public addresses once it has a host. In private
+// locations it has its storage from the start.
 func (v *vm) record(c *api.Call) vmRecord {
 	r := vmRecord{
 		ID:         v.ID,
@@ -159,18 +158,6 @@ func (v *vm) details(c *api.Call) vmDetails {
 }
 
 func findVM(c *api.Call) (*vm, error) { return api.Find[*vm](c, cloudapi.KindVM, "vm_reference") }
-
-func listVMs(c *api.Call) (any, error) {
-	return api.Paginate(c, api.Listed(cloudapi.KindVM), api.ObjectName, (*vm).record)
-}
-
-func getVM(c *api.Call) (any, error) {
-	v, err := findVM(c)
-	if err != nil {
-		return nil, err
-	}
-	return v.details(c), nil
-}
 
 // newBilled is [api.Call.NewReference] for what has to be paid for.
 func newBilled(c *api.Call, kind cloudapi.Kind, param string) (string, error) {
@@ -266,8 +253,8 @@ func (v *vm) setSubnet(c *api.Call) error {
 	return nil
 }
 
-// setInitScript checks that the script is registered. It has its own words for
-// one that is not: the real server has no such scripts yet.
+// setInitScript checks that the script is registered. It has its own words for one
+// that is not: the real server has no such scripts yet.
 func (v *vm) setInitScript(c *api.Call) error {
 	ref := c.Choice("init_script", "")
 	if _, ok := api.FindByID[api.Stored](c, cloudapi.KindVMInitScript, ref); ok || ref == "" {
@@ -337,8 +324,8 @@ func (v *vm) validate(c *api.Call) error {
 	return reply.InvalidRecord(problems...)
 }
 
-// connect gives the VM its addresses. A VM without a subnet gets the default
-// one, which is created with the first of them.
+// connect gives the VM its addresses. A VM without a subnet gets the default one,
+// which is created with the first of them.
 func (v *vm) connect(c *api.Call) (err error) {
 	if v.subnet == nil {
 		v.subnet, err = defaultSubnet(c)
@@ -359,8 +346,8 @@ func defaultSubnet(c *api.Call) (*privateSubnet, error) {
 	return addPrivateSubnet(c, name, nil)
 }
 
-// publicAddresses returns addresses that no other VM has had, from the ranges
-// for benchmarks and documentation.
+// publicAddresses returns addresses that no other VM has had, from the ranges for
+// benchmarks and documentation.
 func publicAddresses(c *api.Call) (ip4, ip6 netip.Addr) {
 	n := c.State.Next()
 	b4, b6 := [4]byte{198, 18}, [16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 2}
@@ -369,36 +356,17 @@ func publicAddresses(c *api.Call) (ip4, ip6 netip.Addr) {
 	return netip.AddrFrom4(b4), netip.AddrFrom16(b6)
 }
 
-func deleteVM(c *api.Call) (any, error) {
-	v, err := findVM(c)
-	if err != nil {
-		return reply.DeletedOr(err)
-	}
+func (v *vm) delete(c *api.Call) error {
 	if l := v.balancer(c); l != nil {
 		l.detach(c, v)
 	}
 	c.Remove(v, c.Delays(&v.Object).Delete, func() {
 		v.subnet.vms = slices.DeleteFunc(v.subnet.vms, func(other *vm) bool { return other == v })
 	})
-	return reply.NoContent{}, nil
+	return nil
 }
 
-func renameVM(c *api.Call) (any, error) {
-	v, err := findVM(c)
-	if err == nil {
-		err = api.Rename(c, cloudapi.KindVM, v)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return v.record(c), nil
-}
-
-func restartVM(c *api.Call) (any, error) {
-	v, err := findVM(c)
-	if err != nil {
-		return nil, err
-	}
+func (v *vm) restart(c *api.Call) (any, error) {
 	v.restarted = c.Now.Add(c.Delays(&v.Object).Restart)
 	return v.details(c), nil
 }
