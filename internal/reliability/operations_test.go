@@ -65,7 +65,8 @@ var once = []string{
 // Bodies of good answers. The record has what any of the records needs.
 const (
 	goodRecord = `{"id":"vmy9n10s8q164j473ra7pj9nqz","name":"web-1","type":"vm","location":"eu-central-h1","pg_config":{},"pgbouncer_config":{},"metrics":[],` +
-		`"items":[],"key":"k","option_tree":{},"secret_access_key":"s","upgrade_status":"running"}`
+		`"action":"vm/create","at":"2026-01-02T03:04:05Z","items":[],"key":"k","option_tree":{},"secret_access_key":"s","timestamp":"2026-01-02T03:04:05Z",` +
+		`"upgrade_status":"running"}`
 	goodList = `{"items":[` + goodRecord + `],"count":1}`
 	goodFile = "-----BEGIN CERTIFICATE-----\nAAECAwQFBgcICQ==\n-----END CERTIFICATE-----\n"
 )
@@ -119,7 +120,7 @@ func newOperation(t testing.TB, httpMethod, route, name string) operation {
 		op.kind = none
 	case out == reflect.TypeFor[*cloudapi.File]():
 		op.kind, op.reply = file, goodFile
-	case strings.HasPrefix(out.Elem().Name(), "Page["):
+	case strings.HasPrefix(out.Elem().Name(), "Page[") && !goesOnByKey(fn.Type):
 		op.kind, op.reply = list, goodList
 	default:
 		op.kind, op.reply = record, goodRecord
@@ -139,6 +140,19 @@ func newOperation(t testing.TB, httpMethod, route, name string) operation {
 		return out[0].Interface(), err
 	}
 	return op
+}
+
+// goesOnByKey reports whether a method lists what goes on with a key of the
+// server's own. Such a page has one form only, as a record.
+func goesOnByKey(fn reflect.Type) bool {
+	for in := range fn.Ins() {
+		if in.Kind() == reflect.Pointer && in.Elem().Kind() == reflect.Struct {
+			if _, ok := in.Elem().FieldByName("PaginationKey"); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // arguments returns those of a method behind its context: for the placeholders
@@ -180,7 +194,9 @@ func segmentFor(placeholder, route string) string {
 		"load_balancer_reference": cloudapi.KindLoadBalancer, "postgres_database_reference": cloudapi.KindPostgres,
 		"private_subnet_reference": cloudapi.KindPrivateSubnet, "ssh_public_key_reference": cloudapi.KindSSHPublicKey,
 		"vm_init_script_reference": cloudapi.KindVMInitScript, "vm_reference": cloudapi.KindVM,
-		"log_destination_id": cloudapi.KindPostgresLogDestination,
+		"github_cache_entry_id": cloudapi.KindGitHubCacheEntry, "github_installation_reference": cloudapi.KindGitHubInstallation,
+		"github_repository_reference": cloudapi.KindGitHubRepository, "log_destination_id": cloudapi.KindPostgresLogDestination,
+		"machine_image_reference": cloudapi.KindMachineImage,
 	}
 	if placeholder == "firewall_rule_id" && strings.Contains(route, "/postgres/") {
 		return string(cloudapi.KindPostgresFirewallRule) + strings.Repeat("0", 24)
