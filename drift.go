@@ -27,11 +27,11 @@ func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
 // checkEnsureID checks the ID in a field of the request that an Ensure compares
 // by it. The server, which sees it only if there is something to create, takes
 // no name there either.
-func checkEnsureID(operation, field, id string, kind Kind) error {
+func checkEnsureID(field, id string, kind Kind) *ArgumentError {
 	if IsID(id, kind) {
 		return nil
 	}
-	return &ArgumentError{Operation: operation, Name: field, Value: withoutToken(id), Reason: "must be the ID of a " + kind.String()}
+	return &ArgumentError{Name: field, Value: withoutToken(id), Reason: "must be the ID of a " + kind.String()}
 }
 
 // wantsSubnet adds the subnet if the request names another than the record,

@@ -12,16 +12,18 @@ import (
 // EnsureOptions are settings of the Ensure methods. Nil is fine.
 //
 // All Ensure methods work alike. They look the name up, and create what is not
-// there; created is then true. What exists is returned as it is if it is what
-// the request asks for, as far as its record shows, and is a [*DriftError]
-// otherwise. A field that the request leaves to the server is not compared.
+// there. What exists is returned as it is if it is what the request asks for, as
+// far as its record shows, and is a [*DriftError] otherwise. A field that the
+// request leaves to the server is not compared. The [EnsureOutcome] says what was
+// done. The Plan method of the same service says what would be done, and does
+// nothing; Compare compares a record that the caller has already.
 //
 // What is being deleted still has its name: they wait until it is gone, which
 // the context bounds and a [*WaitError] ends. Several may run at once: one
 // creates, and all return the same. A create whose reply was lost is looked up,
 // and repeated if it left nothing, which is safe where names are unique; if it
-// is found, created is true, although another program may have made it in that
-// moment. What was created is as new as after Create: wait for it where that is
+// is found, the outcome is EnsureCreated, although another program may have made
+// it in that moment. What was created is as new as after Create: wait for it where that is
 // asynchronous.
 type EnsureOptions struct {
 	// Update allows to change what exists and differs, with the update
@@ -79,10 +81,30 @@ func driftText(v any) string {
 // Is matches [ErrAlreadyExists].
 func (e *DriftError) Is(target error) bool { return target == ErrAlreadyExists }
 
+// EnsureOutcome says what an Ensure did, or, in an [EnsurePlan], would do.
+type EnsureOutcome string
+
+// Values of [EnsureOutcome].
+const (
+	EnsureCreated   EnsureOutcome = "created"   // there was none; a create whose reply was lost counts as one
+	EnsureUpdated   EnsureOutcome = "updated"   // it differed, and was changed
+	EnsureUnchanged EnsureOutcome = "unchanged" // it is what the request asks for
+	EnsureDrifted   EnsureOutcome = "drifted"   // it differs, and would be a [*DriftError]; in plans only
+)
+
+// EnsurePlan says what an Ensure would do, and why.
+type EnsurePlan[T any] struct {
+	Outcome EnsureOutcome
+	Record  *T      // what exists; nil if there is nothing. What is being deleted would be created again
+	Drift   []Drift // in what it differs from the request
+}
+
 // ensurer is what an Ensure needs of a family.
 type ensurer[T any] struct {
 	operation string
-	resource  string // the location and name that are asked for
+	location  string // "" for what is in none
+	name      string
+	invalid   *ArgumentError // what is wrong with the arguments, or nil
 	config    waitConfig
 
 	find   func(context.Context) (*T, error)
@@ -98,25 +120,96 @@ type ensurer[T any] struct {
 // the server said that the name was taken, or may have created it.
 const ensureTries = 4
 
-// ensure runs an ensurer, unless what is asked for can be no name.
-func ensure[T any](ctx context.Context, operation, location, name string, opts *EnsureOptions, e ensurer[T]) (record *T, created bool, err error) {
-	reason := checkSegment(name)
-	if IsID(name, kindOf[T]()) {
-		reason = "must be a name and not an ID"
+// ensure makes what is asked for be there.
+func (e ensurer[T]) ensure(ctx context.Context, operation string, opts *EnsureOptions) (*T, EnsureOutcome, error) {
+	if err := e.check(ctx, operation); err != nil {
+		return nil, "", err
 	}
-	if reason != "" {
-		return nil, false, &ArgumentError{Operation: operation, Name: "name", Value: withoutToken(name), Reason: reason}
+	if err := e.checkName(); err != nil {
+		return nil, "", err
 	}
-	e.operation, e.resource = operation, place(location, name)
 	return e.run(ctx, opts)
 }
 
-func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (record *T, created bool, err error) {
+// plan finds out what ensure would do.
+func (e ensurer[T]) plan(ctx context.Context, operation string, opts *EnsureOptions) (*EnsurePlan[T], error) {
+	if err := e.check(ctx, operation); err != nil {
+		return nil, err
+	}
+	if err := e.checkName(); err != nil {
+		return nil, err
+	}
+	found, err := e.find(ctx)
+	switch {
+	case isGone(err):
+		return &EnsurePlan[T]{Outcome: EnsureCreated}, nil
+	case err != nil:
+		return nil, err
+	case stateOf(found) == stateDeleting:
+		return &EnsurePlan[T]{Outcome: EnsureCreated, Record: found}, nil
+	}
+	differences, err := e.compare(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	plan := &EnsurePlan[T]{Outcome: EnsureUnchanged, Record: found, Drift: differences}
+	switch {
+	case len(differences) == 0:
+	case opts != nil && opts.Update && differences.updatable():
+		plan.Outcome = EnsureUpdated
+	default:
+		plan.Outcome = EnsureDrifted
+	}
+	return plan, nil
+}
+
+// differences compares a record with the request.
+func (e ensurer[T]) differences(ctx context.Context, operation string, record *T) ([]Drift, error) {
+	if err := e.check(ctx, operation); err != nil {
+		return nil, err
+	}
+	if record == nil {
+		return nil, &ArgumentError{Operation: operation, Name: "record", Reason: "must not be nil"}
+	}
+	return e.compare(ctx, record)
+}
+
+// check returns what is wrong with the arguments.
+func (e *ensurer[T]) check(ctx context.Context, operation string) error {
+	e.operation = operation
+	if ctx == nil {
+		return noContext(operation)
+	}
+	if e.invalid != nil {
+		e.invalid.Operation = operation
+		return e.invalid
+	}
+	return nil
+}
+
+// checkName returns why what is asked for cannot be a name.
+func (e *ensurer[T]) checkName() error {
+	reason := checkSegment(e.name)
+	if IsID(e.name, kindOf[T]()) {
+		reason = "must be a name and not an ID"
+	}
+	if reason != "" {
+		return &ArgumentError{Operation: e.operation, Name: "name", Value: withoutToken(e.name), Reason: reason}
+	}
+	return nil
+}
+
+// resource is what is asked for, for messages.
+func (e *ensurer[T]) resource() string { return place(e.location, e.name) }
+
+// run looks the name up and creates what is not there, until one of them settles
+// it.
+func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	var o EnsureOptions
 	if opts != nil {
 		o = *opts
 	}
-	progress := Progress{Operation: e.operation, Resource: e.resource, Total: 1}
+	progress := Progress{Operation: e.operation, Resource: e.resource(), Total: 1}
 	start := time.Now()
 	report := func(state string, record *T, err error) {
 		progress.State, progress.Record, progress.Err, progress.Elapsed = state, recordOf(record), err, time.Since(start)
@@ -124,10 +217,10 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (record *T, c
 			o.Progress(progress)
 		}
 	}
-	done := func(record *T, created bool) (*T, bool, error) {
+	done := func(record *T, outcome EnsureOutcome) (*T, EnsureOutcome, error) {
 		progress.Done = 1
 		report(stateOf(record), record, nil)
-		return record, created, nil
+		return record, outcome, nil
 	}
 	var failure error // why the last create did not settle it
 	refused := false  // whether the server said why it cannot be created
@@ -145,29 +238,33 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (record *T, c
 				}
 			})
 			if err != nil {
-				return nil, false, err
+				return nil, "", err
 			}
 			continue
 		case err == nil:
-			if found, err = e.mend(ctx, found, o.Update, report); err != nil {
-				return nil, false, err
+			record, outcome, err := e.mend(ctx, found, o.Update, report)
+			if err != nil {
+				return nil, "", err
 			}
-			return done(found, unknown)
+			if unknown {
+				outcome = EnsureCreated
+			}
+			return done(record, outcome)
 		case refused && isGone(err):
-			return nil, false, failure
+			return nil, "", failure
 		case !isGone(err) || tries == ensureTries:
-			return nil, false, lookedUp(failure, err)
+			return nil, "", lookedUp(failure, err)
 		}
 		report("creating", nil, failure)
 		if tries++; tries > 1 {
 			if err := sleep(ctx, pauses.next()); err != nil {
-				return nil, false, lookedUp(failure, err)
+				return nil, "", lookedUp(failure, err)
 			}
 		}
 		record, err := e.create(ctx)
 		switch {
 		case err == nil:
-			return done(record, true)
+			return done(record, EnsureCreated)
 		case errors.Is(err, ErrAlreadyExists):
 			failure = err
 		case errors.Is(err, ErrOutcomeUnknown):
@@ -177,7 +274,7 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (record *T, c
 			// has just made may be why this one would be too much.
 			failure, refused = err, true
 		default:
-			return nil, false, err
+			return nil, "", err
 		}
 	}
 }
@@ -187,7 +284,7 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (record *T, c
 func (e *ensurer[T]) outlast(ctx context.Context, progress func(Progress)) error {
 	w := waiter[T]{
 		operation: e.operation,
-		resource:  e.resource,
+		resource:  e.resource(),
 		config:    e.config,
 		fetch:     e.find,
 		done:      func(record *T) (bool, error) { return stateOf(record) != stateDeleting, nil },
@@ -199,9 +296,11 @@ func (e *ensurer[T]) outlast(ctx context.Context, progress func(Progress)) error
 
 // mend returns what exists if it is what is asked for, if need be after an
 // update.
-func (e *ensurer[T]) mend(ctx context.Context, found *T, update bool, report func(string, *T, error)) (*T, error) {
+func (e *ensurer[T]) mend(ctx context.Context, found *T, update bool, report func(string, *T, error)) (*T, EnsureOutcome, error) {
+	outcome := EnsureUnchanged
 	differences, err := e.compare(ctx, found)
 	if err == nil && update && len(differences) > 0 && differences.updatable() {
+		outcome = EnsureUpdated
 		report("updating", found, nil)
 		var failure error
 		found, failure = e.update(ctx, found, differences)
@@ -215,21 +314,21 @@ func (e *ensurer[T]) mend(ctx context.Context, found *T, update bool, report fun
 		}
 		switch {
 		case failure != nil && err != nil:
-			return nil, lookedUp(failure, err)
+			return nil, "", lookedUp(failure, err)
 		case failure != nil && len(differences) > 0:
-			return nil, failure
+			return nil, "", failure
 		}
 	}
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	case len(differences) > 0:
-		return nil, &DriftError{
+		return nil, "", &DriftError{
 			Operation: e.operation,
 			Resource:  any(found).(identified).identity(),
 			Fields:    differences,
 			Record:    found,
 		}
 	}
-	return found, nil
+	return found, outcome, nil
 }

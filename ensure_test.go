@@ -46,7 +46,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 	key := "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx %s@example.com\n"
 	return []ensureCase{
 		newEnsureCase("VMs", cloudapi.KindVM,
-			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.VM, bool, error) {
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.VM, cloudapi.EnsureOutcome, error) {
 				r := cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-2", StorageSize: 40, PrivateSubnetID: subnet.ID, EnableIP4: new(false)}
 				switch variant {
 				case "size":
@@ -67,7 +67,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			func(ctx context.Context, c *cloudapi.Client) error { return c.VMs.Delete(ctx, somewhere, "x-1") },
 			[]string{"size", "storage_size", "unix_user", "enable_ip4", "private_subnet_id"}, nil),
 		newEnsureCase("PrivateSubnets", cloudapi.KindPrivateSubnet,
-			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.PrivateSubnet, bool, error) {
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.PrivateSubnet, cloudapi.EnsureOutcome, error) {
 				r := cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}
 				if variant == "firewall_id" {
 					r.FirewallID = other.ID
@@ -78,7 +78,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			func(c *cloudapi.Client) listing[cloudapi.PrivateSubnet] { return c.PrivateSubnets },
 			nil, nil, []string{"firewall_id"}),
 		newEnsureCase("Firewalls", cloudapi.KindFirewall,
-			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.Firewall, bool, error) {
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.Firewall, cloudapi.EnsureOutcome, error) {
 				r := cloudapi.FirewallCreateRequest{Description: "web"}
 				if variant == "description" {
 					r.Description = "other"
@@ -90,7 +90,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			func(ctx context.Context, c *cloudapi.Client) error { return c.Firewalls.Delete(ctx, somewhere, "x-1") },
 			[]string{"description"}, nil),
 		newEnsureCase("LoadBalancers", cloudapi.KindLoadBalancer,
-			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.LoadBalancer, bool, error) {
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.LoadBalancer, cloudapi.EnsureOutcome, error) {
 				r := cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin", SrcPort: 80, DstPort: 8080, HealthCheckProtocol: "http",
 					PrivateSubnetID: subnet.ID, Stack: "dual", HealthCheckEndpoint: "/up"}
 				switch variant {
@@ -113,7 +113,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			func(c *cloudapi.Client) listing[cloudapi.LoadBalancer] { return c.LoadBalancers },
 			nil, []string{"health_check_protocol", "stack"}, []string{"algorithm", "src_port", "dst_port", "health_check_endpoint"}),
 		newEnsureCase("Postgres", cloudapi.KindPostgres,
-			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.Postgres, bool, error) {
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.Postgres, cloudapi.EnsureOutcome, error) {
 				r := cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "none", Flavor: "standard", Version: "16",
 					Tags: []cloudapi.PostgresTag{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}}
 				switch variant {
@@ -139,7 +139,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			func(ctx context.Context, c *cloudapi.Client) error { return c.Postgres.Delete(ctx, somewhere, "x-1") },
 			[]string{"flavor", "version"}, []string{"storage_size", "ha_type", "tags"}),
 		newEnsureCase("Kubernetes", cloudapi.KindKubernetesCluster,
-			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.KubernetesCluster, bool, error) {
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.KubernetesCluster, cloudapi.EnsureOutcome, error) {
 				r := cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2", CPNodes: 1, WorkerNodes: 2}
 				switch variant {
 				case "version":
@@ -158,7 +158,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			func(ctx context.Context, c *cloudapi.Client) error { return c.Kubernetes.Delete(ctx, somewhere, "x-1") },
 			[]string{"version", "worker_size", "cp_nodes"}, []string{"worker_nodes"}),
 		newEnsureCase("PrivateLocations", cloudapi.KindPrivateLocation,
-			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.PrivateLocation, bool, error) {
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.PrivateLocation, cloudapi.EnsureOutcome, error) {
 				r := cloudapi.PrivateLocationCreateRequest{Name: "x-1", ProviderLocationName: "us-east-1",
 					AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}
 				if variant == "provider_location_name" {
@@ -171,7 +171,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			func(ctx context.Context, c *cloudapi.Client) error { return c.PrivateLocations.Delete(ctx, "x-1") },
 			[]string{"provider_location_name"}, nil),
 		newEnsureCase("SSHPublicKeys", cloudapi.KindSSHPublicKey,
-			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.SSHPublicKey, bool, error) {
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.SSHPublicKey, cloudapi.EnsureOutcome, error) {
 				r := cloudapi.SSHPublicKeyCreateRequest{Name: "x-1", PublicKey: fmt.Sprintf(key, "a")}
 				if variant == "public_key" {
 					r.PublicKey = fmt.Sprintf(key, "b")
@@ -183,7 +183,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			func(ctx context.Context, c *cloudapi.Client) error { return c.SSHPublicKeys.Delete(ctx, "x-1") },
 			nil, []string{"public_key"}),
 		newEnsureCase("VMInitScripts", cloudapi.KindVMInitScript,
-			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.VMInitScript, bool, error) {
+			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.VMInitScript, cloudapi.EnsureOutcome, error) {
 				r := cloudapi.VMInitScriptCreateRequest{Name: "x-1", Script: "export PASSWORD=one"}
 				if variant == "script" {
 					r.Script = "export PASSWORD=another"
@@ -202,7 +202,7 @@ type listing[T any] interface {
 }
 
 func newEnsureCase[T any](name string, kind cloudapi.Kind,
-	ensure func(context.Context, *cloudapi.Client, string, *cloudapi.EnsureOptions) (*T, bool, error),
+	ensure func(context.Context, *cloudapi.Client, string, *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error),
 	identity func(*T) (id, name string), service func(*cloudapi.Client) listing[T],
 	remove func(context.Context, *cloudapi.Client) error, fixed, updatable []string) ensureCase {
 	return ensureCase{
@@ -210,7 +210,8 @@ func newEnsureCase[T any](name string, kind cloudapi.Kind,
 		kind:   kind,
 		remove: remove,
 		ensure: func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (string, bool, error) {
-			record, created, err := ensure(ctx, c, variant, opts)
+			record, outcome, err := ensure(ctx, c, variant, opts)
+			created := outcome == cloudapi.EnsureCreated
 			if (record == nil) == (err == nil) {
 				return "", false, fmt.Errorf("Ensure returned %v and %w", record, err)
 			}
@@ -517,7 +518,7 @@ func TestEnsureLosesAnUpdate(t *testing.T) {
 				srv.Fail(cloudapitest.Match{Method: "POST"}, tt.fault)
 				subnet, created, err := client.PrivateSubnets.Ensure(t.Context(), somewhere, "net-1",
 					&cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}, &cloudapi.EnsureOptions{Update: true})
-				if created || !errors.Is(err, tt.want) || (subnet == nil) != (tt.want != nil) || subnet != nil && len(subnet.Firewalls) != 2 {
+				if created == cloudapi.EnsureCreated || !errors.Is(err, tt.want) || (subnet == nil) != (tt.want != nil) || subnet != nil && len(subnet.Firewalls) != 2 {
 					t.Errorf("%+v, %v, %v", subnet, created, err)
 				}
 			})
@@ -592,7 +593,7 @@ func TestEnsurePostgresOfALaterServer(t *testing.T) {
 		for i, size := range []string{"burstable-1", "burstable-1", "hobby-1"} {
 			_, created, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1",
 				&cloudapi.PostgresCreateRequest{Size: size, StorageSize: 16}, &cloudapi.EnsureOptions{Update: true})
-			if created != (i == 0) || err != nil {
+			if (created == cloudapi.EnsureCreated) != (i == 0) || err != nil {
 				t.Errorf("%s: %v, %v", size, created, err)
 			}
 		}
@@ -626,7 +627,7 @@ func TestEnsurePostgresSettings(t *testing.T) {
 			t.Errorf("other settings: %v", err)
 		}
 		for range 2 {
-			if _, created, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", &request, &cloudapi.EnsureOptions{Update: true}); created || err != nil {
+			if _, created, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", &request, &cloudapi.EnsureOptions{Update: true}); created == cloudapi.EnsureCreated || err != nil {
 				t.Errorf("an update of settings: %v, %v", created, err)
 			}
 		}
@@ -674,7 +675,7 @@ func TestEnsureAmongNodePools(t *testing.T) {
 		ensure := func(nodes int) (bool, error) {
 			_, created, err := client.Kubernetes.Ensure(t.Context(), somewhere, "k8s-1", &cloudapi.KubernetesClusterCreateRequest{
 				Version: "v1.34", WorkerSize: "standard-2", WorkerNodes: nodes}, &cloudapi.EnsureOptions{Update: true})
-			return created, err
+			return created == cloudapi.EnsureCreated, err
 		}
 		for i, nodes := range []int{1, 1, 2, 2} {
 			if created, err := ensure(nodes); created != (i == 0) || err != nil {
@@ -716,7 +717,7 @@ func TestEnsureAtTheQuota(t *testing.T) {
 			t.Errorf("%v after %d POSTs", ids, changes(srv))
 		}
 		vm, created, err := client.VMs.Ensure(t.Context(), somewhere, "web-2", &cloudapi.VMCreateRequest{PublicKey: publicKey}, nil)
-		if vm != nil || created || !errors.Is(err, cloudapi.ErrInvalidRequest) || errors.Is(err, cloudapi.ErrNotFound) {
+		if vm != nil || created == cloudapi.EnsureCreated || !errors.Is(err, cloudapi.ErrInvalidRequest) || errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("another one: %v, %v, %v", vm, created, err)
 		}
 	})
@@ -779,7 +780,7 @@ func TestEnsureOutlastsFailures(t *testing.T) {
 				var events []cloudapi.Progress
 				vm, created, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", request,
 					&cloudapi.EnsureOptions{Progress: func(p cloudapi.Progress) { events = append(events, p) }})
-				if vm == nil || !created || err != nil {
+				if vm == nil || created != cloudapi.EnsureCreated || err != nil {
 					t.Fatalf("%v, %v, %v", vm, created, err)
 				}
 				failures := 0
@@ -813,7 +814,7 @@ func TestEnsureEndsWithTheContext(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		vm, created, err := client.VMs.Ensure(ctx, somewhere, "web-1", request, nil)
-		if vm != nil || created || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+		if vm != nil || created == cloudapi.EnsureCreated || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
 			t.Errorf("%v, %v, %v after %v", vm, created, err, time.Since(start))
 		}
 		if e, ok := errors.AsType[*cloudapi.WaitError](err); !ok || e.Operation != "VMs.Ensure" || e.State != "deleting" {
@@ -838,7 +839,7 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 		for _, subnet := range []string{one.ID, two.ID} {
 			for i, location := range []string{somewhere, somewhere, elsewhere} {
 				lb, created, err := client.LoadBalancers.Ensure(ctx, location, "lb", request(subnet), nil)
-				if err != nil || created != (i == 0) {
+				if err != nil || (created == cloudapi.EnsureCreated) != (i == 0) {
 					t.Fatalf("%v, %v", created, err)
 				}
 				ids[lb.ID] = true
@@ -865,7 +866,7 @@ func TestEnsureRefuses(t *testing.T) {
 		id := cloudapi.NewID(cloudapi.KindVM).String()
 		for _, name := range []string{"", id, "a/b", "..", "ä"} {
 			vm, created, err := client.VMs.Ensure(ctx, somewhere, name, &cloudapi.VMCreateRequest{PublicKey: publicKey}, nil)
-			if vm != nil || created || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			if vm != nil || created == cloudapi.EnsureCreated || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 				t.Errorf("%q: %v, %v, %v", name, vm, created, err)
 			}
 		}
@@ -892,10 +893,10 @@ func TestEnsureRefuses(t *testing.T) {
 		if n := len(srv.Requests()); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
-		if _, created, err := client.Firewalls.Ensure(ctx, somewhere, "fw", nil, nil); !created || err != nil {
+		if _, created, err := client.Firewalls.Ensure(ctx, somewhere, "fw", nil, nil); created != cloudapi.EnsureCreated || err != nil {
 			t.Errorf("a request that may be nil: %v, %v", created, err)
 		}
-		if _, created, err := client.Firewalls.Ensure(ctx, somewhere, "fw", nil, nil); created || err != nil {
+		if _, created, err := client.Firewalls.Ensure(ctx, somewhere, "fw", nil, nil); created == cloudapi.EnsureCreated || err != nil {
 			t.Errorf("a request that may be nil, again: %v, %v", created, err)
 		}
 	})

@@ -55,15 +55,16 @@ func ExampleVMsService_Ensure() {
 
 	// A script that runs twice, or in two places at once, makes one VM.
 	for range 2 {
-		vm, created, err := client.VMs.Ensure(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-2"}, nil)
+		vm, outcome, err := client.VMs.Ensure(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-2"}, nil)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(vm.Name, created)
+		fmt.Println(vm.Name, outcome)
 	}
 
-	// What exists and is not what is asked for is left as it is.
+	// What exists and is not what is asked for is left as it is. Plan says so
+	// beforehand.
 	_, _, err := client.VMs.Ensure(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-4"}, nil)
 	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
 		for _, f := range drift.Fields {
@@ -71,8 +72,8 @@ func ExampleVMsService_Ensure() {
 		}
 	}
 	// Output:
-	// web-1 true
-	// web-1 false
+	// web-1 created
+	// web-1 unchanged
 	// size is standard-2, wanted standard-4
 }
 

@@ -246,18 +246,36 @@ func (s *FirewallsService) Update(ctx context.Context, location, firewall string
 // Ensure creates a firewall unless there is one of that name; see
 // [EnsureOptions]. The name must not be an ID. The description is compared; it is
 // not updated, which not every server can do. Rules are not part of it.
-func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, created bool, err error) {
-	return ensure(ctx, "Firewalls.Ensure", location, name, opts, ensurer[Firewall]{
-		config: waitQuick,
-		find:   func(ctx context.Context) (*Firewall, error) { return s.Get(ctx, location, name) },
-		create: func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
+func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
+	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
+}
+
+// Plan returns what Ensure would do with the same arguments, and does nothing.
+func (s *FirewallsService) Plan(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (*EnsurePlan[Firewall], error) {
+	return s.ensurer(location, name, request).plan(ctx, "Firewalls.Plan", opts)
+}
+
+// Compare returns in what a firewall differs from a request, as Ensure sees it. The
+// record must be in its full form, as Get returns it.
+func (s *FirewallsService) Compare(ctx context.Context, firewall *Firewall, request *FirewallCreateRequest) ([]Drift, error) {
+	return s.ensurer("", "", request).differences(ctx, "Firewalls.Compare", firewall)
+}
+
+// ensurer is what Ensure needs of a firewall.
+func (s *FirewallsService) ensurer(location, name string, request *FirewallCreateRequest) ensurer[Firewall] {
+	return ensurer[Firewall]{
+		location: location,
+		name:     name,
+		config:   waitQuick,
+		find:     func(ctx context.Context) (*Firewall, error) { return s.Get(ctx, location, name) },
+		create:   func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, firewall *Firewall) (d drift, err error) {
 			if request != nil {
 				wants(&d, "description", request.Description, firewall.Description)
 			}
 			return d, nil
 		},
-	})
+	}
 }
 
 // Delete deletes a firewall, at once, after detaching it from its subnets. One

@@ -163,14 +163,32 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 // [EnsureOptions]. The name must not be an ID. The script is compared, and
 // changed by Update. A [*DriftError] has the sizes in place of the texts, which
 // may hold secrets.
-func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, created bool, err error) {
+func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, outcome EnsureOutcome, err error) {
+	return s.ensurer(request).ensure(ctx, "VMInitScripts.Ensure", opts)
+}
+
+// Plan returns what Ensure would do with the same arguments, and does nothing.
+func (s *VMInitScriptsService) Plan(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (*EnsurePlan[VMInitScript], error) {
+	return s.ensurer(request).plan(ctx, "VMInitScripts.Plan", opts)
+}
+
+// Compare returns in what an init script differs from a request, as Ensure sees it. The
+// record must be in its full form, as Get returns it.
+func (s *VMInitScriptsService) Compare(ctx context.Context, script *VMInitScript, request *VMInitScriptCreateRequest) ([]Drift, error) {
+	return s.ensurer(request).differences(ctx, "VMInitScripts.Compare", script)
+}
+
+// ensurer is what Ensure needs of an init script.
+func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensurer[VMInitScript] {
 	if request == nil {
-		return nil, false, &ArgumentError{Operation: "VMInitScripts.Ensure", Name: "request", Reason: "must not be nil"}
+		return ensurer[VMInitScript]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
 	}
-	return ensure(ctx, "VMInitScripts.Ensure", "", request.Name, opts, ensurer[VMInitScript]{
-		config: waitQuick,
-		find:   func(ctx context.Context) (*VMInitScript, error) { return s.Get(ctx, request.Name) },
-		create: func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
+	return ensurer[VMInitScript]{
+		location: "",
+		name:     request.Name,
+		config:   waitQuick,
+		find:     func(ctx context.Context) (*VMInitScript, error) { return s.Get(ctx, request.Name) },
+		create:   func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, script *VMInitScript) (d drift, err error) {
 			if request.Script != "" && request.Script != script.Script {
 				size := func(s string) string { return fmt.Sprintf("a script of %d bytes", len(s)) }
@@ -181,7 +199,7 @@ func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScript
 		update: func(ctx context.Context, script *VMInitScript, _ drift) (*VMInitScript, error) {
 			return s.Update(ctx, script.ID, &VMInitScriptUpdateRequest{Script: request.Script})
 		},
-	})
+	}
 }
 
 // Delete deletes an init script, at once; VMs that were created with it are

@@ -136,12 +136,30 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 // several the one that Create calls "<cluster>-np", or none of them. Update
 // changes worker_nodes; [KubernetesService.WaitNodePool] waits for the end of
 // that.
-func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, created bool, err error) {
+func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
+	return s.ensurer(location, name, request).ensure(ctx, "Kubernetes.Ensure", opts)
+}
+
+// Plan returns what Ensure would do with the same arguments, and does nothing.
+func (s *KubernetesService) Plan(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (*EnsurePlan[KubernetesCluster], error) {
+	return s.ensurer(location, name, request).plan(ctx, "Kubernetes.Plan", opts)
+}
+
+// Compare returns in what a cluster differs from a request, as Ensure sees it. The
+// record must be in its full form, as Get returns it.
+func (s *KubernetesService) Compare(ctx context.Context, cluster *KubernetesCluster, request *KubernetesClusterCreateRequest) ([]Drift, error) {
+	return s.ensurer("", "", request).differences(ctx, "Kubernetes.Compare", cluster)
+}
+
+// ensurer is what Ensure needs of a cluster.
+func (s *KubernetesService) ensurer(location, name string, request *KubernetesClusterCreateRequest) ensurer[KubernetesCluster] {
 	find := func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, name) }
-	return ensure(ctx, "Kubernetes.Ensure", location, name, opts, ensurer[KubernetesCluster]{
-		config: waitSlow,
-		find:   find,
-		create: func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
+	return ensurer[KubernetesCluster]{
+		location: location,
+		name:     name,
+		config:   waitSlow,
+		find:     find,
+		create:   func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, cluster *KubernetesCluster) (d drift, err error) {
 			if request == nil {
 				return nil, nil
@@ -160,7 +178,7 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 			}
 			return find(ctx)
 		},
-	})
+	}
 }
 
 // Delete starts to delete a cluster with its nodes;

@@ -269,15 +269,33 @@ func missesCertEnabled(err error) bool {
 // update that also repeats the VMs which the load balancer has: do not attach
 // others meanwhile. A load balancer that is being deleted does not show it: wait
 // until it is gone before.
-func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, created bool, err error) {
+func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
+	return s.ensurer(location, name, request).ensure(ctx, "LoadBalancers.Ensure", opts)
+}
+
+// Plan returns what Ensure would do with the same arguments, and does nothing.
+func (s *LoadBalancersService) Plan(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (*EnsurePlan[LoadBalancer], error) {
+	return s.ensurer(location, name, request).plan(ctx, "LoadBalancers.Plan", opts)
+}
+
+// Compare returns in what a load balancer differs from a request, as Ensure sees it. The
+// record must be in its full form, as Get returns it.
+func (s *LoadBalancersService) Compare(ctx context.Context, loadBalancer *LoadBalancer, request *LoadBalancerCreateRequest) ([]Drift, error) {
+	return s.ensurer("", "", request).differences(ctx, "LoadBalancers.Compare", loadBalancer)
+}
+
+// ensurer is what Ensure needs of a load balancer.
+func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalancerCreateRequest) ensurer[LoadBalancer] {
 	if request == nil {
-		return nil, false, &ArgumentError{Operation: "LoadBalancers.Ensure", Name: "request", Reason: "must not be nil"}
+		return ensurer[LoadBalancer]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
 	}
-	if err := checkEnsureID("LoadBalancers.Ensure", "private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
-		return nil, false, err
+	if err := checkEnsureID("private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
+		return ensurer[LoadBalancer]{invalid: err}
 	}
-	return ensure(ctx, "LoadBalancers.Ensure", location, name, opts, ensurer[LoadBalancer]{
-		config: waitQuick,
+	return ensurer[LoadBalancer]{
+		location: location,
+		name:     name,
+		config:   waitQuick,
 		find: func(ctx context.Context) (*LoadBalancer, error) {
 			return s.inSubnet(ctx, request.PrivateSubnetID, name)
 		},
@@ -304,7 +322,7 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 				CertEnabled:         request.CertEnabled,
 			})
 		},
-	})
+	}
 }
 
 // inSubnet returns the load balancer of a name in a subnet, which decides about

@@ -15,11 +15,29 @@ import (
 // no writes, is never what is asked for. Update changes size, storage_size,
 // ha_type, tags and settings; [PostgresService.WaitResized] waits for the end of
 // that, and [PostgresService.WaitServers] for another ha_type.
-func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, created bool, err error) {
-	return ensure(ctx, "Postgres.Ensure", location, name, opts, ensurer[Postgres]{
-		config: waitSlow,
-		find:   func(ctx context.Context) (*Postgres, error) { return s.Get(ctx, location, name) },
-		create: func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
+func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
+	return s.ensurer(location, name, request).ensure(ctx, "Postgres.Ensure", opts)
+}
+
+// Plan returns what Ensure would do with the same arguments, and does nothing.
+func (s *PostgresService) Plan(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (*EnsurePlan[Postgres], error) {
+	return s.ensurer(location, name, request).plan(ctx, "Postgres.Plan", opts)
+}
+
+// Compare returns in what a database differs from a request, as Ensure sees it. The
+// record must be in its full form, as Get returns it.
+func (s *PostgresService) Compare(ctx context.Context, postgres *Postgres, request *PostgresCreateRequest) ([]Drift, error) {
+	return s.ensurer("", "", request).differences(ctx, "Postgres.Compare", postgres)
+}
+
+// ensurer is what Ensure needs of a database.
+func (s *PostgresService) ensurer(location, name string, request *PostgresCreateRequest) ensurer[Postgres] {
+	return ensurer[Postgres]{
+		location: location,
+		name:     name,
+		config:   waitSlow,
+		find:     func(ctx context.Context) (*Postgres, error) { return s.Get(ctx, location, name) },
+		create:   func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, p *Postgres) (d drift, err error) {
 			if p.ReadReplica {
 				d = drift{{Field: "read_replica", Wanted: false, Found: true}}
@@ -40,7 +58,7 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 			if len(request.PGConfig)+len(request.PgBouncerConfig) == 0 {
 				return d, nil
 			}
-			config, err := s.GetConfig(ctx, location, p.ID)
+			config, err := s.GetConfig(ctx, p.Location, p.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -70,7 +88,7 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 			}
 			return s.Update(ctx, location, p.ID, &update)
 		},
-	})
+	}
 }
 
 // contractSize returns the contract's name for a size: later versions of the real

@@ -138,19 +138,37 @@ func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName stri
 // Ensure creates a private location unless there is one of that name; see
 // [EnsureOptions]. The provider_location_name is compared; nothing shows the
 // credentials. There is nothing that an update could change.
-func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, created bool, err error) {
+func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
+	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
+}
+
+// Plan returns what Ensure would do with the same arguments, and does nothing.
+func (s *PrivateLocationsService) Plan(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (*EnsurePlan[PrivateLocation], error) {
+	return s.ensurer(request).plan(ctx, "PrivateLocations.Plan", opts)
+}
+
+// Compare returns in what a private location differs from a request, as Ensure sees it. The
+// record must be in its full form, as Get returns it.
+func (s *PrivateLocationsService) Compare(ctx context.Context, privateLocation *PrivateLocation, request *PrivateLocationCreateRequest) ([]Drift, error) {
+	return s.ensurer(request).differences(ctx, "PrivateLocations.Compare", privateLocation)
+}
+
+// ensurer is what Ensure needs of a private location.
+func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest) ensurer[PrivateLocation] {
 	if request == nil {
-		return nil, false, &ArgumentError{Operation: "PrivateLocations.Ensure", Name: "request", Reason: "must not be nil"}
+		return ensurer[PrivateLocation]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
 	}
-	return ensure(ctx, "PrivateLocations.Ensure", "", request.Name, opts, ensurer[PrivateLocation]{
-		config: waitQuick,
-		find:   func(ctx context.Context) (*PrivateLocation, error) { return s.Get(ctx, request.Name) },
-		create: func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
+	return ensurer[PrivateLocation]{
+		location: "",
+		name:     request.Name,
+		config:   waitQuick,
+		find:     func(ctx context.Context) (*PrivateLocation, error) { return s.Get(ctx, request.Name) },
+		create:   func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
 			wants(&d, "provider_location_name", request.ProviderLocationName, l.Name)
 			return d, nil
 		},
-	})
+	}
 }
 
 // Delete deletes a private location, given its UIName. A server of October 2025

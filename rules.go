@@ -193,7 +193,7 @@ func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, error
 	listed := true
 	e := ensurer[R]{
 		operation: s.operation,
-		resource:  s.resource,
+		name:      s.resource,
 		config:    waitQuick,
 		find: func(ctx context.Context) (*R, error) {
 			if listed {

@@ -113,14 +113,32 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 // Ensure registers a key unless there is one of that name; see [EnsureOptions].
 // The name must not be an ID. The public_key is compared, without white space
 // around it, and changed by Update.
-func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, created bool, err error) {
+func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, outcome EnsureOutcome, err error) {
+	return s.ensurer(request).ensure(ctx, "SSHPublicKeys.Ensure", opts)
+}
+
+// Plan returns what Ensure would do with the same arguments, and does nothing.
+func (s *SSHPublicKeysService) Plan(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (*EnsurePlan[SSHPublicKey], error) {
+	return s.ensurer(request).plan(ctx, "SSHPublicKeys.Plan", opts)
+}
+
+// Compare returns in what a key differs from a request, as Ensure sees it. The
+// record must be in its full form, as Get returns it.
+func (s *SSHPublicKeysService) Compare(ctx context.Context, key *SSHPublicKey, request *SSHPublicKeyCreateRequest) ([]Drift, error) {
+	return s.ensurer(request).differences(ctx, "SSHPublicKeys.Compare", key)
+}
+
+// ensurer is what Ensure needs of a key.
+func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensurer[SSHPublicKey] {
 	if request == nil {
-		return nil, false, &ArgumentError{Operation: "SSHPublicKeys.Ensure", Name: "request", Reason: "must not be nil"}
+		return ensurer[SSHPublicKey]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
 	}
-	return ensure(ctx, "SSHPublicKeys.Ensure", "", request.Name, opts, ensurer[SSHPublicKey]{
-		config: waitQuick,
-		find:   func(ctx context.Context) (*SSHPublicKey, error) { return s.Get(ctx, request.Name) },
-		create: func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
+	return ensurer[SSHPublicKey]{
+		location: "",
+		name:     request.Name,
+		config:   waitQuick,
+		find:     func(ctx context.Context) (*SSHPublicKey, error) { return s.Get(ctx, request.Name) },
+		create:   func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, key *SSHPublicKey) (d drift, err error) {
 			wantsUpdatable(&d, "public_key", strings.TrimSpace(request.PublicKey), strings.TrimSpace(key.PublicKey))
 			return d, nil
@@ -128,7 +146,7 @@ func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKey
 		update: func(ctx context.Context, key *SSHPublicKey, _ drift) (*SSHPublicKey, error) {
 			return s.Update(ctx, key.ID, &SSHPublicKeyUpdateRequest{PublicKey: request.PublicKey})
 		},
-	})
+	}
 }
 
 // Delete deletes an SSH public key, at once; VMs that were created with it

@@ -134,17 +134,35 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 // request's firewall_id is attached is compared; Update attaches it, and leaves
 // those that are attached already. A subnet that is being deleted does not show
 // it: wait until it is gone before.
-func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, created bool, err error) {
+func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
+	return s.ensurer(location, name, request).ensure(ctx, "PrivateSubnets.Ensure", opts)
+}
+
+// Plan returns what Ensure would do with the same arguments, and does nothing.
+func (s *PrivateSubnetsService) Plan(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (*EnsurePlan[PrivateSubnet], error) {
+	return s.ensurer(location, name, request).plan(ctx, "PrivateSubnets.Plan", opts)
+}
+
+// Compare returns in what a subnet differs from a request, as Ensure sees it. The
+// record must be in its full form, as Get returns it.
+func (s *PrivateSubnetsService) Compare(ctx context.Context, subnet *PrivateSubnet, request *PrivateSubnetCreateRequest) ([]Drift, error) {
+	return s.ensurer("", "", request).differences(ctx, "PrivateSubnets.Compare", subnet)
+}
+
+// ensurer is what Ensure needs of a subnet.
+func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateSubnetCreateRequest) ensurer[PrivateSubnet] {
 	if request != nil && request.FirewallID != "" {
-		if err := checkEnsureID("PrivateSubnets.Ensure", "firewall_id", request.FirewallID, KindFirewall); err != nil {
-			return nil, false, err
+		if err := checkEnsureID("firewall_id", request.FirewallID, KindFirewall); err != nil {
+			return ensurer[PrivateSubnet]{invalid: err}
 		}
 	}
 	find := func(ctx context.Context) (*PrivateSubnet, error) { return s.Get(ctx, location, name) }
-	return ensure(ctx, "PrivateSubnets.Ensure", location, name, opts, ensurer[PrivateSubnet]{
-		config: waitQuick,
-		find:   find,
-		create: func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
+	return ensurer[PrivateSubnet]{
+		location: location,
+		name:     name,
+		config:   waitQuick,
+		find:     find,
+		create:   func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
 			if request == nil || request.FirewallID == "" {
 				return nil, nil
@@ -164,7 +182,7 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 			}
 			return find(ctx)
 		},
-	})
+	}
 }
 
 // Delete starts to delete a private subnet, with the load balancers in it. Its

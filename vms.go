@@ -201,16 +201,34 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 // host), boot_image (where the record shows it), unix_user, enable_ip4 and
 // private_subnet_id are compared. The rest the record does not show, or, for the
 // GPU, not in the request's form. There is nothing that an update could change.
-func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, created bool, err error) {
+func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
+	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
+}
+
+// Plan returns what Ensure would do with the same arguments, and does nothing.
+func (s *VMsService) Plan(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (*EnsurePlan[VM], error) {
+	return s.ensurer(location, name, request).plan(ctx, "VMs.Plan", opts)
+}
+
+// Compare returns in what a VM differs from a request, as Ensure sees it. The
+// record must be in its full form, as Get returns it.
+func (s *VMsService) Compare(ctx context.Context, vm *VM, request *VMCreateRequest) ([]Drift, error) {
+	return s.ensurer("", "", request).differences(ctx, "VMs.Compare", vm)
+}
+
+// ensurer is what Ensure needs of a VM.
+func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) ensurer[VM] {
 	if request != nil && request.PrivateSubnetID != "" {
-		if err := checkEnsureID("VMs.Ensure", "private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
-			return nil, false, err
+		if err := checkEnsureID("private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
+			return ensurer[VM]{invalid: err}
 		}
 	}
-	return ensure(ctx, "VMs.Ensure", location, name, opts, ensurer[VM]{
-		config: waitQuick,
-		find:   func(ctx context.Context) (*VM, error) { return s.Get(ctx, location, name) },
-		create: func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
+	return ensurer[VM]{
+		location: location,
+		name:     name,
+		config:   waitQuick,
+		find:     func(ctx context.Context) (*VM, error) { return s.Get(ctx, location, name) },
+		create:   func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
 			if request == nil {
 				return nil, nil
@@ -229,7 +247,7 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 			err = wantsSubnet(ctx, s.client, &d, request.PrivateSubnetID, vm.Location, vm.Subnet)
 			return d, err
 		},
-	})
+	}
 }
 
 // Delete starts to delete a VM; [VMsService.WaitDeleted] waits for the end. Its

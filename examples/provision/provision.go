@@ -51,12 +51,12 @@ func (p *provisioner) run(ctx context.Context) error {
 
 func (p *provisioner) keys(ctx context.Context) error {
 	for _, key := range p.env.SSHKeys {
-		opts, updated := p.options()
-		record, created, err := p.client.SSHPublicKeys.Ensure(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: key.Name, PublicKey: key.PublicKey}, opts)
+		opts := &cloudapi.EnsureOptions{Update: p.update}
+		record, outcome, err := p.client.SSHPublicKeys.Ensure(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: key.Name, PublicKey: key.PublicKey}, opts)
 		if record, err = accept(p, "SSH key", key.Name, record, err); err != nil {
 			return err
 		}
-		p.row("SSH key", record.Name, created, *updated, "", record.ID)
+		p.row("SSH key", record.Name, outcome, false, "", record.ID)
 	}
 	return nil
 }
@@ -65,8 +65,8 @@ func (p *provisioner) keys(ctx context.Context) error {
 func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, firewall := range p.env.Firewalls {
-		opts, _ := p.options()
-		record, created, err := p.client.Firewalls.Ensure(ctx, p.env.Location, firewall.Name, &cloudapi.FirewallCreateRequest{Description: firewall.Description}, opts)
+		opts := &cloudapi.EnsureOptions{Update: p.update}
+		record, outcome, err := p.client.Firewalls.Ensure(ctx, p.env.Location, firewall.Name, &cloudapi.FirewallCreateRequest{Description: firewall.Description}, opts)
 		if record, err = accept(p, "firewall", firewall.Name, record, err); err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 			return nil, fmt.Errorf("rules of firewall %s: %w", firewall.Name, err)
 		}
 		ids[record.Name] = record.ID
-		p.row("firewall", record.Name, created, changed, "", fmt.Sprint(len(firewall.Rules), " rules"))
+		p.row("firewall", record.Name, outcome, changed, "", fmt.Sprint(len(firewall.Rules), " rules"))
 	}
 	return ids, nil
 }
@@ -111,13 +111,13 @@ func (p *provisioner) rules(ctx context.Context, firewall *cloudapi.Firewall, wa
 func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, subnet := range p.env.Subnets {
-		opts, updated := p.options()
-		record, created, err := p.client.PrivateSubnets.Ensure(ctx, p.env.Location, subnet.Name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewallIDs[subnet.Firewall]}, opts)
+		opts := &cloudapi.EnsureOptions{Update: p.update}
+		record, outcome, err := p.client.PrivateSubnets.Ensure(ctx, p.env.Location, subnet.Name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewallIDs[subnet.Firewall]}, opts)
 		if record, err = accept(p, "subnet", subnet.Name, record, err); err != nil {
 			return nil, err
 		}
 		ids[record.Name] = record.ID
-		p.row("subnet", record.Name, created, *updated, record.State, record.Net4)
+		p.row("subnet", record.Name, outcome, false, record.State, record.Net4)
 	}
 	return ids, nil
 }
@@ -130,8 +130,8 @@ func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string)
 	tasks.SetLimit(16)
 	for _, vm := range p.env.VMs {
 		tasks.Go(func() error {
-			opts, _ := p.options()
-			record, created, err := p.client.VMs.Ensure(ctx, p.env.Location, vm.Name, &cloudapi.VMCreateRequest{
+			opts := &cloudapi.EnsureOptions{Update: p.update}
+			record, outcome, err := p.client.VMs.Ensure(ctx, p.env.Location, vm.Name, &cloudapi.VMCreateRequest{
 				PublicKey:       vm.SSHKey,
 				PrivateSubnetID: subnetIDs[vm.Subnet],
 				Size:            vm.Size,
@@ -146,14 +146,14 @@ func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string)
 			if err != nil {
 				return err
 			}
-			p.row("VM", record.Name, created, false, record.State, strings.TrimSpace(record.IP4+" "+record.PrivateIPv4))
+			p.row("VM", record.Name, outcome, false, record.State, strings.TrimSpace(record.IP4+" "+record.PrivateIPv4))
 			return nil
 		})
 	}
 	for _, db := range p.env.Databases {
 		tasks.Go(func() error {
-			opts, updated := p.options()
-			record, created, err := p.client.Postgres.Ensure(ctx, p.env.Location, db.Name, &cloudapi.PostgresCreateRequest{
+			opts := &cloudapi.EnsureOptions{Update: p.update}
+			record, outcome, err := p.client.Postgres.Ensure(ctx, p.env.Location, db.Name, &cloudapi.PostgresCreateRequest{
 				Size:              db.Size,
 				StorageSize:       db.Storage,
 				Version:           db.Version,
@@ -172,7 +172,7 @@ func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string)
 			if err != nil {
 				return fmt.Errorf("firewall of database %s: %w", db.Name, err)
 			}
-			p.row("database", record.Name, created, changed || *updated, record.State, "version "+record.Version)
+			p.row("database", record.Name, outcome, changed, record.State, "version "+record.Version)
 			return nil
 		})
 	}
@@ -254,27 +254,16 @@ func (p *provisioner) drift() error {
 	return errors.Join(errs...)
 }
 
-// options are those of an Ensure. The bool is true after one that changed what
-// existed.
-func (p *provisioner) options() (*cloudapi.EnsureOptions, *bool) {
-	updated := new(bool)
-	return &cloudapi.EnsureOptions{Update: p.update, Progress: func(step cloudapi.Progress) {
-		if step.State == "updating" {
-			*updated = true
-		}
-	}}, updated
-}
-
-func (p *provisioner) row(kind, name string, created, changed bool, state, details string) {
+func (p *provisioner) row(kind, name string, outcome cloudapi.EnsureOutcome, changed bool, state, details string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	result := "was there"
 	switch {
 	case p.drifts[kind+" "+name] != nil:
 		result = "differs"
-	case created:
+	case outcome == cloudapi.EnsureCreated:
 		result = "created"
-	case changed:
+	case changed || outcome == cloudapi.EnsureUpdated:
 		result = "changed"
 	}
 	p.rows = append(p.rows, []string{kind, name, result, state, details})

@@ -74,7 +74,7 @@ func Creates(method, name string) bool {
 // Composite reports whether a method of that name is made of others, and so has
 // no operation of its own.
 func Composite(method string) bool {
-	return strings.HasPrefix(method, "Wait") || slices.Contains([]string{"Ensure", "Watch", "SetRules", "SetFirewallRules"}, method)
+	return strings.HasPrefix(method, "Wait") || slices.Contains([]string{"Ensure", "Plan", "Compare", "Watch", "SetRules", "SetFirewallRules"}, method)
 }
 
 // safePosts are the POSTs that set a value, or do nothing the second time.

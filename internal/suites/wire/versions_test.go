@@ -446,9 +446,9 @@ func TestEnsureComparesLaterFields(t *testing.T) {
 		t.Errorf("a certificate that is missing: %v", err)
 	}
 	network.Take()
-	updated, created, err := client.LoadBalancers.Ensure(t.Context(), location, "web-lb", request, &cloudapi.EnsureOptions{Update: true})
-	if err != nil || created || !updated.CertEnabled {
-		t.Fatalf("%+v, %v, %v", updated, created, err)
+	updated, outcome, err := client.LoadBalancers.Ensure(t.Context(), location, "web-lb", request, &cloudapi.EnsureOptions{Update: true})
+	if err != nil || outcome != cloudapi.EnsureUpdated || !updated.CertEnabled {
+		t.Fatalf("%+v, %v, %v", updated, outcome, err)
 	}
 	sent := network.Take()
 	want := `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz","vms":["` + sdktest.VMID + `"],"cert_enabled":true}`
