@@ -52,7 +52,7 @@ var (
 )
 
 // ListFirewallRules returns the firewall rules of a database. The real server
-// sends all of them at once, whatever page is asked for.
+// sends all of them at once, and their count.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
 func (s *PostgresService) ListFirewallRules(ctx context.Context, location, postgres string, opts *ListOptions) (*Page[PostgresFirewallRule], error) {

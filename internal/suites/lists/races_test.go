@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -123,6 +124,24 @@ func TestFirstItemComesBetweenThePageAndItsCount(t *testing.T) {
 			t.Errorf("got %d firewalls: %v", len(firewalls), err)
 		}
 	})
+}
+
+// TestNoParametersForWholeLists: a server that is strict about its description
+// refuses them.
+func TestNoParametersForWholeLists(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t)
+	client := srv.Client()
+	if _, err := client.PlanTeardown(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"SSHPublicKeys.List", "InferenceAPIKeys.List", "VMInitScripts.List"} {
+		requests := srv.Requests()
+		i := slices.IndexFunc(requests, func(r cloudapitest.Request) bool { return r.Name == name })
+		if i < 0 || requests[i].RawQuery != "" {
+			t.Errorf("%s is in request %d of the plan, with a query", name, i)
+		}
+	}
 }
 
 // TestWatchUnderChurn: nothing that is there is reported as deleted, nothing is
