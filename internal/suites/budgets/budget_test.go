@@ -2,7 +2,7 @@
 
 // The race detector makes sync.Pool forget at random, and so allocations vary.
 
-package cloudapi
+package budgets_test
 
 import (
 	"bytes"
@@ -16,6 +16,9 @@ import (
 	"strconv"
 	"testing"
 	"weak"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 // The tests in this file measure memory, so none of them runs in parallel.
@@ -35,9 +38,9 @@ func TestAllocationBudgets(t *testing.T) {
 // Hooks that are set and do nothing cost little.
 func TestHooksBudget(t *testing.T) {
 	without, _ := workloads[0].reply.clients(t)
-	with, err := without.With(WithLogger(slog.New(slog.DiscardHandler)), WithLimiter(unlimited{}),
-		WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next }),
-		WithObserver(func(ctx context.Context, _ Operation) (context.Context, func(error)) { return ctx, nil }))
+	with, err := without.With(cloudapi.WithLogger(slog.New(slog.DiscardHandler)), cloudapi.WithLimiter(unlimited{}),
+		cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next }),
+		cloudapi.WithObserver(func(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) { return ctx, nil }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +59,7 @@ func (unlimited) Wait(context.Context) error { return nil }
 func TestNewClientIsIdle(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 10 {
-		if _, err := NewClient(WithBaseURL(benchBase), WithToken(testToken), WithProject(testProject), WithPrefetch(3)); err != nil {
+		if _, err := cloudapi.NewClient(cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(sdktest.Token), cloudapi.WithProject(sdktest.Project), cloudapi.WithPrefetch(3)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,22 +91,22 @@ func TestUnwantedReplies(t *testing.T) {
 	} {
 		for _, call := range []struct {
 			name string
-			call func(*Client) error
+			call func(*cloudapi.Client) error
 			most uint64
 		}{
-			{"Get", func(c *Client) error { _, err := c.VMs.Get(t.Context(), "eu-central-h1", "web-1"); return err }, limit * 3 / 2},
-			{"Delete", func(c *Client) error { return c.VMs.Delete(t.Context(), "eu-central-h1", "web-1") }, 256 << 10},
+			{"Get", func(c *cloudapi.Client) error { _, err := c.VMs.Get(t.Context(), "eu-central-h1", "web-1"); return err }, limit * 3 / 2},
+			{"Delete", func(c *cloudapi.Client) error { return c.VMs.Delete(t.Context(), "eu-central-h1", "web-1") }, 256 << 10},
 		} {
-			client := mockClient(t, roundTripperFunc(func(*http.Request) (*http.Response, error) {
-				resp := respond(200, "")
+			client := sdktest.Client(t, sdktest.RoundTripper(func(*http.Request) (*http.Response, error) {
+				resp := sdktest.Respond(200, "")
 				resp.Body, resp.ContentLength = io.NopCloser(body()), -1
 				return resp, nil
-			}), WithResponseLimit(limit))
+			}), cloudapi.WithResponseLimit(limit))
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			err := call.call(client)
 			runtime.ReadMemStats(&after)
-			if !errors.Is(err, ErrInvalidResponse) {
+			if !errors.Is(err, cloudapi.ErrInvalidResponse) {
 				t.Errorf("%s, %s: %v", name, call.name, err)
 			}
 			if n := after.TotalAlloc - before.TotalAlloc; n > call.most {
@@ -156,12 +159,12 @@ func (n pages) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		page = (last + 1) / 1000
 	}
-	return respond(http.StatusOK, benchPage(page, int(n))), nil
+	return sdktest.Respond(http.StatusOK, benchPage(page, int(n))), nil
 }
 
-func (n pages) client(t *testing.T, opts ...Option) *Client {
+func (n pages) client(t *testing.T, opts ...cloudapi.Option) *cloudapi.Client {
 	t.Helper()
-	client, err := NewClient(append(opts, WithBaseURL(benchBase), WithToken(testToken), WithProject(testProject), WithHTTPClient(&http.Client{Transport: n}))...)
+	client, err := cloudapi.NewClient(append(opts, cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(sdktest.Token), cloudapi.WithProject(sdktest.Project), cloudapi.WithHTTPClient(&http.Client{Transport: n}))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +175,7 @@ func (n pages) client(t *testing.T, opts ...Option) *Client {
 func TestListMemory(t *testing.T) {
 	const n = 20
 	for prefetch, limit := range []int64{1 << 20, 2 << 20} {
-		client := pages(n).client(t, WithPrefetch(prefetch))
+		client := pages(n).client(t, cloudapi.WithPrefetch(prefetch))
 		before := liveHeap()
 		most, items := int64(0), 0
 		for _, err := range client.VMs.All(t.Context(), nil) {
@@ -192,8 +195,8 @@ func TestListMemory(t *testing.T) {
 // A record that is kept keeps only itself.
 func TestKeptRecordDoesNotPinItsPage(t *testing.T) {
 	client := pages(1).client(t)
-	var kept *VM
-	var others []weak.Pointer[VM]
+	var kept *cloudapi.VM
+	var others []weak.Pointer[cloudapi.VM]
 	for vm, err := range client.VMs.All(t.Context(), nil) {
 		if err != nil {
 			t.Fatal(err)
@@ -220,4 +223,14 @@ func liveHeap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// endless is a JSON string without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '"'
+	}
+	return len(p), nil
 }

@@ -1,4 +1,6 @@
-package cloudapi
+// Package budgets_test measures what the SDK takes, beside what a program without
+// it would, and holds it to bounds.
+package budgets_test
 
 import (
 	"bytes"
@@ -13,6 +15,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 // The benchmarks and budgets put the SDK beside the floor: what a careful
@@ -25,7 +30,7 @@ const benchVM = `{"id":"vmy9n10s8q164j473ra7pj9nqz","name":"web-1","state":"runn
 
 const (
 	benchBase = "https://api.example.com"
-	benchPath = benchBase + "/project/" + testProject + "/location/eu-central-h1/vm/web-1"
+	benchPath = benchBase + "/project/" + sdktest.Project + "/location/eu-central-h1/vm/web-1"
 )
 
 // workloads are what is measured.
@@ -33,7 +38,7 @@ var workloads = []struct {
 	name  string
 	reply canned
 	floor func(context.Context, *http.Client) error
-	sdk   func(context.Context, *Client) error
+	sdk   func(context.Context, *cloudapi.Client) error
 
 	// most is how many allocations the SDK may have for each one of the floor.
 	most float64
@@ -42,10 +47,10 @@ var workloads = []struct {
 		name:  "Get",
 		reply: canned{http.StatusOK, benchVM},
 		floor: func(ctx context.Context, hc *http.Client) error {
-			_, err := floorCall[VM](ctx, hc, http.MethodGet, benchPath, nil)
+			_, err := floorCall[cloudapi.VM](ctx, hc, http.MethodGet, benchPath, nil)
 			return err
 		},
-		sdk: func(ctx context.Context, c *Client) error {
+		sdk: func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.VMs.Get(ctx, "eu-central-h1", "web-1")
 			return err
 		},
@@ -55,10 +60,10 @@ var workloads = []struct {
 		name:  "Create",
 		reply: canned{http.StatusOK, benchVM},
 		floor: func(ctx context.Context, hc *http.Client) error {
-			_, err := floorCall[VM](ctx, hc, http.MethodPost, benchPath, benchRequest)
+			_, err := floorCall[cloudapi.VM](ctx, hc, http.MethodPost, benchPath, benchRequest)
 			return err
 		},
-		sdk: func(ctx context.Context, c *Client) error {
+		sdk: func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", benchRequest)
 			return err
 		},
@@ -68,13 +73,13 @@ var workloads = []struct {
 		name:  "NotFound",
 		reply: canned{http.StatusNotFound, `{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for.","details":null}}`},
 		floor: func(ctx context.Context, hc *http.Client) error {
-			if _, err := floorCall[VM](ctx, hc, http.MethodGet, benchPath, nil); !errors.As(err, new(*floorError)) {
+			if _, err := floorCall[cloudapi.VM](ctx, hc, http.MethodGet, benchPath, nil); !errors.As(err, new(*floorError)) {
 				return errors.New("the error is lost")
 			}
 			return nil
 		},
-		sdk: func(ctx context.Context, c *Client) error {
-			if _, err := c.VMs.Get(ctx, "eu-central-h1", "web-1"); !errors.Is(err, ErrNotFound) {
+		sdk: func(ctx context.Context, c *cloudapi.Client) error {
+			if _, err := c.VMs.Get(ctx, "eu-central-h1", "web-1"); !errors.Is(err, cloudapi.ErrNotFound) {
 				return errors.New("the error is lost")
 			}
 			return nil
@@ -86,16 +91,16 @@ var workloads = []struct {
 		reply: canned{http.StatusOK, benchPage(0, 1)},
 		floor: func(ctx context.Context, hc *http.Client) error {
 			page, err := floorCall[struct {
-				Items []*VM
+				Items []*cloudapi.VM
 				Count int
-			}](ctx, hc, http.MethodGet, benchBase+"/project/"+testProject+"/vm?page_size=1000", nil)
+			}](ctx, hc, http.MethodGet, benchBase+"/project/"+sdktest.Project+"/vm?page_size=1000", nil)
 			if err == nil && len(page.Items) != 1000 {
 				return fmt.Errorf("%d items", len(page.Items))
 			}
 			return err
 		},
-		sdk: func(ctx context.Context, c *Client) error {
-			page, err := c.VMs.List(ctx, &ListOptions{PageSize: 1000})
+		sdk: func(ctx context.Context, c *cloudapi.Client) error {
+			page, err := c.VMs.List(ctx, &cloudapi.ListOptions{PageSize: 1000})
 			if err == nil && len(page.Items) != 1000 {
 				return fmt.Errorf("%d items", len(page.Items))
 			}
@@ -110,7 +115,7 @@ var workloads = []struct {
 			_, err := floorMetrics(ctx, hc)
 			return err
 		},
-		sdk: func(ctx context.Context, c *Client) error {
+		sdk: func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.Postgres.Metrics(ctx, "eu-central-h1", "orders-db", nil)
 			return err
 		},
@@ -140,40 +145,6 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkDriver is a call with and without what repeats attempts, none of
-// which is repeated.
-func BenchmarkDriver(b *testing.B) {
-	client, _ := workloads[0].reply.clients(b)
-	for _, driven := range []bool{false, true} {
-		b.Run(map[bool]string{false: "without", true: "with"}[driven], func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := attemptVM(b.Context(), client, driven); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// attemptVM gets a VM with one attempt, driven as ever or sent directly.
-func attemptVM(ctx context.Context, client *Client, driven bool) error {
-	cl, err := client.newCall(&opVMsGet, nil, []string{"eu-central-h1", "web-1"})
-	if err != nil {
-		return err
-	}
-	result := new(recordResult[VM, *VM])
-	if driven {
-		return cl.do(ctx, result)
-	}
-	cl.result, cl.ctx = result, callContext{ctx, cl}
-	cl.http.Transport = cl
-	if _, err := cl.http.Do(cl.newRequest()); err != nil {
-		return err
-	}
-	return cl.err
-}
-
 func BenchmarkNewClient(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -181,7 +152,7 @@ func BenchmarkNewClient(b *testing.B) {
 	}
 }
 
-var benchRequest = &VMCreateRequest{
+var benchRequest = &cloudapi.VMCreateRequest{
 	PublicKey: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHnDkYqBnZ0yE0T4l3dLPGm2oY9PSCN7fVqF3yX1aBcD me@example",
 	BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIP4: new(true), UnixUser: "ubi",
 }
@@ -244,15 +215,15 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 		_, _ = io.Copy(io.Discard, req.Body)
 		req.Body.Close()
 	}
-	resp := respond(c.status, c.body)
+	resp := sdktest.Respond(c.status, c.body)
 	resp.Request = req
 	return resp, nil
 }
 
 // clients returns the SDK's client and the floor's on the replies.
-func (c canned) clients(tb testing.TB) (*Client, *http.Client) {
+func (c canned) clients(tb testing.TB) (*cloudapi.Client, *http.Client) {
 	floor := &http.Client{Transport: c}
-	client, err := NewClient(WithBaseURL(benchBase), WithToken(testToken), WithProject(testProject), WithHTTPClient(floor))
+	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(sdktest.Token), cloudapi.WithProject(sdktest.Project), cloudapi.WithHTTPClient(floor))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -288,7 +259,7 @@ func floorCall[T any](ctx context.Context, hc *http.Client, method, url string, 
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("Authorization", "Bearer "+testToken)
+	req.Header.Set("Authorization", "Bearer "+sdktest.Token)
 	req.Header.Set("User-Agent", "floor")
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -319,7 +290,7 @@ func floorCall[T any](ctx context.Context, hc *http.Client, method, url string, 
 }
 
 // floorMetrics gets metrics without a decoder of its own for the samples.
-func floorMetrics(ctx context.Context, hc *http.Client) ([]Samples, error) {
+func floorMetrics(ctx context.Context, hc *http.Client) ([]cloudapi.Samples, error) {
 	reply, err := floorCall[struct {
 		Metrics []struct {
 			Key, Name, Description, Unit string
@@ -328,14 +299,14 @@ func floorMetrics(ctx context.Context, hc *http.Client) ([]Samples, error) {
 				Values [][2]any
 			}
 		}
-	}](ctx, hc, http.MethodGet, benchBase+"/project/"+testProject+"/location/eu-central-h1/postgres/orders-db/metrics", nil)
+	}](ctx, hc, http.MethodGet, benchBase+"/project/"+sdktest.Project+"/location/eu-central-h1/postgres/orders-db/metrics", nil)
 	if err != nil {
 		return nil, err
 	}
-	var all []Samples
+	var all []cloudapi.Samples
 	for _, metric := range reply.Metrics {
 		for _, series := range metric.Series {
-			samples := make(Samples, len(series.Values))
+			samples := make(cloudapi.Samples, len(series.Values))
 			for i, pair := range series.Values {
 				seconds, _ := pair[0].(float64)
 				text, _ := pair[1].(string)
@@ -343,7 +314,7 @@ func floorMetrics(ctx context.Context, hc *http.Client) ([]Samples, error) {
 				if err != nil {
 					return nil, err
 				}
-				samples[i] = Sample{time.UnixMicro(int64(seconds * 1e6)).UTC(), value}
+				samples[i] = cloudapi.Sample{Time: time.UnixMicro(int64(seconds * 1e6)).UTC(), Value: value}
 			}
 			all = append(all, samples)
 		}
