@@ -69,6 +69,9 @@ type Page[T any] struct {
 	// NextStartAfter is the cursor for the page behind this one: the last
 	// item's ID or name. It is "" for an empty page, which is how a list ends,
 	// and for the page of a list without parameters, which is all of it.
+	//
+	// The audit log and the logs of a database go on with a key of the server's
+	// own, which is the PaginationKey of their options. It is "" for the last page.
 	NextStartAfter string
 }
 
