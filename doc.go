@@ -1,8 +1,13 @@
 // Package cloudapi is a client for the Cloud Resource Management API, which
 // manages cloud infrastructure inside projects: virtual machines, Postgres
 // databases, Kubernetes clusters, load balancers, firewalls, private subnets,
-// private locations, SSH keys, init scripts and inference keys. Ubicloud's
-// public API speaks it.
+// private locations, machine images, SSH keys, init scripts and inference keys.
+// Ubicloud's public API speaks it.
+//
+// The contract describes the service of October 2025. One client works with that
+// and with the service of August 2026, which has more operations and fields; what
+// is of the later one says so. A server that does not have an operation answers
+// [ErrNotFound].
 //
 // # A client
 //

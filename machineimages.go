@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -121,6 +122,57 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 //cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.client, &opMachineImagesCreate, request, location, name)
+}
+
+// Ensure creates a machine image unless there is one of that name; see
+// [EnsureOptions]. The name must not be an ID. That the image has the version is
+// compared, whatever its state; Update makes it, of the VM.
+// [MachineImagesService.WaitVersion] waits for it.
+func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
+	return s.ensurer(location, name, request).ensure(ctx, "MachineImages.Ensure", opts)
+}
+
+// Plan returns what Ensure would do with the same arguments, and does nothing.
+func (s *MachineImagesService) Plan(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (*EnsurePlan[MachineImage], error) {
+	return s.ensurer(location, name, request).plan(ctx, "MachineImages.Plan", opts)
+}
+
+// Compare returns in what a machine image differs from a request, as Ensure sees
+// it. It asks for the versions of the image.
+func (s *MachineImagesService) Compare(ctx context.Context, image *MachineImage, request *MachineImageCreateRequest) ([]Drift, error) {
+	return s.ensurer("", "", request).differences(ctx, "MachineImages.Compare", image)
+}
+
+// ensurer is what Ensure needs of a machine image.
+func (s *MachineImagesService) ensurer(location, name string, request *MachineImageCreateRequest) ensurer[MachineImage] {
+	return ensurer[MachineImage]{
+		location: location,
+		name:     name,
+		config:   waitQuick,
+		find:     func(ctx context.Context) (*MachineImage, error) { return s.Get(ctx, location, name) },
+		create:   func(ctx context.Context) (*MachineImage, error) { return s.Create(ctx, location, name, request) },
+		compare: func(ctx context.Context, image *MachineImage) (d drift, err error) {
+			if request == nil || request.Version == "" {
+				return nil, nil
+			}
+			labels := []string{}
+			for v, err := range s.AllVersions(ctx, image.Location, image.ID, nil) {
+				if err != nil {
+					return nil, err
+				}
+				labels = append(labels, v.Version)
+			}
+			if !slices.Contains(labels, request.Version) {
+				d = drift{{Field: "version", Wanted: request.Version, Found: labels, Updatable: true}}
+			}
+			return d, nil
+		},
+		update: func(ctx context.Context, image *MachineImage, _ drift) (*MachineImage, error) {
+			version := &MachineImageVersionCreateRequest{VM: request.VM, DestroySource: request.DestroySource}
+			_, err := s.CreateVersion(ctx, image.Location, image.ID, request.Version, version)
+			return image, err
+		},
+	}
 }
 
 // Update makes another version the latest one, at once. A version that does not

@@ -2,7 +2,9 @@ package wire_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -158,4 +160,64 @@ func TestMachineImageWaits(t *testing.T) {
 		{name: "deleted", wait: gone, slow: true, polls: []string{list(old, version("v2", `"destroying"`)), list(old)}},
 		{name: "deleted with its image", wait: gone, slow: true, polls: []string{list(version("v2", `"destroying"`)), sdktest.Envelope(404)}},
 	})
+}
+
+func TestEnsureMachineImage(t *testing.T) {
+	t.Parallel()
+	const item = "/location/eu-central-h1/machine-image/golden"
+	labels, exists := map[string]bool{}, false
+	network := sdktest.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+		path := strings.TrimPrefix(req.URL.Path, projectPath)
+		switch {
+		case req.Method == http.MethodPost && path == item:
+			exists, labels["v1"] = true, true
+			return sdktest.Respond(200, testImageJSON), nil
+		case path == item && exists:
+			return sdktest.Respond(200, testImageJSON), nil
+		case strings.HasSuffix(path, testImageID+"/version"):
+			var versions []string
+			for label := range labels {
+				versions = append(versions, `{"id":"mv-`+label+`","version":"`+label+`","state":"creating"}`)
+			}
+			return sdktest.Respond(200, fmt.Sprintf(`{"items":[%s],"count":%d}`, strings.Join(versions, ","), len(versions))), nil
+		case req.Method == http.MethodPost:
+			label := path[strings.LastIndex(path, "/")+1:]
+			labels[label] = true
+			return sdktest.Respond(200, `{"id":"mv-`+label+`","version":"`+label+`","state":"creating"}`), nil
+		}
+		return sdktest.Respond(404, sdktest.Envelope(404)), nil
+	}}
+	client := network.Client(t)
+	for _, tt := range []struct {
+		version string
+		update  bool
+		outcome cloudapi.EnsureOutcome // "" for a drift
+		changes string                 // what is sent that is no GET
+	}{
+		{"v1", false, cloudapi.EnsureCreated, item + ` {"vm":"` + sdktest.VMID + `","version":"v1"}`},
+		{"v1", true, cloudapi.EnsureUnchanged, ""},
+		{"", true, cloudapi.EnsureUnchanged, ""},
+		{"v2", false, "", ""},
+		{"v2", true, cloudapi.EnsureUpdated, "/location/eu-central-h1/machine-image/" + testImageID + `/version/v2 {"vm":"` + sdktest.VMID + `"}`},
+		{"v2", false, cloudapi.EnsureUnchanged, ""},
+	} {
+		image, outcome, err := client.MachineImages.Ensure(t.Context(), "eu-central-h1", "golden",
+			&cloudapi.MachineImageCreateRequest{VM: sdktest.VMID, Version: tt.version}, &cloudapi.EnsureOptions{Update: tt.update})
+		drift, drifts := errors.AsType[*cloudapi.DriftError](err)
+		if outcome != tt.outcome || drifts != (tt.outcome == "") || !drifts && (err != nil || image.ID != testImageID) {
+			t.Errorf("%+v: %v, %v, %v", tt, image, outcome, err)
+		}
+		if drifts && (drift.Fields[0].Field != "version" || !drift.Fields[0].Updatable) {
+			t.Errorf("%+v: %v", tt, drift)
+		}
+		var changes []string
+		for _, sent := range network.Take() {
+			if sent.Method != http.MethodGet {
+				changes = append(changes, strings.TrimPrefix(sent.Target, projectPath)+" "+sent.Body)
+			}
+		}
+		if got := strings.Join(changes, ", "); got != tt.changes {
+			t.Errorf("%+v: sent %s", tt, got)
+		}
+	}
 }
