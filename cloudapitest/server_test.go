@@ -119,6 +119,34 @@ func decodeIDs(t *testing.T, body string) (ids []string, count int) {
 	return ids, list.Count
 }
 
+// TestContentTypes sends the same body under different types.
+func TestContentTypes(t *testing.T) {
+	t.Parallel()
+	srv := New(t)
+	for contentType, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"application/json":                {200, `"name":"a"`},
+		"application/json; charset=utf-8": {200, `"name":"a"`},
+		"Application/JSON":                {400, "must include required parameters: name"}, // the body is not read
+		"text/plain":                      {400, `request header must be set to \"application/json\"`},
+		"":                                {400, `request header must be set to \"application/json\"`},
+	} {
+		r, _ := http.NewRequestWithContext(t.Context(), "POST", srv.URL()+"/project", strings.NewReader(`{"name":"a"}`))
+		r.Header = http.Header{"Authorization": {"Bearer " + srv.Token()}, "Content-Type": {contentType}}
+		resp, err := srv.HTTPClient().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != want.status || !strings.Contains(string(body), want.text) {
+			t.Errorf("%q: %d %s, %v, want %d and %s", contentType, resp.StatusCode, body, err, want.status, want.text)
+		}
+	}
+}
+
 func TestPagesAreCappedAndWalkedByID(t *testing.T) {
 	t.Parallel()
 	srv := New(t, WithPageCap(2))

@@ -30,7 +30,7 @@ func LookUp[T Stored](c *Call, kind cloudapi.Kind, param string) (T, bool) {
 	if ok && o.Core().Location != c.Location {
 		ok = false
 	}
-	if !ok && strings.HasSuffix(param, "_reference") && !isIDOf(kind, ref) {
+	if !ok && strings.HasSuffix(param, "_reference") { // no name has the form of an ID
 		o, ok = FindByName[T](c, kind, ref)
 	}
 	return o, ok

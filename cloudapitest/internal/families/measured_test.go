@@ -128,10 +128,17 @@ func TestMeasured(t *testing.T) {
 			{"POST", vm + "nope/rename", `{"name":"` + nul + `"}`, 404, "ResourceNotFound"},
 			{"POST", "/location/nowhere/vm/a", `{"public_key":"` + nul + `"}`, 404, "InvalidLocation"},
 			{"POST", vm + "web", `{"public_key":"` + nul + `"}`, 400, "string parameter contains null byte"},
+			{"POST", keys, `{"name":"a","public_key":"` + good + `"}`, 200, ""},
+			{"POST", keys + "/a", `{"name":"` + nul + `"}`, 400, "string parameter contains null byte"},
+			{"POST", places, `{"name":"own","provider_location_name":"us-west-2","access_key":"a","secret_key":"b"}`, 200, ""},
+			{"POST", places + "/own", `{"name":"` + nul + `"}`, 400, "string parameter contains null byte"},
 			{"POST", keys, `{"name":"` + nul + `","public_key":"x"}`, 400, "string parameter contains null byte"},
 			{"POST", "/..", `{"name":"` + nul + `"}`, 400, "string parameter contains null byte"},
 			{"POST", postgres, `{"size":"standard-2","storage_size":64}`, 200, ""},
 			{"POST", postgres + "/config", `{"pg_config":"` + nul + `","pgbouncer_config":{}}`, 400, `received String: \"\\u0000\"`},
+		},
+		"texts": {
+			{"POST", "/location/eu-central-h1/firewall/fw", `{"description":"<a> & b"}`, 200, `"description":"<a> & b"`},
 		},
 		"names of clusters": {
 			{"POST", cluster + "a", `{"version":"v1.34","worker_size":"standard-2"}`, 200, ""},

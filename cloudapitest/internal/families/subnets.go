@@ -212,11 +212,7 @@ func (s *privateSubnet) delete(c *api.Call) error {
 	for _, l := range s.balancers(c) {
 		l.destroy(c)
 	}
-	c.Remove(s, c.Delays(&s.Object).Delete, func() {
-		for other := range s.connected {
-			s.disconnect(other)
-		}
-	})
+	c.Remove(s, c.Delays(&s.Object).Delete, nil)
 	return nil
 }
 

@@ -74,8 +74,6 @@ func (r Reply) writeHeader(w http.ResponseWriter) {
 	for name, values := range r.Header {
 		h[name] = values
 	}
-	if r.Status != http.StatusNoContent {
-		h.Set("Content-Length", strconv.Itoa(len(r.Body)))
-	}
+	h.Set("Content-Length", strconv.Itoa(len(r.Body))) // left out of a 204 by net/http
 	w.WriteHeader(r.Status)
 }

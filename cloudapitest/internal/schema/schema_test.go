@@ -31,6 +31,8 @@ func TestSchemaChecksAndConverts(t *testing.T) {
 	}{
 		{"numbers and booleans as they are", body, `{"name":"n","size":7,"flag":true}`, `{"flag":true,"name":"n","size":7}`},
 		{"numbers and booleans in strings", body, `{"name":"n","size":"+07","flag":"0"}`, `{"flag":false,"name":"n","size":7}`},
+		{"one for true", body, `{"name":"n","flag":"1"}`, `{"flag":true,"name":"n"}`},
+		{"another number for a boolean", body, `{"flag":"2"}`, `400 BadRequest: #/properties/flag expected boolean, but received String: "2"`},
 		{"fractions are cut off", body, `{"name":"n","size":-7.9}`, `{"name":"n","size":-7}`},
 		{"other bases in strings count as their first digits", body, `{"name":"n","size":"0x10"}`, `{"name":"n","size":0}`},
 		{"underscores in strings", body, `{"name":"n","size":"1_000"}`, `{"name":"n","size":1000}`},
