@@ -14,7 +14,7 @@ import (
 
 // New returns the service of all families.
 func New(cfg api.Config) *api.Service {
-	cfg.Families, cfg.Operations, cfg.Pattern = families, operations(), paramPattern
+	cfg.Families, cfg.Operations, cfg.Pattern = familyNames, operations(), paramPattern
 	cfg.Hidden = []string{"eu-central-a1", "github-runners", "hetzner-ai", "latitude-ai"}
 	return api.New(cfg)
 }
@@ -23,22 +23,22 @@ func New(cfg api.Config) *api.Service {
 func operations() []api.Operation {
 	return slices.Concat(
 		api.Guard("Project", projectOperations()),
-		api.Guard(families[cloudapi.KindFirewall], firewallOperations()),
-		api.Guard(families[cloudapi.KindInferenceAPIKey], inferenceAPIKeyOperations()),
-		api.Guard(families[cloudapi.KindKubernetesCluster], kubernetesOperations()),
-		api.Guard(families[cloudapi.KindLoadBalancer], loadBalancerOperations()),
-		api.Guard(families[cloudapi.KindPostgres], postgresOperations()),
-		api.Guard(families[cloudapi.KindPrivateSubnet], privateSubnetOperations()),
-		api.Guard(families[cloudapi.KindVM], vmOperations()),
+		api.Guard(familyNames[cloudapi.KindFirewall], firewallOperations()),
+		api.Guard(familyNames[cloudapi.KindInferenceAPIKey], inferenceAPIKeyOperations()),
+		api.Guard(familyNames[cloudapi.KindKubernetesCluster], kubernetesOperations()),
+		api.Guard(familyNames[cloudapi.KindLoadBalancer], loadBalancerOperations()),
+		api.Guard(familyNames[cloudapi.KindPostgres], postgresOperations()),
+		api.Guard(familyNames[cloudapi.KindPrivateSubnet], privateSubnetOperations()),
+		api.Guard(familyNames[cloudapi.KindVM], vmOperations()),
 		api.Guard("Location", privateLocationOperations()),
 		sshPublicKeyOperations(),
 		vmInitScriptOperations(),
 	)
 }
 
-// families are the kinds with permissions of their own, by the names that these
+// familyNames are the kinds with permissions of their own, by the names that these
 // have for them.
-var families = map[cloudapi.Kind]string{
+var familyNames = map[cloudapi.Kind]string{
 	cloudapi.KindFirewall:          "Firewall",
 	cloudapi.KindInferenceAPIKey:   "InferenceApiKey",
 	cloudapi.KindKubernetesCluster: "KubernetesCluster",
@@ -51,7 +51,7 @@ var families = map[cloudapi.Kind]string{
 // KnowsRight reports whether there are permissions that the right gives:
 // "Vm:view", or with asterisks as in [api.Rights].
 func KnowsRight(right string) bool {
-	names := append(slices.Collect(maps.Values(families)), "Project", "Location", "*")
+	names := append(slices.Collect(maps.Values(familyNames)), "Project", "Location", "*")
 	family, action, ok := strings.Cut(right, ":")
 	return right == "*" || ok && slices.Contains(names, family) &&
 		slices.Contains([]string{"view", "create", "edit", "delete", "connect", "disconnect", "*"}, action)
