@@ -16,8 +16,8 @@ import (
 )
 
 // TestCreates cuts the exchange of every operation that must not be carried out
-// twice at every byte, of the request and of the reply, by a close and by a
-// reset. Behind the cut the server works, so that a request which is sent
+// twice at bytes of the request and of the reply, with -every at each, by a close
+// and by a reset. Behind the cut the server works, so that a request which is sent
 // again is carried out again.
 func TestCreates(t *testing.T) {
 	var total, carriedOut, unknown, succeeded, duplicates int
@@ -29,9 +29,9 @@ func TestCreates(t *testing.T) {
 		if whole.err != nil || whole.executed != 1 {
 			t.Fatalf("%s without a cut: %+v", op.name, whole)
 		}
-		step := 1
-		if raceDetector {
-			step = 29
+		step := 29
+		if *every {
+			step = 1
 		}
 		var cuts []cut
 		for _, reset := range []bool{false, true} {

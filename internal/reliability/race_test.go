@@ -2,6 +2,5 @@
 
 package reliability
 
-// With the race detector everything is some ten times slower, so that tests
-// which are there for their number run a part of it.
+// The race detector takes memory of its own.
 const raceDetector = true

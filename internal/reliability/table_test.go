@@ -21,7 +21,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-var every = flag.Bool("every", false, "TestFaults runs every operation, and not two of each kind")
+var every = flag.Bool("every", false, "run every operation, and not two of each kind, and cut at every byte, and not at some")
 
 // TestFaults runs operations under every fault, both for a fault that stays
 // and for one that hits the first exchange only, checks the rules, and compares
