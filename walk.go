@@ -42,7 +42,8 @@ func walk[T any, P listItem[T]](c *Client, routes *listRoutes, o ListOptions, ar
 				for page, err := range pages(ctx) {
 					if err == nil {
 						page.Items = slices.DeleteFunc(page.Items, func(item *T) bool { return !seen.add(P(item).cursor(OrderByID)) })
-						seen.note(page.Count)
+						seen.count(page.Count)
+						seen.forget()
 					}
 					if !yield(page, err) || err != nil {
 						return
@@ -77,10 +78,10 @@ const maxKnown = 2 * maxPageSize
 // tally is what was seen of a list.
 type tally struct {
 	known     map[string]struct{} // the IDs of the items, but for those up to passed
-	passed    string              // all IDs up to this one were seen
+	passed    string              // IDs up to this one are taken for known
 	ascending bool                // whether the IDs of every walk have ascended
-	items     int
-	least     *int // what a page counted; nil: none has
+	items     int                 // how many were new
+	least     *int                // the smallest count of a page; nil: none has one
 
 	// Of the walk under way.
 	last    string // the greatest ID
@@ -110,12 +111,16 @@ func (t *tally) add(id string) bool {
 	return true
 }
 
-// note takes note of what a page counts. A long list is not remembered as a
-// whole: if its IDs ascend, those that are no greater than the last were seen.
-func (t *tally) note(count *int) {
+// count takes note of what a page counts.
+func (t *tally) count(count *int) {
 	if count != nil && (t.least == nil || *count < *t.least) {
 		t.least = count
 	}
+}
+
+// forget keeps a long list from being remembered as a whole: if IDs ascend, those
+// that are no greater than the last were seen.
+func (t *tally) forget() {
 	if t.ascending && len(t.known) > maxKnown {
 		t.passed = max(t.passed, t.last)
 		maps.DeleteFunc(t.known, func(id string, _ struct{}) bool { return id <= t.passed })
@@ -123,8 +128,9 @@ func (t *tally) note(count *int) {
 }
 
 // complete reports whether as many items were seen as a page counted: what was
-// in the list all the time was counted by every page. A server that counts the
-// items of each page in place of those of the list is believed.
+// in the list all the time was counted by every page. In a long list, of which
+// not all is remembered, the items of one walk are enough. A server that counts
+// the items of each page in place of those of the list is believed.
 func (t *tally) complete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // stalled is the error for a list that does not get complete.

@@ -318,6 +318,23 @@ func TestAllLosesNothingThatStays(t *testing.T) {
 	}
 }
 
+// TestAllAsksForMoreThanThereIs in a page: the real server gives 1000 items at
+// most, and such a page may have been cut off.
+func TestAllAsksForMoreThanThereIs(t *testing.T) {
+	t.Parallel()
+	items := numbered(1001)
+	server := &changing{listServer: listServer{items: items, max: 1000}, midway: func(c *changing, n int) {
+		if n == 1 {
+			c.remove(items[0].ID)
+		}
+	}}
+	network := recorder{answer: server.RoundTrip}
+	got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 5000}))
+	if err != nil || len(got) != 1001 {
+		t.Errorf("got %d of 1001 items: %v", len(got), err)
+	}
+}
+
 // TestAllLooksAgain: a list that ends and counts more is walked again, after a
 // pause.
 func TestAllLooksAgain(t *testing.T) {
