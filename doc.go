@@ -89,6 +89,13 @@
 // sent again, and what had the name may have gone by then and something else have
 // taken it.
 //
+// # Versions of the service
+//
+// The contract is the service of October 2025. Operations, fields and states that
+// it has had since, as of August 2026, say so where they are documented. One client
+// speaks to both, without a setting: an operation that a server does not have is
+// [ErrNotFound], and a field is sent only if it is set.
+//
 // # Retries
 //
 // What may be sent twice is sent again after failures that pass: up to 4 times,
