@@ -14,9 +14,11 @@ import (
 //
 // The segments are the path below the base URL and are escaped one by one; an
 // empty one, "." and ".." are an [*ArgumentError]. in is encoded as the JSON
-// body; if it is nil there is none, or {} in a POST, PUT or PATCH. out is what
-// the JSON reply is decoded into; with a *[]byte the reply is stored as it is,
-// and with nil it is dropped.
+// body; if it is nil, or a nil pointer, map or slice, there is none, or {} in a
+// POST, PUT or PATCH. out is what the JSON reply is decoded into; with a *[]byte
+// the reply is stored as it is, and with nil it is dropped. A reply that would take
+// far more memory than its size, or than [WithResponseLimit], is refused, as
+// millions of {} would be as an any.
 //
 // A POST is taken for something that must not be repeated, any other method
 // for something that may be.
@@ -51,7 +53,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		query:      query.Encode(),
 		repeatable: op.retry == safe,
 	}
-	if in != nil || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
+	if !isNil(in) || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
 		if err := cl.encodeBody(in); err != nil {
 			return err
 		}
@@ -67,7 +69,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 			*out = slices.Clone(r.body)
 			return nil
 		default:
-			return r.json(out)
+			return r.into(out)
 		}
 	}))
 }

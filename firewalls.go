@@ -25,7 +25,9 @@ type Firewall struct {
 	FirewallRules []FirewallRule `json:"firewall_rules"` // sorted by IP version and CIDR; none means that nothing gets in
 
 	// PrivateSubnets are the subnets that the firewall is attached to, with
-	// their firewalls. Only Get, AttachSubnet and DetachSubnet return it.
+	// their firewalls. Only Get, AttachSubnet and DetachSubnet return it. From a
+	// server that sends IDs, as the public description has it, they have nothing
+	// else.
 	PrivateSubnets []PrivateSubnet `json:"private_subnets"`
 
 	// Path is the firewall's path within the project. Only the firewalls

@@ -39,7 +39,7 @@ type LoadBalancer struct {
 
 	// From here on: lists and Rename do not return it.
 	Subnet string   `json:"subnet"` // the name of its private subnet
-	VMs    []string `json:"vms"`    // the IDs of its VMs
+	VMs    []string `json:"vms"`    // the IDs of its VMs, also from a server that sends records
 }
 
 func (l *LoadBalancer) missing() string             { return missingID(l.ID) }

@@ -83,7 +83,8 @@ type Postgres struct {
 
 	// The times that Restore can go back to. They are zero for replicas and
 	// restored databases, and if the server cannot tell; the earliest one also
-	// before the first backup.
+	// before the first backup. So is any time in a record that is not one by
+	// RFC 3339.
 	EarliestRestoreTime time.Time `json:"earliest_restore_time"`
 	LatestRestoreTime   time.Time `json:"latest_restore_time"`
 }

@@ -17,10 +17,6 @@ func (c *PostgresCapabilities) missing() string {
 	return ""
 }
 
-// minObjectSize is less than the "none":{} of an option without further ones,
-// which takes little memory.
-func (c *PostgresCapabilities) minObjectSize() int { return 8 }
-
 // PostgresOptions are the values of options, by the name of the option: for each
 // value the options that there are with it. A flavor has locations and versions,
 // a location families, a family sizes, a size storage_sizes (in GiB), and a

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type reply struct {
 	status int
 	header http.Header
 	body   []byte // not to be kept: the buffer is used again
+	limit  int64  // of its size
 
 	// endless: nothing but the end of the connection ended the body, so that
 	// it cannot be told from one that was cut off.
@@ -63,7 +65,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	switch {
 	case err == nil:
 		endless := resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed
-		err = cl.result.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), endless: endless})
+		err = cl.result.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), limit: cl.client.config.maxResponse, endless: endless})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
 		return nil, err // the connection, not the reply
 	}
@@ -186,39 +188,28 @@ func (result *recordResult[T, P]) accept(r reply) error {
 	return nil
 }
 
-// minObjectSize is less than the JSON of an object takes on average in what the
-// server sends, of which empty series of metrics have the smallest; but for a
-// record that says otherwise with its own minObjectSize.
-const minObjectSize = 12
-
-// records decodes the reply into records. A reply that is full of empty objects
-// is refused, since each would take a hundred times the memory of its JSON.
-func (r reply) records(v any) error {
-	size := minObjectSize
-	if small, ok := v.(interface{ minObjectSize() int }); ok {
-		size = small.minObjectSize()
-	}
-	most := 100 + len(r.body)/size
-	if bytes.Count(r.body, []byte("{")) > most { // or there is a script in it
-		if objects := countObjects(r.body); objects > most {
-			return fmt.Errorf("it has %d objects in %d bytes", objects, len(r.body))
-		}
+// into decodes the reply into v if there is memory for it.
+func (r reply) into(v any) error {
+	if err := r.checkSize(v); err != nil {
+		return err
 	}
 	return r.json(v)
 }
 
-// countObjects counts the objects in JSON, and not the braces in its strings.
-func countObjects(data []byte) (n int) {
-	inString := false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '"':
-			inString = !inString
-		case c == '\\' && inString:
-			i++
-		case c == '{' && !inString:
-			n++
-		}
+// records decodes the reply into records, whose fields may have come in another
+// form than the one that they have.
+func (r reply) records(v any) error {
+	if err := r.checkSize(v); err != nil {
+		return err
 	}
-	return n
+	err := r.json(v)
+	if err == nil || !json.Valid(r.body) {
+		return err
+	}
+	r.body = otherForms(r.body, reflect.TypeOf(v), jsonFields{})
+	reflect.ValueOf(v).Elem().SetZero()
+	if r.json(v) != nil {
+		return err
+	}
+	return nil
 }

@@ -51,7 +51,7 @@ type wirer interface {
 
 // encodeBody sets the body, which is {} for a nil request.
 func (cl *call) encodeBody(request any) error {
-	if v := reflect.ValueOf(request); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	if isNil(request) {
 		request = struct{}{}
 	}
 	if r, ok := request.(referrer); ok {
@@ -79,6 +79,17 @@ func (cl *call) encodeBody(request any) error {
 	}
 	cl.body = body
 	return nil
+}
+
+// isNil reports whether a request is nil, or a pointer, map or slice that is.
+func isNil(request any) bool {
+	switch v := reflect.ValueOf(request); v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Map, reflect.Slice:
+		return v.IsNil()
+	}
+	return false
 }
 
 // losesText reports whether a string of the request was not UTF-8, for which
