@@ -58,7 +58,7 @@ func TestGoBlocks(t *testing.T) {
 					t.Errorf("%s:%d: gofmt would write\n%s", b.path, b.line, formatted)
 				}
 			case "":
-			case "sh", "json", "yaml", "text", "promql":
+			case "sh", "json", "yaml", "text", "promql", "diff", "python", "javascript":
 			default:
 				t.Errorf("%s:%d: a block of an unknown language %q", b.path, b.line, b.language)
 			}
