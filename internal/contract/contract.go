@@ -28,10 +28,13 @@ type Row struct {
 }
 
 // Rows returns the rows of both tables.
-func Rows() []Row { return append(Agreed(), read(later, true)...) }
+func Rows() []Row { return append(Agreed(), Later()...) }
 
 // Agreed returns the rows of the contract.
 func Agreed() []Row { return read(agreed, false) }
+
+// Later returns the rows that the contract does not have.
+func Later() []Row { return read(later, true) }
 
 func read(table string, later bool) (rows []Row) {
 	for line := range strings.Lines(table) {

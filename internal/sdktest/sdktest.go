@@ -1,6 +1,5 @@
 // Package sdktest is what the suites that look at the SDK from outside have in
-// common: a client without a network, all methods of all services, and a project
-// with everything in it.
+// common: a client without a network, and all methods of all services.
 package sdktest
 
 import (

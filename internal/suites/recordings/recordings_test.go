@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
@@ -41,9 +42,9 @@ type version struct {
 	// beyondQuota are the operations that a quota refused.
 	beyondQuota []string
 
-	// unrecorded are the operations of the contract of which there is no success,
-	// in its order: they failed, or the server does not have them. It is nil if
-	// that is not known.
+	// operations are those that came with this version, and unrecorded those of
+	// them without a success: they failed, or the server does not have them.
+	operations []contract.Row
 	unrecorded []string
 }
 
@@ -54,6 +55,7 @@ func versions() []version {
 			name:        "October 2025",
 			files:       recordings.Contract(),
 			beyondQuota: []string{"createPostgresDatabase", "createProject", "createVM", "resizeKubernetesNodepool"},
+			operations:  contract.Agreed(),
 			unrecorded: []string{
 				"POST /project/{project_id}/firewall",
 				"POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}",
@@ -68,6 +70,7 @@ func versions() []version {
 			name:        "August 2026",
 			files:       []string{recordings.August2026},
 			beyondQuota: []string{"createKubernetesNodepool", "createVM", "resizeKubernetesNodepool"},
+			operations:  contract.Later(),
 		},
 	}
 }
