@@ -1,6 +1,8 @@
 package cloudapitest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -74,6 +76,7 @@ func TestFaults(t *testing.T) {
 		{"reply to the second", Match{Method: "GET", Nth: 2}, []Fault{Reply(503, nil, "busy")}, []string{"200", "200", "200", "503 busy"}},
 		{"one after the other", Match{Path: "/project"}, []Fault{Reply(500, nil, "a"), Reply(502, nil, "b")},
 			[]string{"500 a", "502 b", "200", "200"}},
+		{"another path", Match{Path: "/projects"}, []Fault{Reply(500, nil, "a").Optional()}, []string{"200", "200", "200", "200"}},
 		{"repeating", Match{Route: "/project"}, []Fault{Reply(500, nil, "a").Repeating()}, []string{"500 a", "500 a", "500 a", "500 a"}},
 		{"drop before", Match{Operation: "POST /project"}, []Fault{DropBefore()}, []string{"EOF", "200", "200", "200"}},
 		{"drop after", Match{Operation: "POST /project"}, []Fault{DropAfter()}, []string{"EOF", "200", "200", "200"}},
@@ -302,6 +305,25 @@ func TestTimePassesBeforeCount(t *testing.T) {
 		page, err := client.VMs.List(t.Context(), nil)
 		if err != nil || len(page.Items) != 1 || *page.Count != 0 {
 			t.Errorf("%+v, %v, want one item and a count of 0", page, err)
+		}
+	})
+}
+
+// TestDelayedRequestsOfClientsThatLeft counts what is executed after a client has
+// given up.
+func TestDelayedRequestsOfClientsThatLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := New(t)
+		srv.Fail(Match{}, Delay(time.Hour))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := srv.Client().Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: "a"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want %v", err, context.DeadlineExceeded)
+		}
+		elapse(2 * time.Hour)
+		if page, err := srv.Client().Projects.List(t.Context(), nil); err != nil || len(page.Items) != 1 {
+			t.Errorf("%v, %v, want one project", page, err)
 		}
 	})
 }

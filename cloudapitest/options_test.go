@@ -12,7 +12,7 @@ import (
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	const none, foreign, revoked = "pat-none", "pat-foreign", "pat-revoked"
-	srv := New(t, WithTokenAccess(none, AccessNone), WithTokenAccess(foreign, AccessForeign), WithTokenAccess(revoked, AccessRevoked))
+	srv := New(t, WithTokenAccess(none, AccessNone), WithTokenAccess(foreign, AccessForeign), WithTokenAccess(revoked, AccessFull), WithTokenAccess(revoked, AccessRevoked))
 	own, other := "/project/"+srv.ProjectID(), "/project/"+srv.OtherProjectID()
 	tests := []struct {
 		header, method, path string

@@ -34,6 +34,13 @@ func TestInferenceAPIKeys(t *testing.T) {
 	if err := blind.Delete(ctx, a.ID); err != nil {
 		t.Error(err)
 	}
+	srv.SetPermissions(srv.ProjectID(), powerless, "InferenceApiKey:view")
+	if _, err := blind.Get(ctx, a.ID); err != nil {
+		t.Errorf("with the permission to view: %v", err)
+	}
+	if err := blind.Delete(ctx, a.ID); err != nil {
+		t.Error(err)
+	}
 	if got := must(keys.Get(ctx, a.ID)); !reflect.DeepEqual(got, a) {
 		t.Errorf("%s was deleted, or changed, without permission", a.ID)
 	}

@@ -140,6 +140,10 @@ func TestMeasured(t *testing.T) {
 		"texts": {
 			{"POST", "/location/eu-central-h1/firewall/fw", `{"description":"<a> & b"}`, 200, `"description":"<a> & b"`},
 		},
+		"descriptions of rules": {
+			{"POST", postgres, `{"size":"standard-2","storage_size":64,"restrict_by_default":true}`, 200, ""},
+			{"POST", postgres + "/firewall-rule", `{"cidr":"::/0","description":" a "}`, 200, `"description":"a"`},
+		},
 		"names of clusters": {
 			{"POST", cluster + "a", `{"version":"v1.34","worker_size":"standard-2"}`, 200, ""},
 			{"POST", cluster + "a/rename", `{"name":"A"}`, 400, "Kubernetes cluster name must only contain"},

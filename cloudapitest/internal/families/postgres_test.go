@@ -153,7 +153,43 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 		check("in the window", "db", "standard-8", 256, "standard-8")
 		setWindow(0)
 		check("after the window was moved", "db", "standard-8", 256, "standard-8")
+
+		elapse(6 * time.Hour) // until 3 o'clock
+		update("standard-16", 512)
+		elapse(5 * time.Minute)
+		update("standard-16", 512) // does not put it off
+		elapse(time.Hour)
+		setWindow(2) // over for today, since the servers became ready
+		check("after its window", "db", "standard-8", 256, "standard-16")
 	}, cloudapitest.WithDelays(delays))
+}
+
+// TestResizingAgainPutsNothingOff asks for the same size twice.
+func TestResizingAgainPutsNothingOff(t *testing.T) {
+	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		createDatabase(t, pg, "db")
+		elapse(time.Minute)
+		for range 2 {
+			must(pg.Update(t.Context(), here, "db", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128}))
+			elapse(30 * time.Second)
+		}
+		if p := must(pg.Get(t.Context(), here, "db")); p.VMSize != "standard-4" {
+			t.Errorf("after a minute it is %s", p.VMSize)
+		}
+	}, cloudapitest.WithDelays(cloudapitest.Delays{Resize: time.Minute}))
+}
+
+// TestFirstServersDoNotWaitForAWindow sets a window while a database is created,
+// and counts its servers by what is left of the quota.
+func TestFirstServersDoNotWaitForAWindow(t *testing.T) {
+	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		ctx := t.Context()
+		must(pg.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "sync"}))
+		must(pg.SetMaintenanceWindow(ctx, here, "db", new(12)))
+		elapse(time.Hour)
+		_, err := pg.Create(ctx, here, "more", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+		refused(t, err, "currently used vCPU count: 6,")
+	}, cloudapitest.WithQuota(cloudapitest.Quota{Postgres: 7}))
 }
 
 func TestPostgresDoesNotShrinkWhileItCannotBeAsked(t *testing.T) {
@@ -208,9 +244,10 @@ func TestReadReplicaIsPromoted(t *testing.T) {
 		}
 		must(pg.Rename(ctx, here, "db2", "db"))
 
-		for range 2 { // asking again does not put it off
+		elapse(time.Minute) // it runs
+		for range 2 {       // asking again does not put it off
 			must(pg.Promote(ctx, here, "copy"))
-			elapse(90 * time.Second)
+			elapse(30 * time.Second)
 		}
 		p := get("copy")
 		if p.ReadReplica || p.Parent != "" || !p.LatestRestoreTime.Equal(time.Now().Truncate(time.Second)) || p.State != "running" {
@@ -504,6 +541,15 @@ func TestMetricsOfARange(t *testing.T) {
 			if len(values) != tt.samples || len(values) > 1 && values[1].Time.Sub(values[0].Time) != tt.step {
 				t.Errorf("%v: %d samples, want %d every %v", tt.before, len(values), tt.samples, tt.step)
 			}
+		}
+		const month = 31 * 24 * time.Hour
+		for span, want := range map[time.Duration]string{
+			month + 5*time.Minute:               "Cannot query metrics older than 31 days", // the span is right
+			month + 5*time.Minute + time.Second: "Maximum time range is 31 days",
+			-time.Second:                        "End timestamp must be greater than start timestamp",
+		} {
+			_, err := pg.Metrics(ctx, here, "db", &cloudapi.PostgresMetricsOptions{Start: now.Add(-span), End: now})
+			refused(t, err, want)
 		}
 		if a, b := get(time.Hour, ""), get(time.Hour, ""); !reflect.DeepEqual(a, b) {
 			t.Error("the same question has two answers")

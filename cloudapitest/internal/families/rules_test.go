@@ -13,6 +13,7 @@ func TestPortRanges(t *testing.T) {
 		"80":                     "80..80",
 		"0080":                   "80..80",
 		"80..8080":               "80..8080",
+		"80..80":                 "80..80",
 		"0..65535":               "0..65535",
 		"65536":                  "Port must be between 0 to 65535",
 		"65536..65537":           "Start port must be between 0 to 65535",
