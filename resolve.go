@@ -59,8 +59,10 @@ type Reference struct {
 }
 
 // ParseReference reads an ID of a known kind, in capitals as well,
-// "location/name", "location/ID", or the name of what is in no location. It
-// sends nothing; the error is an [*ArgumentError].
+// "location/name", "location/ID", or the name of what is in no location. What
+// would be an ID but for letters that IDs do not have, such as "o" in place of 0,
+// is a name unless it is in capitals. ParseReference sends nothing; the error is an
+// [*ArgumentError].
 func ParseReference(s string) (Reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {

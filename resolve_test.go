@@ -322,14 +322,23 @@ func TestParseReference(t *testing.T) {
 		"eu-central-h1/" + id:   {Location: "eu-central-h1", ID: id},
 		"laptop":                {Name: "laptop"},
 		strings.Repeat("W", 26): {Name: strings.Repeat("W", 26)},
+
+		// Read as an ID it would be one, but a name can be spelled like that.
+		"vmo64pbm96ba3grq6vbsvjb3ax":               {Name: "vmo64pbm96ba3grq6vbsvjb3ax"},
+		"eu-central-h1/lbo9fd2wvdjtih8h6h32k8re7m": {Location: "eu-central-h1", Name: "lbo9fd2wvdjtih8h6h32k8re7m"},
+		"Vmo64pbm96ba3grq6vbsvjb3ax":               {Name: "Vmo64pbm96ba3grq6vbsvjb3ax"},
 	} {
 		got, err := cloudapi.ParseReference(s)
 		if err != nil || got != want || got.String() != s {
 			t.Errorf("ParseReference(%q) = %#v, %v; as text %q", s, got, err, got)
 		}
 	}
-	for _, s := range []string{strings.ToUpper(id), "eu-central-h1/" + strings.ToUpper(id)} {
-		if got, err := cloudapi.ParseReference(s); err != nil || got.ID != id {
+	for s, want := range map[string]cloudapi.Reference{
+		strings.ToUpper(id):                    {ID: id},
+		"eu-central-h1/" + strings.ToUpper(id): {ID: id, Location: "eu-central-h1"},
+		"VMO64PBM96BA3GRQ6VBSVJB3AX":           {ID: "vm064pbm96ba3grq6vbsvjb3ax"},
+	} {
+		if got, err := cloudapi.ParseReference(s); err != nil || got != want {
 			t.Errorf("ParseReference(%q) = %#v, %v", s, got, err)
 		}
 	}

@@ -166,6 +166,13 @@ func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *Te
 	if err == nil {
 		err = r.slots.do(ctx, func() error { return f.remove(ctx, r.client, at.Location, f.address(at)) })
 	}
+	if err == nil && f.noID {
+		// What went by that name, if anything, need not have been this one.
+		var now Resource
+		if now, err = r.locate(ctx, resource); err == nil && now.ID != "" {
+			err = fmt.Errorf("it goes by the name of %s by now: %w", now.Name, ErrLocationNotFound)
+		}
+	}
 	switch {
 	case err == nil || isGone(err):
 		return at, nil

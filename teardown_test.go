@@ -810,6 +810,30 @@ func TestTeardownWhileItsLocationGoes(t *testing.T) {
 			}
 		})
 	})
+	for _, last := range []string{"/location/own/vm/", "/location/own/private-subnet/", "/location/own/firewall/", "/private-location/own"} {
+		t.Run("renamed before the request "+last, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newFullProject(t)
+				var renamed atomic.Bool
+				client := must(p.client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+					return roundTripper(func(req *http.Request) (*http.Response, error) {
+						if req.Method == http.MethodDelete && strings.Contains(req.URL.Path, last) && renamed.CompareAndSwap(false, true) {
+							must(p.client.PrivateLocations.Rename(t.Context(), "own", "renamed"))(t)
+						}
+						return next.RoundTrip(req)
+					})
+				})))(t)
+				plan := planTeardown(t, client, nil)
+				if err := plan.Run(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if there := contents(t, p.client); len(there) > 0 || !renamed.Load() {
+					t.Errorf("renamed: %v; %v is left", renamed.Load(), there)
+				}
+			})
+		})
+	}
 	t.Run("deleted", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
