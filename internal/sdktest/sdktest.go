@@ -151,3 +151,14 @@ func JSON(v any) []byte {
 	}
 	return b
 }
+
+// Must returns a function that returns the value, or fails the test.
+func Must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}

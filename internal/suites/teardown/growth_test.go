@@ -1,4 +1,4 @@
-package cloudapi_test
+package teardown_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 // teardownRequests makes a project of n private subnets, each with a firewall
@@ -18,25 +19,24 @@ func teardownRequests(t *testing.T, n int) (requests, lists int) {
 		client := srv.Client()
 		ctx := t.Context()
 		for i := range n {
-			firewall := must(client.Firewalls.Create(ctx, somewhere, fmt.Sprintf("fw-%d", i), nil))(t)
-			subnet := must(client.PrivateSubnets.Create(ctx, somewhere, fmt.Sprintf("net-%d", i), &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}))(t)
-			must(client.LoadBalancers.Create(ctx, somewhere, fmt.Sprintf("lb-%d", i), &cloudapi.LoadBalancerCreateRequest{
+			firewall := sdktest.Must(client.Firewalls.Create(ctx, "eu-central-h1", fmt.Sprintf("fw-%d", i), nil))(t)
+			subnet := sdktest.Must(client.PrivateSubnets.Create(ctx, "eu-central-h1", fmt.Sprintf("net-%d", i), &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}))(t)
+			sdktest.Must(client.LoadBalancers.Create(ctx, "eu-central-h1", fmt.Sprintf("lb-%d", i), &cloudapi.LoadBalancerCreateRequest{
 				PrivateSubnetID: subnet.ID, Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080,
 				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, HealthCheckEndpoint: "/",
 			}))(t)
 		}
-		counts := sentBy(srv, func() {
-			plan := must(client.PlanTeardown(ctx, nil))(t)
-			if err := plan.Run(ctx); err != nil {
-				t.Fatal(err)
-			}
-		})
-		for name, count := range counts {
-			requests += count
-			switch name {
+		before := len(srv.Requests())
+		plan := sdktest.Must(client.PlanTeardown(ctx, nil))(t)
+		if err := plan.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, request := range srv.Requests()[before:] {
+			requests++
+			switch request.Name {
 			case "VMs.List", "VMs.ListInLocation", "LoadBalancers.List", "LoadBalancers.ListInLocation", "PrivateSubnets.List",
 				"PrivateSubnets.ListInLocation", "Firewalls.List", "Firewalls.ListInLocation":
-				lists += count
+				lists++
 			}
 		}
 	})
