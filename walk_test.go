@@ -435,20 +435,28 @@ func TestAllWithAPageFromBefore(t *testing.T) {
 }
 
 // TestAllInAnyOrder: a server whose order is another than that of the IDs loses
-// nothing by it.
+// nothing by it, in the order of names least of all.
 func TestAllInAnyOrder(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{2, 3, 30} {
-		items := numbered(100)
-		rand.New(rand.NewPCG(1, 2)).Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+	shuffled := numbered(5000)
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	turned := slices.Concat(numbered(5000)[1500:], numbered(5000)[:1500])
+	for _, tt := range []struct {
+		items []listed
+		order string
+		size  int
+	}{
+		{shuffled[:100], "", 2}, {shuffled[:100], "", 3}, {shuffled[:100], "", 30}, {shuffled, "", 1000},
+		{shuffled, OrderByName, 1000}, {turned, OrderByName, 1000},
+	} {
 		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
 			after := req.URL.Query().Get("start_after")
-			at := 1 + slices.IndexFunc(items, func(l listed) bool { return l.ID == after })
-			return respond(200, string(mustJSON(map[string]any{"items": items[at:min(at+size, len(items))]}))), nil
+			at := 1 + slices.IndexFunc(tt.items, func(l listed) bool { return l.key(tt.order) == after })
+			return respond(200, string(mustJSON(map[string]any{"items": tt.items[at:min(at+tt.size, len(tt.items))]}))), nil
 		}}
-		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: size}))
-		if err != nil || !slices.Equal(got, idsOf(items)) {
-			t.Errorf("pages of %d: got %d of 100 items: %v", size, len(got), err)
+		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: tt.size, OrderColumn: tt.order}))
+		if err != nil || !slices.Equal(got, idsOf(tt.items)) {
+			t.Errorf("order %q, pages of %d: got %d of %d items: %v", tt.order, tt.size, len(got), len(tt.items), err)
 		}
 	}
 }
