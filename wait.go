@@ -112,8 +112,12 @@ func (e *WaitError) Error() string {
 	if e.State != "" {
 		state = fmt.Sprintf(", last state %q", e.State)
 	}
-	return fmt.Sprintf("cloudapi: %s of %s ended after %v and %d polls%s: %v",
-		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, state, within{e.Err})
+	polls := "polls"
+	if e.Polls == 1 {
+		polls = "poll"
+	}
+	return fmt.Sprintf("cloudapi: %s of %s ended after %v and %d %s%s: %v",
+		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, polls, state, within{e.Err})
 }
 
 // Unwrap returns why the wait ended.

@@ -11,8 +11,8 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -27,21 +27,21 @@ import (
 
 func main() { demo.Main("exporter", run) }
 
+//go:embed main.go
+var source string // whose first comment is the help
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("exporter", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags := demo.NewFlags("exporter", source, stdout)
 	listen := flags.String("listen", "127.0.0.1:9790", "`address` to serve /metrics on")
 	maxAge := flags.Duration("max-age", 30*time.Second, "how long what the API said is shown again")
 	timeout := flags.Duration("timeout", 8*time.Second, "how long asking the API may take; less than Prometheus' scrape_timeout")
 	once := flags.Bool("once", false, "print the metrics and end, with a status other than 0 if some are missing")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
 	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
 	case *timeout <= 0:
-		return fmt.Errorf("a timeout of %v leaves no time: see --timeout", *timeout)
+		return demo.Usagef("--timeout %v leaves no time", *timeout)
 	}
 
 	client, closeServer, err := demo.Connect(ctx, stderr, "exporter", demo.Server{})

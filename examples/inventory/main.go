@@ -8,8 +8,8 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -19,19 +19,19 @@ import (
 
 func main() { demo.Main("inventory", run) }
 
+//go:embed main.go
+var source string // whose first comment is the help
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("inventory", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags := demo.NewFlags("inventory", source, stdout)
 	format := flags.String("format", "table", "`form` of the list: table, json or csv")
 	svg := flags.String("svg", "", "`file` to draw the project into")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
 	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
 	case *format != "table" && *format != "json" && *format != "csv":
-		return fmt.Errorf("unknown format %q: take table, json or csv", *format)
+		return demo.Usagef("unknown format %q: take table, json or csv", *format)
 	}
 
 	client, closeServer, err := demo.Connect(ctx, stderr, "inventory", demo.Server{})

@@ -253,7 +253,7 @@ func TestRefuses(t *testing.T) {
 	}{
 		{[]string{"--format", "xml"}, "table, json or csv"},
 		{[]string{"--nonsense"}, "nonsense"},
-		{[]string{"more"}, "--help"},
+		{[]string{"more"}, `unexpected argument "more"`},
 		{[]string{"--svg", t.TempDir()}, "directory"},
 	} {
 		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -12,8 +12,8 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -26,29 +26,31 @@ import (
 
 func main() { demo.Main("pglogs", run) }
 
+//go:embed main.go
+var source string // whose first comment is the help
+
 // levels are those that lines can have, the least first. Lines without one are
 // printed unless a level is asked for.
 var levels = []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSeverityInfo, cloudapi.PostgresLogSeverityWarn,
 	cloudapi.PostgresLogSeverityError, cloudapi.PostgresLogSeverityFatal}
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("pglogs", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags := demo.NewFlags("pglogs", source, stdout)
 	since := flags.Duration("since", 30*time.Minute, "how long ago the first line may be, up to 168h; a state counts instead")
 	level := flags.String("level", "", "`least` level of the lines: debug, info, warn, error or fatal (default all)")
 	follow := flags.Bool("follow", false, "go on with the lines that come, until interrupted")
 	every := flags.Duration("every", 5*time.Second, "how often to look for them")
 	file := flags.String("state", "", "`file` to note in what was printed, and to go on from")
 	asJSON := flags.Bool("json", false, "print a line of JSON for each line")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args, 1); err != nil {
 		return err
 	}
 	least := slices.Index(levels, strings.ToUpper(*level))
 	switch {
 	case *level != "" && least < 0:
-		return fmt.Errorf("%q is no level: see --level", *level)
+		return demo.Usagef("%q is no level", *level)
 	case *since <= 0 || *every <= 0:
-		return fmt.Errorf("--since and --every must be positive")
+		return demo.Usagef("--since and --every must be positive")
 	}
 
 	client, closeServer, err := demo.Connect(ctx, stderr, "pglogs", demo.Server{})

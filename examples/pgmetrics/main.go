@@ -12,7 +12,7 @@ package main
 
 import (
 	"context"
-	"flag"
+	_ "embed"
 	"fmt"
 	"io"
 	"strings"
@@ -25,24 +25,26 @@ import (
 
 func main() { demo.Main("pgmetrics", run) }
 
+//go:embed main.go
+var source string // whose first comment is the help
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	now := time.Now()
 	start, end := now.Add(-6*time.Hour), now
-	flags := flag.NewFlagSet("pgmetrics", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags := demo.NewFlags("pgmetrics", source, stdout)
 	flags.Func("start", "`time` of the first value, such as 2026-03-01T08:00:00Z, or how long ago, such as 24h (default 6h)", timeFlag(&start, now))
 	flags.Func("end", "`time` of the last value, in the same forms (default now)", timeFlag(&end, now))
 	keys := flags.String("metric", "", "`keys` of the metrics, with commas, such as cpu_usage,disk_io (default all)")
 	folder := flags.String("png", "", "`folder` to draw a picture of each metric and of all of them into")
 	width := flags.Int("width", 80, "`columns` of the charts in the terminal, 20 at least")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args, 1); err != nil {
 		return err
 	}
 	switch {
 	case !start.Before(end):
-		return fmt.Errorf("the time range ends at %s, before it starts: see --start and --end", end.Format(time.RFC3339))
+		return demo.Usagef("--end %s is before --start", end.Format(time.RFC3339))
 	case *width < 20:
-		return fmt.Errorf("%d columns are too few for a chart: see --width", *width)
+		return demo.Usagef("--width %d is too small for a chart", *width)
 	}
 
 	client, closeServer, err := demo.Connect(ctx, stderr, "pgmetrics", demo.Server{})
@@ -68,7 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stderr, "%d pictures are in %s, all metrics in %s\n", len(files), *folder, files[len(files)-1])
+		fmt.Fprintf(stderr, "Drew %s in %s, all metrics in %s\n", demo.Count(len(files), "picture"), *folder, files[len(files)-1])
 	}
 	return nil
 }

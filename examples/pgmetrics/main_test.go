@@ -224,7 +224,7 @@ func TestRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"--start", "yesterday"}, "take a form such as"},
-		{[]string{"--start", "1h", "--end", "2h"}, "see --start and --end"},
+		{[]string{"--start", "1h", "--end", "2h"}, "before --start"},
 		{[]string{"--start", "800h"}, "31 days"},
 		{[]string{"--width", "5"}, "--width"},
 		{[]string{"--metric", "cpu_usage,heat"}, `metric "heat"`},

@@ -12,8 +12,8 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"time"
@@ -25,18 +25,17 @@ import (
 
 func main() { demo.Main("provision", run) }
 
+//go:embed main.go
+var source string // whose first comment is the help
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("provision", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags := demo.NewFlags("provision", source, stdout)
 	file := flags.String("file", "", "`YAML` that says what shall exist (default a sample)")
 	printSample := flags.Bool("sample", false, "print the sample and end")
 	update := flags.Bool("update", false, "change what exists and differs from the file, where that is possible")
 	timeout := flags.Duration("timeout", 30*time.Minute, "how long all of it may take")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args, 0); err != nil {
 		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
 	}
 	if *printSample {
 		_, err := stdout.Write(sample)

@@ -9,10 +9,10 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	_ "embed"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
@@ -26,16 +26,15 @@ import (
 
 func main() { demo.Main("quickstart", run) }
 
+//go:embed main.go
+var source string // whose first comment is the help
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags := demo.NewFlags("quickstart", source, stdout)
 	location := flags.String("location", "eu-central-h1", "where to provision")
 	timeout := flags.Duration("timeout", 15*time.Minute, "how long all of it may take")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args, 0); err != nil {
 		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
 	}
 
 	// In the embedded server a VM takes two seconds where a real one takes a

@@ -12,8 +12,8 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	_ "embed"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -29,11 +29,13 @@ import (
 
 func main() { demo.Main("restoredrill", run) }
 
+//go:embed main.go
+var source string // whose first comment is the help
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("restoredrill", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags := demo.NewFlags("restoredrill", source, stdout)
 	timeout := flags.Duration("timeout", 3*time.Hour, "how long the restore may take")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args, -1); err != nil {
 		return err
 	}
 	reference, command := flags.Args(), []string(nil)
@@ -160,7 +162,7 @@ func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
 	}
 	fmt.Fprintln(d.stdout, report.Render())
 	if failed > 0 {
-		return fmt.Errorf("the copy of %s/%s failed %d checks: see the report", d.source.Location, d.source.Name, failed)
+		return fmt.Errorf("the copy of %s/%s failed %s: see the report", d.source.Location, d.source.Name, demo.Count(failed, "check"))
 	}
 	d.say("%s/%s can be restored: it took %v", d.source.Location, d.source.Name, time.Since(d.start).Round(time.Second))
 	return nil

@@ -84,9 +84,9 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 		text          string
 		is            error
 	}{
-		{name: "content", command: "false", text: "failed 1 checks"},
-		{name: "command", command: "/no/such/command", text: "failed 1 checks"},
-		{name: "certificates", command: "true", text: "failed 1 checks",
+		{name: "content", command: "false", text: "failed 1 check"},
+		{name: "command", command: "/no/such/command", text: "failed 1 check"},
+		{name: "certificates", command: "true", text: "failed 1 check",
 			match: cloudapitest.Match{Route: database + "/ca-certificates"}, fault: cloudapitest.Reply(404, nil, "{}")},
 		{name: "wait", command: "true", is: cloudapi.ErrForbidden,
 			match: cloudapitest.Match{Method: http.MethodGet, Route: database}, fault: cloudapitest.Reply(403, nil, "{}")},

@@ -9,8 +9,8 @@ package main
 import (
 	"bufio"
 	"context"
+	_ "embed"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -26,10 +26,12 @@ import (
 
 func main() { demo.Main("teardown", run) }
 
+//go:embed main.go
+var source string // whose first comment is the help
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	t := &teardown{stdin: os.Stdin, stdout: stdout, stderr: stderr}
-	flags := flag.NewFlagSet("teardown", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags := demo.NewFlags("teardown", source, stdout)
 	flags.Func("keep", "`pattern` of what stays: a name, an ID, eu-central-h1/web-1 or 'eu-central-h1/*'; may be repeated", func(pattern string) error {
 		t.keep = append(t.keep, pattern)
 		_, err := path.Match(pattern, "")
@@ -38,11 +40,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.BoolVar(&t.planOnly, "plan", false, "show what would be deleted and end")
 	flags.BoolVar(&t.yes, "yes", false, "do not ask")
 	flags.DurationVar(&t.timeout, "timeout", 30*time.Minute, "how long the deletion may take")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args, 0); err != nil {
 		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
 	}
 
 	// In the embedded server deletions take a second.
@@ -67,12 +66,26 @@ type teardown struct {
 
 func (t *teardown) run(ctx context.Context, client *cloudapi.Client) error {
 	bar := newBar(t.stderr, demo.IsTerminal(t.stderr))
+	used := map[string]bool{}
 	plan, err := client.PlanTeardown(ctx, &cloudapi.TeardownOptions{
-		Keep:     func(r cloudapi.Resource) bool { return matches(t.keep, r) },
+		Keep: func(r cloudapi.Resource) bool {
+			keep := false
+			for _, pattern := range t.keep {
+				if matches(pattern, r) {
+					keep, used[pattern] = true, true
+				}
+			}
+			return keep
+		},
 		Progress: bar.show,
 	})
 	if err != nil {
 		return err
+	}
+	for _, pattern := range t.keep {
+		if !used[pattern] { // a typing mistake would delete what was to be kept
+			return fmt.Errorf("nothing was deleted: --keep %s matches no resource of the project; see --plan for their names", pattern)
+		}
 	}
 	total := 0
 	for _, stage := range plan.Stages() {
@@ -98,12 +111,10 @@ func (t *teardown) run(ctx context.Context, client *cloudapi.Client) error {
 
 // matches reports whether a pattern fits the resource's ID, its name, or its
 // name behind its location.
-func matches(patterns []string, r cloudapi.Resource) bool {
-	for _, pattern := range patterns {
-		for _, text := range []string{r.ID, r.Name, r.Location + "/" + r.Name} {
-			if ok, _ := path.Match(pattern, text); ok {
-				return true
-			}
+func matches(pattern string, r cloudapi.Resource) bool {
+	for _, text := range []string{r.ID, r.Name, r.Location + "/" + r.Name} {
+		if ok, _ := path.Match(pattern, text); ok {
+			return true
 		}
 	}
 	return false
@@ -115,7 +126,7 @@ func (t *teardown) confirm(ctx context.Context, client *cloudapi.Client, total i
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(t.stderr, "To delete these %d resources type the name of the project, %s: ", total, project.Name)
+	fmt.Fprintf(t.stderr, "To delete %s type the name of the project, %s: ", demo.Count(total, "resource"), project.Name)
 	answer := make(chan string, 1)
 	go func() { // Read cannot be interrupted: Ctrl-C leaves it behind
 		line, _ := bufio.NewReader(t.stdin).ReadString('\n')
@@ -139,7 +150,7 @@ func report(w io.Writer, total int, err error) error {
 	var failure *cloudapi.TeardownError
 	switch {
 	case err == nil:
-		fmt.Fprintf(w, "All %d resources are deleted.\n", total)
+		fmt.Fprintf(w, "Deleted %s.\n", demo.Count(total, "resource"))
 		return nil
 	case !errors.As(err, &failure):
 		return err
@@ -152,5 +163,5 @@ func report(w io.Writer, total int, err error) error {
 	}
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: 80}})
 	fmt.Fprintln(w, t.Render())
-	return fmt.Errorf("%d resources are deleted and %d are left: run it again, or see the reasons above (%w)", len(failure.Deleted), len(failure.Failed), err)
+	return fmt.Errorf("deleted %s, %d left: run it again, or see the reasons above (%w)", demo.Count(len(failure.Deleted), "resource"), len(failure.Failed), err)
 }

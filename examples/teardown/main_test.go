@@ -28,7 +28,7 @@ func TestDeletesEverything(t *testing.T) {
 		if err := run(t.Context(), []string{"--yes", "--keep", "eu-central-h1/orders*"}, &stdout, &stderr); err != nil {
 			t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
 		}
-		for _, want := range []string{": 27 to delete, 2 to keep\n", "kept\n  Postgres database eu-central-h1/orders (", "All 27 resources are deleted.\n"} {
+		for _, want := range []string{": 27 to delete, 2 to keep\n", "kept\n  Postgres database eu-central-h1/orders (", "Deleted 27 resources.\n"} {
 			if !strings.Contains(stdout.String(), want) {
 				t.Errorf("no %q in\n%s", want, stdout.String())
 			}
@@ -124,7 +124,7 @@ func TestReportsWhatIsLeft(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			teardown.yes, teardown.stdout, teardown.stderr = true, &stdout, &stderr
 			err := teardown.run(t.Context(), client)
-			if err == nil || !strings.Contains(err.Error(), "1 resources are deleted and 3 are left") || !errors.Is(err, cloudapi.ErrForbidden) {
+			if err == nil || !strings.Contains(err.Error(), "deleted 1 resource, 3 left") || !errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("error %v", err)
 			}
 			for _, want := range []string{"VM eu-central-h1/", "│ failed  │", "private subnet eu-central-h1/", "│ blocked │"} {
@@ -158,7 +158,7 @@ func TestMatches(t *testing.T) {
 	for pattern, want := range map[string]bool{
 		"web-1": true, "web-*": true, "eu-central-h1/*": true, "vm3g8xpsxjs50pvjj2a7d3ky8h": true, "web": false, "us-east-a2/web-1": false, "": false,
 	} {
-		if got := matches([]string{"other", pattern}, r); got != want {
+		if got := matches(pattern, r); got != want {
 			t.Errorf("%q: %v, want %v", pattern, got, want)
 		}
 	}
@@ -171,10 +171,29 @@ func TestRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"--keep", "[a"}, "syntax error in pattern"},
-		{[]string{"everything"}, "--help"},
+		{[]string{"everything"}, `unexpected argument "everything"`},
 	} {
 		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: error %v, want %q", test.args, err, test.want)
 		}
 	}
+}
+
+// TestKeepThatMatchesNothing: a typing mistake in --keep deletes nothing.
+func TestKeepThatMatchesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		teardown, server, client, count := newTeardown(t, "")
+		teardown.yes, teardown.keep, teardown.stdout, teardown.stderr = true, []string{"*", "eu-centrall-h1/*"}, io.Discard, io.Discard
+		before := count()
+		err := teardown.run(t.Context(), client)
+		if err == nil || !strings.Contains(err.Error(), "--keep eu-centrall-h1/* matches no resource") || count() != before {
+			t.Errorf("error %v, and %d of %d VMs are left", err, count(), before)
+		}
+		for _, request := range server.Requests() {
+			if request.Method == "DELETE" {
+				t.Errorf("it sent DELETE %s", request.Path)
+			}
+		}
+	})
 }

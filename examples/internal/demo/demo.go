@@ -19,17 +19,24 @@ import (
 	"golang.org/x/term"
 )
 
-// Main runs a program until it is done or interrupted, and exits with status 1
-// if it failed and 130 if it was interrupted. A second interrupt kills it.
+// Main runs a program until it is done or interrupted. It exits with status 1 if
+// the program failed, 2 after wrong arguments, and 130 if it was interrupted,
+// which it says at once. A second interrupt kills it.
 func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() {
+		stop()
+		fmt.Fprintf(os.Stderr, "\n%s: interrupted; ending what is under way, once more ends at once\n", name)
+	})
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 	case ctx.Err() != nil:
-		fmt.Fprintf(os.Stderr, "%s: interrupted: %v\n", name, err)
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(130)
+	case errors.As(err, new(*UsageError)):
+		fmt.Fprintf(os.Stderr, "%s: %v; see %s --help\n", name, err, name)
+		os.Exit(2)
 	default:
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		if advice := Advice(err); advice != "" {
@@ -67,13 +74,27 @@ type Server struct {
 	Empty  bool // whether its project is empty; else it is as a small company might have it
 }
 
-// Connect returns a client of the API that the environment names. If it names
-// none, that is a server inside the program, and Connect says so. The function
-// that it returns ends the server.
+// Connect returns a client of the API that the environment names. If none of the
+// variables is set that is a server inside the program, and Connect says so; if
+// some of them are, it is an error that names those that are missing: a program
+// must not report success on made-up resources to somebody who has named real
+// ones. The function that it returns ends the server.
 func Connect(ctx context.Context, stderr io.Writer, application string, s Server) (*cloudapi.Client, func(), error) {
-	if os.Getenv(cloudapi.EnvBaseURL) != "" {
+	var set, missing []string
+	for _, variable := range []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject} {
+		if os.Getenv(variable) != "" {
+			set = append(set, variable)
+		} else {
+			missing = append(missing, variable)
+		}
+	}
+	switch {
+	case len(missing) == 0:
 		client, err := cloudapi.NewClient(cloudapi.FromEnv(), cloudapi.WithUserAgent(application))
 		return client, func() {}, err
+	case len(set) > 0:
+		return nil, nil, fmt.Errorf("%s is set, but not %s: set all three for a real service, or none for the embedded server",
+			strings.Join(set, " and "), strings.Join(missing, " and "))
 	}
 	project := "a made-up"
 	if s.Empty {
@@ -129,4 +150,12 @@ func Database(ctx context.Context, client *cloudapi.Client, args []string) (*clo
 		return nil, fmt.Errorf("name one of the databases: %s", strings.Join(names, ", "))
 	}
 	return cloudapi.Lookup[cloudapi.Postgres](ctx, client, names[0])
+}
+
+// Count returns a number of things, such as "1 VM" or "2 VMs".
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }

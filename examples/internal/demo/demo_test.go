@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"strings"
@@ -14,7 +15,9 @@ import (
 
 // TestMain keeps the tests away from the API that the environment may name.
 func TestMain(m *testing.M) {
-	os.Unsetenv(cloudapi.EnvBaseURL)
+	for _, variable := range []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject} {
+		os.Unsetenv(variable)
+	}
 	os.Exit(m.Run())
 }
 
@@ -101,7 +104,7 @@ func TestAdvice(t *testing.T) {
 		{cloudapi.ErrNoProject, cloudapi.EnvProject},
 		{&cloudapi.Error{StatusCode: 401}, cloudapi.EnvToken},
 		{&cloudapi.Error{StatusCode: 403}, "permission"},
-		{&cloudapi.Error{StatusCode: 404}, cloudapi.EnvProject},
+		{&cloudapi.Error{StatusCode: 404, Type: "ResourceNotFound"}, cloudapi.EnvProject},
 		{&cloudapi.Error{StatusCode: 503}, "minutes"},
 		{&cloudapi.TransportError{Err: io.EOF}, cloudapi.EnvBaseURL},
 	} {
@@ -111,5 +114,41 @@ func TestAdvice(t *testing.T) {
 	}
 	if advice := Advice(errors.New("anything")); advice != "" {
 		t.Errorf("anything: %q", advice)
+	}
+}
+
+// TestConnectRefusesHalfAnEnvironment: who has named a token means a real
+// service, and must not be told of success on a made-up one.
+func TestConnectRefusesHalfAnEnvironment(t *testing.T) {
+	t.Setenv(cloudapi.EnvToken, "pat-akreliabilityreliabil1234567-0123456789abcdefghijABCDEFGHIJ01")
+	t.Setenv(cloudapi.EnvProject, "pjahbwgme82j3qbwnsn4b3w1e9")
+	_, _, err := Connect(t.Context(), io.Discard, "test", Server{})
+	if err == nil || !strings.Contains(err.Error(), "CLOUDAPI_TOKEN and CLOUDAPI_PROJECT is set, but not CLOUDAPI_BASE_URL") {
+		t.Errorf("it is %v", err)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	const source = "// Show shows.\n//\n//\tshow --all\npackage main\n"
+	var stdout bytes.Buffer
+	newFlags := func() *Flags {
+		flags := NewFlags("show", source, &stdout)
+		flags.Bool("all", false, "show all")
+		return flags
+	}
+	if err := newFlags().Parse([]string{"--help"}, 0); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("--help is %v", err)
+	}
+	if want := "Show shows.\n\n\tshow --all\n\nFlags:\n  -all\n    \tshow all\n"; stdout.String() != want {
+		t.Errorf("the help is %q, want %q", &stdout, want)
+	}
+	for _, args := range [][]string{{"--none"}, {"one", "two"}} {
+		if err := newFlags().Parse(args, 1); !errors.As(err, new(*UsageError)) {
+			t.Errorf("%q is %v, want a UsageError", args, err)
+		}
+	}
+	if err := newFlags().Parse([]string{"--all", "one"}, 1); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,68 @@
+package demo
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Flags are the flags of a program, whose help says what the program does.
+type Flags struct {
+	*flag.FlagSet
+	comment string
+	stdout  io.Writer
+}
+
+// NewFlags returns the flags of a program. Its source is that of package main,
+// whose comment is what --help begins with.
+func NewFlags(name, source string, stdout io.Writer) *Flags {
+	f := &Flags{flag.NewFlagSet(name, flag.ContinueOnError), packageComment(source), stdout}
+	f.SetOutput(io.Discard) // Parse and Main say what is to be said, once
+	return f
+}
+
+// packageComment returns the text of the comment that a source begins with.
+func packageComment(source string) string {
+	var b strings.Builder
+	for line := range strings.Lines(source) {
+		text, found := strings.CutPrefix(line, "//")
+		if !found {
+			break
+		}
+		b.WriteString(strings.TrimPrefix(text, " "))
+	}
+	return b.String()
+}
+
+// Parse reads the arguments, of which at most some are no flags; a negative
+// number is no limit. For --help it prints the help and returns [flag.ErrHelp].
+// What else is wrong is a [*UsageError].
+func (f *Flags) Parse(args []string, most int) error {
+	err := f.FlagSet.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintf(f.stdout, "%s\nFlags:\n", f.comment)
+		f.SetOutput(f.stdout)
+		f.PrintDefaults()
+		return err
+	case err != nil:
+		return &UsageError{err}
+	case most >= 0 && f.NArg() > most:
+		return Usagef("unexpected argument %q", f.Arg(most))
+	}
+	return nil
+}
+
+// A UsageError says that the arguments of a program are wrong.
+type UsageError struct{ Err error }
+
+// Error returns what is wrong.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Usagef makes a [*UsageError].
+func Usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
