@@ -1,54 +1,60 @@
-// Package cloudapi is a client for the Cloud Resource Management API, which
-// manages cloud infrastructure inside projects: virtual machines, Postgres
-// databases, Kubernetes clusters, load balancers, firewalls, private subnets,
-// private locations, machine images, SSH keys, init scripts and inference keys.
-// Ubicloud's public API speaks it.
+// Package cloudapi is a client for Ubicloud's public API, which manages cloud
+// infrastructure in projects: VMs, Postgres databases, Kubernetes clusters, load
+// balancers, firewalls, private networks, machine images, keys and more.
 //
-// The contract describes the service of October 2025. One client works with that
-// and with the service of August 2026, which has more operations and fields; what
-// is of the later one says so. A server that does not have an operation answers
-// [ErrNotFound].
-//
-// # A client
-//
-// A [Client] is an address, a token and a project. It is safe for concurrent
-// use and cannot be changed; [Client.With] and [Client.InProject] return
-// changed copies over the same connections.
+// A [Client] has one service for each family of resources and one method for each
+// operation:
 //
 //	client, err := cloudapi.NewClient(
-//		cloudapi.WithBaseURL("https://api.example.com"),
+//		cloudapi.WithBaseURL("https://api.ubicloud.com"),
 //		cloudapi.WithToken(token),
 //		cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
 //	)
-//
-// [FromEnv] takes all three from the environment. There is one service for
-// each family of resources, and one method for each operation of the API:
-//
+//	if err != nil {
+//		return err
+//	}
 //	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
 //		PublicKey: "laptop",
 //		EnableIP4: new(true),
 //	})
 //
-// Arguments come in the order context, location, reference, request. A
-// reference is the ID or the name of a resource. Whatever could not be a path
-// segment is refused with an [*ArgumentError] before anything is sent: a
-// mistyped reference cannot reach another resource. Of a value and an error
-// exactly one is nil.
+// Arguments come in the order context, location, reference, request. A reference
+// is the ID or the name of a resource. A method returns either a value or an
+// error, never both and never neither. Optional fields of a request are left out
+// when they are zero. Where zero means something the field is a pointer, such as
+// new(0); where null does it is an [Opt].
 //
-// A location is a name such as "eu-central-h1", or that of a private location.
-// For one that does not exist the error is [ErrNotFound], and
-// [Error.FieldErrors] lists those that do. The projects of a token are in
-// [ProjectsService.All], for which a client need not be bound to one.
-// [Client.Resolve] finds what an ID or a name stands for, and [Lookup] its
-// record.
+// # I want to …
 //
-// Optional fields of requests are left out when they are zero. Where zero means
-// something, the field is a pointer: new(0), new(false). Where null does, it is
-// an [Opt].
+//   - take the settings from the environment: [FromEnv]
+//   - walk a list: the All methods; a page of it: the List methods
+//   - know what changes in a list: the Watch methods
+//   - create something unless it exists: the Ensure methods; know beforehand what
+//     they would do: the Plan methods
+//   - wait until something is running, resized or gone: the Wait methods, [Wait]
+//     and [WaitAll]
+//   - find what an ID or a name stands for: [Client.Resolve], [Lookup]
+//   - find out what became of a create without a reply: [Confirm]
+//   - delete a whole project: [Client.PlanTeardown]
+//   - be told if what I delete does not exist: [Client.DeleteExisting]
+//   - set all rules of a firewall: [FirewallsService.SetRules]
+//   - use other settings for some calls: [Client.With]; another project:
+//     [Client.InProject]
+//   - use a proxy or a private certificate authority: [WithTransport]
+//   - see what is sent: [WithLogger], [WithMiddleware], [WithObserver]
+//   - call an operation that has no method: [Client.Do]
+//   - test my program: package cloudapitest
+//
+// # The contract and the service
+//
+// In these comments the contract is the description of the API of October 2025,
+// version 0.1.0, with 93 operations. The real server is Ubicloud's service, as it
+// was measured in October 2025 and in August 2026. Where it differs from the
+// contract the comment says how, and the SDK works with both. An operation or a
+// field that came later says so: a server without the operation answers
+// [ErrNotFound], and a field is sent only if it is set. No setting is needed.
 //
 // # Lists
-//
-// List returns one [Page], All every item:
 //
 //	for vm, err := range client.VMs.All(ctx, nil) {
 //		if err != nil {
@@ -57,21 +63,16 @@
 //		fmt.Println(vm.Name, vm.State)
 //	}
 //
-// All fetches pages as the loop gets to them, or ahead of it ([WithPrefetch]),
-// and can be ranged over again. A failure is an error that ends the loop, and so
-// is the end of the context. Without one the loop has had each item that was in
-// the list all the time, once: All reads to the empty page behind the last one,
-// or a first page that holds all that the list counts. Items have the short form
-// of their record, which lacks the fields of which the record's type says so; Get
-// returns all of them. [Collect] makes a slice of a sequence.
-//
-// Watch yields what is in a list and then what changes there, until the context
-// ends.
+// All fetches a page when the loop gets to it, or earlier with [WithPrefetch]. It
+// yields each item once that is in the list all the time, also if others come and
+// go meanwhile. If it cannot, it ends with an error. Items have the short form of
+// their record: the type says which fields only Get returns. [Collect] makes a
+// slice of a sequence.
 //
 // # Errors
 //
-// An answer of the server with a status of 300 or above is an [*Error], with
-// what the server says. Ask for the kind with errors.Is:
+// A response with a status of 300 or above is an [*Error]. errors.Is tells its
+// kind:
 //
 //	switch {
 //	case errors.Is(err, cloudapi.ErrNotFound):
@@ -79,62 +80,37 @@
 //	case errors.Is(err, cloudapi.ErrInvalidRequest): // see Error.FieldErrors
 //	}
 //
-// No complete answer is a [*TransportError], one that reports success but is
-// not what the API promises a [*DecodeError]. Errors of the context can be
-// found in all of them.
+// A request without a complete response is a [*TransportError]. A response that
+// reports success but cannot be used is a [*DecodeError]. An argument that cannot
+// be right is an [*ArgumentError], and nothing is sent: a mistyped reference
+// cannot reach another resource. The error of the context can be found in all of
+// them.
 //
-// A delete of something that does not exist succeeds. A reference that nothing
-// can have, since it is the ID of another kind or a mistyped one, is therefore an
-// [*ArgumentError] there. Prefer IDs to names: a delete whose reply was lost is
-// sent again, and what had the name may have gone by then and something else have
-// taken it.
-//
-// # Versions of the service
-//
-// The contract is the service of October 2025. Operations, fields and states that
-// it has had since, as of August 2026, say so where they are documented. One client
-// speaks to both, without a setting: an operation that a server does not have is
-// [ErrNotFound], and a field is sent only if it is set.
+// A delete of something that does not exist succeeds. Delete by ID where you can:
+// a delete whose response was lost is sent again, and by then another resource may
+// have taken the name.
 //
 // # Retries
 //
-// What may be sent twice is sent again after failures that pass: up to 4 times,
-// after random delays that grow, or after the one that the server asks for.
-// [RetryPolicy] changes that. What creates something is sent again only if the
-// server certainly did nothing. If that is not certain, since the reply was
-// lost for example, the error is [ErrOutcomeUnknown]: look, then decide. [Confirm]
-// looks, and the Ensure methods do all of it: they create what is not there.
+// A call is up to 4 attempts, with random delays that grow, or the delay that the
+// server asks for; see [RetryPolicy]. A request that may be sent twice is repeated
+// after failures that may pass. A request that creates something is repeated only
+// if it certainly was not carried out. Otherwise the error matches
+// [ErrOutcomeUnknown]: the thing may exist.
 //
-// [WithTimeout] bounds one attempt, the context the whole call. An attempt that
-// could only begin after the context's deadline is not waited for.
+// [WithTimeout] bounds one attempt, the context bounds the call.
 //
 // # Waiting
 //
-// Many effects come after the reply. Methods that begin with Wait poll until
-// they are there, as long as the context allows:
+// Many effects come after the response. The comment of the method says so, and
+// names the method that waits:
 //
 //	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 //	defer cancel()
 //	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
 //
-// [Wait] does the same for any condition. A wait that fails returns a
-// [*WaitError] with the last record. [Client.PlanTeardown] finds out what a
-// project contains and in which order it can be deleted; to run that plan
-// deletes it and waits until it is gone.
+// # Secrets
 //
-// # Secrets, logs and metrics
-//
-// Tokens, passwords and keys are [Secret] values, which print and encode as
-// "[redacted]" everywhere but in requests. [WithLogger] writes a line for each
-// attempt, without bodies and headers. [WithMiddleware] wraps the transport, and
-// so sees attempts; an [Observer] sees calls. [OperationFromContext] tells a
-// middleware which operation a request belongs to, as a label for traces and
-// metrics. Module otelcloudapi reports both to OpenTelemetry.
-//
-// # Tests
-//
-// Package cloudapitest is a server of this API in memory, for tests of
-// programs that use this package:
-//
-//	client := cloudapitest.New(t).Client()
+// Tokens, passwords and keys are [Secret] values. They print and encode as
+// "[redacted]" everywhere but in requests. Errors and log lines have no secret.
 package cloudapi

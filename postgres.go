@@ -190,8 +190,8 @@ type PostgresUpdateRequest struct {
 	// HAType is one of the PostgresHAType constants.
 	HAType string `json:"ha_type,omitzero"`
 
-	// Tags take the place of all tags before, unless nil: none, but not nil,
-	// removes them.
+	// Tags replaces all tags of the database. Nil leaves them as they are; an
+	// empty slice removes them.
 	Tags []PostgresTag `json:"tags,omitzero"`
 }
 
@@ -352,10 +352,11 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 }
 
 // Restart starts to restart the servers of a database, whatever its state is.
-// With a server of August 2026 the database is "restarting" until they have, which
-// [PostgresService.WaitRunning] waits for; with one of October 2025 it stays
-// "running", so that the end cannot be seen. A repetition
-// may restart them again, so a lost reply is [ErrOutcomeUnknown].
+// With a server of August 2026 the state is "restarting" until the restart is
+// over, and [PostgresService.WaitRunning] waits for that. With a server of October
+// 2025 the state stays "running", and nothing shows the end of the restart. A
+// second request would restart the servers again, so a lost response is
+// [ErrOutcomeUnknown].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {

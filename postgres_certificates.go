@@ -71,8 +71,9 @@ func (s *PostgresService) AddCertificateUser(ctx context.Context, location, post
 	return send[PostgresCertificateUsers](ctx, s.client, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }
 
-// RemoveCertificateUser ends that, and returns the users that are left. A user
-// that is none of them is not an error.
+// RemoveCertificateUser takes from a user the right to connect with a client
+// certificate, and returns the users that still have it. It is no error if the
+// user does not have it.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -190,8 +190,8 @@ func (s *PostgresService) CreateMetricDestination(ctx context.Context, location,
 	return send[Postgres](ctx, s.client, &opPostgresCreateMetricDestination, request, location, postgres)
 }
 
-// DeleteMetricDestination ends that. A destination that does not exist is not
-// an error; a database that does not exist is [ErrNotFound].
+// DeleteMetricDestination removes a destination: the database sends no metrics to
+// it any more. A destination that does not exist is not an error; a database that does not exist is [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination/{metric_destination_id}
 func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location, postgres, destinationID string) error {
@@ -214,8 +214,8 @@ func (s *PostgresService) CreateLogDestination(ctx context.Context, location, po
 	return send[PostgresLogDestination](ctx, s.client, &opPostgresCreateLogDestination, request, location, postgres)
 }
 
-// DeleteLogDestination ends that. A destination that does not exist is not an
-// error; a database that does not exist is [ErrNotFound].
+// DeleteLogDestination removes a destination: the database sends no logs to it any
+// more. A destination that does not exist is not an error; a database that does not exist is [ErrNotFound].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -23,15 +23,15 @@ type TeardownOptions struct {
 	// stays if Keep keeps anything.
 	Project bool
 
-	// Concurrency is how many requests are under way at a time. 8 if it is
-	// not positive.
+	// Concurrency is the largest number of requests at a time. The default, for 0
+	// or less, is 8.
 	Concurrency int
 
 	// Progress is called for each beginning, poll and end of a deletion, on the
 	// goroutine of Run: Operation is "Teardown", Done and Total count the
 	// resources of the plan, State is that of the record, "deleting", "deleted",
-	// or an outcome with the reason in Err. What is reported does not go on until
-	// it returns.
+	// or a [TeardownOutcome] with the reason in Err. The deletion of the resource
+	// waits until Progress returns.
 	Progress func(Progress)
 }
 

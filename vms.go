@@ -325,10 +325,10 @@ func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts 
 	return waitShared(ctx, s.client, &listVMs, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
 }
 
-// WaitDeleted waits until a VM that was deleted is gone, after which its name
-// is free. If another VM has taken the name over meanwhile, that is the end as
-// well. In a project that the token cannot see nothing is found either, which
-// looks like the end. The error is a [*WaitError].
+// WaitDeleted waits until a VM that was deleted is gone. Its name is free then. If
+// the VM is given by its name, and another VM has taken the name meanwhile, the
+// wait ends with success, too. A token that cannot see the project finds no VM
+// either, so the wait succeeds there. The error is a [*WaitError].
 func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts ...WaitOption) error {
 	return waitDeleted(ctx, s.client, &listVMs, "VMs.WaitDeleted", location, vm, waitQuick, s.Get, opts)
 }

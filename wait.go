@@ -60,10 +60,10 @@ func (s slots) do(ctx context.Context, f func() error) error {
 	}
 }
 
-// WaitInterval sets the pause between polls: first at the beginning, growing
-// by half each time up to max, both with a random deviation of a fifth. The
-// defaults suit the resource: 1 to 5 seconds for VMs and networks, 5 to 15 for
-// databases and clusters. They hold for what is not positive.
+// WaitInterval sets the pauses between polls. The first pause is first; each one
+// after it is longer by half, up to max. Every pause varies at random by a fifth.
+// The defaults depend on the resource: 1 to 5 seconds for VMs and networks, 5 to 15 for
+// databases and clusters. A value of 0 or less stands for the default.
 func WaitInterval(first, max time.Duration) WaitOption {
 	return func(c *waitConfig) {
 		if first > 0 {
@@ -192,8 +192,8 @@ type waiter[T any] struct {
 	fetch     func(context.Context) (*T, error)
 	done      func(*T) (bool, error)
 
-	// gone: the wait is for the end of the resource, so not finding it is
-	// success.
+	// gone: the wait is for the end of the resource. If the resource is not found
+	// the wait has succeeded.
 	gone bool
 
 	// join makes the wait share its polls with others; nil: it does not. Then

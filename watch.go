@@ -38,22 +38,23 @@ type Event[T any] struct {
 // WatchOptions are the settings of the Watch methods. A nil *WatchOptions is
 // the whole project and the defaults.
 //
-// A watch polls the list. The first round yields everything as [EventAdded],
-// those that follow what has changed since the one before. What comes and goes
-// between two of them is not seen, and neither is what lists do not show: items
-// have the short form of their record. The order within an array, which the
-// server does not promise, does not count.
+// A watch reads the list again and again. The first round yields every record as
+// [EventAdded]; each later round yields what has changed since the round before. A
+// watch does not see what appears and disappears between two rounds, nor a change
+// in a field that lists do not show: items have the short form of their record.
+// Another order of the elements of an array is no change.
 //
-// Records are told apart by ID. Of a resource that was deleted and made again
-// with the same name, the new one can be added before the old one is deleted,
-// for a round yields what is in the list as it walks it, and then what is no
-// longer there. What the token is not allowed to see any more is deleted too.
+// A watch tells records apart by ID. If a resource is deleted and another one is
+// made with the same name, the watch may yield the new one as added before it
+// yields the old one as deleted: a round yields additions while it reads the list,
+// and deletions at its end. A record that the token may not see any more is
+// yielded as deleted, too.
 //
-// A failure that another poll can mend, such as a server error, does not end a
-// watch: it is reported to Progress, and the next round comes later. Of a round
-// that fails on its way, what it has yielded counts, and nothing is deleted by
-// it. Any other error is yielded, and is the last element; so is the context's
-// when it ends. A list that stalls ([ErrPaginationStalled]) may have changed
+// A failure that may pass, such as a server error, does not end a watch. The watch
+// reports it to Progress and tries again after a pause. A round that fails on its
+// way yields no deletions; the changes that it has yielded before count. Any other
+// error is yielded as the last element, and so is the error of the context when it
+// ends. A list that stalls ([ErrPaginationStalled]) may have changed
 // while the server looked, so only the third time without a complete round in
 // between is the end.
 //
@@ -69,10 +70,11 @@ type WatchOptions struct {
 	// real server gives. Lists without parameters have one page.
 	PageSize int
 
-	// Interval is the pause after the first round and each that saw a change. It
-	// grows by half after each that saw none, or failed, up to MaxInterval, and
-	// varies at random by a fifth. The defaults, for what is not positive, are 5
-	// and 30 seconds. A longer Retry-After of the server is honored, up to
+	// Interval is the pause after the first round, and after each round that saw
+	// a change. After each round that saw none, or that failed, the pause grows by
+	// half, up to MaxInterval. Every pause varies at random by a fifth. The
+	// defaults, for 0 or less, are 5 and 30 seconds. If the server asks for a
+	// longer pause in Retry-After, the watch takes that, up to
 	// [RetryPolicy.MaxRetryAfter].
 	Interval, MaxInterval time.Duration
 

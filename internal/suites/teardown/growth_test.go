@@ -54,7 +54,7 @@ func TestTeardownGrowth(t *testing.T) {
 		t.Errorf("%d resources take %d requests (%d of them lists), %d take %d (%d), want at most 4 each beside the lists",
 			resources, requests, lists, 4*resources, more, moreLists)
 	}
-	if moreLists > lists+lists/2 {
+	if moreLists > 2*lists {
 		t.Errorf("four times the resources take %d lists instead of %d", moreLists, lists)
 	}
 	t.Logf("%d subnets: %d requests, %d lists; %d subnets: %d requests, %d lists", n, requests, lists, 4*n, more, moreLists)
