@@ -31,8 +31,9 @@
 // not rely on the order in which it created objects. A token has no permission in
 // a project that it creates. The default quota is small.
 //
-// The server behaves as Ubicloud's public service did in October 2025, as far as
-// that was recorded or measured. It differs in the following points:
+// The server behaves as Ubicloud's public service did in October 2025, or in August
+// 2026 if [WithAPI] says so, as far as that was recorded or measured. It differs in
+// the following points:
 //
 //   - A JSON body that is not an object (null, an array, a string) gets a 400. The
 //     service answers with an empty 500.
@@ -54,6 +55,9 @@
 //   - A database is never "unavailable", and a healthy one never "creating",
 //     unless [Server.SetState] says so.
 //   - Files look like certificates and kubeconfigs, but their keys do not work.
-//   - Init scripts, which the service of that time does not have, follow the
-//     contract.
+//   - Registered init scripts, which neither version of the service has, follow the
+//     contract. August 2026 refuses them.
+//   - Of August 2026 it has the operations on VMs and firewalls. The other
+//     operations that came since October 2025 are answered with a 404, and the
+//     other families behave as they did then.
 package cloudapitest

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // Option changes how a server is set up.
@@ -27,6 +28,7 @@ type config struct {
 	quota          Quota
 	locations      []string
 	lenient        bool
+	api            API
 }
 
 type tokenConfig struct {
@@ -38,6 +40,7 @@ func newConfig(opts []Option) (config, error) {
 	cfg := config{
 		token:          newToken(),
 		projectID:      cloudapi.NewID(cloudapi.KindProject).String(),
+		api:            October2025,
 		projectName:    "main",
 		otherProjectID: cloudapi.NewID(cloudapi.KindProject).String(),
 		pageCap:        1000,
@@ -61,6 +64,29 @@ func newConfig(opts []Option) (config, error) {
 func Lenient() Option {
 	return func(c *config) error {
 		c.lenient = true
+		return nil
+	}
+}
+
+// API is a version of the service, by the month that it is of.
+type API string
+
+const (
+	// October2025 is the version of the contract. It is the default.
+	October2025 API = "2025-10"
+	// August2026 is the version of the operations and fields that the
+	// documentation of package cloudapi says came in August 2026.
+	August2026 API = "2026-08"
+)
+
+// WithAPI sets the version of the service that the server speaks. What only
+// another version has is refused as the service of that version refuses it.
+func WithAPI(v API) Option {
+	return func(c *config) error {
+		if !version.Known(version.Version(v)) {
+			return fmt.Errorf("WithAPI: %q is not a version of the service", v)
+		}
+		c.api = v
 		return nil
 	}
 }

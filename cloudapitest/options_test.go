@@ -64,6 +64,7 @@ func TestOptionsRefuseUnusableValues(t *testing.T) {
 		"name":      WithProjectName("no name"),
 		"page":      WithPageCap(0),
 		"log":       WithRequestLog(-1),
+		"version":   WithAPI("2025-11"),
 		"locations": WithLocations(),
 		"twice":     WithLocations("a", "b", "a"),
 		"slash":     WithLocations("a/b"),

@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -239,7 +237,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	op, params := s.service.Match(r.Method, r.URL.EscapedPath())
 	entry := s.log.add(r, op, body)
-	if op == nil && !looksForLater(r) {
+	if op == nil && !s.looks(r) {
 		s.misuse("cloudapitest: %s %s is no operation of the API", r.Method, r.URL.EscapedPath())
 	}
 
@@ -273,11 +271,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	out.Write(w)
 }
 
-// looksForLater reports whether a request asks what there is of a kind of resource
-// that came later. What searches or clears a project asks every server for all
-// kinds that it knows of, and takes a 404 for none.
-func looksForLater(r *http.Request) bool {
-	return r.Method == http.MethodGet && slices.Contains(strings.Split(r.URL.EscapedPath(), "/"), "machine-image")
+// looks reports whether a request reads what another version of the service has. A
+// client for all versions finds out in this way what there is: a 404 means nothing.
+func (s *Server) looks(r *http.Request) bool {
+	return r.Method == http.MethodGet && s.service.InSomeVersion(r.Method, r.URL.EscapedPath())
 }
 
 // answer executes a request and reports what no correct client sends.

@@ -6,6 +6,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // AddVMs adds n running VMs of size burstable-1 to the project, and returns their
@@ -114,6 +115,7 @@ func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 // service returns the part of the configuration that operations depend on.
 func (cfg config) service() api.Config {
 	return api.Config{
+		Version:   version.Version(cfg.api),
 		Locations: cfg.locations,
 		PageCap:   cfg.pageCap,
 		Delays:    api.Delays(cfg.delays),

@@ -64,6 +64,7 @@ Flags:
 // options are what the flags set.
 type options struct {
 	addr, token, project string
+	api                  string
 	demo, noPermission   bool
 	vms                  int
 	delay                time.Duration
@@ -78,6 +79,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 is any free one")
+	flags.StringVar(&o.api, "api", string(cloudapitest.October2025), "`version` of the service, "+
+		string(cloudapitest.October2025)+" or "+string(cloudapitest.August2026))
 	flags.StringVar(&o.token, "token", "", "`token` that has every permission, \"pat-\" and visible characters; a random one if empty")
 	flags.StringVar(&o.project, "project", "", "`ID` of the project; a random one if empty")
 	flags.BoolVar(&o.demo, "demo", false, "fill the project with one resource or more of each family")
@@ -133,6 +136,7 @@ func (o options) newServer(ctx context.Context) (srv *cloudapitest.Server, err e
 	d := o.delay
 	delays := cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
 	opts := []cloudapitest.Option{
+		cloudapitest.WithAPI(cloudapitest.API(o.api)),
 		cloudapitest.WithDelays(delays),
 		cloudapitest.WithRequestLog(0), // nobody asks for it
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // Call is a request while its operation executes, with the server's state locked.
@@ -187,6 +188,15 @@ func (c *Call) Permitted() bool { return c.Allowed(c.permission) }
 
 // Allowed reports whether the token has a permission in the call's project.
 func (c *Call) Allowed(permission string) bool { return c.Project.Rights[c.Token].allow(permission) }
+
+// Since returns a field of a record that versions before v do not have: nil for
+// those.
+func Since[T any](c *Call, v version.Version, value T) *T {
+	if c.Config.Version < v {
+		return nil
+	}
+	return &value
+}
 
 // Header returns a header of the request.
 func (c *Call) Header(name string) string { return c.request.Header.Get(name) }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // ProjectRoute is the route of a project; those of nearly everything else are
@@ -23,6 +24,7 @@ type Operation struct {
 	Permission string // that a token needs, such as "Vm:view"; see [Guard]
 
 	handle       Handler
+	span         version.Span
 	paging       Paging   // for lists: what becomes of the page parameters
 	query        []string // the other parameters
 	bodyOptional bool     // with its content type
@@ -69,6 +71,24 @@ func (o Operation) Needs(permission string) Operation { o.Permission = permissio
 // Guarded returns the operation as one that refuses a token without the permission
 // before it looks at anything. The others refuse it for objects that exist.
 func (o Operation) Guarded() Operation { o.guarded = true; return o }
+
+// Since returns the operation as one that versions before v do not have.
+func (o Operation) Since(v version.Version) Operation { o.span = o.span.Since(v); return o }
+
+// Until returns the operation as one that versions after v do not have.
+func (o Operation) Until(v version.Version) Operation { o.span = o.span.Until(v); return o }
+
+// In returns the operations that a version has, with the fields that it has.
+func In(v version.Version, operations []Operation) []Operation {
+	var rows []Operation
+	for _, o := range operations {
+		if o.span.Has(v) {
+			o.Body = o.Body.In(v)
+			rows = append(rows, o)
+		}
+	}
+	return rows
+}
 
 // Guard gives the operations of a family their permissions as far as they have
 // none: to view for GET, to delete for DELETE, to create for what is called so,

@@ -12,10 +12,12 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // Config is what operations depend on besides the state.
 type Config struct {
+	Version   version.Version
 	Locations []string // that are public
 	Hidden    []string // that can be read, and nothing can be created there
 	PageCap   int      // the largest page of a list
@@ -23,7 +25,7 @@ type Config struct {
 	Quota     Quota
 
 	Families   map[cloudapi.Kind]string // in the names of permissions
-	Operations []Operation
+	Operations []Operation              // of all versions
 	// Pattern returns what a path parameter of an operation has to match, or nil.
 	Pattern func(o *Operation, param string) *regexp.Regexp
 }
@@ -37,7 +39,8 @@ type Quota struct{ VM, Postgres, Kubernetes, Projects int }
 // Service executes requests on its state, one at a time.
 type Service struct {
 	Config Config
-	router *router
+	router *router // of the operations of the version
+	every  *router
 
 	mu    sync.Mutex // guards state
 	State *State
@@ -45,12 +48,23 @@ type Service struct {
 
 // New returns a service without projects.
 func New(cfg Config) *Service {
-	return &Service{Config: cfg, router: newRouter(cfg.Operations), State: newState(cfg.Locations, cfg.Hidden)}
+	return &Service{
+		Config: cfg,
+		router: newRouter(In(cfg.Version, cfg.Operations)),
+		every:  newRouter(cfg.Operations),
+		State:  newState(cfg.Locations, cfg.Hidden),
+	}
 }
 
 // Match returns the operation of a request and its path parameters, or nil.
 func (s *Service) Match(method, path string) (*Operation, map[string]string) {
 	return s.router.match(method, path)
+}
+
+// InSomeVersion reports whether any version has an operation for the request.
+func (s *Service) InSomeVersion(method, path string) bool {
+	op, _ := s.every.match(method, path)
+	return op != nil
 }
 
 // Request is an HTTP request whose body was read and whose operation is known.
@@ -71,7 +85,8 @@ type Request struct {
 func (s *Service) Execute(r Request) (out reply.Reply, unknown []string) {
 	s.Do(func(c *Call) {
 		c.request, c.Params = r, r.Params
-		out = reply.New(c.execute())
+		result, err := c.execute()
+		out = reply.New(result, reply.In(c.Config.Version, err))
 		unknown = c.unknown
 	})
 	return out, unknown

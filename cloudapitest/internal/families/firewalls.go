@@ -6,8 +6,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func firewallOperations() []api.Operation {
@@ -24,21 +24,26 @@ func firewallOperations() []api.Operation {
 		createAt = schema.Closed(schema.Optional("description", schema.Text))
 		subnet   = schema.Closed(schema.Required("private_subnet_id", schema.Text))
 		ruleBody = schema.Closed(schema.Required("cidr", schema.Text), schema.Optional("port_range", schema.Text),
+			schema.Optional("protocol", schema.Text).Since(version.August2026),
+			schema.Optional("description", schema.Text).Since(version.August2026),
 			schema.Optional("firewall_id", schema.Text), schema.Optional("project_id", schema.Text)) // the last two do nothing
+		described = schema.Closed(schema.Required("description", schema.Text))
 	)
 	return []api.Operation{
 		api.GET("Firewalls.List", all, api.List(cloudapi.KindFirewall, (*firewall).record)).Paged(api.PagedUndeclared),
-		api.POST("Firewalls.CreateInProject", all, create, describedOnly),
+		api.POST("Firewalls.CreateInProject", all, create, describedOnly).Until(version.October2025),
 		api.GET("Firewalls.ListInLocation", local, api.List(cloudapi.KindFirewall, (*firewall).record)).Paged(api.PagedUndeclared),
 		api.GET("Firewalls.Get", one, api.Show(findFirewall, (*firewall).details)),
 		api.POST("Firewalls.Create", one, createAt, createFirewall),
+		api.PATCH("Firewalls.Update", one, described, api.On(findFirewall, (*firewall).describe)).Since(version.August2026),
 		api.DELETE("Firewalls.Delete", one, api.Delete(findFirewall, (*firewall).delete)),
 		api.POST("Firewalls.AttachSubnet", one+"/attach-subnet", subnet, api.On(findFirewall, (*firewall).attach)).Needs("Firewall:view"),
 		api.POST("Firewalls.DetachSubnet", one+"/detach-subnet", subnet, api.On(findFirewall, (*firewall).detach)).Needs("Firewall:view"),
 		api.POST("Firewalls.Rename", one+"/rename", named, api.Renames(cloudapi.KindFirewall, findFirewall, (*firewall).record)),
 		api.POST("Firewalls.CreateRule", rules, ruleBody, api.On(findFirewall, (*firewall).createRule)),
 		api.GET("Firewalls.GetRule", rule, getFirewallRule),
-		api.POST("Firewalls.UpdateRule", rule, ruleBody, describedOnly),
+		api.POST("Firewalls.UpdateRule", rule, ruleBody, describedOnly).Until(version.October2025),
+		api.PATCH("Firewalls.ModifyRule", rule, ruleChange(), modifyFirewallRule).Since(version.August2026),
 		api.DELETE("Firewalls.DeleteRule", rule, deleteFirewallRule).Needs("Firewall:edit"),
 	}
 }
@@ -51,17 +56,8 @@ func describedOnly(*api.Call) (any, error) { return nil, reply.NotFound() }
 type firewall struct {
 	api.Object
 	description string
-	rules       []*firewallRule // in the order of compareRules
+	rules       []*firewallRule // in the order of the version's ruleForm
 }
-
-type firewallRule struct {
-	id    string
-	cidr  ruby.Network
-	ports portRange
-}
-
-// everyPort is the range of a rule that is created without one.
-var everyPort = portRange{0, maxPort}
 
 type firewallRecord struct {
 	ID            string               `json:"id"`
@@ -77,12 +73,6 @@ type firewallDetails struct {
 	PrivateSubnets []privateSubnetRecord `json:"private_subnets"`
 }
 
-type firewallRuleRecord struct {
-	ID        string `json:"id"`
-	CIDR      string `json:"cidr"`
-	PortRange string `json:"port_range"`
-}
-
 func (f *firewall) record(c *api.Call) firewallRecord {
 	return firewallRecord{
 		ID:            f.ID,
@@ -91,10 +81,6 @@ func (f *firewall) record(c *api.Call) firewallRecord {
 		Location:      f.Location.Name,
 		FirewallRules: api.Records(f.rules, api.At(c, (*firewallRule).record)),
 	}
-}
-
-func (r *firewallRule) record(*api.Call) firewallRuleRecord {
-	return firewallRuleRecord{r.id, r.cidr.String(), r.ports.String()}
 }
 
 func (f *firewall) details(c *api.Call) firewallDetails {
@@ -122,6 +108,14 @@ func createFirewall(c *api.Call) (any, error) {
 	}
 	f := &firewall{Object: c.NewObject(cloudapi.KindFirewall, name), description: c.Body.Text("description")}
 	c.State.Add(f)
+	return f.record(c), nil
+}
+
+// describe changes the description, which cannot be taken away.
+func (f *firewall) describe(c *api.Call) (any, error) {
+	if err := api.SetText(&f.description, "description")(c); err != nil {
+		return nil, err
+	}
 	return f.record(c), nil
 }
 
@@ -171,71 +165,4 @@ func subnetInBody(c *api.Call) (*privateSubnet, error) {
 		return nil, reply.Forbidden()
 	}
 	return s, nil
-}
-
-func (f *firewall) createRule(c *api.Call) (any, error) {
-	cidr, err := parseCIDR(c.Body.Text("cidr"))
-	if err != nil {
-		return nil, err
-	}
-	ports := everyPort
-	if c.Body.Has("port_range") {
-		if ports, err = parsePortRange(c.Body.Text("port_range")); err != nil {
-			return nil, err
-		}
-	}
-	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.cidr == cidr && r.ports == ports }) {
-		return nil, reply.InvalidRecord(reply.Taken("cidr and port_range and firewall_id"))
-	}
-	return f.allow(cidr, ports).record(c), nil
-}
-
-// allow adds a rule.
-func (f *firewall) allow(cidr ruby.Network, ports portRange) *firewallRule {
-	r := &firewallRule{cloudapi.NewID(cloudapi.KindFirewallRule).String(), cidr, ports}
-	f.rules = append(f.rules, r)
-	slices.SortStableFunc(f.rules, compareRules)
-	return r
-}
-
-func compareRules(a, b *firewallRule) int { return compareCIDRs(a.cidr, b.cidr) }
-
-// getFirewallRule and deleteFirewallRule look for the rule before they ask for
-// permissions in its firewall.
-func getFirewallRule(c *api.Call) (any, error) {
-	f, i, err := findFirewallRule(c)
-	switch {
-	case err != nil:
-		return nil, err
-	case i < 0:
-		return nil, reply.NotFound()
-	case !c.Permitted():
-		return nil, reply.Forbidden()
-	}
-	return f.rules[i].record(c), nil
-}
-
-func deleteFirewallRule(c *api.Call) (any, error) {
-	f, i, err := findFirewallRule(c)
-	switch {
-	case err != nil:
-		return nil, err
-	case i < 0:
-		return reply.NoContent{}, nil
-	case !c.Permitted():
-		return nil, reply.Forbidden()
-	}
-	f.rules = slices.Delete(f.rules, i, i+1)
-	return reply.NoContent{}, nil
-}
-
-// findFirewallRule returns the firewall of the path and the index of its rule,
-// which is -1 if it has no rule with the ID.
-func findFirewallRule(c *api.Call) (*firewall, int, error) {
-	f, ok := api.LookUp[*firewall](c, cloudapi.KindFirewall, "firewall_reference")
-	id := c.Params["firewall_rule_id"]
-	if !ok || !api.ValidID(id) {
-		return nil, 0, reply.NotFound()
-	}
-	return f, slices.IndexFunc(f.rules, func(r *firewallRule) bool { return r.id == id }), nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // Init scripts are in the contract only: what it does not say is as it is for SSH
@@ -22,11 +23,11 @@ func vmInitScriptOperations() []api.Operation {
 		schema.Closed(schema.Required("script", schema.Text)),
 	).Named("VmInitScriptUpdate")
 	return []api.Operation{
-		api.GET("VMInitScripts.List", scripts, listVMInitScripts).Paged(api.Unpaged).Needs("Project:edit").Guarded(),
-		api.POST("VMInitScripts.Create", scripts, create, createVMInitScript).Needs("Project:edit").Guarded(),
-		api.GET("VMInitScripts.Get", script, api.Show(findVMInitScript, (*vmInitScript).record)).Needs("Project:edit").Guarded(),
-		api.POST("VMInitScripts.Update", script, update, api.On(findVMInitScript, (*vmInitScript).update)).Needs("Project:edit").Guarded(),
-		api.DELETE("VMInitScripts.Delete", script, api.Delete(findVMInitScript, (*vmInitScript).delete)).Needs("Project:edit").Guarded(),
+		api.GET("VMInitScripts.List", scripts, listVMInitScripts).Paged(api.Unpaged).Needs("Project:edit").Guarded().Until(version.October2025),
+		api.POST("VMInitScripts.Create", scripts, create, createVMInitScript).Needs("Project:edit").Guarded().Until(version.October2025),
+		api.GET("VMInitScripts.Get", script, api.Show(findVMInitScript, (*vmInitScript).record)).Needs("Project:edit").Guarded().Until(version.October2025),
+		api.POST("VMInitScripts.Update", script, update, api.On(findVMInitScript, (*vmInitScript).update)).Needs("Project:edit").Guarded().Until(version.October2025),
+		api.DELETE("VMInitScripts.Delete", script, api.Delete(findVMInitScript, (*vmInitScript).delete)).Needs("Project:edit").Guarded().Until(version.October2025),
 	}
 }
 

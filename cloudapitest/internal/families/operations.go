@@ -3,6 +3,7 @@
 package families
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,16 +11,19 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // New returns the service of all families.
 func New(cfg api.Config) *api.Service {
-	cfg.Families, cfg.Operations, cfg.Pattern = familyNames, operations(), paramPattern
+	cfg.Version = cmp.Or(cfg.Version, version.October2025)
+	cfg.Families, cfg.Operations, cfg.Pattern = familyNames, operations(), patternsOf(cfg.Version)
 	cfg.Hidden = []string{"eu-central-a1", "github-runners", "hetzner-ai", "latitude-ai"}
 	return api.New(cfg)
 }
 
-// operations returns the rows of all families, in the order of the contract.
+// operations returns the rows of all families and versions, in the order of the
+// contract.
 func operations() []api.Operation {
 	return slices.Concat(
 		api.Guard("Project", projectOperations()),
@@ -33,6 +37,7 @@ func operations() []api.Operation {
 		api.Guard("Location", privateLocationOperations()),
 		sshPublicKeyOperations(),
 		vmInitScriptOperations(),
+		api.Guard(familyNames[cloudapi.KindMachineImage], machineImageOperations()),
 	)
 }
 
@@ -43,6 +48,7 @@ var familyNames = map[cloudapi.Kind]string{
 	cloudapi.KindInferenceAPIKey:   "InferenceApiKey",
 	cloudapi.KindKubernetesCluster: "KubernetesCluster",
 	cloudapi.KindLoadBalancer:      "LoadBalancer",
+	cloudapi.KindMachineImage:      "MachineImage",
 	cloudapi.KindPostgres:          "Postgres",
 	cloudapi.KindPrivateSubnet:     "PrivateSubnet",
 	cloudapi.KindVM:                "Vm",
@@ -59,9 +65,9 @@ func KnowsRight(right string) bool {
 
 const idPattern = `[0-9a-hj-km-np-tv-z]{24}$`
 
-// paramPatterns are those of path parameters that are IDs. References have one of
-// their own; all else is free.
-var paramPatterns = compile(map[string]string{
+// paramPatterns are those of path parameters, of which references share one. What
+// is not among them is free.
+var paramPatterns = map[string]string{
 	"project_id":            `^pj` + idPattern,
 	"object_id":             `^(fw|kc|1b|pg|ps|vm)` + idPattern,
 	"firewall_rule_id":      `^fr` + idPattern,
@@ -71,23 +77,31 @@ var paramPatterns = compile(map[string]string{
 
 	"postgres/firewall_rule_id": `^pf` + idPattern,
 	"_reference":                api.NameForm.String(),
-})
+}
 
-func compile(patterns map[string]string) map[string]*regexp.Regexp {
+// laterPatterns are those that August 2026 has in place of others, or beside them.
+var laterPatterns = map[string]string{
+	"postgres/firewall_rule_id": `^fr` + idPattern,
+}
+
+// patternsOf returns the function for what a path parameter has to match in a
+// version, which is nil for what is free.
+func patternsOf(v version.Version) func(o *api.Operation, name string) *regexp.Regexp {
+	patterns := maps.Clone(paramPatterns)
+	if v >= version.August2026 {
+		maps.Copy(patterns, laterPatterns)
+	}
 	compiled := map[string]*regexp.Regexp{}
 	for name, p := range patterns {
 		compiled[name] = regexp.MustCompile(p)
 	}
-	return compiled
-}
-
-// paramPattern returns what a path parameter has to match, or nil.
-func paramPattern(o *api.Operation, name string) *regexp.Regexp {
-	switch {
-	case strings.HasSuffix(name, "_reference"):
-		return paramPatterns["_reference"]
-	case name == "firewall_rule_id" && strings.Contains(o.Route, "/postgres/"):
-		return paramPatterns["postgres/firewall_rule_id"]
+	return func(o *api.Operation, name string) *regexp.Regexp {
+		switch {
+		case strings.HasSuffix(name, "_reference"):
+			name = "_reference"
+		case name == "firewall_rule_id" && strings.Contains(o.Route, "/postgres/"):
+			name = "postgres/firewall_rule_id"
+		}
+		return compiled[name]
 	}
-	return paramPatterns[name]
 }

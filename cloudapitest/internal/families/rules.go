@@ -39,6 +39,14 @@ const maxPort = 65535
 
 func (r portRange) String() string { return strconv.Itoa(r.first) + ".." + strconv.Itoa(r.last) }
 
+// short is a range in which a lone port has no dots.
+func (r portRange) short() string {
+	if r.first == r.last {
+		return strconv.Itoa(r.first)
+	}
+	return r.String()
+}
+
 var portRangeForm = regexp.MustCompile(`^([0-9]+)(?:\.\.([0-9]+))?$`)
 
 // parsePortRange reads a port, or two with dots between them.

@@ -135,8 +135,7 @@ func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 		name = subnet[:min(len(subnet), 47)] + "-default-" + strings.ToLower(rand.Text()[:7])
 	}
 	f := &firewall{Object: c.NewObject(cloudapi.KindFirewall, name), description: "Default firewall"}
-	f.allow(everyIP4, everyPort)
-	f.allow(everyIP6, everyPort)
+	f.allowAll(c)
 	c.State.Add(f)
 	return f
 }

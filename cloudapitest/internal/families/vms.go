@@ -6,12 +6,14 @@ import (
 	"regexp"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func vmOperations() []api.Operation {
@@ -26,7 +28,7 @@ func vmOperations() []api.Operation {
 		schema.Optional("enable_ip4", schema.Boolean),
 		schema.Optional("gpu", schema.Text),
 		schema.Optional("init_script", schema.Text),
-		schema.Optional("init_script_args", schema.Text),
+		schema.Optional("init_script_args", schema.Text).Until(version.October2025),
 		schema.Optional("private_subnet_id", schema.Text),
 		schema.Optional("size", schema.Text),
 		schema.Optional("storage_size", schema.Integer),
@@ -39,7 +41,10 @@ func vmOperations() []api.Operation {
 		api.POST("VMs.Create", one, create, createVM),
 		api.DELETE("VMs.Delete", one, api.Delete(findVM, (*vm).delete)),
 		api.POST("VMs.Rename", one+"/rename", schema.Closed(schema.Required("name", schema.Text)), api.Renames(cloudapi.KindVM, findVM, (*vm).record)),
-		api.POST("VMs.Restart", one+"/restart", api.NoBody, api.On(findVM, (*vm).restart)),
+		api.POST("VMs.Restart", one+"/restart", api.NoBody, api.On(findVM, (*vm).restartAlways)).Until(version.October2025),
+		api.POST("VMs.Restart", one+"/restart", api.NoBody, api.On(findVM, (*vm).restart)).Since(version.August2026),
+		api.POST("VMs.Start", one+"/start", api.NoBody, api.On(findVM, (*vm).start)).Since(version.August2026),
+		api.POST("VMs.Stop", one+"/stop", api.NoBody, api.On(findVM, (*vm).stop)).Since(version.August2026),
 	}
 }
 
@@ -47,13 +52,14 @@ type vm struct {
 	api.Object
 	size       vmSize
 	storage    int // GiB
+	image      string
 	unixUser   string
 	ip4Enabled bool
 	ip4, ip6   netip.Addr
 	subnet     *privateSubnet
 	nic        *nic
 	placed     time.Time // when creating is over
-	restarted  time.Time // when restarting is over
+	power      power
 	ordered    time.Time // of a cluster's node: when it was asked for
 }
 
@@ -80,8 +86,25 @@ var (
 		{"burstable-1", "burstable", 1, [2]int{10, 20}},
 		{"burstable-2", "burstable", 2, [2]int{20, 40}},
 	}
-	bootImages = []string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}
 )
+
+// vmCreation is what a version of the service takes for a new VM.
+type vmCreation struct {
+	images       []string
+	defaultImage string
+	imageHint    string // what else can be booted, for the message
+	script       func(*vm, *api.Call) error
+}
+
+func vmCreationOf(c *api.Call) vmCreation {
+	if c.Config.Version < version.August2026 {
+		return vmCreation{[]string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}, "ubuntu-jammy", "", (*vm).setInitScript}
+	}
+	return vmCreation{
+		[]string{"gpu-ubuntu-noble", "ubuntu-resolute", "ubuntu-noble", "ubuntu-jammy", "debian-13", "debian-12", "almalinux-9"},
+		"ubuntu-noble", ", or you can use machine-image-name@version, machine-image-name@latest", (*vm).setInitScriptText,
+	}
+}
 
 type vmRecord struct {
 	ID             string      `json:"id"`
@@ -91,6 +114,7 @@ type vmRecord struct {
 	Size           string      `json:"size"`
 	UnixUser       string      `json:"unix_user"`
 	StorageSizeGiB int         `json:"storage_size_gib"`
+	BootImage      *string     `json:"boot_image,omitempty"` // since August 2026
 	IP6            *netip.Addr `json:"ip6"`
 	IP4Enabled     bool        `json:"ip4_enabled"`
 	IP4            *netip.Addr `json:"ip4"`
@@ -115,6 +139,7 @@ func (v *vm) record(c *api.Call) vmRecord {
 		Location:   v.Location.Name,
 		Size:       v.size.name,
 		UnixUser:   v.unixUser,
+		BootImage:  api.Since(c, version.August2026, v.image),
 		IP4Enabled: v.ip4Enabled,
 	}
 	placed := v.isPlaced(c)
@@ -134,10 +159,10 @@ func (v *vm) isPlaced(c *api.Call) bool { return !c.Now.Before(v.placed) }
 
 // state is "restarting" even for a VM that is being created.
 func (v *vm) state(c *api.Call) string {
-	switch {
-	case c.Now.Before(v.restarted):
-		return "restarting"
-	case v.isPlaced(c):
+	if changed := v.power.state(c.Now); changed != "" {
+		return changed
+	}
+	if v.isPlaced(c) {
 		return "running"
 	}
 	return "creating"
@@ -179,7 +204,8 @@ func createVM(c *api.Call) (any, error) {
 	v := &vm{Object: c.NewObject(cloudapi.KindVM, name), ip4Enabled: c.Body.Flag("enable_ip4")}
 	v.placed = c.Now.Add(c.Delays(&v.Object).Create)
 	err = c.Run(
-		v.setBootImage, v.setSize, v.setStorage, v.setGPU, v.setSubnet, v.setInitScript,
+		v.setBootImage, v.setSize, v.setStorage, v.setGPU, v.setSubnet,
+		func(c *api.Call) error { return vmCreationOf(c).script(v, c) },
 		v.checkQuota, v.setUnixUser, v.checkLocation, v.validate, v.connect,
 	)
 	if err != nil {
@@ -190,9 +216,11 @@ func createVM(c *api.Call) (any, error) {
 }
 
 func (v *vm) setBootImage(c *api.Call) error {
-	if name := c.Choice("boot_image", "ubuntu-jammy"); !slices.Contains(bootImages, name) {
-		return reply.InvalidField("boot_image", "\"%s\" is not a valid boot image name. Available boot image names are: %s",
-			name, ruby.Strings(bootImages))
+	creation := vmCreationOf(c)
+	v.image = c.Choice("boot_image", creation.defaultImage)
+	if !slices.Contains(creation.images, v.image) {
+		return reply.InvalidField("boot_image", "\"%s\" is not a valid boot image name. Available boot image names are: %s%s",
+			v.image, ruby.Strings(creation.images), creation.imageHint)
 	}
 	return nil
 }
@@ -262,6 +290,14 @@ func (v *vm) setInitScript(c *api.Call) error {
 	}
 	if len(c.State.Index.Named(api.Scope{Kind: cloudapi.KindVMInitScript, Project: c.Project, Location: nil}, ref)) == 0 {
 		return reply.InvalidField("init_script", "VM init script \"%s\" is not found", ref)
+	}
+	return nil
+}
+
+// setInitScriptText takes the script itself, which no reply shows.
+func (v *vm) setInitScriptText(c *api.Call) error {
+	if utf8.RuneCountInString(c.Body.Text("init_script")) > 2000 {
+		return reply.InvalidRequest("init_script is longer than 2000 characters")
 	}
 	return nil
 }
@@ -364,9 +400,4 @@ func (v *vm) delete(c *api.Call) error {
 		v.subnet.vms = slices.DeleteFunc(v.subnet.vms, func(other *vm) bool { return other == v })
 	})
 	return nil
-}
-
-func (v *vm) restart(c *api.Call) (any, error) {
-	v.restarted = c.Now.Add(c.Delays(&v.Object).Restart)
-	return v.details(c), nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // Error is an error as the API shows it.
@@ -18,6 +20,10 @@ type Error struct {
 	// [NullDetails] where it says null.
 	Details json.RawMessage `json:"details,omitempty"`
 }
+
+// unexpected is the type of a failure of the service, in the spelling of October
+// 2025.
+const unexpected = "UnexceptedError"
 
 var nullDetails = json.RawMessage("null")
 
@@ -32,6 +38,23 @@ func failure(err error) Reply {
 	return JSON(e.Code, struct {
 		Error *Error `json:"error"`
 	}{e})
+}
+
+// In returns the error as a version of the service calls it.
+func In(v version.Version, err error) error {
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		e = Unexpected()
+	}
+	if e.Type == unexpected && v >= version.August2026 {
+		later := *e
+		later.Type = "UnexpectedError"
+		return &later
+	}
+	return e
 }
 
 func MissingCredentials() *Error {
@@ -111,14 +134,18 @@ func InvalidRecord(problems ...string) error {
 // service's words for what makes it unique.
 func Taken(columns string) string { return columns + " is already taken" }
 
+// Unprocessable is for what the state of an object does not allow now.
+func Unprocessable(format string, args ...any) *Error {
+	return &Error{http.StatusUnprocessableEntity, "UnprocessableContent", fmt.Sprintf(format, args...), nullDetails}
+}
+
 func Dependency(format string, args ...any) *Error {
 	return &Error{http.StatusConflict, "DependencyError", fmt.Sprintf(format, args...), nullDetails}
 }
 
-// Unexpected is what the real server says when it fails. The spelling of the
-// type is its own.
+// Unexpected is what the real server says when it fails.
 func Unexpected() *Error {
-	return &Error{http.StatusInternalServerError, "UnexceptedError",
+	return &Error{http.StatusInternalServerError, unexpected,
 		"Sorry, we couldn’t process your request because of an unexpected error.", nullDetails}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // Schema describes a value in a body as the description of the API does, as far
@@ -30,6 +31,34 @@ type field struct {
 	Name     string
 	required bool
 	Schema   Schema
+	span     version.Span
+}
+
+// Since returns the field as one that versions before v do not have.
+func (f field) Since(v version.Version) field { f.span = f.span.Since(v); return f }
+
+// Until returns the field as one that versions after v do not have.
+func (f field) Until(v version.Version) field { f.span = f.span.Until(v); return f }
+
+// In returns the schema with the fields that a version has.
+func (s Schema) In(v version.Version) Schema {
+	var fields []field
+	for _, f := range s.Fields {
+		if f.span.Has(v) {
+			f.Schema = f.Schema.In(v)
+			fields = append(fields, f)
+		}
+	}
+	s.Fields = fields
+	if s.Items != nil {
+		s.Items = new(s.Items.In(v))
+	}
+	alternatives := make([]Schema, len(s.AnyOf))
+	for i, a := range s.AnyOf {
+		alternatives[i] = a.In(v)
+	}
+	s.AnyOf = alternatives
+	return s
 }
 
 var (
@@ -42,8 +71,8 @@ var (
 // Closed returns an object that has no other fields.
 func Closed(fields ...field) Schema { return Schema{Type: "object", Fields: fields} }
 
-func Required(name string, s Schema) field { return field{name, true, s} }
-func Optional(name string, s Schema) field { return field{name, false, s} }
+func Required(name string, s Schema) field { return field{Name: name, required: true, Schema: s} }
+func Optional(name string, s Schema) field { return field{Name: name, Schema: s} }
 
 func ArrayOf(items Schema) Schema { return Schema{Type: "array", Items: &items} }
 

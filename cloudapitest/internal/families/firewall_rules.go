@@ -1,0 +1,247 @@
+package families
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+type firewallRule struct {
+	id, description string
+	allowed
+}
+
+// allowed is what a rule lets in. A firewall has no two rules for the same.
+type allowed struct {
+	cidr     ruby.Network
+	ports    portRange
+	protocol string
+}
+
+const tcp, udp = "tcp", "udp"
+
+// everyPort is the range of a rule that is created without one.
+var everyPort = portRange{0, maxPort}
+
+// ruleForm is how a version of the service treats rules.
+type ruleForm struct {
+	protocols []string // of the rules of a firewall that lets everything in
+	unique    string   // the service's words for what no two rules have in common
+	compare   func(a, b *firewallRule) int
+	ports     func(portRange) string
+	subnets   bool // whether a subnet can stand for its two networks
+}
+
+func ruleFormOf(c *api.Call) ruleForm {
+	if c.Config.Version < version.August2026 {
+		return ruleForm{[]string{tcp}, "cidr and port_range and firewall_id", compareRulesAsText, portRange.String, false}
+	}
+	return ruleForm{[]string{tcp, udp}, "cidr and port_range and firewall_id and protocol", compareRules, portRange.short, true}
+}
+
+func compareRulesAsText(a, b *firewallRule) int { return compareCIDRs(a.cidr, b.cidr) }
+
+func compareRules(a, b *firewallRule) int {
+	return cmp.Or(
+		a.cidr.Addr().Compare(b.cidr.Addr()),
+		cmp.Compare(a.cidr.Bits(), b.cidr.Bits()),
+		cmp.Compare(a.protocol, b.protocol),
+		cmp.Compare(a.ports.first, b.ports.first),
+		cmp.Compare(a.ports.last, b.ports.last),
+	)
+}
+
+type firewallRuleRecord struct {
+	ID          string  `json:"id"`
+	CIDR        string  `json:"cidr"`
+	PortRange   string  `json:"port_range"`
+	Protocol    *string `json:"protocol,omitempty"`    // since August 2026
+	Description *string `json:"description,omitempty"` // since August 2026
+}
+
+func (r *firewallRule) record(c *api.Call) firewallRuleRecord {
+	return firewallRuleRecord{
+		ID:          r.id,
+		CIDR:        r.cidr.String(),
+		PortRange:   ruleFormOf(c).ports(r.ports),
+		Protocol:    api.Since(c, version.August2026, r.protocol),
+		Description: api.Since(c, version.August2026, r.description),
+	}
+}
+
+// ruleChange is the body that changes a rule: at least one of the fields.
+func ruleChange() schema.Schema {
+	fields := []string{"cidr", "port_range", "protocol", "description"}
+	var alternatives []schema.Schema
+	for i, required := range fields {
+		s := schema.Closed(schema.Required(required, schema.Text))
+		for _, name := range fields[i+1:] {
+			s.Fields = append(s.Fields, schema.Optional(name, schema.Text))
+		}
+		alternatives = append(alternatives, s)
+	}
+	return schema.AnyOf(alternatives...).Named("FirewallRuleUpdate")
+}
+
+// createRule makes one rule, or two for a subnet.
+func (f *firewall) createRule(c *api.Call) (any, error) {
+	networks, err := f.networksInBody(c)
+	if err != nil {
+		return nil, err
+	}
+	var rules []*firewallRule
+	for _, n := range networks {
+		r := &firewallRule{allowed: allowed{n, everyPort, tcp}}
+		if err := r.change(c); err != nil {
+			return nil, err
+		}
+		if err := f.checkUnique(c, r.allowed, nil); err != nil {
+			return nil, err
+		}
+		rules = append(rules, r)
+	}
+	for _, r := range rules {
+		f.add(c, r)
+	}
+	if len(rules) == 1 {
+		return rules[0].record(c), nil
+	}
+	return api.Records(rules, api.At(c, (*firewallRule).record)), nil
+}
+
+// networksInBody returns the networks that "cidr" stands for: the one that it is,
+// or those of a subnet with that ID or name in the firewall's location.
+func (f *firewall) networksInBody(c *api.Call) ([]ruby.Network, error) {
+	text := c.Body.Text("cidr")
+	if ruleFormOf(c).subnets && !isNetwork(text) {
+		s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, text)
+		if !ok {
+			s, ok = api.FindByName[*privateSubnet](c, cloudapi.KindPrivateSubnet, text)
+		}
+		if ok && s.Location == f.Location {
+			return []ruby.Network{{Prefix: s.net4}, {Prefix: s.net6}}, nil
+		}
+	}
+	n, err := parseCIDR(text)
+	return []ruby.Network{n}, err
+}
+
+// isNetwork reports whether s is written as a network, right or wrong, and cannot
+// be a name.
+func isNetwork(s string) bool { return strings.ContainsAny(s, ".:") }
+
+// change takes what the body has, but for the network.
+func (r *firewallRule) change(c *api.Call) (err error) {
+	if c.Body.Has("port_range") {
+		if r.ports, err = parsePortRange(c.Body.Text("port_range")); err != nil {
+			return err
+		}
+	}
+	if c.Body.Has("protocol") {
+		if r.protocol = strings.ToLower(c.Body.Text("protocol")); r.protocol != tcp && r.protocol != udp {
+			return reply.InvalidField("protocol", "Invalid protocol, must be tcp or udp")
+		}
+	}
+	if c.Body.Has("description") {
+		r.description = strings.TrimSpace(c.Body.Text("description"))
+	}
+	return nil
+}
+
+// checkUnique checks that no rule but one, which may be nil, lets the same in.
+func (f *firewall) checkUnique(c *api.Call, what allowed, self *firewallRule) error {
+	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.allowed == what && r != self }) {
+		return reply.InvalidRecord(reply.Taken(ruleFormOf(c).unique))
+	}
+	return nil
+}
+
+// allowAll adds the rules that let everything in.
+func (f *firewall) allowAll(c *api.Call) {
+	for _, n := range []ruby.Network{everyIP4, everyIP6} {
+		for _, protocol := range ruleFormOf(c).protocols {
+			f.add(c, &firewallRule{allowed: allowed{n, everyPort, protocol}})
+		}
+	}
+}
+
+// add adds a new rule.
+func (f *firewall) add(c *api.Call, r *firewallRule) {
+	r.id = cloudapi.NewID(cloudapi.KindFirewallRule).String()
+	f.rules = append(f.rules, r)
+	f.sort(c)
+}
+
+func (f *firewall) sort(c *api.Call) { slices.SortStableFunc(f.rules, ruleFormOf(c).compare) }
+
+// getFirewallRule, modifyFirewallRule and deleteFirewallRule look for the rule
+// before they ask for permissions in its firewall.
+func getFirewallRule(c *api.Call) (any, error) {
+	f, i, err := findFirewallRule(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case i < 0:
+		return nil, reply.NotFound()
+	case !c.Permitted():
+		return nil, reply.Forbidden()
+	}
+	return f.rules[i].record(c), nil
+}
+
+// modifyFirewallRule changes what the body has, and takes no subnet.
+func modifyFirewallRule(c *api.Call) (any, error) {
+	f, i, err := findFirewallRule(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case i < 0:
+		return nil, reply.NotFound()
+	case !c.Permitted():
+		return nil, reply.Forbidden()
+	}
+	changed := *f.rules[i]
+	if c.Body.Has("cidr") {
+		if changed.cidr, err = parseCIDR(c.Body.Text("cidr")); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.Run(changed.change, func(c *api.Call) error { return f.checkUnique(c, changed.allowed, f.rules[i]) }); err != nil {
+		return nil, err
+	}
+	*f.rules[i] = changed
+	f.sort(c)
+	return changed.record(c), nil
+}
+
+func deleteFirewallRule(c *api.Call) (any, error) {
+	f, i, err := findFirewallRule(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case i < 0:
+		return reply.NoContent{}, nil
+	case !c.Permitted():
+		return nil, reply.Forbidden()
+	}
+	f.rules = slices.Delete(f.rules, i, i+1)
+	return reply.NoContent{}, nil
+}
+
+// findFirewallRule returns the firewall of the path and the index of its rule,
+// which is -1 if it has no rule with the ID.
+func findFirewallRule(c *api.Call) (*firewall, int, error) {
+	f, ok := api.LookUp[*firewall](c, cloudapi.KindFirewall, "firewall_reference")
+	id := c.Params["firewall_rule_id"]
+	if !ok || !api.ValidID(id) {
+		return nil, 0, reply.NotFound()
+	}
+	return f, slices.IndexFunc(f.rules, func(r *firewallRule) bool { return r.id == id }), nil
+}

@@ -1,0 +1,72 @@
+package families
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+)
+
+// power is what a VM was last asked to do: to restart, to start or to stop. It is
+// the zero value as long as nobody asked for anything.
+type power struct {
+	during string    // the state while the VM does it
+	after  string    // the state when it is done; "" is that of a VM that was never asked
+	done   time.Time // when it is done
+}
+
+func (p power) state(now time.Time) string {
+	if now.Before(p.done) {
+		return p.during
+	}
+	return p.after
+}
+
+// restartAlways takes a VM in any state.
+func (v *vm) restartAlways(c *api.Call) (any, error) {
+	v.turn(c, "restarting", "")
+	return v.details(c), nil
+}
+
+// restart and stop answer with the state before.
+func (v *vm) restart(c *api.Call) (any, error) {
+	before := v.details(c)
+	if err := v.allow(c, "restart", "running"); err != nil {
+		return nil, err
+	}
+	v.turn(c, "restarting", "")
+	return before, nil
+}
+
+// stop does nothing to a VM that is starting.
+func (v *vm) stop(c *api.Call) (any, error) {
+	before := v.details(c)
+	if err := v.allow(c, "stop", "running", "starting", "restarting", "unavailable", "rebooting"); err != nil {
+		return nil, err
+	}
+	if before.State != "starting" {
+		v.turn(c, "stopping", "stopped")
+	}
+	return before, nil
+}
+
+func (v *vm) start(c *api.Call) (any, error) {
+	if err := v.allow(c, "start", "stopped", "unavailable"); err != nil {
+		return nil, err
+	}
+	v.turn(c, "starting", "")
+	return v.details(c), nil
+}
+
+func (v *vm) turn(c *api.Call, during, after string) {
+	v.power = power{during, after, c.Now.Add(c.Delays(&v.Object).Restart)}
+}
+
+// allow refuses an action in all states but some.
+func (v *vm) allow(c *api.Call, action string, states ...string) error {
+	if !slices.Contains(states, v.Shown(v.state(c))) {
+		return reply.InvalidRequest("The %s action is not supported in the VM's current state", action)
+	}
+	return nil
+}
