@@ -187,6 +187,8 @@ func (s *MachineImagesService) Update(ctx context.Context, location, image strin
 // Delete deletes a machine image without versions, at once. One that has
 // versions, be it such as are being deleted, is [ErrInvalidRequest]:
 // [MachineImagesService.DeleteVersion]. One that does not exist is not an error.
+// Give the ID: a delete is repeated after a lost reply, and by name it could then
+// delete another image that was given the name meanwhile.
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
 //
