@@ -169,7 +169,7 @@ func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *Te
 	if err == nil && f.noID {
 		// What went by that name, if anything, need not have been this one.
 		var now Resource
-		if now, err = r.locate(ctx, resource); err == nil && now.ID != "" {
+		if now, err = r.locate(ctx, resource); err == nil && now.ID != "" && now.Name != at.Name {
 			err = fmt.Errorf("it goes by the name of %s by now: %w", now.Name, ErrLocationNotFound)
 		}
 	}
