@@ -405,7 +405,7 @@ func TestWaitForAConditionOfOnesOwn(t *testing.T) {
 		func(o *ObjectInfo) (bool, error) { return true, stop })
 	e, ok := errors.AsType[*WaitError](err)
 	if info != nil || !ok || !errors.Is(err, stop) || e.Record != any(noState) || e.State != "" ||
-		err.Error() != "cloudapi: Wait of the resource ended after 0s and 1 polls: that will never do" {
+		err.Error() != "cloudapi: Wait of the resource ended after 0s and 1 poll: that will never do" {
 		t.Errorf("Wait = %v, %v", info, err)
 	}
 }
