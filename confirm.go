@@ -7,9 +7,9 @@ import (
 )
 
 // Confirm finds out what became of a create that ended in [ErrOutcomeUnknown],
-// by looking up what it should have made. It fits every create whose result can
-// be found by something the caller chose, which mostly is the name; where only
-// a list shows it, find returns [ErrNotFound] if the list does not.
+// by looking for the resource that it should have made. It works for every create
+// whose result the caller can find, mostly by its name. Where only a list shows
+// the resource, find must return [ErrNotFound] if it is not in the list.
 //
 //	vm, err := client.VMs.Create(ctx, location, "web-1", request)
 //	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
@@ -22,22 +22,22 @@ import (
 //
 // It looks once, and creates nothing:
 //
-//   - There is one, and same says that it is what was asked for: it is
-//     returned. Whether that call made it or another with the same wish is for
-//     same to tell, if it matters. A nil same accepts whatever find returns.
-//   - There is one that same does not accept: the error matches
-//     [ErrAlreadyExists] too.
-//   - There is none: the error matches [ErrNotFound] too. It may still appear,
-//     for a request can outlive its connection. Where names are unique the
-//     caller may create it again nevertheless: at worst that is
-//     ErrAlreadyExists. Names of projects are not unique, and those of load
-//     balancers only in their subnet.
-//   - It could not be looked up: the error wraps that failure.
+//   - If find returns a resource and same accepts it, Confirm returns it. Another
+//     program may have made it: same must tell, if that matters. A nil same
+//     accepts every resource.
+//   - If same does not accept the resource, the error matches
+//     [ErrAlreadyExists], too.
+//   - If there is no resource, the error matches [ErrNotFound], too. It may still
+//     appear, since a request can outlive its connection. Where names are unique
+//     the caller may repeat the create: at worst the error is ErrAlreadyExists.
+//     Names of projects are not unique; names of load balancers are unique in
+//     their subnet.
+//   - If find fails, the error wraps its error.
 //
-// The error is always the one of the create with what the lookup adds, and
-// still matches ErrOutcomeUnknown. One that does not is returned as it is,
-// without a lookup. A nil find is an [*ArgumentError] beside the error of the
-// create, and a nil error an ArgumentError alone.
+// The error is always that of the create, with what the lookup adds, and matches
+// ErrOutcomeUnknown. Confirm returns any other error as it is, without a lookup. A
+// nil find is an [*ArgumentError] beside the error of the create; a nil error is
+// an ArgumentError alone.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	switch {
 	case unknown == nil:

@@ -11,29 +11,35 @@ import (
 
 // EnsureOptions are settings of the Ensure methods. Nil is fine.
 //
-// All Ensure methods work alike. They look the name up, and create what is not
-// there. What exists is returned as it is if it is what the request asks for, as
-// far as its record shows, and is a [*DriftError] otherwise. A field that the
-// request leaves to the server is not compared. The [EnsureOutcome] says what was
-// done. The Plan method of the same service says what would be done, and does
-// nothing; Compare compares a record that the caller has already.
+// All Ensure methods work alike. They look for a resource of the name. If there is
+// none they create it. If there is one that is what the request asks for, as far
+// as its record shows, they return it as it is. Otherwise the error is a
+// [*DriftError]. A field that the request leaves to the server is not compared.
+// The [EnsureOutcome] says what was done. The Plan method of the same service says
+// what Ensure would do. Compare compares a record that the caller has already.
 //
-// What is being deleted still has its name: they wait until it is gone, which
-// the context bounds and a [*WaitError] ends. Several may run at once: one
-// creates, and all return the same. A create whose reply was lost is looked up,
-// and repeated if it left nothing, which is safe where names are unique; if it
-// is found, the outcome is EnsureCreated, although another program may have made
-// it in that moment. What was created is as new as after Create: wait for it where that is
-// asynchronous.
+// A resource that is being deleted still has its name. Ensure waits until it is
+// gone and then creates another; the context bounds the wait, whose error is a
+// [*WaitError]. Several Ensures of one name may run at the same time: one of them
+// creates the resource, and all return it.
+//
+// If the response to the create is lost, Ensure looks for the resource, and
+// repeats the create if there is none. That is safe where names are unique. If it
+// finds the resource the outcome is EnsureCreated, although another program may
+// have created it in that moment.
+//
+// A resource that was created may not be ready: the Wait methods wait for that, as
+// after Create.
 type EnsureOptions struct {
-	// Update allows to change what exists and differs, with the update
-	// operation that the family has. It is made only if it can mend all
-	// differences; fields that it can change are named at each method.
+	// Update lets Ensure change a resource that differs from the request, by the
+	// update operation of its family. Ensure makes the update only if it can
+	// remove all differences. The comment of each method names the fields that
+	// it can change.
 	Update bool
 
 	// Progress is called at each step, on the goroutine of the caller. State is
-	// "creating", "updating" or "deleting" while that goes on. The last call of
-	// an Ensure that succeeds has Done 1, and the state of the record.
+	// "creating", "updating" or "deleting" while Ensure does or awaits that. The
+	// last call of an Ensure that succeeds has Done 1 and the state of the record.
 	Progress func(Progress)
 }
 

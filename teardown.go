@@ -59,15 +59,17 @@ type keptResource struct{ resource, neededBy Resource }
 // PlanTeardown finds out what the client's project contains and in which order
 // it can be deleted. It changes nothing.
 //
-// The plan has everything that a list of the project shows, with the default
-// subnets and firewalls that VMs and subnets leave behind. Rules, node pools and
-// the like go with what they are a part of, and the versions of a machine image
-// before it; the nodes of clusters and the networks of databases are the server's. A list that fails is an error, since
-// a plan must not miss anything; ErrForbidden for example, if the token may not
-// see SSH keys. Most lists of the real server do not fail, though, but leave out
-// what the token must not see: that is in no plan. A kind that the server does
-// not know, such as machine images in October 2025, is none that a project could
-// contain.
+// The plan has everything that a list of the project shows, the default subnets
+// and firewalls of VMs and subnets included. Rules, node pools and the like are
+// deleted with the resource that they belong to, and the versions of a machine
+// image before it. The server itself deletes the nodes of clusters and the
+// networks of databases.
+//
+// A plan must not miss anything, so a list that fails is an error: [ErrForbidden],
+// for example, if the token may not see SSH keys. Most lists of the real server do
+// not fail but leave out what the token may not see; that is in no plan. A list
+// that the server does not have, such as that of machine images in October 2025,
+// is taken for empty.
 func (c *Client) PlanTeardown(ctx context.Context, opts *TeardownOptions) (*TeardownPlan, error) {
 	if ctx == nil {
 		return nil, noContext("PlanTeardown")
@@ -225,23 +227,26 @@ func (p *TeardownPlan) project() string {
 }
 
 // Run deletes what the plan lists, and nothing else, and waits until it is gone.
-// It returns nil if everything is, be it by others; else a [*TeardownError] that
-// accounts for each resource of the plan. It may be run again.
+// It returns nil if everything is gone, whoever deleted it. Otherwise the error is
+// a [*TeardownError] that accounts for each resource of the plan. Run may be
+// called again.
 //
-// Resources go by ID, so that one that has taken over a name is safe; that holds
-// for private locations too, but for the moment between looking up the name that
-// one has and using it. A resource goes when all that needs it has gone. If
-// something that is not in the plan needs it by then, it stays: a load balancer
-// that was made in the subnet since, a subnet that uses the firewall, anything
-// that the project would take with it. What fails for a reason that may pass is
-// tried again for a quarter of a minute; what fails for good holds up only what
-// it needs. Deletions that the server has accepted are waited for until the
-// context ends, which ends everything. In a project that the token cannot see
-// any more nothing is found, which looks like the end of it.
+// Run deletes by ID, so a resource that has taken over a name is safe. A private
+// location is deleted by name, which Run looks up immediately before. A resource
+// is deleted when everything that needs it is gone. If something that is not in
+// the plan needs it by then, it stays: a load balancer that was made in the subnet
+// since, a subnet that uses the firewall, anything that would be deleted with the
+// project.
 //
-// The server keeps a private location for days after a database in it has gone,
-// as long as there are backups of it. Such a location is in the report as
-// [TeardownFailed]; run the plan again then.
+// A deletion that fails for a reason that may pass is tried again for a quarter of
+// a minute. A deletion that fails for good holds up only the resources that the
+// failed one needs. Run waits for deletions that the server has accepted until the
+// context ends. A token that cannot see the project any more finds nothing, so the
+// resources count as gone.
+//
+// The server keeps a private location for days after a database in it is gone, as
+// long as there are backups of it. Such a location is in the report as
+// [TeardownFailed]: run the plan again then.
 func (p *TeardownPlan) Run(ctx context.Context) error {
 	if p.client == nil {
 		return &ArgumentError{Operation: "Teardown", Name: "plan", Reason: "was not made by PlanTeardown"}
