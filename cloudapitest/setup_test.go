@@ -83,6 +83,13 @@ func TestPermissions(t *testing.T) {
 			}
 			return c.Firewalls.Delete(ctx, here, name+"-default")
 		}},
+		{"delete unused firewall", func() error {
+			name := fmt.Sprint("fw-", len(srv.Requests()))
+			if _, err := srv.Client().Firewalls.Create(ctx, here, name, nil); err != nil {
+				t.Error(err)
+			}
+			return c.Firewalls.Delete(ctx, here, name)
+		}},
 		{"get VM by its ID", func() error {
 			_, err := c.Projects.ObjectInfo(ctx, srv.ProjectID(), srv.AddVMs(here, fmt.Sprint("more-", len(srv.Requests())), 1)[0])
 			return err
@@ -105,8 +112,8 @@ func TestPermissions(t *testing.T) {
 		{[]string{"Vm:*"}, "list VMs, get VM, restart VM, delete VM, get VM by its ID"},
 		{[]string{"Vm:create", "PrivateSubnet:view"}, "create VM, get subnet"},
 		{[]string{"*:view"}, "list VMs, get VM, get subnet, get firewall, get VM by its ID, list private locations, get project"},
-		{[]string{"Firewall:*"}, "get firewall"}, // whose subnets take a permission, too
-		{[]string{"Firewall:*", "PrivateSubnet:*"}, "get subnet, get firewall, detach firewall, delete firewall"},
+		{[]string{"Firewall:*"}, "get firewall, delete unused firewall"}, // subnets take a permission, too
+		{[]string{"Firewall:*", "PrivateSubnet:*"}, "get subnet, get firewall, detach firewall, delete firewall, delete unused firewall"},
 		{[]string{"Project:edit"}, "register key"},
 		{[]string{"Location:view", "Project:view"}, "list private locations, get project"},
 		{nil, ""},

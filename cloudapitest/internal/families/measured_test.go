@@ -143,6 +143,7 @@ func TestMeasured(t *testing.T) {
 		"descriptions of rules": {
 			{"POST", postgres, `{"size":"standard-2","storage_size":64,"restrict_by_default":true}`, 200, ""},
 			{"POST", postgres + "/firewall-rule", `{"cidr":"::/0","description":" a "}`, 200, `"description":"a"`},
+			{"POST", postgres + "/firewall-rule", `{"cidr":"::/0"}`, 400, "is already taken"},
 		},
 		"names of clusters": {
 			{"POST", cluster + "a", `{"version":"v1.34","worker_size":"standard-2"}`, 200, ""},

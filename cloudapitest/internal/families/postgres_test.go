@@ -471,6 +471,15 @@ func TestPostgresFirewallRules(t *testing.T) {
 		if want := []string{"0.0.0.0/0", "10.0.0.0/8", "2001:db8::/48", "::/0"}; !slices.Equal(sorted, want) {
 			t.Errorf("rules of the record %q, want %q", sorted, want)
 		}
+		for cidr, want := range map[string]string{"2001:db8::2/48": "", "10.0.0.0/8": "is already taken"} { // its own, another's
+			request := &cloudapi.PostgresFirewallRuleUpdateRequest{CIDR: cloudapi.Value(cidr)}
+			_, err := pg.UpdateFirewallRule(ctx, here, "db", added.ID, request)
+			if want != "" {
+				refused(t, err, want)
+			} else if err != nil {
+				t.Errorf("its own CIDR: %v", err)
+			}
+		}
 		for range 2 {
 			if err := pg.DeleteFirewallRule(ctx, here, "db", added.ID); err != nil {
 				t.Error(err)

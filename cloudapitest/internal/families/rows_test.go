@@ -62,3 +62,34 @@ func testRows(t *testing.T, v version.Version, rows []contract.Row) {
 		t.Errorf("served are %d operations:\n%s\nwant %d:\n%s", len(got), strings.Join(got, "\n"), len(want), strings.Join(want, "\n"))
 	}
 }
+
+// TestPermissionsOfOperations looks at those that do not follow from the method.
+func TestPermissionsOfOperations(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"VMs.List":                        "Vm:view",
+		"VMs.Create":                      "Vm:create",
+		"VMs.Delete":                      "Vm:delete",
+		"VMs.Rename":                      "Vm:edit",
+		"Firewalls.AttachSubnet":          "Firewall:view",
+		"Firewalls.DeleteRule":            "Firewall:edit",
+		"InferenceAPIKeys.Create":         "InferenceApiKey:create",
+		"Kubernetes.Kubeconfig":           "KubernetesCluster:edit",
+		"Postgres.DeleteFirewallRule":     "Postgres:edit",
+		"Postgres.ResetSuperuserPassword": "Postgres:view",
+		"Postgres.Restore":                "Postgres:create",
+		"PrivateLocations.Create":         "Location:create",
+		"PrivateSubnets.Connect":          "PrivateSubnet:connect",
+		"SSHPublicKeys.Get":               "Project:edit",
+		"VMInitScripts.Delete":            "Project:edit",
+	}
+	for _, op := range operations() {
+		if p, ok := want[op.Name]; ok && p != op.Permission || !KnowsRight(op.Permission) {
+			t.Errorf("%s needs %q, want %q", op.Name, op.Permission, p)
+		}
+		delete(want, op.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("there are no operations %v", want)
+	}
+}

@@ -47,6 +47,7 @@ func TestIntegers(t *testing.T) {
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
+		`[1e15,1e16,0.0001]`:                         `[1000000000000000.0, 1.0e+16, 0.0001]`,
 		`{"a":[null,true,1.50,1e20,0.00001],"b":{}}`: `{"a" => [nil, true, 1.5, 1.0e+20, 1.0e-05], "b" => {}}`,
 		`"\u0000\u001b\u007fé#{#x\"\\\n😀"`:           `"\u0000\e\x7Fé\#{#x\"\\\n😀"`,
 		`"\u0085\ue000"`:                             `"\u0085\uE000"`,
