@@ -4,11 +4,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
-	"slices"
-	"strings"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/goccy/go-yaml"
 )
 
@@ -32,24 +30,27 @@ type environment struct {
 		Firewall string `yaml:"firewall"` // the name of one above
 	} `yaml:"subnets"`
 
-	VMs []struct {
-		Name       string `yaml:"name"`
-		Subnet     string `yaml:"subnet"`  // the name of one above
-		SSHKey     string `yaml:"ssh_key"` // the name of one above
-		Size       string `yaml:"size"`
-		Storage    int    `yaml:"storage"` // GiB
-		Image      string `yaml:"image"`
-		PublicIPv4 bool   `yaml:"public_ipv4"`
-	} `yaml:"vms"`
+	VMs       []vm       `yaml:"vms"`
+	Databases []database `yaml:"databases"`
+}
 
-	Databases []struct {
-		Name             string   `yaml:"name"`
-		Size             string   `yaml:"size"`
-		Storage          int      `yaml:"storage"` // GiB
-		Version          string   `yaml:"version"`
-		HighAvailability string   `yaml:"high_availability"`
-		Allow            []string `yaml:"allow"` // who may connect, in CIDR notation
-	} `yaml:"databases"`
+type vm struct {
+	Name       string `yaml:"name"`
+	Subnet     string `yaml:"subnet"`  // the name of one above
+	SSHKey     string `yaml:"ssh_key"` // the name of one above
+	Size       string `yaml:"size"`
+	Storage    int    `yaml:"storage"` // GiB
+	Image      string `yaml:"image"`
+	PublicIPv4 bool   `yaml:"public_ipv4"`
+}
+
+type database struct {
+	Name             string   `yaml:"name"`
+	Size             string   `yaml:"size"`
+	Storage          int      `yaml:"storage"` // GiB
+	Version          string   `yaml:"version"`
+	HighAvailability string   `yaml:"high_availability"`
+	Allow            []string `yaml:"allow"` // who may connect, in CIDR notation
 }
 
 // rule lets addresses connect to ports: "443", "8000..8999", or all if empty.
@@ -57,8 +58,6 @@ type rule struct {
 	From  string `yaml:"from"`
 	Ports string `yaml:"ports"`
 }
-
-func (r rule) String() string { return r.Ports + " from " + r.From }
 
 //go:embed environment.yaml
 var sample []byte
@@ -83,8 +82,8 @@ func load(file string) (*environment, error) {
 	return env, nil
 }
 
-// check finds names that stand for nothing, and brings rules into the form in
-// which the API returns them. The rest is for the server to refuse.
+// check finds names that stand for nothing and rules that say nothing, before
+// anything is made. The rest is for the server to refuse.
 func (env *environment) check() error {
 	var errs []error
 	if env.Location == "" {
@@ -99,15 +98,17 @@ func (env *environment) check() error {
 	for _, key := range env.SSHKeys {
 		known["SSH key "+key.Name] = true
 	}
-	for i, firewall := range env.Firewalls {
+	allow := func(whose, from, ports string) {
+		_, err := cloudapi.ParseCIDR(from)
+		_, portErr := cloudapi.ParsePortRange(ports)
+		if err := errors.Join(err, portErr); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", whose, err))
+		}
+	}
+	for _, firewall := range env.Firewalls {
 		known["firewall "+firewall.Name] = true
-		for j, r := range firewall.Rules {
-			prefix, err := netip.ParsePrefix(r.From)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("firewall %s: %w", firewall.Name, err))
-				continue
-			}
-			env.Firewalls[i].Rules[j] = rule{prefix.Masked().String(), portRange(r.Ports)}
+		for _, r := range firewall.Rules {
+			allow("firewall "+firewall.Name, r.From, r.Ports)
 		}
 	}
 	for _, subnet := range env.Subnets {
@@ -119,30 +120,9 @@ func (env *environment) check() error {
 		need("VM "+vm.Name, "SSH key", vm.SSHKey)
 	}
 	for _, db := range env.Databases {
-		for i, cidr := range db.Allow {
-			prefix, err := netip.ParsePrefix(cidr)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("database %s: %w", db.Name, err))
-				continue
-			}
-			db.Allow[i] = prefix.Masked().String()
+		for _, cidr := range db.Allow {
+			allow("database "+db.Name, cidr, "")
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// portRange writes ports as the API does: "first..last".
-func portRange(ports string) string {
-	switch {
-	case ports == "":
-		return "0..65535"
-	case !strings.Contains(ports, ".."):
-		return ports + ".." + ports
-	}
-	return ports
-}
-
-// missing returns the items of wanted that found lacks.
-func missing[T comparable](wanted, found []T) []T {
-	return slices.DeleteFunc(slices.Clone(wanted), func(item T) bool { return slices.Contains(found, item) })
 }

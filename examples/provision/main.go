@@ -1,10 +1,11 @@
 // Provision makes what a file describes: SSH keys, firewalls with their rules,
-// subnets, VMs and databases. What exists already stays as it is, so that it
-// can be run again after a failure or a change of the file; all that differs
-// from the file is reported.
+// subnets, VMs and databases. What exists already stays as it is, rules
+// included, unless --update is given; all that differs from the file is
+// reported. So it can be run again after a failure or a change of the file.
+// Interrupted, it lists what it has made.
 //
 //	provision
-//	provision --file environment.yaml
+//	provision --file environment.yaml --plan
 //	provision --file environment.yaml --update
 //
 // Without a file it takes a sample, which --sample prints.
@@ -33,6 +34,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	file := flags.String("file", "", "`YAML` that says what shall exist (default a sample)")
 	printSample := flags.Bool("sample", false, "print the sample and end")
 	update := flags.Bool("update", false, "change what exists and differs from the file, where that is possible")
+	planOnly := flags.Bool("plan", false, "show what would be made and changed, and do nothing")
 	timeout := flags.Duration("timeout", 30*time.Minute, "how long all of it may take")
 	if err := flags.Parse(args, 0); err != nil {
 		return err
@@ -57,17 +59,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer closeServer()
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	p := &provisioner{client: client, env: env, update: *update, progress: newProgress(stderr, demo.IsTerminal(stderr))}
+	p := &provisioner{client: client, env: env, planOnly: *planOnly, update: *update, progress: newProgress(stderr, demo.IsTerminal(stderr))}
 	err = p.run(ctx)
-	fmt.Fprintln(stdout, p.summary())
+	fmt.Fprintln(stdout, p.report.table())
 
 	switch {
+	case *planOnly:
 	case err != nil && passes(err):
 		err = fmt.Errorf("%w\nwhat was made is kept: run the same again to go on", err)
 	case err != nil:
 		err = fmt.Errorf("%w\nwhat was made is kept", err)
 	}
-	return errors.Join(err, p.drift())
+	return errors.Join(err, p.report.drift())
 }
 
 // passes reports whether a failure may not come again. A refusal would.

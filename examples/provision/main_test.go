@@ -50,13 +50,16 @@ func provision(t *testing.T, client *cloudapi.Client, env *environment, update b
 		t.Fatal(err)
 	}
 	p := &provisioner{client: client, env: env, update: update, progress: newProgress(io.Discard, false)}
-	err := errors.Join(p.run(t.Context()), p.drift())
-	p.summary() // sorts
-	results := ""
-	for _, row := range p.rows {
-		results += row[1] + " " + row[2] + "; "
+	err := errors.Join(p.run(t.Context()), p.report.drift())
+	return results(&p.report), err
+}
+
+func results(r *report) string {
+	text := ""
+	for _, of := range inOrder(r.rows) {
+		text += of.name + " " + r.rows[of].result + "; "
 	}
-	return results, err
+	return text
 }
 
 func TestRunsAgain(t *testing.T) {
@@ -114,12 +117,12 @@ func TestDrift(t *testing.T) {
 		update string // what --update does
 	}{
 		{"key", func(env *environment) { env.SSHKeys[0].PublicKey += "-changed" }, "--update changes that", "deploy changed"},
-		{"rule", func(env *environment) { env.Firewalls[0].Rules = env.Firewalls[0].Rules[1:] }, "80..80 from 0.0.0.0/0: --update deletes them", "blog-web changed"},
+		{"rule", func(env *environment) { env.Firewalls[0].Rules = env.Firewalls[0].Rules[1:] }, "has unwanted 80..80 from 0.0.0.0/0: --update changes that", "blog-web changed"},
 		{"new rule", func(env *environment) {
 			env.Firewalls[0].Rules = append(env.Firewalls[0].Rules, rule{"2001:db8::/32", ""})
-		}, "", "blog-web changed"},
+		}, "lacks 0..65535 from 2001:db8::/32: --update changes that", "blog-web changed"},
 		{"database size", func(env *environment) { env.Databases[0].Size, env.Databases[0].Storage = "standard-4", 128 }, "--update changes that", "blog changed"},
-		{"database access", func(env *environment) { env.Databases[0].Allow = []string{"192.0.2.0/24"} }, "198.51.100.7/32, 203.0.113.0/24 connect", "blog changed"},
+		{"database access", func(env *environment) { env.Databases[0].Allow = []string{"192.0.2.0/24"} }, "lacks 192.0.2.0/24 and has unwanted 198.51.100.7/32, 203.0.113.0/24", "blog changed"},
 		{"VM", func(env *environment) { env.VMs[0].Size = "standard-4" }, "(which no update can change): change the file", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -157,6 +160,112 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// TestPlan: a plan says what a run then does, and changes nothing.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := cloudapitest.New(t)
+		client := server.Client()
+		env, err := load("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := func(update bool, want string) string {
+			t.Helper()
+			before := len(server.Requests())
+			p := &provisioner{client: client, env: env, planOnly: true, update: update}
+			if err := p.run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := results(&p.report); got != want {
+				t.Errorf("plans %s, want %s", got, want)
+			}
+			for _, r := range server.Requests()[before:] {
+				if r.Method != "GET" {
+					t.Errorf("a plan sends %s %s", r.Method, r.Path)
+				}
+			}
+			return p.report.table() + fmt.Sprint(p.report.drift())
+		}
+		all := func(result string) string {
+			return strings.ReplaceAll("deploy X; blog-web X; blog X; blog-1 X; blog-2 X; blog X; ", "X", result)
+		}
+		plan(false, all("create"))
+		if _, err := provision(t, client, env, false); err != nil {
+			t.Fatal(err)
+		}
+		plan(false, all("keep"))
+
+		env.Firewalls[0].Rules[0].From = "198.51.100.0/24"
+		env.Databases[0].Storage = 128
+		env.VMs = append(env.VMs, env.VMs[1])
+		env.VMs[2].Name = "blog-3"
+		text := plan(false, "deploy keep; blog-web differs; blog keep; blog-1 keep; blog-2 keep; blog-3 held back; blog differs; ")
+		for _, want := range []string{"lacks 80..80 from 198.51.100.0/24 and has unwanted 80..80 from 0.0.0.0/0: --update", "storage_size 64, wanted 128: --update"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
+		}
+		text = plan(true, "deploy keep; blog-web change; blog keep; blog-1 keep; blog-2 keep; blog-3 create; blog change; ")
+		if !strings.Contains(text, "storage_size 64, wanted 128") {
+			t.Errorf("no difference in\n%s", text)
+		}
+	})
+}
+
+// TestChangesNothingWithoutUpdate: what exists stays as it is, rules included.
+func TestChangesNothingWithoutUpdate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := cloudapitest.New(t)
+		env, err := load("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := provision(t, server.Client(), env, false); err != nil {
+			t.Fatal(err)
+		}
+		env.Firewalls[0].Rules = append(env.Firewalls[0].Rules, rule{"0.0.0.0/0", "8080"})
+		env.Databases[0].Allow = append(env.Databases[0].Allow, "192.0.2.0/24")
+		before := len(server.Requests())
+		for range 2 {
+			if _, err := provision(t, server.Client(), env, false); err == nil {
+				t.Error("nothing differs")
+			}
+			env.Firewalls[0].Rules = env.Firewalls[0].Rules[:3] // so that the database has its turn
+		}
+		for _, r := range server.Requests()[before:] {
+			if r.Method != "GET" {
+				t.Errorf("without --update it sends %s %s", r.Method, r.Path)
+			}
+		}
+	})
+}
+
+// TestInterrupted: what was made is listed, also what is not ready yet.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Create: time.Hour})).Client()
+		env, err := load("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		p := &provisioner{client: client, env: env, progress: newProgress(io.Discard, false)}
+		if err := p.run(ctx); !errors.Is(err, context.DeadlineExceeded) || !passes(err) {
+			t.Errorf("error %v", err)
+		}
+		if n := strings.Count(results(&p.report), "created; "); n != 6 {
+			t.Errorf("%d things are listed as created, want 6:\n%s", n, p.report.table())
+		}
+		if n := strings.Count(p.report.table(), "creating"); n != 3 {
+			t.Errorf("%d things are listed as creating, want 3:\n%s", n, p.report.table())
+		}
+	})
+}
+
 // TestReportsAllDrift has a file from which several things differ, and which asks
 // for something new.
 func TestReportsAllDrift(t *testing.T) {
@@ -180,7 +289,7 @@ func TestReportsAllDrift(t *testing.T) {
 		if want := "deploy differs; blog-web differs; blog was there; "; results != want { // and no VM behind that firewall
 			t.Errorf("did %s, want %s", results, want)
 		}
-		for _, want := range []string{"public_key is ", "443..443 from 0.0.0.0/0, 80..80 from 0.0.0.0/0:"} {
+		for _, want := range []string{"public_key is ", "has unwanted 443..443 from 0.0.0.0/0, 80..80 from 0.0.0.0/0:"} {
 			if !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("no %q in %v", want, err)
 			}
@@ -241,7 +350,7 @@ func TestBars(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			<-time.After(time.Second) // of virtual time: nothing draws any more
-			if !strings.Contains(drawn.String(), want) || !strings.Contains(drawn.String(), "database blog") {
+			if !strings.Contains(drawn.String(), want) || !fault && !strings.Contains(drawn.String(), "database blog") {
 				t.Errorf("no %q in what was drawn:\n%s", want, drawn.String())
 			}
 		}
@@ -257,7 +366,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"location: x\nsubnets: [{name: a, firewall: b}]", `subnet a needs the firewall "b"`},
 		{"location: x\nvms: [{name: a, subnet: b, ssh_key: c}]", `VM a needs the SSH key "c"`},
 		{"location: x\nfirewalls: [{name: a, rules: [{from: anywhere}]}]", "firewall a: "},
-		{"location: x\ndatabases: [{name: a, allow: [10.0.0.1]}]", "database a: "},
+		{"location: x\ndatabases: [{name: a, allow: [10.0.0]}]", "database a: "},
 	} {
 		file := filepath.Join(t.TempDir(), "environment.yaml")
 		if err := os.WriteFile(file, []byte(test.yaml), 0o644); err != nil {

@@ -1,31 +1,25 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/jedib0t/go-pretty/v6/table"
 	"golang.org/x/sync/errgroup"
 )
 
-// provisioner makes an environment.
+// provisioner makes an environment, or finds out what it would make.
 type provisioner struct {
 	client   *cloudapi.Client
 	env      *environment
+	planOnly bool
 	update   bool
 	progress *progress
-
-	mu     sync.Mutex // of what follows
-	rows   [][]string
-	drifts map[string]error // how what exists differs from the file, by kind and name
+	report   report
+	held     bool // whether VMs and databases have to wait for what differs
 }
 
 // run makes what is missing. What exists and differs is left as it is, unless
@@ -43,81 +37,150 @@ func (p *provisioner) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(p.drifts) > 0 {
+	p.held = p.report.drift() != nil
+	if p.held && !p.planOnly {
 		return nil
 	}
 	return p.machines(ctx, subnetIDs)
 }
 
+// service makes or plans one kind of resource. The services of the SDK do.
+type service[T, R any] interface {
+	Ensure(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
+	Plan(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*cloudapi.EnsurePlan[T], error)
+}
+
+// settle makes or plans a resource, and reports that. The record is nil if a
+// plan has found none. One that differs from the request is reported and
+// returned as it is.
+func settle[T, R any](ctx context.Context, p *provisioner, kind cloudapi.Kind, name string, s service[T, R], request *R) (*T, cloudapi.EnsureOutcome, error) {
+	opts := &cloudapi.EnsureOptions{Update: p.update}
+	if p.planOnly {
+		plan, err := s.Plan(ctx, p.env.Location, name, request, opts)
+		if err != nil {
+			return nil, "", err
+		}
+		p.report.result(kind, name, planned[plan.Outcome])
+		if p.held && plan.Outcome == cloudapi.EnsureCreated {
+			p.report.result(kind, name, resultHeld)
+		}
+		switch plan.Outcome {
+		case cloudapi.EnsureCreated:
+			return nil, plan.Outcome, nil // of a record that is being deleted nothing stays
+		case cloudapi.EnsureUpdated:
+			p.report.changes(kind, name, driftText(plan.Drift))
+		case cloudapi.EnsureDrifted:
+			p.report.differs(kind, name, fmt.Errorf("%v %s differs from the file: %s%s", kind, name, driftText(plan.Drift), p.advice(plan.Drift)))
+		}
+		return plan.Record, plan.Outcome, nil
+	}
+	record, outcome, err := s.Ensure(ctx, p.env.Location, name, request, opts)
+	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
+		record, outcome, err = drift.Record.(*T), cloudapi.EnsureDrifted, nil
+		p.report.differs(kind, name, fmt.Errorf("%w%s", drift, p.advice(drift.Fields)))
+	}
+	switch {
+	case err == nil:
+		p.report.result(kind, name, done[outcome])
+	case errors.Is(err, cloudapi.ErrOutcomeUnknown):
+		p.report.result(kind, name, resultUnknown)
+	}
+	return record, outcome, err
+}
+
+// keys of SSH are in no location.
+type keys struct{ *cloudapi.SSHPublicKeysService }
+
+func (k keys) Ensure(ctx context.Context, _, _ string, request *cloudapi.SSHPublicKeyCreateRequest, opts *cloudapi.EnsureOptions) (*cloudapi.SSHPublicKey, cloudapi.EnsureOutcome, error) {
+	return k.SSHPublicKeysService.Ensure(ctx, request, opts)
+}
+
+func (k keys) Plan(ctx context.Context, _, _ string, request *cloudapi.SSHPublicKeyCreateRequest, opts *cloudapi.EnsureOptions) (*cloudapi.EnsurePlan[cloudapi.SSHPublicKey], error) {
+	return k.SSHPublicKeysService.Plan(ctx, request, opts)
+}
+
 func (p *provisioner) keys(ctx context.Context) error {
 	for _, key := range p.env.SSHKeys {
-		opts := &cloudapi.EnsureOptions{Update: p.update}
-		record, outcome, err := p.client.SSHPublicKeys.Ensure(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: key.Name, PublicKey: key.PublicKey}, opts)
-		if record, err = accept(p, "SSH key", key.Name, record, err); err != nil {
+		request := &cloudapi.SSHPublicKeyCreateRequest{Name: key.Name, PublicKey: key.PublicKey}
+		record, _, err := settle(ctx, p, cloudapi.KindSSHPublicKey, key.Name, keys{p.client.SSHPublicKeys}, request)
+		if err != nil {
 			return err
 		}
-		p.row("SSH key", record.Name, outcome, false, "", record.ID)
+		if record != nil {
+			p.report.show(cloudapi.KindSSHPublicKey, key.Name, "", record.ID)
+		}
 	}
 	return nil
 }
 
-// firewalls returns the IDs of the firewalls by name.
+// firewalls returns the IDs of the firewalls by name. One that a plan would
+// create has an ID that no other resource has.
 func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, firewall := range p.env.Firewalls {
-		opts := &cloudapi.EnsureOptions{Update: p.update}
-		record, outcome, err := p.client.Firewalls.Ensure(ctx, p.env.Location, firewall.Name, &cloudapi.FirewallCreateRequest{Description: firewall.Description}, opts)
-		if record, err = accept(p, "firewall", firewall.Name, record, err); err != nil {
+		request := &cloudapi.FirewallCreateRequest{Description: firewall.Description}
+		record, outcome, err := settle(ctx, p, cloudapi.KindFirewall, firewall.Name, p.client.Firewalls, request)
+		if err != nil {
 			return nil, err
 		}
-		changed, err := p.rules(ctx, record, firewall.Rules)
-		if err != nil {
-			return nil, fmt.Errorf("rules of firewall %s: %w", firewall.Name, err)
+		p.report.show(cloudapi.KindFirewall, firewall.Name, "", fmt.Sprint(len(firewall.Rules), " rules"))
+		if record == nil {
+			ids[firewall.Name] = cloudapi.NewID(cloudapi.KindFirewall).String()
+			continue
 		}
-		ids[record.Name] = record.ID
-		p.row("firewall", record.Name, outcome, changed, "", fmt.Sprint(len(firewall.Rules), " rules"))
+		ids[firewall.Name] = record.ID
+		var rules []cloudapi.FirewallRuleCreateRequest
+		for _, r := range firewall.Rules {
+			rules = append(rules, cloudapi.FirewallRuleCreateRequest{CIDR: r.From, PortRange: r.Ports})
+		}
+		err = setRules(p, cloudapi.KindFirewall, firewall.Name, outcome,
+			func(r *cloudapi.FirewallRule) string { return r.PortRange + " from " + r.CIDR },
+			func(opts *cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[cloudapi.FirewallRule], error) {
+				return p.client.Firewalls.SetRules(ctx, p.env.Location, record.ID, rules, opts)
+			})
+		if err != nil {
+			return nil, err
+		}
 	}
 	return ids, nil
 }
 
-// rules adds the rules that a firewall lacks, and with --update takes away
-// those that are not in the file.
-func (p *provisioner) rules(ctx context.Context, firewall *cloudapi.Firewall, wanted []rule) (changed bool, err error) {
-	var found []rule
-	ids := map[rule]string{}
-	for _, r := range firewall.FirewallRules {
-		found = append(found, rule{r.CIDR, r.PortRange})
-		ids[rule{r.CIDR, r.PortRange}] = r.ID
+// setRules makes the rules of a firewall or of a database those of the file, if
+// it was just created or may be updated. Otherwise it reports what differs.
+func setRules[R any](p *provisioner, kind cloudapi.Kind, name string, outcome cloudapi.EnsureOutcome, text func(*R) string,
+	set func(*cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[R], error)) error {
+	allowed := p.update || outcome == cloudapi.EnsureCreated
+	changes, err := set(&cloudapi.SetRulesOptions{DryRun: p.planOnly || !allowed})
+	if err != nil || !changes.Changed() {
+		return err
 	}
-	add, remove := missing(wanted, found), missing(found, wanted)
-	if len(remove) > 0 && !p.update {
-		p.differs("firewall", firewall.Name, fmt.Errorf("firewall %s has rules that the file has not, for %s: --update deletes them", firewall.Name, sorted(remove)))
-		remove = nil
+	switch {
+	case !allowed:
+		p.report.differs(kind, name, fmt.Errorf("%v %s differs from the file: it %s: --update changes that", kind, name, ruleText(changes, text)))
+	case outcome == cloudapi.EnsureCreated: // with its rules
+	case p.planOnly:
+		p.report.changes(kind, name, ruleText(changes, text))
+	default:
+		p.report.result(kind, name, done[cloudapi.EnsureUpdated])
 	}
-	for _, r := range add {
-		if _, err := p.client.Firewalls.CreateRule(ctx, p.env.Location, firewall.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: r.From, PortRange: r.Ports}); err != nil {
-			return false, err
-		}
-	}
-	for _, r := range remove {
-		if err := p.client.Firewalls.DeleteRule(ctx, p.env.Location, firewall.ID, ids[r]); err != nil {
-			return false, err
-		}
-	}
-	return len(add)+len(remove) > 0, nil
+	return nil
 }
 
-// subnets returns the IDs of the subnets by name.
+// subnets returns the IDs of the subnets by name, as firewalls does.
 func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, subnet := range p.env.Subnets {
-		opts := &cloudapi.EnsureOptions{Update: p.update}
-		record, outcome, err := p.client.PrivateSubnets.Ensure(ctx, p.env.Location, subnet.Name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewallIDs[subnet.Firewall]}, opts)
-		if record, err = accept(p, "subnet", subnet.Name, record, err); err != nil {
+		request := &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewallIDs[subnet.Firewall]}
+		record, _, err := settle(ctx, p, cloudapi.KindPrivateSubnet, subnet.Name, p.client.PrivateSubnets, request)
+		if err != nil {
 			return nil, err
 		}
-		ids[record.Name] = record.ID
-		p.row("subnet", record.Name, outcome, false, record.State, record.Net4)
+		if record == nil {
+			ids[subnet.Name] = cloudapi.NewID(cloudapi.KindPrivateSubnet).String()
+			continue
+		}
+		ids[subnet.Name] = record.ID
+		p.report.show(cloudapi.KindPrivateSubnet, subnet.Name, record.State, record.Net4)
 	}
 	return ids, nil
 }
@@ -125,56 +188,16 @@ func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string
 // machines makes the VMs and the databases, all at the same time, and waits for
 // them.
 func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string) error {
-	defer p.progress.begin(len(p.env.VMs) + len(p.env.Databases))()
+	if !p.planOnly {
+		defer p.progress.begin(len(p.env.VMs) + len(p.env.Databases))()
+	}
 	tasks, ctx := errgroup.WithContext(ctx)
 	tasks.SetLimit(16)
 	for _, vm := range p.env.VMs {
-		tasks.Go(func() error {
-			opts := &cloudapi.EnsureOptions{Update: p.update}
-			record, outcome, err := p.client.VMs.Ensure(ctx, p.env.Location, vm.Name, &cloudapi.VMCreateRequest{
-				PublicKey:       vm.SSHKey,
-				PrivateSubnetID: subnetIDs[vm.Subnet],
-				Size:            vm.Size,
-				StorageSize:     vm.Storage,
-				BootImage:       vm.Image,
-				EnableIP4:       &vm.PublicIPv4,
-			}, opts)
-			if record, err = accept(p, "VM", vm.Name, record, err); err != nil {
-				return err
-			}
-			record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, p.progress.of("VM "+vm.Name), soon)
-			if err != nil {
-				return err
-			}
-			p.row("VM", record.Name, outcome, false, record.State, strings.TrimSpace(record.IP4+" "+record.PrivateIPv4))
-			return nil
-		})
+		tasks.Go(func() error { return p.vm(ctx, vm, subnetIDs[vm.Subnet]) })
 	}
 	for _, db := range p.env.Databases {
-		tasks.Go(func() error {
-			opts := &cloudapi.EnsureOptions{Update: p.update}
-			record, outcome, err := p.client.Postgres.Ensure(ctx, p.env.Location, db.Name, &cloudapi.PostgresCreateRequest{
-				Size:              db.Size,
-				StorageSize:       db.Storage,
-				Version:           db.Version,
-				HAType:            db.HighAvailability,
-				RestrictByDefault: new(true), // to be opened to those in the file
-			}, opts)
-			if record, err = accept(p, "database", db.Name, record, err); err != nil {
-				return err
-			}
-			// That it has its sizes and is running.
-			record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, p.progress.of("database "+db.Name), soon)
-			if err != nil {
-				return err
-			}
-			changed, err := p.allow(ctx, record, db.Allow)
-			if err != nil {
-				return fmt.Errorf("firewall of database %s: %w", db.Name, err)
-			}
-			p.row("database", record.Name, outcome, changed, record.State, "version "+record.Version)
-			return nil
-		})
+		tasks.Go(func() error { return p.database(ctx, db) })
 	}
 	return tasks.Wait()
 }
@@ -182,105 +205,59 @@ func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string)
 // soon makes waits look after a second, and more rarely later.
 var soon = cloudapi.WaitInterval(time.Second, 15*time.Second)
 
-// allow does for a database what rules does for a firewall.
-func (p *provisioner) allow(ctx context.Context, db *cloudapi.Postgres, wanted []string) (changed bool, err error) {
-	var found []string
-	ids := map[string]string{}
-	for _, r := range db.FirewallRules {
-		found = append(found, r.CIDR)
-		ids[r.CIDR] = r.ID
-	}
-	add, remove := missing(wanted, found), missing(found, wanted)
-	if len(remove) > 0 && !p.update {
-		p.differs("database", db.Name, fmt.Errorf("database %s lets %s connect, which the file does not: --update shuts them out", db.Name, sorted(remove)))
-		remove = nil
-	}
-	for _, cidr := range add {
-		if _, err := p.client.Postgres.CreateFirewallRule(ctx, db.Location, db.ID, &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: cidr}); err != nil {
-			return false, err
-		}
-	}
-	for _, cidr := range remove {
-		if err := p.client.Postgres.DeleteFirewallRule(ctx, db.Location, db.ID, ids[cidr]); err != nil {
-			return false, err
-		}
-	}
-	return len(add)+len(remove) > 0, nil
-}
-
-// accept takes what an Ensure found as it is if it differs from the file.
-func accept[T any](p *provisioner, kind, name string, record *T, err error) (*T, error) {
-	drift, ok := errors.AsType[*cloudapi.DriftError](err)
-	if !ok {
-		return record, err
-	}
-	advice := "--update changes that"
-	switch {
-	case slices.ContainsFunc(drift.Fields, func(f cloudapi.Drift) bool { return !f.Updatable }):
-		advice = "change the file" // an update is made only if it can change all
-	case p.update:
-		advice = "--update has not changed that"
-	}
-	p.differs(kind, name, fmt.Errorf("%w: %s", err, advice))
-	return drift.Record.(*T), nil
-}
-
-// sorted lists what the server has in any order.
-func sorted[T any](items []T) string {
-	texts := make([]string, len(items))
-	for i, item := range items {
-		texts[i] = fmt.Sprint(item)
-	}
-	slices.Sort(texts)
-	return strings.Join(texts, ", ")
-}
-
-// differs notes that something is not as the file says.
-func (p *provisioner) differs(kind, name string, how error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.drifts == nil {
-		p.drifts = map[string]error{}
-	}
-	p.drifts[kind+" "+name] = errors.Join(p.drifts[kind+" "+name], how)
-}
-
-// drift returns everything that is not as the file says, or nil.
-func (p *provisioner) drift() error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(p.drifts)) {
-		errs = append(errs, p.drifts[name])
-	}
-	return errors.Join(errs...)
-}
-
-func (p *provisioner) row(kind, name string, outcome cloudapi.EnsureOutcome, changed bool, state, details string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	result := "was there"
-	switch {
-	case p.drifts[kind+" "+name] != nil:
-		result = "differs"
-	case outcome == cloudapi.EnsureCreated:
-		result = "created"
-	case changed || outcome == cloudapi.EnsureUpdated:
-		result = "changed"
-	}
-	p.rows = append(p.rows, []string{kind, name, result, state, details})
-}
-
-// summary is a table of what there is now.
-func (p *provisioner) summary() string {
-	// What was made at the same time came in any order.
-	order := []string{"SSH key", "firewall", "subnet", "VM", "database"}
-	slices.SortFunc(p.rows, func(a, b []string) int {
-		return cmp.Or(slices.Index(order, a[0])-slices.Index(order, b[0]), cmp.Compare(a[1], b[1]))
+func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
+	record, _, err := settle(ctx, p, cloudapi.KindVM, vm.Name, p.client.VMs, &cloudapi.VMCreateRequest{
+		PublicKey:       vm.SSHKey,
+		PrivateSubnetID: subnetID,
+		Size:            vm.Size,
+		StorageSize:     vm.Storage,
+		BootImage:       vm.Image,
+		EnableIP4:       &vm.PublicIPv4,
 	})
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"Kind", "Name", "Result", "State", "Details"})
-	for _, row := range p.rows {
-		t.AppendRow(table.Row{row[0], row[1], row[2], row[3], row[4]})
+	if err != nil || record == nil {
+		return err
 	}
-	return t.Render()
+	p.report.show(cloudapi.KindVM, vm.Name, record.State, record.ID)
+	if p.planOnly {
+		return nil
+	}
+	record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, p.progress.of("VM "+vm.Name), soon)
+	if err != nil {
+		return err
+	}
+	p.report.show(cloudapi.KindVM, vm.Name, record.State, strings.TrimSpace(record.IP4+" "+record.PrivateIPv4))
+	return nil
+}
+
+func (p *provisioner) database(ctx context.Context, db database) error {
+	record, outcome, err := settle(ctx, p, cloudapi.KindPostgres, db.Name, p.client.Postgres, &cloudapi.PostgresCreateRequest{
+		Size:              db.Size,
+		StorageSize:       db.Storage,
+		Version:           db.Version,
+		HAType:            db.HighAvailability,
+		RestrictByDefault: new(true), // to be opened to those in the file
+	})
+	if err != nil || record == nil {
+		return err
+	}
+	p.report.show(cloudapi.KindPostgres, db.Name, record.State, record.ID)
+	var rules []cloudapi.PostgresFirewallRuleCreateRequest
+	for _, cidr := range db.Allow {
+		rules = append(rules, cloudapi.PostgresFirewallRuleCreateRequest{CIDR: cidr})
+	}
+	err = setRules(p, cloudapi.KindPostgres, db.Name, outcome,
+		func(r *cloudapi.PostgresFirewallRule) string { return r.CIDR },
+		func(opts *cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[cloudapi.PostgresFirewallRule], error) {
+			return p.client.Postgres.SetFirewallRules(ctx, p.env.Location, record.ID, rules, opts)
+		})
+	if err != nil || p.planOnly {
+		return err
+	}
+	// That it has its sizes and is running.
+	record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, p.progress.of("database "+db.Name), soon)
+	if err != nil {
+		return err
+	}
+	p.report.show(cloudapi.KindPostgres, db.Name, record.State, "version "+record.Version)
+	return nil
 }

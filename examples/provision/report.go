@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// report is what was done, or would be, and in what the project differs from
+// the file. The zero value is an empty one.
+type report struct {
+	mu     sync.Mutex // of what follows
+	rows   map[subject]*row
+	drifts map[subject]error
+}
+
+// subject is a resource of the file.
+type subject struct {
+	kind cloudapi.Kind
+	name string
+}
+
+type row struct {
+	result, state, details string
+	changes                []string // what a plan would change
+}
+
+const (
+	resultDiffers = "differs"
+	resultHeld    = "held back"
+	resultUnknown = "unknown" // the reply was lost: look before making it again
+)
+
+// done and planned say what an outcome means.
+var (
+	done = map[cloudapi.EnsureOutcome]string{
+		cloudapi.EnsureCreated: "created", cloudapi.EnsureUpdated: "changed", cloudapi.EnsureUnchanged: "was there", cloudapi.EnsureDrifted: resultDiffers,
+	}
+	planned = map[cloudapi.EnsureOutcome]string{
+		cloudapi.EnsureCreated: "create", cloudapi.EnsureUpdated: "change", cloudapi.EnsureUnchanged: "keep", cloudapi.EnsureDrifted: resultDiffers,
+	}
+)
+
+// result says what was done with a resource.
+func (r *report) result(kind cloudapi.Kind, name, result string) {
+	r.change(kind, name, func(row *row) { row.result = result })
+}
+
+// show says what a resource is like. Empty texts leave what was said before.
+func (r *report) show(kind cloudapi.Kind, name, state, details string) {
+	r.change(kind, name, func(row *row) {
+		row.state, row.details = cmp.Or(state, row.state), cmp.Or(details, row.details)
+	})
+}
+
+// changes says what a plan would change in a resource.
+func (r *report) changes(kind cloudapi.Kind, name, text string) {
+	r.result(kind, name, planned[cloudapi.EnsureUpdated])
+	r.change(kind, name, func(row *row) { row.changes = append(row.changes, text) })
+}
+
+func (r *report) change(kind cloudapi.Kind, name string, change func(*row)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rows == nil {
+		r.rows = map[subject]*row{}
+	}
+	of := subject{kind, name}
+	if r.rows[of] == nil {
+		r.rows[of] = &row{}
+	}
+	change(r.rows[of])
+}
+
+// differs notes that something is not as the file says.
+func (r *report) differs(kind cloudapi.Kind, name string, how error) {
+	r.result(kind, name, resultDiffers)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.drifts == nil {
+		r.drifts = map[subject]error{}
+	}
+	of := subject{kind, name}
+	r.drifts[of] = errors.Join(r.drifts[of], how)
+}
+
+// drift returns everything that is not as the file says, or nil.
+func (r *report) drift() error {
+	var errs []error
+	for _, of := range inOrder(r.drifts) {
+		errs = append(errs, r.drifts[of])
+	}
+	return errors.Join(errs...)
+}
+
+// inOrder returns the keys in the order in which resources are made, which need
+// those before them.
+func inOrder[V any](of map[subject]V) []subject {
+	order := []cloudapi.Kind{cloudapi.KindSSHPublicKey, cloudapi.KindFirewall, cloudapi.KindPrivateSubnet, cloudapi.KindVM, cloudapi.KindPostgres}
+	return slices.SortedFunc(maps.Keys(of), func(a, b subject) int {
+		return cmp.Or(slices.Index(order, a.kind)-slices.Index(order, b.kind), cmp.Compare(a.name, b.name))
+	})
+}
+
+// table lists what there is now, or what a plan would do.
+func (r *report) table() string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"Kind", "Name", "Result", "State", "Details"})
+	for _, of := range inOrder(r.rows) {
+		row := r.rows[of]
+		result := row.result
+		if r.drifts[of] != nil {
+			result = resultDiffers // also if a part of it was changed
+		}
+		t.AppendRow(table.Row{of.kind, of.name, result, row.state, cmp.Or(strings.Join(row.changes, "; "), row.details)})
+	}
+	return t.Render()
+}
+
+// driftText lists differences, such as `size standard-2, wanted standard-4`.
+func driftText(drift []cloudapi.Drift) string {
+	var texts []string
+	for _, d := range drift {
+		texts = append(texts, fmt.Sprintf("%s %v, wanted %v", d.Field, d.Found, d.Wanted))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// ruleText says what is wrong with rules.
+func ruleText[R any](changes *cloudapi.RuleChanges[R], text func(*R) string) string {
+	list := func(verb string, rules []*R) string {
+		var texts []string
+		for _, rule := range rules {
+			texts = append(texts, text(rule))
+		}
+		slices.Sort(texts)
+		if texts == nil {
+			return ""
+		}
+		return verb + " " + strings.Join(texts, ", ")
+	}
+	both := []string{list("lacks", changes.Added), list("has unwanted", changes.Deleted)}
+	return strings.Join(slices.DeleteFunc(both, func(s string) bool { return s == "" }), " and ")
+}
+
+// advice says what can be done about differences.
+func (p *provisioner) advice(drift []cloudapi.Drift) string {
+	switch {
+	case slices.ContainsFunc(drift, func(d cloudapi.Drift) bool { return !d.Updatable }):
+		return ": change the file" // an update is made only if it can change all
+	case p.update:
+		return ": --update has not changed that"
+	}
+	return ": --update changes that"
+}
