@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
 // cards returns the cards of a location.
@@ -300,5 +301,5 @@ func databaseAccess(db *cloudapi.Postgres) (string, style, font) {
 	if len(db.FirewallRules) == 0 {
 		return "nothing gets in", shut, small
 	}
-	return "open to " + count(len(db.FirewallRules), "range"), guarded, onGuarded
+	return "open to " + demo.Count(len(db.FirewallRules), "range"), guarded, onGuarded
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
 // Sizes in pixels.
@@ -143,7 +144,7 @@ func summary(inv *inventory) string {
 		{len(inv.LoadBalancers), "load balancer"}, {len(inv.Postgres), "database"}, {len(inv.KubernetesClusters), "cluster"},
 	} {
 		if family.n > 0 {
-			texts = append(texts, count(family.n, family.thing))
+			texts = append(texts, demo.Count(family.n, family.thing))
 		}
 	}
 	if len(texts) == 0 {
@@ -166,7 +167,7 @@ func settings(inv *inventory) string {
 		return r.UIName + " (" + r.Provider + " " + r.Name + ")"
 	}))
 	if n := len(inv.InferenceAPIKeys); n > 0 {
-		texts = append(texts, count(n, "inference key"))
+		texts = append(texts, demo.Count(n, "inference key"))
 	}
 	return strings.Join(texts, "   ·   ")
 }

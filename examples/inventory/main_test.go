@@ -44,7 +44,7 @@ func TestTable(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	t.Parallel()
-	rows, err := csv.NewReader(strings.NewReader(runForTest(t, "--format", "csv"))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(runForTest(t, "-o", "csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestCSV(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	t.Parallel()
-	out := runForTest(t, "--format", "json")
+	out := runForTest(t, "-o", "json")
 	var inv inventory
 	if err := json.Unmarshal([]byte(out), &inv); err != nil {
 		t.Fatal(err)
@@ -251,7 +251,7 @@ func TestRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--format", "xml"}, "table, json or csv"},
+		{[]string{"-o", "xml"}, "table, wide, json or csv"},
 		{[]string{"--nonsense"}, "nonsense"},
 		{[]string{"more"}, `unexpected argument "more"`},
 		{[]string{"--svg", t.TempDir()}, "directory"},

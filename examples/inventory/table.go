@@ -6,20 +6,19 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// newTable has a row for each resource.
-func newTable(inv *inventory) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"Kind", "Location", "Name", "State", "Details", "ID"})
+// newTable has a row for each resource. As JSON it is the records, in which keys
+// and passwords are of type cloudapi.Secret, which encodes as "[redacted]".
+func newTable(inv *inventory) *demo.Table {
+	t := &demo.Table{Columns: []string{"KIND", "LOCATION", "NAME", "STATE", "DETAILS", "ID"}, Wide: []string{"ID"}, Records: inv}
 	add := func(kind cloudapi.Kind, location, name, state, id string, details ...string) {
 		known := slices.DeleteFunc(details, func(text string) bool { return text == "" })
-		t.AppendRow(table.Row{kind, location, name, state, strings.Join(known, ", "), id})
+		t.Add(kind, location, name, state, strings.Join(known, ", "), id)
 	}
 	for _, r := range inv.PrivateSubnets {
-		add(cloudapi.KindPrivateSubnet, r.Location, r.Name, r.State, r.ID, r.Net4, count(len(r.NICs), "interface"))
+		add(cloudapi.KindPrivateSubnet, r.Location, r.Name, r.State, r.ID, r.Net4, demo.Count(len(r.NICs), "interface"))
 	}
 	for _, r := range inv.Firewalls {
 		add(cloudapi.KindFirewall, r.Location, r.Name, "", r.ID, strings.Join(ruleTexts(r.FirewallRules), "; "))
@@ -28,7 +27,7 @@ func newTable(inv *inventory) table.Writer {
 		add(cloudapi.KindVM, r.Location, r.Name, r.State, r.ID, r.Size, "subnet "+r.Subnet, address(r.PrivateIPv4), address(r.IP4))
 	}
 	for _, r := range inv.LoadBalancers {
-		add(cloudapi.KindLoadBalancer, r.Location, r.Name, "", r.ID, fmt.Sprintf("port %d to %d of %s", r.SrcPort, r.DstPort, count(len(r.VMs), "VM")), "subnet "+r.Subnet)
+		add(cloudapi.KindLoadBalancer, r.Location, r.Name, "", r.ID, fmt.Sprintf("port %d to %d of %s", r.SrcPort, r.DstPort, demo.Count(len(r.VMs), "VM")), "subnet "+r.Subnet)
 	}
 	for _, r := range inv.Postgres {
 		role := "high availability " + r.HAType
@@ -42,7 +41,7 @@ func newTable(inv *inventory) table.Writer {
 		for _, pool := range r.NodePools {
 			nodes += pool.NodeCount
 		}
-		add(cloudapi.KindKubernetesCluster, r.Location, r.Name, r.DisplayState, r.ID, r.Version, fmt.Sprintf("%d+%s", r.CPNodeCount, count(nodes, "node")))
+		add(cloudapi.KindKubernetesCluster, r.Location, r.Name, r.DisplayState, r.ID, r.Version, fmt.Sprintf("%d+%s", r.CPNodeCount, demo.Count(nodes, "node")))
 	}
 	for _, r := range inv.PrivateLocations {
 		add(cloudapi.KindPrivateLocation, "", r.UIName, "", r.ID, r.Provider+" "+r.Name)
@@ -57,14 +56,6 @@ func newTable(inv *inventory) table.Writer {
 		add(cloudapi.KindInferenceAPIKey, "", "", "", r.ID)
 	}
 	return t
-}
-
-// count is a number of things.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprint(n, " ", thing, "s")
 }
 
 // address is an address without the length of its prefix.

@@ -36,6 +36,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	update := flags.Bool("update", false, "change what exists and differs from the file, where that is possible")
 	planOnly := flags.Bool("plan", false, "show what would be made and changed, and do nothing")
 	timeout := flags.Duration("timeout", 30*time.Minute, "how long all of it may take")
+	output := flags.Output(new(report).table().Columns)
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer cancel()
 	p := &provisioner{client: client, env: env, planOnly: *planOnly, update: *update, progress: newProgress(stderr, demo.IsTerminal(stderr))}
 	err = p.run(ctx)
-	fmt.Fprintln(stdout, p.report.table())
+	listErr := output.Write(stdout, p.report.table())
 
 	switch {
 	case *planOnly:
@@ -70,7 +71,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case err != nil:
 		err = fmt.Errorf("%w\nwhat was made is kept", err)
 	}
-	return errors.Join(err, p.report.drift())
+	return errors.Join(err, listErr, p.report.drift())
 }
 
 // passes reports whether a failure may not come again. A refusal would.

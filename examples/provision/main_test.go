@@ -31,7 +31,7 @@ func TestSample(t *testing.T) {
 		if err := run(t.Context(), nil, &stdout, &stderr); err != nil {
 			t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
 		}
-		if n := strings.Count(stdout.String(), "│ created │"); n != 6 {
+		if n := strings.Count(stdout.String(), " created "); n != 6 {
 			t.Errorf("%d things were created, want 6:\n%s", n, stdout.String())
 		}
 		for _, want := range []string{"VM blog-1 is creating\n", "VM blog-1 is running\n", "database blog is running\n"} {
@@ -185,7 +185,7 @@ func TestPlan(t *testing.T) {
 					t.Errorf("a plan sends %s %s", r.Method, r.Path)
 				}
 			}
-			return p.report.table() + fmt.Sprint(p.report.drift())
+			return fmt.Sprint(p.report.table().Rows) + fmt.Sprint(p.report.drift())
 		}
 		all := func(result string) string {
 			return strings.ReplaceAll("deploy X; blog-web X; blog X; blog-1 X; blog-2 X; blog X; ", "X", result)
@@ -258,10 +258,10 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		if n := strings.Count(results(&p.report), "created; "); n != 6 {
-			t.Errorf("%d things are listed as created, want 6:\n%s", n, p.report.table())
+			t.Errorf("%d things are listed as created, want 6: %v", n, p.report.table().Rows)
 		}
-		if n := strings.Count(p.report.table(), "creating"); n != 3 {
-			t.Errorf("%d things are listed as creating, want 3:\n%s", n, p.report.table())
+		if n := strings.Count(fmt.Sprint(p.report.table().Rows), "creating"); n != 3 {
+			t.Errorf("%d things are listed as creating, want 3: %v", n, p.report.table().Rows)
 		}
 	})
 }

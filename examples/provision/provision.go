@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -123,7 +124,7 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 		if err != nil {
 			return nil, err
 		}
-		p.report.show(cloudapi.KindFirewall, firewall.Name, "", fmt.Sprint(len(firewall.Rules), " rules"))
+		p.report.show(cloudapi.KindFirewall, firewall.Name, "", demo.Count(len(firewall.Rules), "rule"))
 		if record == nil {
 			ids[firewall.Name] = cloudapi.NewID(cloudapi.KindFirewall).String()
 			continue

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
 // report is what was done, or would be, and in what the project differs from
@@ -110,19 +110,17 @@ func inOrder[V any](of map[subject]V) []subject {
 }
 
 // table lists what there is now, or what a plan would do.
-func (r *report) table() string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"Kind", "Name", "Result", "State", "Details"})
+func (r *report) table() *demo.Table {
+	t := &demo.Table{Columns: []string{"KIND", "NAME", "RESULT", "STATE", "DETAILS"}}
 	for _, of := range inOrder(r.rows) {
 		row := r.rows[of]
 		result := row.result
 		if r.drifts[of] != nil {
 			result = resultDiffers // also if a part of it was changed
 		}
-		t.AppendRow(table.Row{of.kind, of.name, result, row.state, cmp.Or(strings.Join(row.changes, "; "), row.details)})
+		t.Add(of.kind, of.name, result, row.state, cmp.Or(strings.Join(row.changes, "; "), row.details))
 	}
-	return t.Render()
+	return t
 }
 
 // driftText lists differences, such as `size standard-2, wanted standard-4`.

@@ -24,7 +24,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
-	"github.com/jedib0t/go-pretty/v6/table"
 )
 
 func main() { demo.Main("restoredrill", run) }
@@ -132,9 +131,7 @@ func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
 
 // check compares the copy with its source and reports.
 func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
-	report := table.NewWriter()
-	report.SetStyle(table.StyleLight)
-	report.AppendHeader(table.Row{"Check", "Source", "Copy", "Result"})
+	report := &demo.Table{Columns: []string{"CHECK", "RESULT", "SOURCE", "COPY"}}
 	failed := 0
 	add := func(what string, source, copied any, ok bool) {
 		result := "ok"
@@ -142,7 +139,7 @@ func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
 			result = "FAILED"
 			failed++
 		}
-		report.AppendRow(table.Row{what, source, copied, result})
+		report.Add(what, result, source, copied)
 	}
 	for _, r := range compare(d.source, copied) {
 		add(r.what, r.source, r.copied, r.ok)
@@ -160,7 +157,9 @@ func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
 		}
 		add("content, by "+d.command[0], "", outcome, err == nil)
 	}
-	fmt.Fprintln(d.stdout, report.Render())
+	if err := new(demo.Output).Write(d.stdout, report); err != nil {
+		return err
+	}
 	if failed > 0 {
 		return fmt.Errorf("the copy of %s/%s failed %s: see the report", d.source.Location, d.source.Name, demo.Count(failed, "check"))
 	}

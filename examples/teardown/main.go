@@ -21,7 +21,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
-	"github.com/jedib0t/go-pretty/v6/table"
 )
 
 func main() { demo.Main("teardown", run) }
@@ -155,13 +154,8 @@ func report(w io.Writer, total int, err error) error {
 	case !errors.As(err, &failure):
 		return err
 	}
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"Left", "Outcome", "Reason"})
-	for _, f := range failure.Failed {
-		t.AppendRow(table.Row{f.Resource, f.Outcome, f.Err})
+	for _, f := range failure.Failed { // in no table, which would cut the reasons
+		fmt.Fprintf(w, "%v: %s\n  %v\n", f.Resource, f.Outcome, f.Err)
 	}
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: 80}})
-	fmt.Fprintln(w, t.Render())
 	return fmt.Errorf("deleted %s, %d left: run it again, or see the reasons above (%w)", demo.Count(len(failure.Deleted), "resource"), len(failure.Failed), err)
 }

@@ -127,7 +127,7 @@ func TestReportsWhatIsLeft(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "deleted 1 resource, 3 left") || !errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("error %v", err)
 			}
-			for _, want := range []string{"VM eu-central-h1/", "│ failed  │", "private subnet eu-central-h1/", "│ blocked │"} {
+			for _, want := range []string{"VM eu-central-h1/", ": failed\n  ", "private subnet eu-central-h1/", ": blocked\n  "} {
 				if !strings.Contains(stdout.String(), want) {
 					t.Errorf("no %q in\n%s", want, stdout.String())
 				}

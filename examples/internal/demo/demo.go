@@ -119,10 +119,11 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 	return client, server.Close, nil
 }
 
-// IsTerminal reports whether somebody sees what is written in colours.
+// IsTerminal reports whether somebody sees what is written, in colours and in
+// lines that move.
 func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == ""
+	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // Database returns the database that the argument names as "location/name" or

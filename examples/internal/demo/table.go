@@ -1,0 +1,185 @@
+package demo
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Table is what a program lists.
+type Table struct {
+	Columns []string // in upper case
+	Wide    []string // those of them that only -o wide, csv and json show
+	Rows    [][]string
+	Records any // what -o json prints; nil is an object for each row
+}
+
+// Add adds a row, with a cell for each column.
+func (t *Table) Add(cells ...any) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = strings.Join(strings.Fields(fmt.Sprint(cell)), " ") // in one line
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// Output is how a [Table] is written. The zero value is a table for people.
+type Output struct {
+	format   string
+	noHeader bool
+	columns  []string // nil for the usual ones
+}
+
+// Output adds the flags that say how a table is written, of which columns are
+// all that the program has.
+func (f *Flags) Output(columns []string) *Output {
+	o := &Output{}
+	f.Func("o", "`form` of the list: table (the default), wide, json or csv", o.setFormat)
+	f.BoolVar(&o.noHeader, "no-header", false, "list without the names of the columns")
+	f.Func("columns", "`names` of the columns to list: "+strings.ToLower(strings.Join(columns, ",")), func(names string) error {
+		o.columns = nil
+		for name := range strings.SplitSeq(strings.ToUpper(names), ",") {
+			if !slices.Contains(columns, name) {
+				return fmt.Errorf("there is no %q", strings.ToLower(name))
+			}
+			o.columns = append(o.columns, name)
+		}
+		return nil
+	})
+	return o
+}
+
+func (o *Output) setFormat(format string) error {
+	if !slices.Contains([]string{"table", "wide", "json", "csv"}, format) {
+		return fmt.Errorf("unknown form %q: take table, wide, json or csv", format)
+	}
+	o.format = format
+	return nil
+}
+
+// Write writes the table. For people its lines are cut to the width of the
+// terminal; what is no terminal, and -o wide, gets them in full.
+func (o *Output) Write(w io.Writer, t *Table) error {
+	if o.format == "json" && t.Records != nil {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(t.Records)
+	}
+	header, rows := o.choose(t)
+	switch o.format {
+	case "json":
+		return writeJSON(w, header, rows)
+	case "csv":
+		return o.writeCSV(w, header, rows)
+	case "wide":
+		return o.writeText(w, header, rows, 0)
+	}
+	return o.writeText(w, header, rows, width(w))
+}
+
+// choose returns the columns that are asked for.
+func (o *Output) choose(t *Table) (header []string, rows [][]string) {
+	header = o.columns
+	if header == nil {
+		short := o.format == "" || o.format == "table"
+		header = slices.DeleteFunc(slices.Clone(t.Columns), func(name string) bool { return short && slices.Contains(t.Wide, name) })
+	}
+	for _, row := range t.Rows {
+		var cells []string
+		for _, name := range header {
+			cells = append(cells, row[slices.Index(t.Columns, name)])
+		}
+		rows = append(rows, cells)
+	}
+	return header, rows
+}
+
+func (o *Output) writeCSV(w io.Writer, header []string, rows [][]string) error {
+	out := csv.NewWriter(w)
+	if !o.noHeader {
+		rows = slices.Insert(rows, 0, header)
+	}
+	return out.WriteAll(rows)
+}
+
+// writeJSON writes an array with an object for each row.
+func writeJSON(w io.Writer, header []string, rows [][]string) error {
+	objects := make([]map[string]string, len(rows))
+	for i, row := range rows {
+		objects[i] = map[string]string{}
+		for j, cell := range row {
+			objects[i][strings.ToLower(header[j])] = cell
+		}
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(objects)
+}
+
+// writeText writes columns with two blanks between them, in lines of at most
+// some characters; 0 is no limit.
+func (o *Output) writeText(w io.Writer, header []string, rows [][]string, limit int) error {
+	const between = "  "
+	if !o.noHeader {
+		rows = slices.Insert(rows, 0, header)
+	}
+	widths := make([]int, len(header))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	shrink(widths, limit-len(between)*(len(header)-1), limit > 0)
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				line.WriteString(between)
+			}
+			fmt.Fprintf(&line, "%-*s", widths[i], cut(cell, widths[i]))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// shrink takes from the widest columns what all of them are too wide.
+func shrink(widths []int, limit int, limited bool) {
+	total := 0
+	for _, width := range widths {
+		total += width
+	}
+	for ; limited && total > max(limit, len(widths)); total-- {
+		widths[slices.Index(widths, slices.Max(widths))]--
+	}
+}
+
+// cut shortens a text at its end.
+func cut(text string, width int) string {
+	if runes := []rune(text); len(runes) > width {
+		return string(runes[:max(width-1, 0)]) + "…"
+	}
+	return text
+}
+
+// width returns how many characters a line of the terminal has; 0 for what is
+// no terminal.
+func width(w io.Writer) int {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(file.Fd()))
+	if err != nil || columns <= 0 {
+		return 80
+	}
+	return columns
+}
