@@ -115,10 +115,10 @@ func newClient(from config, opts []Option) (*Client, error) {
 			"would send the credentials unencrypted: use https, or WithInsecureHTTP if the network is trusted")
 	}
 	if cfg.transport == nil {
-		cfg.transport = exchange.NewTransport(cfg.changes...)
+		cfg.transport = exchange.NewTransport(cfg.timeout, cfg.changes...)
 	}
 	cfg.retry = cfg.retry.over(from.retry)
-	c.network = exchange.WithoutReplay(cfg.transport)
+	c.network = exchange.Guard(cfg.transport)
 	c.newHeader = cfg.headerFunc()
 	c.bindServices()
 	return c, nil

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
 // sendOne returns what a client with the options sends.
@@ -341,7 +343,7 @@ func TestTransportOfTheLastOption(t *testing.T) {
 	if client, err = client.With(change, change); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := client.config.transport.(*http.Transport); !ok || changes != 2 {
+	if _, ok := client.config.transport.(exchange.Transport); !ok || changes != 2 {
 		t.Errorf("WithTransport at last: %T after %d changes", client.config.transport, changes)
 	}
 }
@@ -357,7 +359,7 @@ func TestReplacedDefaultTransport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := client.config.transport.(*http.Transport); !ok {
+	if _, ok := client.config.transport.(exchange.Transport); !ok {
 		t.Errorf("the client's own transport is a %T", client.config.transport)
 	}
 	client, err = client.With(WithHTTPClient(&http.Client{}))

@@ -195,7 +195,7 @@ func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
 // nil if there is no complete one.
 func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, error) {
 	parent, limit := req.Context(), cl.client.config.timeout
-	begin := exchange.BeginTracked
+	begin := exchange.BeginOnce
 	if cl.repeatable {
 		begin = exchange.Begin
 	}
@@ -215,8 +215,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 		req.ContentLength = int64(len(cl.body))
 	}
 	resp, err := cl.client.transport(0).RoundTrip(req)
-	sent, vetoed := attempt.Result()
-	cl.sent = sent || resp != nil // by a way that the attempt does not see
+	cl.sent = resp != nil || attempt.Sent(err) // the former by a way that the attempt does not see
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:
 		resp.Body.Close() // a middleware's, for net/http returns either
@@ -233,17 +232,11 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 	switch {
 	case parent.Err() != nil:
 		err = contextError(parent)
-	case vetoed:
-		err = errNotRepeated
 	case attempt.Err() != nil:
 		err = &timeoutError{limit}
 	}
 	return nil, cl.transportError(err)
 }
-
-// errNotRepeated stands for what ended the first connection, which net/http
-// does not tell.
-var errNotRepeated = errors.New("the server gave up the connection or the stream, and the request was not sent again")
 
 // prepare does what precedes each attempt, and returns its headers.
 func (cl *call) prepare(ctx context.Context) (http.Header, error) {

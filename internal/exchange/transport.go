@@ -9,19 +9,32 @@ import (
 	"time"
 )
 
-// MaxConns is how many connections a transport of [NewTransport] has at most.
-const MaxConns = 64
+// Transport is a transport of [NewTransport].
+type Transport struct{ *http.Transport }
 
-// NewTransport returns a transport for one host. It keeps its connections and
-// bounds their number: net/http keeps two, and has every call that finds none
-// free make another, even if one is free again before that is done. It is no
-// copy of http.DefaultTransport, which a program may have replaced.
+// maxConns is how many connections a [Transport] has at most.
+const maxConns = 64
+
+// NewTransport returns a transport for one host, for attempts that may take as
+// long as patience, or, if that is zero, any time.
+//
+// It keeps its connections and bounds their number: net/http keeps two, and has
+// every call that finds none free make another, even if one is free again before
+// that is done. On HTTP/2, where net/http takes 64 calls for a reason to make 64
+// connections, it makes one. It pings the other end of a connection of HTTP/2
+// from which it hears nothing, so that one that has died is given up, as a rule
+// while an attempt lasts. It is no copy of http.DefaultTransport, which a program
+// may have replaced.
 //
 // What passes for loopback, so that credentials may go there unencrypted, is
 // loopback: a name below .localhost is not looked up, and there is no proxy.
 //
-// The changes are made before anything else is done with the transport.
-func NewTransport(changes ...func(*http.Transport)) *http.Transport {
+// The changes are those of the caller, to what is set here.
+func NewTransport(patience time.Duration, changes ...func(*http.Transport)) Transport {
+	ping := 15 * time.Second
+	if patience > 0 {
+		ping = max(min(ping, patience/4), time.Second)
+	}
 	dialer := net.Dialer{Timeout: 30 * time.Second}
 	t := &http.Transport{
 		Proxy: func(req *http.Request) (*url.URL, error) {
@@ -38,17 +51,20 @@ func NewTransport(changes ...func(*http.Transport)) *http.Transport {
 		},
 		TLSHandshakeTimeout: 15 * time.Second,
 		ForceAttemptHTTP2:   true,
-		MaxConnsPerHost:     MaxConns,
-		MaxIdleConnsPerHost: MaxConns,
+		MaxConnsPerHost:     maxConns,
+		MaxIdleConnsPerHost: maxConns,
 		IdleConnTimeout:     90 * time.Second,
 
 		// The limit for bodies is not for headers. 10 MiB would be the default.
 		MaxResponseHeaderBytes: 1 << 20,
+
+		HTTP2: &http.HTTP2Config{SendPingTimeout: ping, PingTimeout: ping},
 	}
 	for _, change := range changes {
 		change(t)
 	}
-	return t
+	shareDials(t)
+	return Transport{t}
 }
 
 // IsLoopback reports whether a host is this machine, whatever a resolver says.

@@ -18,7 +18,7 @@ import (
 
 // served returns a client of [NewTransport] whose connections end in serve.
 func served(t *testing.T, serve func(net.Conn)) *http.Client {
-	transport := NewTransport()
+	transport := NewTransport(0)
 	transport.Proxy = nil
 	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -57,7 +57,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			}
 		})
 		var callers sync.WaitGroup
-		for range MaxConns + 36 {
+		for range maxConns + 36 {
 			callers.Go(func() {
 				for range 5 {
 					if body, err := get(hc, "http://api.test/"); body != "ok" {
@@ -67,8 +67,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		if n := connections.Load(); n > MaxConns {
-			t.Errorf("%d connections, at most %d are wanted", n, MaxConns)
+		if n := connections.Load(); n > maxConns {
+			t.Errorf("%d connections, at most %d are wanted", n, maxConns)
 		}
 	})
 }
@@ -98,7 +98,7 @@ func TestHeadersAreBounded(t *testing.T) {
 func TestLoopbackIsLoopback(t *testing.T) {
 	t.Parallel()
 	if address := os.Getenv("TEST_LOOPBACK_ADDRESS"); address != "" {
-		if body, err := get(&http.Client{Transport: NewTransport()}, address); body != "ok" {
+		if body, err := get(&http.Client{Transport: NewTransport(0)}, address); body != "ok" {
 			t.Error(body, err)
 		}
 		return

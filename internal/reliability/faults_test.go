@@ -381,12 +381,8 @@ func faults(t testing.TB) []fault {
 			s.resets(codeRefusedStream)
 		}},
 		{name: "HTTP/2: GOAWAY before the stream", stream: func(s *stream) {
-			// net/http connects again without a pause, as often as its context
-			// permits, so the peer must let time go by.
 			s.declined.Add(1)
-			if s.wait(7 * time.Second) {
-				s.goAway(0, codeNo)
-			}
+			s.goAway(0, codeNo)
 			s.Close()
 		}},
 		{name: "HTTP/2: GOAWAY behind the stream", stream: func(s *stream) {
@@ -408,12 +404,9 @@ func faults(t testing.TB) []fault {
 			s.resets(codeInternal)
 		}},
 		{name: "HTTP/2: stream reset for its protocol", resent: true, stream: func(s *stream) {
-			// Before Go 1.27 that is an invitation to net/http to send it again,
-			// again without a pause.
+			// Before Go 1.27 that is an invitation to net/http to send it again.
 			s.execute()
-			if s.wait(7 * time.Second) {
-				s.resets(codeProtocol)
-			}
+			s.resets(codeProtocol)
 		}},
 		{name: "HTTP/2: stream reset in the body", stream: func(s *stream) {
 			s.execute()
@@ -424,6 +417,10 @@ func faults(t testing.TB) []fault {
 		{name: "HTTP/2: closed after the request", stream: func(s *stream) {
 			s.execute()
 			s.Close()
+		}},
+		{name: "HTTP/2: connection dead", stream: func(s *stream) {
+			s.execute()
+			s.silent.Store(true)
 		}},
 		{name: "HTTP/2: answer never", stream: func(s *stream) { s.execute() }},
 

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"io"
-	"time"
+	"sync/atomic"
 )
 
 // Frames of HTTP/2, as far as a peer needs them that answers each request with
@@ -32,19 +32,8 @@ const (
 // stream is a request of HTTP/2 that was received whole.
 type stream struct {
 	*exchange
-	id        uint32
-	cancelled chan struct{} // closed when the client gives up
-}
-
-// wait pauses, and reports whether the client still waits then.
-func (s *stream) wait(d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-s.cancelled:
-	case <-s.link.left:
-	}
-	return false
+	id     uint32
+	silent *atomic.Bool // whether the connection is dead
 }
 
 // http2 makes a script of what is done with each stream.
@@ -59,7 +48,7 @@ func http2(serve func(*stream)) script {
 			return
 		}
 		x.frame(frameSettings, 0, 0, nil)
-		streams := map[uint32]*stream{}
+		var silent atomic.Bool
 		for {
 			var head [9]byte
 			if _, err := io.ReadFull(x.reader, head[:]); err != nil {
@@ -71,18 +60,14 @@ func http2(serve func(*stream)) script {
 			}
 			kind, flags, id := head[3], head[4], binary.BigEndian.Uint32(head[5:])
 			switch {
+			case silent.Load():
 			case kind == frameSettings && flags&flagAck == 0:
 				x.frame(frameSettings, flagAck, 0, nil)
 			case kind == framePing && flags&flagAck == 0:
 				x.frame(framePing, flagAck, 0, payload)
 			case (kind == frameHeaders || kind == frameData) && flags&flagEndStream != 0:
 				x.arrived.Add(1)
-				s := &stream{x, id, make(chan struct{})}
-				streams[id] = s
-				go serve(s)
-			case kind == frameRSTStream && streams[id] != nil:
-				close(streams[id].cancelled)
-				delete(streams, id)
+				go serve(&stream{x, id, &silent})
 			}
 		}
 	}

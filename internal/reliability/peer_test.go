@@ -66,6 +66,13 @@ func (p *peer) dial(_ context.Context, _, address string) (net.Conn, error) {
 	return &clientConn{Conn: near, peer: p, link: l}, nil
 }
 
+// connections returns how many there were.
+func (p *peer) connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.links)
+}
+
 // stop ends all connections, also those that the client has left open.
 func (p *peer) stop() {
 	p.mu.Lock()

@@ -21,6 +21,7 @@ type outcome struct {
 	received                                     int64
 
 	allocated  uint64 // in all, by both ends
+	dialed     int    // connections that were made
 	goroutines int    // that are left
 	conns      int    // that are left open
 }
@@ -33,6 +34,7 @@ const (
 	maxReceived      = errorLimit + headLimit/4
 	maxAllocated     = errorLimit*3/2 + 4*headLimit
 	mostAttempts     = 4
+	mostConnections  = 4       // for one attempt
 	schedulingDelay  = 0       // time stands still in a bubble while anything runs
 	allocatedByBench = 1 << 20 // by the peer, and by what else goes on
 )
@@ -82,7 +84,10 @@ func (o outcome) broken(op operation, f fault) (problems []string) {
 		report("it allocated %d bytes, at most %d are needed", o.allocated, most)
 	}
 
-	// 5. Nothing is left behind.
+	// 5. Nothing is left behind, and no storm of connections goes before.
+	if o.dialed > mostAttempts*mostConnections {
+		report("%d connections were made", o.dialed)
+	}
 	if o.goroutines > 0 || o.conns > 0 {
 		report("%d goroutines and %d connections are left", o.goroutines, o.conns)
 	}

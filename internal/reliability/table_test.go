@@ -98,19 +98,15 @@ func run(t *testing.T, f fault, op operation, lasting bool) (o outcome) {
 			}
 		}
 		_, roots := trusted()
-		transport := &http.Transport{
-			DialContext:            dial,
-			TLSClientConfig:        &tls.Config{RootCAs: roots},
-			MaxResponseHeaderBytes: headLimit,
-			ForceAttemptHTTP2:      f.stream != nil,
-		}
 		scheme := "http://"
 		if f.tls || f.stream != nil {
 			scheme = "https://"
 		}
 		client, err := cloudapi.NewClient(
 			cloudapi.WithBaseURL(scheme+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID),
-			cloudapi.WithHTTPClient(&http.Client{Transport: transport}),
+			cloudapi.WithTransport(func(t *http.Transport) {
+				t.DialContext, t.TLSClientConfig, t.ForceAttemptHTTP2 = dial, &tls.Config{RootCAs: roots}, f.stream != nil
+			}),
 			cloudapi.WithTimeout(attemptLimit), cloudapi.WithResponseLimit(responseLimit))
 		if err != nil {
 			t.Fatal(err)
@@ -137,12 +133,12 @@ func run(t *testing.T, f fault, op operation, lasting bool) (o outcome) {
 
 		cancel()
 		synctest.Wait() // what was cancelled is let go of
-		transport.CloseIdleConnections()
+		client.CloseIdleConnections()
 		synctest.Wait()
 		if runtime.NumGoroutine() > before { // the runtime may have started some as well
 			o.goroutines = goroutinesOfBubble() - withoutClient
 		}
-		o.conns = int(p.open.Load())
+		o.conns, o.dialed = int(p.open.Load()), p.connections()
 		o.arrived, o.executed = int(p.arrived.Load()), int(p.executed.Load())
 		o.declined, o.sound, o.badHosts = int(p.declined.Load()), int(p.sound.Load()), int(p.badHosts.Load())
 		o.received = p.received.Load()

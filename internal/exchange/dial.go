@@ -1,0 +1,145 @@
+package exchange
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// shareDials bounds the connections that are made for one attempt, and has those
+// to one server of HTTP/2 made one at a time, by the functions of the transport.
+// It leaves TLS to a transport that has a function of its own for it, and behind
+// a proxy to net/http.
+func shareDials(t *http.Transport) {
+	dial := t.DialContext
+	if dial == nil {
+		return
+	}
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if a := attemptOf(ctx); a != nil && !a.mayConnect() {
+			return nil, errStorm
+		}
+		return dial(ctx, network, address)
+	}
+	if t.DialTLSContext == nil {
+		s := &sharedDials{transport: t, hosts: map[string]*host{}}
+		t.DialTLSContext = s.dial
+	}
+}
+
+// sharedDials makes the connections with TLS of a transport.
+type sharedDials struct {
+	transport *http.Transport
+
+	mu    sync.Mutex
+	hosts map[string]*host
+}
+
+// host is what is known of the server at an address.
+type host struct {
+	http1 bool    // it does not speak HTTP/2
+	under *flight // the connection that is being made, if all wait for that
+}
+
+// flight is a connection that is being made.
+type flight struct {
+	done  chan struct{}
+	http2 bool // when it is done
+	err   error
+}
+
+// errShared is the result of a dial in place of which there is a connection of
+// HTTP/2 already. net/http gives that to all that wait for one.
+var errShared = errors.New("there is another connection")
+
+// dial makes a connection, unless one is being made to a server that speaks
+// HTTP/2, or may do so: then it waits for that one, and shares what comes of it.
+func (s *sharedDials) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	s.mu.Lock()
+	h := s.hosts[address]
+	if h == nil {
+		h = new(host)
+		s.hosts[address] = h
+	}
+	if h.http1 {
+		s.mu.Unlock()
+		return s.connect(ctx, network, address)
+	}
+	f := h.under
+	if f != nil {
+		s.mu.Unlock()
+		return s.wait(ctx, f, network, address)
+	}
+	f = &flight{done: make(chan struct{})}
+	h.under = f
+	s.mu.Unlock()
+
+	conn, err := s.connect(ctx, network, address)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.http2, f.err = err == nil && isHTTP2(conn), err
+	h.http1 = err == nil && !f.http2
+	h.under = nil
+	close(f.done)
+	return conn, err
+}
+
+func (s *sharedDials) wait(ctx context.Context, f *flight, network, address string) (net.Conn, error) {
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	if !f.http2 {
+		return s.connect(ctx, network, address)
+	}
+	// It takes net/http a moment to give the connection to all.
+	var ended <-chan struct{}
+	if a := attemptOf(ctx); a != nil {
+		ended = a.Done()
+	}
+	select {
+	case <-ended:
+	case <-time.After(time.Second):
+	}
+	return nil, errShared
+}
+
+// connect makes a connection as net/http does.
+func (s *sharedDials) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	t := s.transport
+	conn, err := t.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{}
+	if t.TLSClientConfig != nil {
+		config = t.TLSClientConfig.Clone()
+	}
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(address)
+	}
+	if t.TLSHandshakeTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t.TLSHandshakeTimeout, errHandshake)
+		defer cancel()
+	}
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		if context.Cause(ctx) == errHandshake {
+			err = errHandshake
+		}
+		return nil, err
+	}
+	return secure, nil
+}
+
+var errHandshake = errors.New("the TLS handshake took too long")

@@ -1,0 +1,164 @@
+package reliability
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+var creates = flag.Int("creates", 300, "how many creates TestHTTP2Creates has")
+
+// TestHTTP2Creates has many callers create things at once on a real server of
+// HTTP/2, from a cold start: one that permits few streams on a connection, and
+// one that ends each connection with a GOAWAY after 1,000 requests, as nginx
+// does. Nothing is lost there, so no create may fail, and none be carried out
+// twice. With -v it prints a table.
+func TestHTTP2Creates(t *testing.T) {
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "callers\tcreates\tbody\tstreams\tGOAWAY after\tfailed\tunknown\tcarried out\tduplicates\tconnections\ttime")
+	callers, cold := min(*creates/4, 256), min(*creates, 1024)
+	for _, s := range []http2Server{
+		{callers: callers, creates: *creates, streams: 128, goAway: 1000, body: true},
+		{callers: callers, creates: *creates, streams: 128, goAway: 1000},
+		{callers: callers, creates: *creates, streams: 128, goAway: 100, body: true},
+		{callers: callers, creates: *creates, streams: 128, goAway: 100},
+		{callers: cold, creates: cold, streams: 1, body: true},
+		{callers: cold, creates: cold, streams: 10, body: true},
+		{callers: cold, creates: cold, streams: 50, body: true},
+		{callers: cold, creates: cold, streams: 1},
+	} {
+		r := s.run(t)
+		fmt.Fprintf(w, "%d\t%d\t%v\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\n", s.callers, s.creates, s.body, s.streams, s.goAway,
+			r.failed, r.unknown, r.executed, r.duplicates, r.connections, r.took.Round(time.Millisecond))
+		if r.failed > 0 || r.duplicates > 0 || r.executed != s.creates {
+			t.Errorf("%+v: %+v: %v", s, r, r.first)
+		}
+	}
+	w.Flush()
+	if testing.Verbose() {
+		fmt.Print(&table)
+	}
+}
+
+// http2Server is what a server permits, and what is asked of it.
+type http2Server struct {
+	callers, creates int
+	body             bool // whether the creates have one
+	streams          int  // at once on a connection
+	goAway           int  // after so many requests on a connection; 0: never
+}
+
+type http2Result struct {
+	failed, unknown, executed, duplicates, connections int
+	took                                               time.Duration
+	first                                              error
+}
+
+func (s http2Server) run(t *testing.T) (r http2Result) {
+	t.Helper()
+	var mu sync.Mutex
+	executed := map[string]int{}
+	type served struct{}
+	server := &http.Server{
+		TLSConfig: serverTLS(trusted),
+		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: s.streams},
+		ErrorLog:  log.New(io.Discard, "", 0),
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+			return context.WithValue(ctx, served{}, new(atomic.Int64))
+		},
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				mu.Lock()
+				r.connections++
+				mu.Unlock()
+			}
+		},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			io.Copy(io.Discard, req.Body)
+			mu.Lock()
+			executed[req.URL.Path]++
+			mu.Unlock()
+			if n := req.Context().Value(served{}).(*atomic.Int64).Add(1); s.goAway > 0 && n == int64(s.goAway) {
+				w.Header().Set("Connection", "close") // of which Go's server makes a GOAWAY
+			}
+			w.Header().Set("Content-Type", asJSON)
+			io.WriteString(w, goodRecord)
+		}),
+	}
+	server.TLSConfig.NextProtos = []string{"h2"}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", server.TLSConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(listener)
+	defer server.Close()
+
+	_, roots := trusted()
+	client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://"+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID),
+		cloudapi.WithTransport(func(t *http.Transport) {
+			t.TLSClientConfig = &tls.Config{RootCAs: roots}
+			t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, "tcp", listener.Addr().String())
+			}
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+
+	start := time.Now()
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range s.callers {
+		running.Go(func() {
+			for {
+				n := next.Add(1)
+				if n > int64(s.creates) {
+					return
+				}
+				name := fmt.Sprintf("vm-%d", n)
+				var err error
+				if s.body {
+					_, err = client.VMs.Create(t.Context(), location, name, &cloudapi.VMCreateRequest{PublicKey: "laptop"})
+				} else {
+					_, err = client.VMs.Restart(t.Context(), location, name)
+				}
+				if err != nil {
+					mu.Lock()
+					r.failed++
+					if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+						r.unknown++
+					}
+					if r.first == nil {
+						r.first = err
+					}
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	running.Wait()
+	r.took = time.Since(start)
+	mu.Lock()
+	defer mu.Unlock()
+	for _, n := range executed {
+		r.executed++
+		r.duplicates += n - 1
+	}
+	return r
+}
