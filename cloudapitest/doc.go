@@ -57,7 +57,12 @@
 //   - Files look like certificates and kubeconfigs, but their keys do not work.
 //   - Registered init scripts, which neither version of the service has, follow the
 //     contract. August 2026 refuses them.
-//   - Of August 2026 it has the operations on VMs and firewalls. The other
-//     operations that came since October 2025 are answered with a 404, and the
-//     other families behave as they did then.
+//   - Of August 2026 it has the operations on VMs, machine images, firewalls and
+//     load balancers. The others that came since October 2025 are answered with a
+//     404: those of Kubernetes, Postgres, GitHub, the audit log and inference
+//     endpoints. What existed before in those families behaves as in October 2025,
+//     but for the IDs of Postgres firewall rules that a path may have.
+//   - An image version fails only if [Server.SetState] says so, and its deletion
+//     does not wait for VMs that use it. Versions have no quota. A VM that is
+//     captured with destroy_source shows "deleting" from the start.
 package cloudapitest

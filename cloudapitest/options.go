@@ -178,14 +178,14 @@ func WithRequestLog(n int) Option {
 // Delays are the durations of what the service does after its reply. With zero the
 // next request sees the result.
 type Delays struct {
-	// Create is how long a VM, database or cluster shows "creating".
+	// Create is how long a VM, database, cluster or image version shows "creating".
 	Create time.Duration
 	// Backup is the time from a database's start to its first backup, before
 	// which it can be neither restored nor replicated. It can be restored to 5
 	// minutes after that at the earliest. It alone may be negative, as if the
 	// database had run for longer: with -time.Hour it can be restored at once.
 	Backup time.Duration
-	// Restart is how long a VM shows "restarting".
+	// Restart is how long a VM shows "restarting", "starting" or "stopping".
 	Restart time.Duration
 	// Resize is how long a database or node pool keeps its former size. A
 	// database with a maintenance window keeps it until that opens.

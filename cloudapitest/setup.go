@@ -28,7 +28,7 @@ func (s *Server) AddVMs(location, prefix string, n int) []string {
 	return ids
 }
 
-// SetState makes the VM, database, cluster or subnet with the ID show a state,
+// SetState makes the VM, database, cluster, subnet or image version with the ID show a state,
 // such as "stopped" for a VM, whatever happens to it. With "" it shows its own
 // state again. An ID of no such object fails the test.
 func (s *Server) SetState(id, state string) {
@@ -58,7 +58,7 @@ func (s *Server) AddProject(name string) string {
 //
 // A permission is the service's name of a family and an action, such as "Vm:view".
 // The families are Firewall, InferenceApiKey, KubernetesCluster, LoadBalancer,
-// Location (of private ones), Postgres, PrivateSubnet, Project and Vm; the actions
+// Location (of private ones), MachineImage, Postgres, PrivateSubnet, Project and Vm; the actions
 // are view, create, edit and delete, and for subnets connect and disconnect. SSH
 // keys and init scripts need "Project:edit". An asterisk stands for all: "Vm:*",
 // "*:view", or "*" for every permission. A project, token or permission that does
@@ -100,8 +100,8 @@ func (s *Server) setProject(method, id string, change func(*api.Call, *api.Proje
 
 // SetDelays replaces the delays of [WithDelays] for one kind of object, or for the
 // object of that kind with the ID or name ref, which need not exist yet. What has
-// begun already keeps its delay. VMs, databases, clusters, subnets and load
-// balancers have delays; another kind, or a negative delay, fails the test.
+// begun already keeps its delay. VMs, databases, clusters, subnets, load balancers
+// and image versions have delays; another kind, or a negative delay, fails the test.
 func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 	if !families.HasDelays(kind) {
 		s.complain("cloudapitest: SetDelays: %s has no delays", kind)

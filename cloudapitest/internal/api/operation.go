@@ -90,6 +90,14 @@ func In(v version.Version, operations []Operation) []Operation {
 	return rows
 }
 
+// AllSince returns operations that versions before v do not have.
+func AllSince(v version.Version, operations ...Operation) []Operation {
+	for i := range operations {
+		operations[i] = operations[i].Since(v)
+	}
+	return operations
+}
+
 // Guard gives the operations of a family their permissions as far as they have
 // none: to view for GET, to delete for DELETE, to create for what is called so,
 // and to edit for the rest.

@@ -43,14 +43,14 @@ func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
 // HasDelays reports whether objects of the kind take time for something.
 func HasDelays(kind cloudapi.Kind) bool {
 	return slices.Contains([]cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster,
-		cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}, kind)
+		cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer, cloudapi.KindMachineImageVersion}, kind)
 }
 
-// SetState makes a VM, database, cluster or subnet show a state. It reports
+// SetState makes a VM, database, cluster, subnet or version of an image show a state. It reports
 // whether the ID is that of one.
 func SetState(c *api.Call, id, state string) bool {
 	switch o := c.State.ByID[id].(type) {
-	case *vm, *postgres, *kubernetesCluster, *privateSubnet:
+	case *vm, *postgres, *kubernetesCluster, *privateSubnet, *machineImageVersion:
 		o.Core().Forced = state
 		return true
 	}

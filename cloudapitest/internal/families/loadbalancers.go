@@ -9,6 +9,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func loadBalancerOperations() []api.Operation {
@@ -26,6 +27,7 @@ func loadBalancerOperations() []api.Operation {
 			schema.Required("src_port", schema.Integer),
 			schema.Optional("stack", schema.Text),
 			schema.Optional("health_check_endpoint", schema.Text),
+			schema.Optional("cert_enabled", schema.Boolean).Since(version.August2026),
 		)
 		update = schema.Closed(
 			schema.Required("algorithm", schema.Text),
@@ -34,18 +36,24 @@ func loadBalancerOperations() []api.Operation {
 			schema.Required("src_port", schema.Integer),
 			schema.Required("vms", schema.ArrayOf(schema.Text)),
 			schema.Optional("stack", schema.Text), // does nothing
+			schema.Optional("cert_enabled", schema.Boolean.OrNull()).Since(version.August2026),
 		)
 		member = schema.Closed(schema.Required("vm_id", schema.Text))
 		named  = schema.Closed(schema.Required("name", schema.Text))
+		toggle = schema.Closed(schema.Required("cert_enabled", schema.Boolean))
 	)
 	return []api.Operation{
 		api.GET("LoadBalancers.List", all, api.List(cloudapi.KindLoadBalancer, (*loadBalancer).record)).Paged(api.PagedDeclared),
 		api.GET("LoadBalancers.ListInLocation", local, api.List(cloudapi.KindLoadBalancer, (*loadBalancer).record)).Paged(api.PagedDeclared),
 		api.GET("LoadBalancers.Get", one, api.Show(findLoadBalancer, (*loadBalancer).details)),
 		api.POST("LoadBalancers.Create", one, create, createLoadBalancer),
-		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).update)),
+		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).update)).Until(version.October2025),
+		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).updateWithCertificate)).Since(version.August2026),
+		api.POST("LoadBalancers.ToggleSSLCertificate", one+"/toggle-ssl-certificate", toggle,
+			api.On(findLoadBalancer, (*loadBalancer).toggleCertificate)).Since(version.August2026),
 		api.DELETE("LoadBalancers.Delete", one, api.Delete(findLoadBalancer, (*loadBalancer).delete)),
-		api.POST("LoadBalancers.AttachVM", one+"/attach-vm", member, api.On(findLoadBalancer, (*loadBalancer).attach)),
+		api.POST("LoadBalancers.AttachVM", one+"/attach-vm", member, api.On(findLoadBalancer, (*loadBalancer).attach)).Until(version.October2025),
+		api.POST("LoadBalancers.AttachVM", one+"/attach-vm", member, api.On(findLoadBalancer, (*loadBalancer).attachReachable)).Since(version.August2026),
 		api.POST("LoadBalancers.DetachVM", one+"/detach-vm", member, api.On(findLoadBalancer, (*loadBalancer).detachMember)),
 		api.POST("LoadBalancers.Rename", one+"/rename", named, api.On(findLoadBalancer, (*loadBalancer).rename)),
 	}
@@ -62,6 +70,7 @@ type loadBalancer struct {
 	protocol         string
 	srcPort, dstPort int
 	members          []loadBalancerMember
+	certificate      bool // of August 2026
 }
 
 // loadBalancerMember is a VM of a load balancer.
@@ -81,6 +90,7 @@ type loadBalancerRecord struct {
 	HealthCheckProtocol string `json:"health_check_protocol"`
 	SrcPort             int    `json:"src_port"`
 	DstPort             int    `json:"dst_port"`
+	CertEnabled         *bool  `json:"cert_enabled,omitempty"` // since August 2026
 }
 
 type loadBalancerDetails struct {
@@ -89,18 +99,27 @@ type loadBalancerDetails struct {
 	VMs    []string `json:"vms"`
 }
 
-func (l *loadBalancer) record(*api.Call) loadBalancerRecord {
+// hostname begins with the name in every version.
+func (l *loadBalancer) hostname(c *api.Call) string {
+	if c.Config.Version < version.August2026 {
+		return l.Name + "." + l.subnet.ID[len(l.subnet.ID)-5:] + ".lb.localhost"
+	}
+	return l.Name + "." + l.ID + ".lb.localhost"
+}
+
+func (l *loadBalancer) record(c *api.Call) loadBalancerRecord {
 	return loadBalancerRecord{
 		ID:                  l.ID,
 		Name:                l.Name,
 		Location:            l.Location.Name,
-		Hostname:            l.Name + "." + l.subnet.ID[len(l.subnet.ID)-5:] + ".lb.localhost",
+		Hostname:            l.hostname(c),
 		Algorithm:           l.algorithm,
 		Stack:               l.stack,
 		HealthCheckEndpoint: l.endpoint,
 		HealthCheckProtocol: l.protocol,
 		SrcPort:             l.srcPort,
 		DstPort:             l.dstPort,
+		CertEnabled:         api.Since(c, version.August2026, l.certificate),
 	}
 }
 
@@ -177,6 +196,10 @@ func createLoadBalancer(c *api.Call) (any, error) {
 	)
 	if err != nil {
 		return nil, err
+	}
+	l.certificate = l.protocol == "https"
+	if c.Body.Has("cert_enabled") {
+		l.certificate = c.Body.Flag("cert_enabled")
 	}
 	c.State.Add(l)
 	return l.details(c), nil
@@ -255,6 +278,22 @@ func (l *loadBalancer) update(c *api.Call) (any, error) {
 	return l.details(c), nil
 }
 
+// updateWithCertificate requires what the description of the API calls optional.
+func (l *loadBalancer) updateWithCertificate(c *api.Call) (any, error) {
+	if !c.Body.Has("cert_enabled") {
+		return nil, reply.InvalidRequest("missing parameter for cert_enabled")
+	}
+	if _, err := l.update(c); err != nil {
+		return nil, err
+	}
+	return l.toggleCertificate(c)
+}
+
+func (l *loadBalancer) toggleCertificate(c *api.Call) (any, error) {
+	l.certificate = c.Body.Flag("cert_enabled")
+	return l.details(c), nil
+}
+
 // membersInBody returns the members that the load balancer is to have. They may be
 // in any location.
 func (l *loadBalancer) membersInBody(c *api.Call) ([]loadBalancerMember, error) {
@@ -296,6 +335,14 @@ func (l *loadBalancer) attach(c *api.Call) (any, error) {
 	}
 	l.members = append(l.members, loadBalancerMember{vm: v})
 	return l.details(c), nil
+}
+
+// attachReachable takes no VM that the load balancer's IPv4 address cannot lead to.
+func (l *loadBalancer) attachReachable(c *api.Call) (any, error) {
+	if v, err := l.vmInBody(c); err == nil && v.balancer(c) == nil && l.stack != "ipv6" && !v.ip4Enabled {
+		return nil, reply.InvalidField("vm_id", "You cannot attach a VM to a load balancer with IPv4 enabled if the VM does not have IPv4 enabled")
+	}
+	return l.attach(c)
 }
 
 // detachMember does nothing if the load balancer does not have the VM.

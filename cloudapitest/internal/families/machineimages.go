@@ -1,38 +1,305 @@
 package families
 
 import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func machineImageOperations() []api.Operation {
 	const (
-		all   = api.ProjectRoute + "/machine-image"
-		local = api.LocationRoute + "/machine-image"
-		one   = local + "/{machine_image_reference}"
+		all      = api.ProjectRoute + "/machine-image"
+		local    = api.LocationRoute + "/machine-image"
+		one      = local + "/{machine_image_reference}"
+		versions = one + "/version"
+		label    = versions + "/{version}"
 	)
-	return []api.Operation{
-		api.GET("MachineImages.List", all, api.List(cloudapi.KindMachineImage, (*machineImage).record)).Paged(api.PagedDeclared).Since(version.August2026),
-		api.GET("MachineImages.ListInLocation", local, api.List(cloudapi.KindMachineImage, (*machineImage).record)).Paged(api.PagedDeclared).Since(version.August2026),
-		api.GET("MachineImages.Get", one, api.Show(findMachineImage, (*machineImage).record)).Since(version.August2026),
-	}
+	var (
+		source      = schema.Closed(schema.Required("vm", schema.Text), schema.Optional("destroy_source", schema.Boolean))
+		firstSource = schema.Closed(append(source.Fields, schema.Optional("version", schema.Text))...)
+		latest      = schema.Closed(schema.Required("latest_version", schema.Text))
+		named       = schema.Closed(schema.Required("name", schema.Text))
+	)
+	return api.AllSince(version.August2026,
+		api.GET("MachineImages.List", all, api.List(cloudapi.KindMachineImage, (*machineImage).record)).Paged(api.PagedDeclared),
+		api.GET("MachineImages.ListInLocation", local, api.List(cloudapi.KindMachineImage, (*machineImage).record)).Paged(api.PagedDeclared),
+		api.GET("MachineImages.Get", one, api.Show(findMachineImage, (*machineImage).record)),
+		api.POST("MachineImages.Create", one, firstSource, createMachineImage),
+		api.PATCH("MachineImages.Update", one, latest, api.On(findMachineImage, (*machineImage).setLatest)),
+		api.DELETE("MachineImages.Delete", one, api.Delete(findMachineImage, (*machineImage).delete)),
+		api.POST("MachineImages.Rename", one+"/rename", named, api.Renames(cloudapi.KindMachineImage, findMachineImage, (*machineImage).record)),
+		api.GET("MachineImages.ListVersions", versions, api.On(findMachineImage, (*machineImage).listVersions)).Paged(api.PagedUndeclared),
+		api.POST("MachineImages.CreateVersion", label, source, api.On(findMachineImage, (*machineImage).createVersion)).Needs("MachineImage:edit"),
+		api.DELETE("MachineImages.DeleteVersion", label, api.On(findMachineImage, (*machineImage).deleteVersion)).Needs("MachineImage:edit"),
+	)
 }
 
 type machineImage struct {
 	api.Object
+	created time.Time
+	latest  *machineImageVersion // as of the last call of current
+}
+
+// machineImageVersion has its label for its name.
+type machineImageVersion struct {
+	api.Object
+	image   *machineImage
+	storage int // GiB
+	created time.Time
+	stored  time.Time // when creating is over
+	offered bool      // whether it has become the latest one, as it does when it is stored
 }
 
 type machineImageRecord struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Location string `json:"location"`
+	ID            string    `json:"id"`
+	Name          string    `json:"name"`
+	Location      string    `json:"location"`
+	Arch          string    `json:"arch"`
+	LatestVersion *string   `json:"latest_version"`
+	CreatedAt     timestamp `json:"created_at"`
 }
 
-func (m *machineImage) record(*api.Call) machineImageRecord {
-	return machineImageRecord{m.ID, m.Name, m.Location.Name}
+type machineImageVersionRecord struct {
+	ID             string    `json:"id"`
+	Version        string    `json:"version"`
+	State          string    `json:"state"`
+	ActualSizeMiB  *int      `json:"actual_size_mib"`
+	ArchiveSizeMiB *int      `json:"archive_size_mib"`
+	CreatedAt      timestamp `json:"created_at"`
+	Latest         bool      `json:"latest"`
+}
+
+// timestamp is a time as records have it since August 2026: in UTC, with seconds.
+type timestamp time.Time
+
+func (m timestamp) MarshalText() ([]byte, error) {
+	return time.Time(m).UTC().AppendFormat(nil, "2006-01-02T15:04:05+00:00"), nil
+}
+
+func (m *machineImage) record(c *api.Call) machineImageRecord {
+	r := machineImageRecord{ID: m.ID, Name: m.Name, Location: m.Location.Name, Arch: "x64", CreatedAt: timestamp(m.created)}
+	if v := m.current(c); v != nil {
+		r.LatestVersion = &v.Name
+	}
+	return r
+}
+
+func (v *machineImageVersion) record(c *api.Call) machineImageVersionRecord {
+	r := machineImageVersionRecord{
+		ID: v.ID, Version: v.Name, State: v.state(c), CreatedAt: timestamp(v.created), Latest: v.image.current(c) == v,
+	}
+	if v.Forced == "" && !c.Now.Before(v.stored) {
+		actual := v.storage * 1024
+		r.ActualSizeMiB, r.ArchiveSizeMiB = &actual, new(actual/8+3)
+	}
+	return r
+}
+
+func (v *machineImageVersion) state(c *api.Call) string {
+	switch {
+	case v.Deleting():
+		return "destroying"
+	case c.Now.Before(v.stored):
+		return v.Shown("creating")
+	}
+	return v.Shown("ready")
+}
+
+// current returns the latest version, which each version becomes once when it is
+// ready.
+func (m *machineImage) current(c *api.Call) *machineImageVersion {
+	for _, v := range m.versions(c) {
+		if !v.offered && v.state(c) == "ready" {
+			m.latest, v.offered = v, true
+		}
+	}
+	return m.latest
+}
+
+// versions returns those of the image in the order of their creation.
+func (m *machineImage) versions(c *api.Call) []*machineImageVersion {
+	return slices.DeleteFunc(api.InProject[*machineImageVersion](c.State, cloudapi.KindMachineImageVersion, m.Project),
+		func(v *machineImageVersion) bool { return v.image != m })
+}
+
+// version returns the version with the label, or nil.
+func (m *machineImage) version(c *api.Call, label string) *machineImageVersion {
+	for _, v := range m.versions(c) {
+		if v.Name == label {
+			return v
+		}
+	}
+	return nil
 }
 
 func findMachineImage(c *api.Call) (*machineImage, error) {
 	return api.Find[*machineImage](c, cloudapi.KindMachineImage, "machine_image_reference")
+}
+
+// versionForm is that of a label.
+var versionForm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$`)
+
+func createMachineImage(c *api.Call) (any, error) {
+	name, err := c.NewReference(cloudapi.KindMachineImage, "machine_image_reference")
+	if err != nil {
+		return nil, err
+	}
+	label := c.Choice("version", c.Now.UTC().Format("20060102150405"))
+	m := &machineImage{Object: c.NewObject(cloudapi.KindMachineImage, name), created: c.Now}
+	source, err := vmToCapture(c)
+	if err != nil {
+		return nil, err
+	}
+	if !versionForm.MatchString(label) {
+		return nil, reply.InvalidRequest("version must start with a letter or number and may contain ASCII letters, numbers, dot, hyphen, and underscore (max 64 characters).")
+	}
+	if _, taken := api.FindByName[*machineImage](c, cloudapi.KindMachineImage, name); taken {
+		return nil, reply.InvalidRequest("Machine image with this name already exists in this location")
+	}
+	if _, err := m.capture(c, source, label); err != nil {
+		return nil, err
+	}
+	c.State.Add(m)
+	return m.record(c), nil
+}
+
+func (m *machineImage) createVersion(c *api.Call) (any, error) {
+	source, err := vmToCapture(c)
+	if err != nil {
+		return nil, err
+	}
+	label := c.Params["version"]
+	if m.version(c, label) != nil {
+		return nil, reply.InvalidRequest("Version %s already exists for this machine image", label)
+	}
+	v, err := m.capture(c, source, label)
+	if err != nil {
+		return nil, err
+	}
+	return v.record(c), nil
+}
+
+// vmToCapture returns the VM in the body, which is not named but by its ID.
+func vmToCapture(c *api.Call) (*vm, error) {
+	id := c.Body.Text("vm")
+	if !api.ValidID(id) {
+		return nil, reply.InvalidRequest("Value provided not a valid id for parameter vm")
+	}
+	v, ok := api.FindByID[*vm](c, cloudapi.KindVM, id)
+	switch {
+	case !ok || v.Location != c.Location:
+		return nil, reply.InvalidRequest("Source VM not found")
+	case c.Body.Flag("destroy_source") && !c.Allowed("Vm:delete"):
+		return nil, reply.Forbidden()
+	}
+	return v, nil
+}
+
+// capture begins a version of the image from what the VM has stored.
+func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineImageVersion, error) {
+	switch {
+	case source.captured(c):
+		return nil, reply.InvalidRequest("Another machine image version is already being captured from this source VM")
+	case source.Shown(source.state(c)) != "stopped":
+		return nil, reply.InvalidRequest("Source VM must be stopped")
+	}
+	v := &machineImageVersion{Object: c.NewObject(cloudapi.KindMachineImageVersion, label), image: m, storage: source.storage, created: c.Now}
+	delays := c.Delays(&v.Object)
+	v.stored = c.Now.Add(delays.Create)
+	source.capture = v
+	c.State.Add(v)
+	if c.Body.Flag("destroy_source") {
+		source.remove(c, delays.Create+delays.Delete)
+	}
+	return v, nil
+}
+
+// captured reports whether a version of an image is being made of the VM.
+func (v *vm) captured(c *api.Call) bool { return v.capture != nil && v.capture.state(c) == "creating" }
+
+func (m *machineImage) setLatest(c *api.Call) (any, error) {
+	label, err := c.Body.NonEmpty("latest_version")
+	if err != nil {
+		return nil, err
+	}
+	v := m.version(c, label)
+	switch {
+	case v == nil:
+		return nil, reply.InvalidRequest("Version %s not found", label)
+	case v.state(c) != "ready":
+		return nil, reply.InvalidRequest("Version %s is not ready", label)
+	}
+	m.current(c)
+	m.latest = v
+	return m.record(c), nil
+}
+
+func (m *machineImage) delete(c *api.Call) error {
+	if len(m.versions(c)) > 0 {
+		return reply.InvalidRequest("Machine image still has versions; destroy them first")
+	}
+	c.Remove(m, 0, nil)
+	return nil
+}
+
+func (m *machineImage) listVersions(c *api.Call) (any, error) {
+	list := func(c *api.Call) []api.Stored {
+		return slices.DeleteFunc(slices.Clone(c.State.Index.ByID(api.Scope{Kind: cloudapi.KindMachineImageVersion, Project: m.Project})),
+			func(o api.Stored) bool { return o.(*machineImageVersion).image != m })
+	}
+	return api.Paginate(c, list, nil, (*machineImageVersion).record)
+}
+
+// deleteVersion does not take a version that is missing for one that was deleted.
+// When the latest one is gone, the newest of those that are ready succeeds it.
+func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
+	v := m.version(c, c.Params["version"])
+	if v == nil {
+		return nil, &reply.Error{Code: 404, Type: "ResourceNotFound", Message: "Machine image version not found", Details: []byte("null")}
+	}
+	m.current(c)
+	c.Remove(v, c.Delays(&v.Object).Delete, func() {
+		if m.latest != v {
+			return
+		}
+		m.latest = nil
+		for _, other := range m.versions(c) {
+			if other.offered && !other.Deleting() {
+				m.latest = other
+			}
+		}
+	})
+	return reply.NoContent{}, nil
+}
+
+// imageInBody returns the version of a machine image that "name@label" stands for.
+// Label "latest" is that of the latest one. It returns nil for what is written
+// without an @.
+func imageInBody(c *api.Call, text string) (*machineImageVersion, error) {
+	name, label, ok := strings.Cut(text, "@")
+	if !ok {
+		return nil, nil
+	}
+	m, ok := api.FindByName[*machineImage](c, cloudapi.KindMachineImage, name)
+	if !ok || !c.Allowed("MachineImage:view") {
+		return nil, reply.InvalidField("boot_image", "Selected machine image is not available")
+	}
+	v := m.version(c, label)
+	if label == "latest" {
+		v = m.current(c)
+	}
+	switch {
+	case v == nil:
+		return nil, reply.InvalidField("machine_image", "Version \"%s\" does not exist for machine image \"%s\"", label, name)
+	case v.state(c) != "ready":
+		return nil, reply.InvalidField("machine_image", "Machine image version \"%s\" does not have an active metal version", label)
+	}
+	return v, nil
 }

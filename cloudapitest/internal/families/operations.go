@@ -81,6 +81,8 @@ var paramPatterns = map[string]string{
 
 // laterPatterns are those that August 2026 has in place of others, or beside them.
 var laterPatterns = map[string]string{
+	"object_id":                 `^(fw|kc|1b|pg|ps|vm|m1)` + idPattern,
+	"version":                   versionForm.String(),
 	"postgres/firewall_rule_id": `^fr` + idPattern,
 }
 

@@ -119,5 +119,9 @@ func getObjectInfo(c *api.Call) (any, error) {
 	if !ok {
 		return nil, reply.NotFound()
 	}
-	return objectInfoRecord{objectTypes[kind], o.Core().Location.Name, o.Core().Name}, nil
+	name := objectTypes[kind]
+	if kind == cloudapi.KindMachineImage { // keeps no project
+		name = "machine image"
+	}
+	return objectInfoRecord{name, o.Core().Location.Name, o.Core().Name}, nil
 }

@@ -20,12 +20,19 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
 )
 
 // The recordings hold exchanges with the real server. TestReplay sends their
 // requests to ours and compares the answers.
+
+// script is what is known of recorded exchanges beside themselves, by their seq.
+type script struct {
+	exceptions map[int]string // answered differently on purpose, and why
+	before     map[int]func(*replayer)
+}
 
 // exceptions are the exchanges that ours answers differently on purpose, by
 // their seq. One that turns out to be answered alike is an error: the entry has
@@ -90,7 +97,7 @@ var chance = []struct {
 }{
 	{regexp.MustCompile(`\.(ip[46]|private_ipv[46])$`), sameFamily},
 	{regexp.MustCompile(`\.net[46]$`), sameSize},
-	{regexp.MustCompile(`\.(earliest|latest)_restore_time$`), bothTimes},
+	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at)$`), bothTimes},
 	{regexp.MustCompile(`^(\.items\[\d+\])?\.key$`), bothSecrets}, // of inference keys; keys of tags and metrics are further down
 	{regexp.MustCompile(`\.ca_certificates$`), sameCertificates},
 	{regexp.MustCompile(`^\.(cp_vms|vms|nodepools\[\d+\]\.vms)\[\d+\]\.name$`), bothNodes},
@@ -182,6 +189,7 @@ type replayer struct {
 	tokens  *strings.Replacer
 	ids     map[string]string // recorded to ours
 	tally   map[string]*tally
+	script  script
 }
 
 type tally struct {
@@ -200,11 +208,17 @@ const (
 )
 
 func newReplayer(t *testing.T) *replayer {
+	return newReplayerOf(t, version.October2025, script{exceptions, before})
+}
+
+func newReplayerOf(t *testing.T, v version.Version, s script) *replayer {
 	const admin, powerless, foreign = "pat-admin", "pat-powerless", "pat-foreign"
 	const d = 3 * time.Second
 	r := &replayer{
-		t: t,
+		t:      t,
+		script: s,
 		service: New(api.Config{
+			Version:   v,
 			Locations: []string{"eu-central-h1", "eu-north-h1", "us-east-a2"},
 			PageCap:   1000,
 			Delays:    api.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d},
@@ -322,7 +336,7 @@ const (
 
 func (r *replayer) replay(all []recordings.Exchange, s strictness) {
 	for _, x := range all {
-		if do := before[x.Seq]; do != nil {
+		if do := r.script.before[x.Seq]; do != nil {
 			do(r)
 		}
 		if incomplete(&x) {
@@ -335,7 +349,7 @@ func (r *replayer) replay(all []recordings.Exchange, s strictness) {
 
 func (r *replayer) check(x *recordings.Exchange, s strictness) {
 	differences := r.differences(x, s)
-	reason, excepted := exceptions[x.Seq]
+	reason, excepted := r.script.exceptions[x.Seq]
 	switch {
 	case excepted && differences == nil:
 		r.t.Errorf("seq %d is answered like the real server, the exception %q has to go", x.Seq, reason)

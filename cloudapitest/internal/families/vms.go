@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -60,7 +61,8 @@ type vm struct {
 	nic        *nic
 	placed     time.Time // when creating is over
 	power      power
-	ordered    time.Time // of a cluster's node: when it was asked for
+	capture    *machineImageVersion // that was made of it last, or nil
+	ordered    time.Time            // of a cluster's node: when it was asked for
 }
 
 // add adds the VM, which has its addresses already, to its subnet.
@@ -88,21 +90,24 @@ var (
 	}
 )
 
-// vmCreation is what a version of the service takes for a new VM.
+// vmCreation is what a version of the service takes for a new VM, and what it shows
+// of it.
 type vmCreation struct {
-	images       []string
-	defaultImage string
-	imageHint    string // what else can be booted, for the message
-	script       func(*vm, *api.Call) error
+	images        []string
+	defaultImage  string
+	machineImages bool
+	storageFirst  bool   // whether records show the storage of a VM without a host
+	imageHint     string // what else can be booted, for the message
+	script        func(*vm, *api.Call) error
 }
 
 func vmCreationOf(c *api.Call) vmCreation {
 	if c.Config.Version < version.August2026 {
-		return vmCreation{[]string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}, "ubuntu-jammy", "", (*vm).setInitScript}
+		return vmCreation{[]string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}, "ubuntu-jammy", false, false, "", (*vm).setInitScript}
 	}
 	return vmCreation{
 		[]string{"gpu-ubuntu-noble", "ubuntu-resolute", "ubuntu-noble", "ubuntu-jammy", "debian-13", "debian-12", "almalinux-9"},
-		"ubuntu-noble", ", or you can use machine-image-name@version, machine-image-name@latest", (*vm).setInitScriptText,
+		"ubuntu-noble", true, true, ", or you can use machine-image-name@version, machine-image-name@latest", (*vm).setInitScriptText,
 	}
 }
 
@@ -143,7 +148,7 @@ func (v *vm) record(c *api.Call) vmRecord {
 		IP4Enabled: v.ip4Enabled,
 	}
 	placed := v.isPlaced(c)
-	if placed || v.Location.Owner != nil {
+	if placed || v.Location.Owner != nil || vmCreationOf(c).storageFirst {
 		r.StorageSizeGiB = v.storage
 	}
 	if placed {
@@ -204,7 +209,7 @@ func createVM(c *api.Call) (any, error) {
 	v := &vm{Object: c.NewObject(cloudapi.KindVM, name), ip4Enabled: c.Body.Flag("enable_ip4")}
 	v.placed = c.Now.Add(c.Delays(&v.Object).Create)
 	err = c.Run(
-		v.setBootImage, v.setSize, v.setStorage, v.setGPU, v.setSubnet,
+		v.setBootImage, v.setSize, v.setStorage, v.checkImage, v.setGPU, v.setSubnet,
 		func(c *api.Call) error { return vmCreationOf(c).script(v, c) },
 		v.checkQuota, v.setUnixUser, v.checkLocation, v.validate, v.connect,
 	)
@@ -218,6 +223,9 @@ func createVM(c *api.Call) (any, error) {
 func (v *vm) setBootImage(c *api.Call) error {
 	creation := vmCreationOf(c)
 	v.image = c.Choice("boot_image", creation.defaultImage)
+	if strings.Contains(v.image, "@") && creation.machineImages {
+		return nil // see checkImage
+	}
 	if !slices.Contains(creation.images, v.image) {
 		return reply.InvalidField("boot_image", "\"%s\" is not a valid boot image name. Available boot image names are: %s%s",
 			v.image, ruby.Strings(creation.images), creation.imageHint)
@@ -246,6 +254,15 @@ func (v *vm) setStorage(c *api.Call) error {
 		return reply.InvalidField("storage_size", "Storage size must be one of the following: %d, %d", v.size.storage[0], v.size.storage[1])
 	}
 	return nil
+}
+
+// checkImage checks that the machine image is there, if the VM boots one, and fits.
+func (v *vm) checkImage(c *api.Call) error {
+	image, err := imageInBody(c, v.image)
+	if err == nil && image != nil && image.storage > v.storage {
+		err = reply.InvalidField("storage_size", "Machine image \"%s\" requires at least %d GiB of storage", v.image, image.storage)
+	}
+	return err
 }
 
 var gpuForm = regexp.MustCompile(`^0*([0-9]+):`)
@@ -393,11 +410,19 @@ func publicAddresses(c *api.Call) (ip4, ip6 netip.Addr) {
 }
 
 func (v *vm) delete(c *api.Call) error {
+	if v.captured(c) {
+		return reply.InvalidRequest("Cannot delete VM while it is being captured as a machine image version")
+	}
+	v.remove(c, c.Delays(&v.Object).Delete)
+	return nil
+}
+
+// remove deletes the VM after a delay.
+func (v *vm) remove(c *api.Call, after time.Duration) {
 	if l := v.balancer(c); l != nil {
 		l.detach(c, v)
 	}
-	c.Remove(v, c.Delays(&v.Object).Delete, func() {
+	c.Remove(v, after, func() {
 		v.subnet.vms = slices.DeleteFunc(v.subnet.vms, func(other *vm) bool { return other == v })
 	})
-	return nil
 }

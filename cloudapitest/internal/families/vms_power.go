@@ -52,6 +52,9 @@ func (v *vm) stop(c *api.Call) (any, error) {
 }
 
 func (v *vm) start(c *api.Call) (any, error) {
+	if v.captured(c) {
+		return nil, reply.InvalidRequest("Cannot start VM while it is being captured as a machine image version")
+	}
 	if err := v.allow(c, "start", "stopped", "unavailable"); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,118 @@
+package families
+
+import (
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
+)
+
+// stories are those of August 2026 that are replayed, with what is known of each
+// by the seq in it.
+var stories = map[string]script{
+	"vm-start-stop": {},
+	"machine-images": {
+		exceptions: map[int]string{
+			21: "the pattern is another one",
+			22: "the pattern is another one",
+			91: "the label is the time of the recording",
+		},
+		before: map[int]func(*replayer){
+			6:  (*replayer).settle, // VM created; its polls are not recorded
+			11: (*replayer).settle, // VM created
+			61: func(r *replayer) { r.show("mvtw2ft3vsza0jzzn2hbqgq6bd", "failed") },
+			94: func(r *replayer) { r.adopt("mv02vw45gdza5jqbqszeqwc6ev", "mvtw2ft3vsza0jzzn2hbqgq6bd") }, // pages by ID follow
+		},
+	},
+	"firewall-updates": {
+		before: map[int]func(*replayer){27: func(r *replayer) {
+			r.setNetworks("ps9q1v5r4tsp1q4k77ge0wg3nd", "172.25.4.128/26", "fd6e:ab26:47e:d704::/64")
+		}},
+		exceptions: map[int]string{
+			60: "the order of a subnet's firewalls is not known",
+			62: "the order of a subnet's firewalls is not known",
+		},
+	},
+	"load-balancer-certificates": {},
+}
+
+const (
+	noAuditLog = "there is no audit log"
+	standIn    = "what stood in for the provisioning showed one more state"
+)
+
+func TestReplayAugust2026(t *testing.T) {
+	t.Parallel()
+	all := read(t, recordings.August2026)
+	for name, s := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			story := slices.DeleteFunc(slices.Clone(all), func(x recordings.Exchange) bool { return x.Story != name })
+			synctest.Test(t, func(t *testing.T) {
+				r := newReplayerOf(t, version.August2026, s)
+				r.seedAugust2026()
+				r.replayPolls(story)
+				r.summarize()
+			})
+		})
+	}
+}
+
+// seedAugust2026 adds the projects that each story begins with.
+func (r *replayer) seedAugust2026() {
+	r.service.Config.Quota = api.Quota{VM: 32, Postgres: 128, Kubernetes: 32, Projects: 10}
+	r.service.Do(func(c *api.Call) {
+		for _, id := range []string{"pj7fqp3fdhma2nvw50wbd91521", "pjkq13vqymqt2nyzx063yhj7fg", "pj597ka8k9se6jzzhxyc96nk9d"} {
+			c.AddProject(id, "main", r.account).Rights[r.token] = api.Rights{"*"}
+			r.ids[id] = id
+		}
+	})
+}
+
+// adopt gives our versions of images the recorded IDs, and with them their order.
+func (r *replayer) adopt(recordedIDs ...string) {
+	s := r.service.State
+	for _, id := range recordedIDs {
+		v := s.ByID[r.ids[id]].(*machineImageVersion)
+		s.Drop(v)
+		v.ID, r.ids[id] = id, id
+		s.Add(v)
+	}
+}
+
+// setNetworks gives one of our subnets the recorded networks.
+func (r *replayer) setNetworks(recordedID, net4, net6 string) {
+	s := r.service.State.ByID[r.ids[recordedID]].(*privateSubnet)
+	s.net4, s.net6 = netip.MustParsePrefix(net4), netip.MustParsePrefix(net6)
+}
+
+// poll is the case of an exchange that waits for something: the count of the
+// distinct states that were seen.
+var poll = regexp.MustCompile(`^(.*)-poll-(\d+)(-again)?$`)
+
+// replayPolls replays a story. Of its polls it sends the first one, while the
+// state is the former, and the last one, when everything has come to its end.
+func (r *replayer) replayPolls(story []recordings.Exchange) {
+	for i, x := range story {
+		m := poll.FindStringSubmatch(x.Case)
+		last := m != nil && (i+1 == len(story) || !strings.HasPrefix(story[i+1].Case, m[1]+"-poll-"))
+		switch {
+		case last:
+			r.settle()
+		case m != nil && m[2] != "1":
+			r.leave(&x, standIn)
+			continue
+		}
+		if x.Operation == "searchProjectAuditLog" {
+			r.leave(&x, noAuditLog)
+			continue
+		}
+		r.replay([]recordings.Exchange{x}, exact)
+	}
+}
