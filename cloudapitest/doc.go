@@ -57,12 +57,15 @@
 //   - Files look like certificates and kubeconfigs, but their keys do not work.
 //   - Registered init scripts, which neither version of the service has, follow the
 //     contract. August 2026 refuses them.
-//   - Of August 2026 it has the operations on VMs, machine images, firewalls and
-//     load balancers. The others that came since October 2025 are answered with a
-//     404: those of Kubernetes, Postgres, GitHub, the audit log and inference
-//     endpoints. What existed before in those families behaves as in October 2025,
+//   - Of August 2026 it has the operations on VMs, machine images, firewalls, load
+//     balancers, GitHub and inference endpoints. The others that came since October
+//     2025 are answered with a 404: those of Kubernetes, Postgres and the audit log.
+//     What existed before in those families behaves as in October 2025,
 //     but for the IDs of Postgres firewall rules that a path may have.
 //   - An image version fails only if [Server.SetState] says so, and its deletion
 //     does not wait for VMs that use it. Versions have no quota. A VM that is
 //     captured with destroy_source shows "deleting" from the start.
+//   - The GitHub installation "acme" is there from the start, with the repositories
+//     "app", which has a cache entry, and "docs". Inference endpoints are three
+//     examples.
 package cloudapitest

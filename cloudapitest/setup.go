@@ -60,7 +60,7 @@ func (s *Server) AddProject(name string) string {
 // The families are Firewall, InferenceApiKey, KubernetesCluster, LoadBalancer,
 // Location (of private ones), MachineImage, Postgres, PrivateSubnet, Project and Vm; the actions
 // are view, create, edit and delete, and for subnets connect and disconnect. SSH
-// keys and init scripts need "Project:edit". An asterisk stands for all: "Vm:*",
+// keys and init scripts need "Project:edit", GitHub "Project:github". An asterisk stands for all: "Vm:*",
 // "*:view", or "*" for every permission. A project, token or permission that does
 // not exist fails the test.
 func (s *Server) SetPermissions(projectID, token string, permissions ...string) {
@@ -127,6 +127,10 @@ func (cfg config) service() api.Config {
 func (cfg config) seed(c *api.Call) {
 	own, foreign := &api.Account{Name: "own"}, &api.Account{Name: "foreign"}
 	main := c.AddProject(cfg.projectID, cfg.projectName, own)
+	if cfg.api >= August2026 {
+		c.Project = main
+		families.AddGitHub(c)
+	}
 	other := c.AddProject(cfg.otherProjectID, "other", foreign)
 	for _, t := range append(slices.Clip(cfg.tokens), tokenConfig{cfg.token, AccessFull}) {
 		switch t.access {

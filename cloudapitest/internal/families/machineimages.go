@@ -251,8 +251,7 @@ func (m *machineImage) delete(c *api.Call) error {
 
 func (m *machineImage) listVersions(c *api.Call) (any, error) {
 	list := func(c *api.Call) []api.Stored {
-		return slices.DeleteFunc(slices.Clone(c.State.Index.ByID(api.Scope{Kind: cloudapi.KindMachineImageVersion, Project: m.Project})),
-			func(o api.Stored) bool { return o.(*machineImageVersion).image != m })
+		return selected(c, cloudapi.KindMachineImageVersion, func(v *machineImageVersion) bool { return v.image == m })
 	}
 	return api.Paginate(c, list, nil, (*machineImageVersion).record)
 }

@@ -38,6 +38,8 @@ func operations() []api.Operation {
 		sshPublicKeyOperations(),
 		vmInitScriptOperations(),
 		api.Guard(familyNames[cloudapi.KindMachineImage], machineImageOperations()),
+		githubOperations(),
+		inferenceEndpointOperations(),
 	)
 }
 
@@ -59,6 +61,9 @@ var familyNames = map[cloudapi.Kind]string{
 func KnowsRight(right string) bool {
 	names := append(slices.Collect(maps.Values(familyNames)), "Project", "Location", "*")
 	family, action, ok := strings.Cut(right, ":")
+	if right == "Project:github" {
+		return true
+	}
 	return right == "*" || ok && slices.Contains(names, family) &&
 		slices.Contains([]string{"view", "create", "edit", "delete", "connect", "disconnect", "*"}, action)
 }
@@ -82,6 +87,7 @@ var paramPatterns = map[string]string{
 // laterPatterns are those that August 2026 has in place of others, or beside them.
 var laterPatterns = map[string]string{
 	"object_id":                 `^(fw|kc|1b|pg|ps|vm|m1)` + idPattern,
+	"github_cache_entry_id":     api.NameForm.String(),
 	"version":                   versionForm.String(),
 	"postgres/firewall_rule_id": `^fr` + idPattern,
 }

@@ -40,6 +40,26 @@ var stories = map[string]script{
 		},
 	},
 	"load-balancer-certificates": {},
+	"github": {
+		before: map[int]func(*replayer){1: (*replayer).seedGitHub},
+		exceptions: map[int]string{
+			38: "the store of the cache does not fail by itself",
+			39: "the store of the cache does not fail by itself",
+			50: "the other account has no installation",
+			53: "a GitHub app is always there",
+			54: "a GitHub app is always there",
+			55: "a GitHub app is always there",
+			56: "a GitHub app is always there",
+		},
+	},
+	"inference-and-capabilities": {
+		exceptions: map[int]string{
+			2: "there are no private models",
+			5: "there are no capabilities",
+			6: "there are no capabilities",
+			7: "there are no capabilities",
+		},
+	},
 }
 
 const (
@@ -84,6 +104,43 @@ func (r *replayer) adopt(recordedIDs ...string) {
 		v.ID, r.ids[id] = id, id
 		s.Add(v)
 	}
+}
+
+// seedGitHub adds what each story begins with, under the recorded IDs.
+func (r *replayer) seedGitHub() {
+	r.service.Do(func(c *api.Call) {
+		c.Project = c.State.Project("pj7fqp3fdhma2nvw50wbd91521")
+		object := func(id, name string) api.Object {
+			r.ids[id] = id
+			return api.Object{ID: id, Name: name, Project: c.Project}
+		}
+		acme := &githubInstallation{object("g1bb13th3gve6phz1nwvjpeg1n", "acme")}
+		widgets := &githubInstallation{object("g1z3cfw6cy4a4qtsaqk4n9pd52", "Widgets_Inc")}
+		c.State.Add(acme)
+		c.State.Add(widgets)
+		c.State.Add(&githubRepository{object("gpyqkwq9txwa0p030jpv0kqm8q", "one"), widgets})
+		repository := func(id, name string) *githubRepository {
+			g := &githubRepository{object(id, name), acme}
+			c.State.Add(g)
+			return g
+		}
+		entry := func(g *githubRepository, id, key, scope string, size int, accessed bool) {
+			e := &githubCacheEntry{Object: object(id, ""), repository: g, key: key, scope: scope, size: size, created: c.Now}
+			if accessed {
+				e.accessed = c.Now
+			}
+			c.State.Add(e)
+		}
+		repository("gp73wax1ds5y4n5b0acd7gw5hv", "Caps_Repo.js")
+		repository("gpxwkb1egt4a6mcg13rcwep2zz", "empty")
+		entry(repository("gphj64p3dqn21mvw2w5ah0dwhn", "pending"), "ge9nw2xt6dn22qyg2k4gvjsx05", "k", "main", -1, false)
+		entry(repository("gppgh93mr2tp1g341env0sj0ss", "broken-store"), "gehbbt0zmts24qj2dznsv1ypjd", "k", "main", 10, false)
+		api := repository("gpsp2s9x14re1krpry05e658eg", "api")
+		entry(api, "ge2ha17atgxt6jqdhp6g18m1xf", "node-3", "feature/x", 5, true)
+		entry(api, "ge5vpka2heqp4n5bt9hddan0xv", "go-mod-1", "main", 1048576, true)
+		entry(api, "gegwjct9j6qt5qasan18emac3n", "go-mod-2", "main", 2097152, false)
+		entry(repository("gpt7dpk6es025n0pevhvjq05q7", "web"), "gepekwxwd8xa1qx5jhw419znqg", "npm-1", "main", 12345678901, false)
+	})
 }
 
 // setNetworks gives one of our subnets the recorded networks.

@@ -97,7 +97,7 @@ var chance = []struct {
 }{
 	{regexp.MustCompile(`\.(ip[46]|private_ipv[46])$`), sameFamily},
 	{regexp.MustCompile(`\.net[46]$`), sameSize},
-	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at)$`), bothTimes},
+	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at|last_accessed_at)$`), bothTimes},
 	{regexp.MustCompile(`^(\.items\[\d+\])?\.key$`), bothSecrets}, // of inference keys; keys of tags and metrics are further down
 	{regexp.MustCompile(`\.ca_certificates$`), sameCertificates},
 	{regexp.MustCompile(`^\.(cp_vms|vms|nodepools\[\d+\]\.vms)\[\d+\]\.name$`), bothNodes},
@@ -508,7 +508,7 @@ func (r *replayer) compareTexts(path, want, got string, s strictness) []string {
 	switch {
 	case s == shapes || timeless(want) == timeless(got):
 		return nil
-	case strings.HasSuffix(path, ".hostname") || strings.HasSuffix(path, ".connection_string"):
+	case strings.HasSuffix(path, ".hostname") || strings.HasSuffix(path, ".connection_string") || strings.HasSuffix(path, ".url"):
 		want, got = r.resettle(want), password.ReplaceAllString(got, ":<password>@")
 		if want == got {
 			return nil

@@ -1,0 +1,58 @@
+package families_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// TestImageOfAStoppedVM takes the way of a program that builds images, from a VM
+// to another that boots the image.
+func TestImageOfAStoppedVM(t *testing.T) {
+	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
+		ctx := t.Context()
+		vm := must(client.VMs.Create(ctx, here, "source", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))
+		must(client.VMs.WaitRunning(ctx, here, vm.ID))
+		must(client.VMs.Stop(ctx, here, vm.ID))
+		elapse(time.Minute)
+		if got := must(client.VMs.Get(ctx, here, vm.ID)); got.State != cloudapi.VMStateStopped {
+			t.Errorf("the VM is %s", got.State)
+		}
+		image := must(client.MachineImages.Create(ctx, here, "golden", &cloudapi.MachineImageCreateRequest{VM: vm.ID, Version: "v1"}))
+		if err := client.VMs.Delete(ctx, here, vm.ID); err == nil {
+			t.Error("the VM can be deleted while it is captured")
+		}
+		if v := must(client.MachineImages.WaitVersion(ctx, here, image.ID, "v1")); !v.Latest {
+			t.Errorf("%+v is not the latest", v)
+		}
+		if got := must(client.VMs.Create(ctx, here, "copy", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", BootImage: "golden@latest"})); got.BootImage != "golden@latest" {
+			t.Errorf("the copy boots %q", got.BootImage)
+		}
+	}, cloudapitest.WithAPI(cloudapitest.August2026))
+}
+
+// TestVersionsRefuseEachOthersFields sends to each version what only the other
+// one has.
+func TestVersionsRefuseEachOthersFields(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		version cloudapitest.API
+		script  string
+	}{
+		{cloudapitest.October2025, `{"cidr":"10.0.0.0/8","protocol":"udp"}`},
+		{cloudapitest.August2026, `{"cidr":"10.0.0.0/8","rank":1}`},
+	} {
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(tt.version), cloudapitest.Lenient())
+		at := "/project/" + srv.ProjectID() + "/location/" + here + "/firewall/web"
+		do(t, srv, "POST", at, "{}")
+		if status, body := do(t, srv, "POST", at+"/firewall-rule", tt.script); status != 400 {
+			t.Errorf("%s: %d %s", tt.version, status, body)
+		}
+	}
+	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.Lenient())
+	if status, _ := do(t, srv, "POST", "/project/"+srv.ProjectID()+"/vm-init-script", `{"name":"setup","script":"x"}`); status != 404 {
+		t.Errorf("an init script is registered: %d", status)
+	}
+}

@@ -1,0 +1,199 @@
+package families
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+func githubOperations() []api.Operation {
+	const (
+		all          = api.ProjectRoute + "/github"
+		one          = all + "/{github_installation_reference}"
+		repositories = one + "/repository"
+		repository   = repositories + "/{github_repository_reference}"
+		cache        = repository + "/cache"
+		entry        = cache + "/{github_cache_entry_id}"
+	)
+	rows := api.AllSince(version.August2026,
+		api.GET("GitHub.ListInstallations", all, api.List(cloudapi.KindGitHubInstallation, (*githubInstallation).record)).Paged(api.PagedUndeclared),
+		api.GET("GitHub.GetInstallation", one, api.Show(findInstallation, (*githubInstallation).record)),
+		api.GET("GitHub.ListRepositories", repositories, api.On(findInstallation, (*githubInstallation).list)).Paged(api.PagedUndeclared),
+		api.GET("GitHub.GetRepository", repository, api.Show(findRepository, (*githubRepository).record)),
+		api.GET("GitHub.ListCacheEntries", cache, api.On(findRepository, (*githubRepository).list)).Paged(api.PagedUndeclared),
+		api.DELETE("GitHub.DeleteAllCacheEntries", cache, api.On(findRepository, (*githubRepository).clear)),
+		api.GET("GitHub.GetCacheEntry", entry, api.On(findRepository, (*githubRepository).show)),
+		api.DELETE("GitHub.DeleteCacheEntry", entry, api.On(findRepository, (*githubRepository).drop)),
+	)
+	for i := range rows {
+		rows[i] = rows[i].Needs("Project:github").Guarded()
+	}
+	return rows
+}
+
+// githubInstallation is made on GitHub, like its repositories: no operation makes,
+// changes or deletes them.
+type githubInstallation struct{ api.Object }
+
+type githubRepository struct {
+	api.Object
+	installation *githubInstallation
+}
+
+// githubCacheEntry is made by a run of a workflow. It is unfinished as long as its
+// size is not known.
+type githubCacheEntry struct {
+	api.Object // without a name
+	repository *githubRepository
+	key, scope string
+	size       int // bytes; negative while it is not known
+	created    time.Time
+	accessed   time.Time // zero if never
+}
+
+type githubInstallationRecord struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+type githubRepositoryRecord struct {
+	ID               string `json:"id"`
+	InstallationName string `json:"installation_name"`
+	Name             string `json:"name"`
+}
+
+type githubCacheEntryRecord struct {
+	ID               string     `json:"id"`
+	InstallationName string     `json:"installation_name"`
+	RepositoryName   string     `json:"repository_name"`
+	Key              string     `json:"key"`
+	Scope            string     `json:"scope"`
+	Size             int        `json:"size"`
+	CreatedAt        time.Time  `json:"created_at"`
+	LastAccessedAt   *time.Time `json:"last_accessed_at"`
+}
+
+func (g *githubInstallation) record(*api.Call) githubInstallationRecord {
+	return githubInstallationRecord{g.ID, g.Name}
+}
+
+func (g *githubRepository) record(*api.Call) githubRepositoryRecord {
+	return githubRepositoryRecord{g.ID, g.installation.Name, g.Name}
+}
+
+// record has the name of the repository with that of the installation, unlike the
+// record of the repository.
+func (e *githubCacheEntry) record(*api.Call) githubCacheEntryRecord {
+	installation := e.repository.installation.Name
+	r := githubCacheEntryRecord{
+		ID: e.ID, InstallationName: installation, RepositoryName: installation + "/" + e.repository.Name,
+		Key: e.key, Scope: e.scope, Size: e.size, CreatedAt: e.created.UTC().Truncate(time.Second),
+	}
+	if !e.accessed.IsZero() {
+		r.LastAccessedAt = new(e.accessed.UTC().Truncate(time.Second))
+	}
+	return r
+}
+
+// AddGitHub adds to the call's project what a server has from the start: an
+// installation with a repository that has a cache entry, and one that has none.
+func AddGitHub(c *api.Call) {
+	c.Location = nil
+	acme := &githubInstallation{c.NewObject(cloudapi.KindGitHubInstallation, "acme")}
+	app := &githubRepository{c.NewObject(cloudapi.KindGitHubRepository, "app"), acme}
+	c.State.Add(acme)
+	c.State.Add(app)
+	c.State.Add(&githubRepository{c.NewObject(cloudapi.KindGitHubRepository, "docs"), acme})
+	c.State.Add(&githubCacheEntry{
+		Object:     c.NewObject(cloudapi.KindGitHubCacheEntry, ""),
+		repository: app, key: "go-mod-1", scope: "main", size: 1 << 20, created: c.Now,
+	})
+}
+
+func findInstallation(c *api.Call) (*githubInstallation, error) {
+	return api.Find[*githubInstallation](c, cloudapi.KindGitHubInstallation, "github_installation_reference")
+}
+
+func findRepository(c *api.Call) (*githubRepository, error) {
+	g, err := findInstallation(c)
+	if err != nil {
+		return nil, err
+	}
+	ref := c.Params["github_repository_reference"]
+	for _, o := range g.repositories(c) {
+		if o.Core().ID == ref || o.Core().Name == ref {
+			return o.(*githubRepository), nil
+		}
+	}
+	return nil, reply.NotFound()
+}
+
+// repositories returns those of the installation in the order of their IDs.
+func (g *githubInstallation) repositories(c *api.Call) []api.Stored {
+	return selected(c, cloudapi.KindGitHubRepository, func(r *githubRepository) bool { return r.installation == g })
+}
+
+// entries returns those of the repository in the order of their IDs.
+func (g *githubRepository) entries(c *api.Call) []api.Stored {
+	return selected(c, cloudapi.KindGitHubCacheEntry, func(e *githubCacheEntry) bool { return e.repository == g })
+}
+
+// selected returns some of the project's objects of a kind in the order of their
+// IDs.
+func selected[T api.Stored](c *api.Call, kind cloudapi.Kind, keep func(T) bool) []api.Stored {
+	all := slices.Clone(c.State.Index.ByID(api.Scope{Kind: kind, Project: c.Project}))
+	return slices.DeleteFunc(all, func(o api.Stored) bool { return !keep(o.(T)) })
+}
+
+func (g *githubInstallation) list(c *api.Call) (any, error) {
+	name := func(r *githubRepository) string { return r.Name }
+	return api.Paginate(c, g.repositories, name, (*githubRepository).record)
+}
+
+// list fails, as the real server does, while one of the entries is unfinished.
+func (g *githubRepository) list(c *api.Call) (any, error) {
+	if slices.ContainsFunc(g.entries(c), func(o api.Stored) bool { return o.(*githubCacheEntry).size < 0 }) {
+		return nil, reply.Unexpected()
+	}
+	return api.Paginate(c, g.entries, nil, (*githubCacheEntry).record)
+}
+
+// clear deletes after its reply what there is now.
+func (g *githubRepository) clear(c *api.Call) (any, error) {
+	for _, o := range g.entries(c) {
+		c.Remove(o, c.Delays(o.Core()).Delete, nil)
+	}
+	return reply.NoContent{}, nil
+}
+
+// entry returns the entry of the path, or nil.
+func (g *githubRepository) entry(c *api.Call) *githubCacheEntry {
+	for _, o := range g.entries(c) {
+		if o.Core().ID == c.Params["github_cache_entry_id"] {
+			return o.(*githubCacheEntry)
+		}
+	}
+	return nil
+}
+
+func (g *githubRepository) show(c *api.Call) (any, error) {
+	e := g.entry(c)
+	switch {
+	case e == nil:
+		return nil, reply.NotFound()
+	case e.size < 0:
+		return nil, reply.Unexpected()
+	}
+	return e.record(c), nil
+}
+
+func (g *githubRepository) drop(c *api.Call) (any, error) {
+	if e := g.entry(c); e != nil {
+		c.Remove(e, 0, nil)
+	}
+	return reply.NoContent{}, nil
+}
