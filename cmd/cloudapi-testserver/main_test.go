@@ -178,3 +178,16 @@ func TestRunRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestVersions: the demo suits each version of the service, and another version is
+// refused.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	c, _, _ := start(t, "-demo", "-api", "2026-08")
+	if page, err := c.GitHub.ListInstallations(t.Context(), nil); err != nil || len(page.Items) == 0 {
+		t.Errorf("%v, %v, want what only August 2026 has", page, err)
+	}
+	if err := run(t.Context(), []string{"-api", "2025-11"}, io.Discard, io.Discard); err == nil {
+		t.Error("a version that does not exist is served")
+	}
+}
