@@ -13,12 +13,13 @@ func TestSecrets(t *testing.T) {
 	const password = `pass"word<é>` + "\n" + `of the database`
 	quoted, _ := json.Marshal(password)
 	twice, _ := json.Marshal(string(quoted))
-	secrets := New([]string{"", "short", "gateway", "gateway-key", "a/slash", password})
+	secrets := New([]string{"", "short", "sixsix", "gateway", "gateway-key", "a/slash", password})
 	for _, tt := range []struct{ in, want string }{
 		{"", ""},
 		{"nothing of the kind", "nothing of the kind"},
 		{`a backslash \ and \n`, `a backslash \ and \n`},
 		{"a short value", "a short value"},
+		{"of sixsix", "of [redacted]"},
 		{"gateway and gateway-key", "[redacted] and [redacted]"},
 		{"gateway-key-2", "[redacted]-2"},
 		{"it is " + password + ".", "it is [redacted]."},

@@ -79,6 +79,12 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("ParseUUID(%q) = %v", in, value)
 		}
 	}
+	for _, i := range []int{8, 13, 18, 23} {
+		in := vectors[0].uuid[:i] + "0" + vectors[0].uuid[i+1:]
+		if value, ok := ParseUUID(in); ok {
+			t.Errorf("ParseUUID(%q) = %v", in, value)
+		}
+	}
 }
 
 // TestOneBit: no identifier is another one with a bit flipped.
