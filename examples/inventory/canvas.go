@@ -75,6 +75,15 @@ func (f font) fit(text string, width float64) string {
 	return text
 }
 
+// cut shortens a text to the width, at its end.
+func (f font) cut(text string, width float64) string {
+	runes := []rune(text)
+	for n := len(runes) - 1; f.width(text) > width && n >= 0; n-- {
+		text = string(runes[:n]) + "…"
+	}
+	return text
+}
+
 // width is about how wide a text is, in the widest of the usual fonts.
 func (f font) width(text string) float64 {
 	var width float64

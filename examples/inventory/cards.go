@@ -114,7 +114,7 @@ func gate(firewall cloudapi.Firewall, w float64) card {
 		bold.bold = true
 		label := bold.fit(firewall.Name, w*0.45)
 		c.text(x+14, y+17, w, bold, label)
-		c.text(x+14+bold.width(label)+10, y+17, w-bold.width(label)-38, f, rules)
+		c.text(x+14+bold.width(label)+10, y+17, w-bold.width(label)-38, f, f.cut(rules, w-bold.width(label)-38))
 		c.end()
 	}}
 }

@@ -261,3 +261,18 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestRuleTexts: ports are numbers, and "443, 80" is not their order.
+func TestRuleTexts(t *testing.T) {
+	t.Parallel()
+	texts := ruleTexts([]cloudapi.FirewallRule{
+		{CIDR: "0.0.0.0/0", PortRange: "8000..8999"}, {CIDR: "10.0.0.0/8", PortRange: "0..65535"},
+		{CIDR: "0.0.0.0/0", PortRange: "443..443"}, {CIDR: "::/0", PortRange: "80..80"}, {CIDR: "0.0.0.0/0", PortRange: "80..80"},
+	})
+	if got, want := strings.Join(texts, "; "), "all ports from 10.0.0.0/8; 80, 443, 8000–8999 from anywhere"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := onOpen.cut("80, 443, 8000–8999 from anywhere", 90); !strings.HasPrefix(got, "80, 443") || !strings.HasSuffix(got, "…") || onOpen.width(got) > 90 {
+		t.Errorf("cut it is %s", got)
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,11 +67,12 @@ func address(s string) string {
 
 func lastSegment(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// ruleTexts describes firewall rules: for each range of addresses its ports.
+// ruleTexts describes firewall rules: for each range of addresses its ports, the
+// lowest first.
 func ruleTexts(rules []cloudapi.FirewallRule) []string {
 	var sources []string
 	ports := map[string][]string{}
-	for _, rule := range rules {
+	for _, rule := range slices.SortedStableFunc(slices.Values(rules), byPorts) {
 		source := sourceText(rule.CIDR)
 		if ports[source] == nil {
 			sources = append(sources, source)
@@ -84,6 +86,13 @@ func ruleTexts(rules []cloudapi.FirewallRule) []string {
 		texts = append(texts, strings.Join(ports[source], ", ")+" from "+source)
 	}
 	return texts
+}
+
+func byPorts(a, b cloudapi.FirewallRule) int {
+	// What cannot be read, which no service shows, comes first.
+	portsA, _ := cloudapi.ParsePortRange(a.PortRange)
+	portsB, _ := cloudapi.ParsePortRange(b.PortRange)
+	return cmp.Or(cmp.Compare(portsA.First, portsB.First), cmp.Compare(portsA.Last, portsB.Last))
 }
 
 const anywhere = "anywhere"
