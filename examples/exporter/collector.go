@@ -180,8 +180,7 @@ func states[T any](r *round, kind string, items iter.Seq2[*T, error], labels fun
 	return nil
 }
 
-// addNewest adds the newest value of a series of a database's metric, as
-// cloudapi_postgres_<key>. To the labels of the series it adds those that tell
+// addNewest adds the newest value of a series of a database's metric. To the labels of the series it adds those that tell
 // which database it is.
 func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.PostgresMetric, series cloudapi.PostgresMetricSeries) {
 	if len(series.Values) == 0 {
@@ -201,8 +200,31 @@ func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.PostgresMetric, seri
 	if m.Unit != "" {
 		help += " (" + m.Unit + ")"
 	}
-	desc := prometheus.NewDesc("cloudapi_postgres_"+identifier(m.Key), help, labels, nil)
+	desc := prometheus.NewDesc(metricName(m), help, labels, nil)
 	r.add(desc, series.Values[len(series.Values)-1].Value, values...)
+}
+
+// metricName returns cloudapi_postgres_<key>_<unit>, without what the names of
+// gauges must not end with.
+func metricName(m cloudapi.PostgresMetric) string {
+	name := "cloudapi_postgres_" + strings.ToLower(identifier(m.Key))
+	if things, found := strings.CutSuffix(name, "_count"); found {
+		name = things + "s"
+	}
+	for _, suffix := range []string{"_total", "_sum", "_bucket"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	switch unit, perSecond := strings.CutSuffix(m.Unit, "/s"); {
+	case unit == "%":
+		return name + "_percent"
+	case unit == "bytes" && perSecond:
+		return name + "_bytes_per_second"
+	case unit == "bytes":
+		return name + "_bytes"
+	case perSecond, unit == "IOPS":
+		return name + "_per_second"
+	}
+	return name
 }
 
 // identifier replaces what the name of a metric or label must not hold.

@@ -34,8 +34,8 @@ func TestOnce(t *testing.T) {
 	out := stdout.String()
 	for _, want := range []string{
 		"\ncloudapi_up 1\n",
-		"# HELP cloudapi_postgres_cpu_usage Percentage of CPU used by the system (%)\n",
-		`cloudapi_postgres_cpu_usage{database="orders",location="eu-central-h1",mode="user"} `,
+		"# HELP cloudapi_postgres_cpu_usage_percent Percentage of CPU used by the system (%)\n",
+		`cloudapi_postgres_cpu_usage_percent{database="orders",location="eu-central-h1",mode="user"} `,
 		`,kind="vm",location="us-east-a2",name="render-3",state="stopped"} 1`,
 		`,kind="kubernetes_cluster",location="us-east-a2",name="staging",state="running"} 1`,
 	} {
@@ -151,7 +151,7 @@ func TestWhatFailsIsMissing(t *testing.T) {
 	c := newCollector(t.Context(), client, 0, time.Minute)
 	got := gather(t, c)
 	for name, want := range map[string]float64{
-		"cloudapi_up": 0, "cloudapi_resource_state running": 1, "cloudapi_postgres_deadlocks": 0, "cloudapi_errors_total VMs": 1, "cloudapi_errors_total Postgres databases": 1,
+		"cloudapi_up": 0, "cloudapi_resource_state running": 1, "cloudapi_postgres_deadlocks_per_second": 0, "cloudapi_errors_total VMs": 1, "cloudapi_errors_total Postgres databases": 1,
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v, in %v", name, got[name], want, got)
@@ -160,7 +160,7 @@ func TestWhatFailsIsMissing(t *testing.T) {
 	if err := c.lastError(); err == nil || !strings.Contains(err.Error(), "metrics of eu-central-h1/db: ") || !strings.Contains(err.Error(), "VMs: ") {
 		t.Errorf("error %v", err)
 	}
-	if got := gather(t, c); got["cloudapi_errors_total VMs"] != 2 || got["cloudapi_errors_total Postgres databases"] != 1 || got["cloudapi_postgres_transactions"] == 0 {
+	if got := gather(t, c); got["cloudapi_errors_total VMs"] != 2 || got["cloudapi_errors_total Postgres databases"] != 1 || got["cloudapi_postgres_transactions_per_second"] == 0 {
 		t.Errorf("second scrape: %v", got)
 	}
 }

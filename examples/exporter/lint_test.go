@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+)
+
+// TestNames: names are as Prometheus wants them, also those of keys that a
+// service may have one day.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	if err := run(t.Context(), []string{"--once"}, &text, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"backup_count", "wal_total", "write_sum", "poolSize", "lag:seconds"} {
+		name := metricName(cloudapi.PostgresMetric{Key: key})
+		fmt.Fprintf(&text, "# HELP %s A key\n# TYPE %s gauge\n%s 1\n", name, name, name)
+	}
+	problems, err := promlint.New(&text).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range problems {
+		t.Errorf("%s: %s", problem.Metric, problem.Text)
+	}
+}
