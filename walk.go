@@ -122,7 +122,7 @@ func (t *tally) count(count *int) {
 // that are no greater than the last were seen.
 func (t *tally) forget() {
 	if t.ascending && len(t.known) > maxKnown {
-		t.passed = max(t.passed, t.last)
+		t.passed = t.last
 		maps.DeleteFunc(t.known, func(id string, _ struct{}) bool { return id <= t.passed })
 	}
 }

@@ -506,6 +506,29 @@ func TestLongListIsWalkedAgain(t *testing.T) {
 	})
 }
 
+// TestLongListWithOneThatWasHidden in the first walk: of the second one, that one
+// is new.
+func TestLongListWithOneThatWasHidden(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		items := numbered(5001)
+		server := &changing{listServer: listServer{items: items}, on: func(c *changing, n int) {
+			if n <= 6 {
+				c.remove(items[3500].ID)
+			}
+		}, midway: func(c *changing, n int) {
+			if n <= 6 {
+				c.insert(items[3500])
+			}
+		}}
+		network := recorder{answer: server.RoundTrip}
+		got, err := ids(t, network.client(t).VMs.All(t.Context(), nil))
+		if want := idsOf(slices.Concat(items[:3500], items[3501:], items[3500:3501])); err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %d items, want %d: %v", len(got), len(want), err)
+		}
+	})
+}
+
 // TestOrderOfIDs: within a kind, the order of IDs is that of UUIDs, in which the
 // real server keeps its lists.
 func TestOrderOfIDs(t *testing.T) {
