@@ -93,10 +93,14 @@ func (c *Client) CloseIdleConnections() {
 func newClient(from config, opts []Option) (*Client, error) {
 	var made struct { // to be allocated at once
 		Client
-		polls polls
+		polls  polls
+		budget retryBudget
 	}
 	c := &made.Client
 	c.config, c.polls = from, &made.polls
+	if c.config.budget == nil {
+		c.config.budget = &made.budget
+	}
 	cfg := &c.config
 	cfg.client = c
 	for _, opt := range opts {

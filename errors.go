@@ -102,6 +102,10 @@ var (
 	// created may exist. Look before trying again; [Confirm] helps.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
+	// ErrRetryBudget: a call failed and was not tried again, since too many calls
+	// of the client fail at the moment. See [RetryPolicy.Budget].
+	ErrRetryBudget = errors.New("the client's retry budget is used up")
+
 	// ErrAmbiguous: a reference stands for more than one resource.
 	ErrAmbiguous = errors.New("ambiguous reference")
 

@@ -34,6 +34,7 @@ type config struct {
 	application  string
 	timeout      time.Duration
 	retry        RetryPolicy
+	budget       *retryBudget // of the client and all its copies
 	limiter      Limiter
 	logger       *slog.Logger
 	maxResponse  int64
@@ -387,7 +388,7 @@ func WithTimeout(d time.Duration) Option {
 // the client has in [Client.With].
 func WithRetry(policy RetryPolicy) Option {
 	return func(c *config) error {
-		if policy.MaxAttempts < 0 || policy.MinDelay < 0 || policy.MaxDelay < 0 || policy.MaxRetryAfter < 0 {
+		if policy.MaxAttempts < 0 || policy.MinDelay < 0 || policy.MaxDelay < 0 || policy.MaxRetryAfter < 0 || policy.Budget < 0 {
 			return optionError("retry policy", fmt.Sprintf("%+v", policy), "must not have negative values")
 		}
 		c.retry = policy

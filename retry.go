@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
 // RetryPolicy says how often and after what delays failed attempts of a call
@@ -38,6 +40,14 @@ type RetryPolicy struct {
 	// MaxRetryAfter bounds the delay that a server may ask for in a
 	// Retry-After header. The default is 60 s.
 	MaxRetryAfter time.Duration
+
+	// Budget bounds the retries of all calls of a client, its copies by With and
+	// InProject included, while nothing succeeds. The default is 100. A retry
+	// takes one from the budget and gives it back if it succeeds; a call that
+	// succeeds at once gives back a fifth. A call whose retry is not in the
+	// budget ends with the error of its last attempt, which then matches
+	// [ErrRetryBudget], too.
+	Budget int
 }
 
 func defaultRetry() RetryPolicy {
@@ -46,6 +56,7 @@ func defaultRetry() RetryPolicy {
 		MinDelay:      500 * time.Millisecond,
 		MaxDelay:      30 * time.Second,
 		MaxRetryAfter: 60 * time.Second,
+		Budget:        100,
 	}
 }
 
@@ -56,6 +67,7 @@ func (p RetryPolicy) over(other RetryPolicy) RetryPolicy {
 		MinDelay:      cmp.Or(p.MinDelay, other.MinDelay),
 		MaxDelay:      cmp.Or(p.MaxDelay, other.MaxDelay),
 		MaxRetryAfter: cmp.Or(p.MaxRetryAfter, other.MaxRetryAfter),
+		Budget:        cmp.Or(p.Budget, other.Budget),
 	}
 }
 
@@ -100,6 +112,11 @@ func (cl *call) next(ctx context.Context) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 		cl.stopped = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
 			pause.Round(time.Millisecond), context.DeadlineExceeded)
+		return false
+	}
+	// What the server did not look at is no load for it.
+	if !exchange.IsUnsent(cl.err) && !cl.client.config.budget.take(cl.client.config.retry.Budget) {
+		cl.stopped = ErrRetryBudget
 		return false
 	}
 	return true

@@ -102,6 +102,7 @@ func (cl *call) run(ctx context.Context) error {
 		cl.err = cl.transportError(err) // of the http.Client itself
 	}
 	if cl.err == nil {
+		cl.client.config.budget.succeeded(cl.attempts)
 		return nil
 	}
 	if cl.again && cl.stopped == nil {

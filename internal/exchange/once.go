@@ -62,7 +62,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return a.once.pass(g, req) // it has such a body already
 	}
 	resp, err := a.once.probe(g, req)
-	for n := 0; err == errHTTP2 || n < maxPasses && isUnsent(err) && req.Context().Err() == nil; n++ {
+	for n := 0; err == errHTTP2 || n < maxPasses && IsUnsent(err) && req.Context().Err() == nil; n++ {
 		again := req.WithContext(req.Context())
 		again.Body, again.GetBody = io.NopCloser(strings.NewReader("")), nil
 		if req.GetBody != nil {
@@ -229,7 +229,7 @@ func (o *once) wroteHeaders() {
 func (o *once) sent(err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return (o.got || !o.wanted) && !isUnsent(err)
+	return (o.got || !o.wanted) && !IsUnsent(err)
 }
 
 func isHTTP2(conn net.Conn) bool {
@@ -281,7 +281,10 @@ type unsentError struct{ reason string }
 
 func (e *unsentError) Error() string { return e.reason }
 
-func isUnsent(err error) bool {
+// IsUnsent reports whether an error says that the server did not look at the
+// request, and will not: a stream that was refused, or a connection that took no
+// more.
+func IsUnsent(err error) bool {
 	_, ok := errors.AsType[*unsentError](err)
 	return ok
 }

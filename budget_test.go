@@ -1,0 +1,67 @@
+package cloudapi
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// TestRetryBudget: 1,000 callers against a service that is down send far fewer
+// than 4,000 requests, and when it is up again single failures are repeated.
+func TestRetryBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		var mu sync.Mutex
+		failNext := false
+		network := recorder{answer: func(*http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if down || failNext {
+				failNext = false
+				return respond(http.StatusInternalServerError, envelope(http.StatusInternalServerError)), nil
+			}
+			return respond(http.StatusOK, `{"items":[],"count":0}`), nil
+		}}
+		client := network.client(t, WithRetry(RetryPolicy{MaxAttempts: 4}))
+		copied := client.InProject(testProject)
+		const callers = 1000
+		stopped := 0
+		var calls sync.WaitGroup
+		for i := range callers {
+			calls.Go(func() {
+				c := client
+				if i%2 == 0 {
+					c = copied
+				}
+				_, err := c.VMs.List(t.Context(), nil)
+				mu.Lock()
+				defer mu.Unlock()
+				if !errors.Is(err, ErrServer) {
+					t.Errorf("the error is %v, want the one of the last attempt", err)
+				}
+				if errors.Is(err, ErrRetryBudget) {
+					stopped++
+				}
+			})
+		}
+		calls.Wait()
+		if sent := len(network.take()); sent > callers+200 || stopped < callers/2 {
+			t.Errorf("%d callers sent %d requests, %d were stopped by the budget", callers, sent, stopped)
+		}
+
+		down = false
+		for range 30 { // successes fill the budget again
+			if _, err := client.VMs.List(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		failNext = true
+		network.take()
+		if _, err := client.VMs.List(t.Context(), nil); err != nil || len(network.take()) != 2 {
+			t.Errorf("a single failure is not repeated: %v", err)
+		}
+	})
+}
