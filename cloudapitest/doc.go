@@ -58,10 +58,15 @@
 //   - Registered init scripts, which neither version of the service has, follow the
 //     contract. August 2026 refuses them.
 //   - Of August 2026 it has the operations on VMs, machine images, firewalls, load
-//     balancers, GitHub and inference endpoints. The others that came since October
-//     2025 are answered with a 404: those of Kubernetes, Postgres and the audit log.
-//     What existed before in those families behaves as in October 2025,
-//     but for the IDs of Postgres firewall rules that a path may have.
+//     balancers, databases, GitHub and inference endpoints. The others that came
+//     since October 2025, those of Kubernetes and the audit log, are answered with a
+//     404. Clusters behave as in October 2025.
+//   - In August 2026 the private subnet and the firewall of a database cannot be
+//     seen or deleted, and there are no databases in the public locations of AWS.
+//     An upgrade never fails. Logs and backups are made up, and always available.
+//     Only databases in private locations have credentials for backups. Days of
+//     maintenance windows and the flavor "lantern" are refused. Of the settings
+//     that a read replica shares with its parent only max_connections is checked.
 //   - An image version fails only if [Server.SetState] says so, and its deletion
 //     does not wait for VMs that use it. Versions have no quota. A VM that is
 //     captured with destroy_source shows "deleting" from the start.

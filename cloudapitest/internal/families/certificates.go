@@ -14,20 +14,56 @@ import (
 // rootCertificate returns a certificate of the owner's own authority that is valid
 // for some years, as PEM.
 func rootCertificate(owner string, from time.Time, years int) string {
+	key := newKey()
+	template := authority(owner+" Root Certificate Authority", from, from.AddDate(years, 0, 0))
+	return certificate(template, template, key, key)
+}
+
+// clientKeyPair returns a certificate for a client of the owner, and its private
+// key, as PEM.
+func clientKeyPair(owner, name string, from time.Time, lifetime time.Duration) string {
+	key, until := newKey(), from.Add(lifetime)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(from.UnixNano()),
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    from,
+		NotAfter:     until,
+		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		panic(err) // the curve is a known one
+	}
+	return certificate(template, authority(owner+" Client Certificate Authority", from, until), key, newKey()) +
+		string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
+}
+
+func newKey() *ecdsa.PrivateKey {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		panic(err) // crypto/rand does not fail
 	}
-	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(int64(years)),
-		Subject:               pkix.Name{CommonName: owner + " Root Certificate Authority"},
+	return key
+}
+
+// authority describes an authority that is valid for some time.
+func authority(name string, from, until time.Time) *x509.Certificate {
+	return &x509.Certificate{
+		SerialNumber:          big.NewInt(int64(until.Year() - from.Year())),
+		Subject:               pkix.Name{CommonName: name},
 		NotBefore:             from,
-		NotAfter:              from.AddDate(years, 0, 0),
+		NotAfter:              until,
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+}
+
+// certificate returns what the template describes for a key, signed by an
+// authority with another, or with its own, as PEM.
+func certificate(template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) string {
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {
 		panic(err) // the template is right for every owner
 	}

@@ -89,6 +89,7 @@ var laterPatterns = map[string]string{
 	"object_id":                 `^(fw|kc|1b|pg|ps|vm|m1)` + idPattern,
 	"github_cache_entry_id":     api.NameForm.String(),
 	"version":                   versionForm.String(),
+	"log_destination_id":        `^1d` + idPattern,
 	"postgres/firewall_rule_id": `^fr` + idPattern,
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 const (
@@ -24,40 +25,87 @@ const (
 
 func postgresOperations() []api.Operation {
 	var (
-		tags   = schema.Optional("tags", schema.ArrayOf(schema.Closed(schema.Required("key", schema.Text), schema.Required("value", schema.Text)).Named("PostgresTag")))
-		name   = schema.Required("name", schema.Text)
+		tags = schema.Optional("tags", schema.ArrayOf(schema.Closed(schema.Required("key", schema.Text), schema.Required("value", schema.Text)).Named("PostgresTag")))
+		name = schema.Required("name", schema.Text)
+
+		pgConfig      = schema.Optional("pg_config", configValues).Since(version.August2026)
+		bouncerConfig = schema.Optional("pgbouncer_config", configValues).Since(version.August2026)
+
 		create = schema.Closed(schema.Required("size", schema.Text), schema.Required("storage_size", schema.Integer), schema.Optional("flavor", schema.Text),
-			schema.Optional("ha_type", schema.Text), schema.Optional("version", schema.Text), schema.Optional("restrict_by_default", schema.Boolean), tags)
+			schema.Optional("ha_type", schema.Text), schema.Optional("restrict_by_default", schema.Boolean), tags,
+			schema.Optional("version", schema.Text).Until(version.October2025),
+			schema.Optional("version", schema.OneOf("16", "17", "18")).Since(version.August2026),
+			schema.Optional("private_subnet_name", schema.Text).Since(version.August2026),
+			pgConfig, bouncerConfig)
 		update  = schema.Closed(schema.Optional("ha_type", schema.Text), schema.Optional("size", schema.Text), schema.Optional("storage_size", schema.Integer), tags)
-		restore = schema.Closed(name, schema.Required("restore_target", schema.Text))
-		reset   = schema.Closed(schema.Required("password", schema.Text))
-		window  = schema.Closed(schema.Optional("maintenance_window_start_at", schema.Integer))
+		later   = tags.Since(version.August2026)
+		replica = schema.Closed(name, pgConfig, bouncerConfig, later)
+		restore = schema.Closed(name, schema.Required("restore_target", schema.Text).Until(version.October2025),
+			schema.Required("restore_target", schema.Moment).Since(version.August2026), pgConfig, bouncerConfig, later)
+		reset  = schema.Closed(schema.Required("password", schema.Text))
+		day    = schema.OneOf("mon", "tue", "wed", "thu", "fri", "sat", "sun").Named("MaintenanceWindowDay")
+		window = schema.Closed(schema.Optional("maintenance_window_start_at", schema.Integer),
+			schema.Optional("maintenance_window_days", schema.ArrayOf(day)).Since(version.August2026))
+		list = api.GET("Postgres.List", api.ProjectRoute+"/postgres", listPostgres).Paged(api.PagedDeclared)
+
+		resetPassword = api.POST("Postgres.ResetSuperuserPassword", postgresDatabase+"/reset-superuser-password", reset, api.On(findPostgres, (*postgres).resetPassword))
 	)
 	return slices.Concat(
 		[]api.Operation{
-			api.GET("Postgres.List", api.ProjectRoute+"/postgres", api.List(cloudapi.KindPostgres, (*postgres).record)).Paged(api.PagedDeclared),
+			list.Until(version.October2025), list.Takes("tags").Since(version.August2026),
 			api.GET("Postgres.ListInLocation", postgresDatabases, api.List(cloudapi.KindPostgres, (*postgres).record)).Paged(api.PagedDeclared),
 			api.GET("Postgres.Get", postgresDatabase, api.On(findPostgres, (*postgres).show)),
 			api.POST("Postgres.Create", postgresDatabase, create, createPostgres),
 			api.PATCH("Postgres.Update", postgresDatabase, update, api.On(findPostgres, (*postgres).update)),
 			api.DELETE("Postgres.Delete", postgresDatabase, api.Delete(findPostgres, (*postgres).delete)),
-			api.GET("Postgres.CACertificates", postgresDatabase+"/ca-certificates", api.On(findPostgres, (*postgres).file)),
 		},
+		postgresCapabilityOperations(),
+		postgresCertificateOperations(),
 		postgresConfigOperations(),
 		postgresFirewallOperations(),
 		postgresMetricsOperations(),
+		postgresDestinationOperations(),
+		postgresServerOperations(),
+		postgresUpgradeOperations(),
+		postgresBackupOperations(),
+		postgresLogOperations(),
 		[]api.Operation{
 			api.POST("Postgres.Promote", postgresDatabase+"/promote", api.NoBody, api.On(findPostgres, (*postgres).promote)),
-			api.POST("Postgres.CreateReadReplica", postgresDatabase+"/read-replica", schema.Closed(name), api.On(findPostgres, (*postgres).replicate)),
+			api.POST("Postgres.PromoteReadReplica", postgresDatabase+"/promote-read-replica", api.NoBody, api.On(findPostgres, (*postgres).promote)).Since(version.August2026),
+			api.POST("Postgres.CreateReadReplica", postgresDatabase+"/read-replica", replica, api.On(findPostgres, (*postgres).replicate)),
 			api.POST("Postgres.Rename", postgresDatabase+"/rename", schema.Closed(name), api.Renames(cloudapi.KindPostgres, findPostgres, (*postgres).record)),
-			api.POST("Postgres.ResetSuperuserPassword", postgresDatabase+"/reset-superuser-password", reset, api.On(findPostgres, (*postgres).resetPassword)).Needs("Postgres:view"),
-			// A restart shows nowhere, as with the real server.
-			api.POST("Postgres.Restart", postgresDatabase+"/restart", api.NoBody, api.Show(findPostgres, (*postgres).details)),
+			resetPassword.Needs("Postgres:view").Until(version.October2025), resetPassword.Since(version.August2026),
+			api.POST("Postgres.Restart", postgresDatabase+"/restart", api.NoBody, api.On(findPostgres, (*postgres).restart)),
 			api.POST("Postgres.Restore", postgresDatabase+"/restore", restore, api.On(findPostgres, (*postgres).restore)).Needs("Postgres:create"),
 			api.POST("Postgres.SetMaintenanceWindow", postgresDatabase+"/set-maintenance-window", window, api.On(findPostgres, (*postgres).setWindow)),
 		},
 	)
 }
+
+// listPostgres shows the databases with all the tags that the query may have.
+func listPostgres(c *api.Call) (any, error) {
+	var wanted []postgresTag
+	if text, _ := api.Last(c.Query, "tags"); text != "" && c.Config.Version >= version.August2026 {
+		for pair := range strings.SplitSeq(text, ",") {
+			key, value, ok := strings.Cut(pair, ":")
+			if !ok {
+				return nil, reply.InvalidField("tags", "Invalid tag format. Expected format: key:value")
+			}
+			wanted = append(wanted, postgresTag{key, value})
+		}
+	}
+	if wanted == nil {
+		return api.Paginate(c, api.Listed(cloudapi.KindPostgres), nameOfPostgres, (*postgres).record)
+	}
+	tagged := func(c *api.Call) []api.Stored {
+		return slices.DeleteFunc(slices.Clone(api.Listed(cloudapi.KindPostgres)(c)), func(o api.Stored) bool {
+			return slices.ContainsFunc(wanted, func(tag postgresTag) bool { return !slices.Contains(o.(*postgres).tags, tag) })
+		})
+	}
+	return api.Paginate(c, tagged, nameOfPostgres, (*postgres).record)
+}
+
+func nameOfPostgres(p *postgres) string { return p.Name }
 
 func findPostgres(c *api.Call) (*postgres, error) {
 	return api.Find[*postgres](c, cloudapi.KindPostgres, "postgres_database_reference")
@@ -80,28 +128,44 @@ func createPostgres(c *api.Call) (any, error) {
 	}
 	choice := postgresChoice{
 		flavor:  c.Choice("flavor", "standard"),
-		version: c.Choice("version", postgresVersions[0]),
+		version: c.Choice("version", postgresTermsOf(c).versions[0]),
 		size:    size,
 		storage: c.Body.Number("storage_size"),
 		haType:  c.Choice("ha_type", postgresHATypes[0]),
 	}
 	servers, err := checkPostgres(c, choice)
-	if err == nil {
-		err = checkPostgresQuota(c, servers.vcpus())
-	}
-	if err == nil {
-		err = api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil)
-	}
 	if err != nil {
 		return nil, err
 	}
-	p := newPostgres(c, name, choice, servers)
+	p := newPostgres(c, name, choice.flavor, servers)
+	err = c.Run(
+		p.setConfig, p.setSubnet,
+		func(c *api.Call) error { return checkPostgresQuota(c, servers.vcpus()) },
+		func(c *api.Call) error { return api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil) },
+	)
+	if err != nil {
+		return nil, err
+	}
 	p.tags = bodyTags(c.Body)
 	if c.Body.Flag("restrict_by_default") {
 		p.rules = []postgresFirewallRule{}
 	}
 	c.State.Add(p)
 	return p.details(c), nil
+}
+
+// setSubnet takes the name of the subnet that is made for the database.
+func (p *postgres) setSubnet(c *api.Call) error {
+	p.subnetName = c.Choice("private_subnet_name", p.ID+"-subnet")
+	if err := api.CheckNewName(p.subnetName); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(api.InProject[*postgres](c.State, cloudapi.KindPostgres, c.Project), func(other *postgres) bool {
+		return other.subnetName == p.subnetName && other.Location == p.Location
+	}) {
+		return reply.InvalidRecord(reply.Taken("project_id and location_id and name"))
+	}
+	return api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, p.subnetName, nil)
 }
 
 func bodyTags(body schema.Fields) []postgresTag {
@@ -114,9 +178,12 @@ func bodyTags(body schema.Fields) []postgresTag {
 // update changes what the body names, on the read replicas too as far as they have
 // it.
 func (p *postgres) update(c *api.Call) (any, error) {
+	if postgresTermsOf(c).explicit && p.isReplica(c.Now) {
+		return nil, reply.InvalidRequest("Read replicas cannot be modified directly! Please modify the parent database instead.")
+	}
 	choice := postgresChoice{
 		flavor:  p.flavor,
-		version: p.version,
+		version: p.target.version,
 		size:    c.Choice("size", p.target.vm),
 		storage: p.target.storage,
 		haType:  c.Choice("ha_type", postgresHATypes[p.target.standbys]),
@@ -138,7 +205,9 @@ func (p *postgres) update(c *api.Call) (any, error) {
 		return nil, err
 	}
 	for _, r := range p.replicas(c) {
-		r.resize(c, postgresServers{servers.vm, servers.storage, r.target.standbys})
+		resized := servers
+		resized.version, resized.standbys = r.target.version, r.target.standbys
+		r.resize(c, resized)
 	}
 	p.resize(c, servers)
 	if c.Body.Has("tags") {
@@ -161,11 +230,21 @@ func (p *postgres) promote(c *api.Call) (any, error) {
 	switch {
 	case !p.isReplica(c.Now):
 		return nil, reply.InvalidRequest("Non read replica servers cannot be promoted.")
-	case p.promoted.IsZero():
+	case p.released.IsZero():
 		p.promoted = later(c.Now, p.running).Add(c.Delays(&p.Object).Promote)
 		p.backup = p.promoted.Add(c.Delays(&p.Object).Backup)
+		p.released = p.promoted
+		if postgresTermsOf(c).explicit {
+			p.released = c.Now
+		}
 	}
 	return p.record(c), nil
+}
+
+// restart shows in the state only in August 2026.
+func (p *postgres) restart(c *api.Call) (any, error) {
+	p.restarted = later(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
+	return p.details(c), nil
 }
 
 func (p *postgres) replicate(c *api.Call) (any, error) {
@@ -213,14 +292,27 @@ func (p *postgres) newName(c *api.Call) (string, error) {
 	return name, err
 }
 
-// derive creates a read replica or a restored copy. Neither takes over standbys,
-// firewall rules, tags or settings.
+// derive creates a read replica or a restored copy. Neither takes over standbys or
+// firewall rules. In August 2026 both take over settings, and a restored copy also
+// tags.
 func (p *postgres) derive(c *api.Call, name string, restored bool) (any, error) {
 	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
 		return nil, err
 	}
-	copied := newPostgres(c, name, postgresChoice{flavor: p.flavor, version: p.version}, p.target.alone())
+	copied := newPostgres(c, name, p.flavor, p.target.alone())
 	copied.parent, copied.restored, copied.password = p, restored, p.password
+	if c.Config.Version >= version.August2026 {
+		copied.config = p.config
+		if restored {
+			copied.tags = p.tags
+		}
+	}
+	if err := copied.setConfig(c); err != nil {
+		return nil, err
+	}
+	if c.Body.Has("tags") {
+		copied.tags = bodyTags(c.Body)
+	}
 	c.State.Add(copied)
 	return copied.details(c), nil
 }
@@ -263,6 +355,9 @@ func (p *postgres) setWindow(c *api.Call) (any, error) {
 		}
 		return nil, reply.InvalidRecord(append(problems, "maintenance_window_start_at must be between 0 and 23")...)
 	}
+	if c.Body.Has("maintenance_window_days") {
+		return nil, reply.InvalidRequest("Maintenance window days are not enabled for this project.")
+	}
 	p.window = nil
 	if c.Body.Has("maintenance_window_start_at") {
 		p.window = &hour
@@ -271,33 +366,27 @@ func (p *postgres) setWindow(c *api.Call) (any, error) {
 	return p.details(c), nil
 }
 
-// file does not know a database without certificates yet.
-func (p *postgres) file(c *api.Call) (any, error) {
-	certificates := p.caCertificates(c.Now)
-	if certificates == nil {
-		return nil, reply.NotFound()
-	}
-	return reply.File{ContentType: "application/x-pem-file", Name: p.Name + ".pem", Content: []byte(*certificates)}, nil
-}
-
 // newPostgres returns a database with a password of its own that is open to all
 // addresses, as they are unless the request says otherwise.
-func newPostgres(c *api.Call, name string, choice postgresChoice, servers postgresServers) *postgres {
+func newPostgres(c *api.Call, name, flavor string, servers postgresServers) *postgres {
 	object := c.NewObject(cloudapi.KindPostgres, name)
 	delays := c.Delays(&object)
 	running := c.Now.Add(delays.Create)
 	return &postgres{
 		Object:       object,
-		flavor:       choice.flavor,
-		version:      choice.version,
+		flavor:       flavor,
+		created:      c.Now,
 		built:        servers.alone(),
 		target:       servers,
+		fleet:        newServers(servers.standbys + 1),
 		running:      running,
 		due:          running,
 		backup:       running.Add(delays.Backup),
 		password:     rand.Text(),
 		tags:         []postgresTag{},
-		rules:        openRules(),
+		rules:        openRules(c),
+		logs:         []postgresLogDestination{},
+		users:        []string{},
 		destinations: []postgresMetricDestination{},
 	}
 }

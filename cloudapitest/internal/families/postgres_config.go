@@ -9,21 +9,35 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func postgresConfigOperations() []api.Operation {
 	const config = postgresDatabase + "/config"
-	replace := schema.Closed(schema.Required("pg_config", schema.FreeForm), schema.Required("pgbouncer_config", schema.FreeForm)).Named("PostgresConfig")
-	update := schema.AnyOf(
-		schema.Closed(schema.Required("pg_config", schema.FreeForm), schema.Optional("pgbouncer_config", schema.FreeForm)),
-		schema.Closed(schema.Required("pgbouncer_config", schema.FreeForm)),
-	).Named("PostgresPatchConfig")
+	replace := func(values schema.Schema) api.Operation {
+		body := schema.Closed(schema.Required("pg_config", values), schema.Required("pgbouncer_config", values),
+			// They are read-only, and ignored.
+			schema.Optional("default_pg_config", configValues.OrNull()).Since(version.August2026),
+			schema.Optional("message", schema.Text).Since(version.August2026))
+		return api.POST("Postgres.ReplaceConfig", config, body.Named("PostgresConfig"), api.On(findPostgres, (*postgres).replaceConfig))
+	}
+	update := func(values schema.Schema) api.Operation {
+		return api.PATCH("Postgres.UpdateConfig", config, schema.AnyOf(
+			schema.Closed(schema.Required("pg_config", values), schema.Optional("pgbouncer_config", values)),
+			schema.Closed(schema.Required("pgbouncer_config", values)),
+		).Named("PostgresPatchConfig"), api.On(findPostgres, (*postgres).updateConfig))
+	}
 	return []api.Operation{
 		api.GET("Postgres.GetConfig", config, api.On(findPostgres, (*postgres).showConfig)),
-		api.POST("Postgres.ReplaceConfig", config, replace, api.On(findPostgres, (*postgres).replaceConfig)),
-		api.PATCH("Postgres.UpdateConfig", config, update, api.On(findPostgres, (*postgres).updateConfig)),
+		replace(schema.FreeForm).Until(version.October2025),
+		replace(configValues).Since(version.August2026),
+		update(schema.FreeForm).Until(version.October2025),
+		update(schema.MapOf(schema.Text.OrNull())).Since(version.August2026),
 	}
 }
+
+// configValues are settings in August 2026: texts.
+var configValues = schema.MapOf(schema.Text)
 
 // postgresConfig is what users have set, as the database holds it and as records
 // show it. Values stay what they were sent as: strings or not.
@@ -50,33 +64,62 @@ func (config postgresConfig) changed(body schema.Fields) postgresConfig {
 
 func isNull(value any) bool { return string(value.(json.RawMessage)) == "null" }
 
+// postgresConfigRecord is the configuration with what August 2026 says about it.
+type postgresConfigRecord struct {
+	postgresConfig
+	Defaults map[string]string `json:"default_pg_config,omitempty"`
+	Message  string            `json:"message,omitempty"`
+}
+
 func (p *postgres) showConfig(c *api.Call) (any, error) {
-	return p.config.changed(nil), nil
+	r := postgresConfigRecord{postgresConfig: p.config.changed(nil)}
+	if c.Config.Version >= version.August2026 {
+		r.Defaults = p.target.defaults()
+	}
+	return r, nil
 }
 
 func (p *postgres) replaceConfig(c *api.Call) (any, error) {
-	return p.configure(postgresConfig{c.Body.Object("pg_config"), c.Body.Object("pgbouncer_config")})
+	return p.configure(c, postgresConfig{c.Body.Object("pg_config"), c.Body.Object("pgbouncer_config")})
 }
 
 func (p *postgres) updateConfig(c *api.Call) (any, error) {
-	return p.configure(p.config.changed(c.Body))
+	return p.configure(c, p.config.changed(c.Body))
+}
+
+// setConfig merges the settings of the body over those that the database has.
+func (p *postgres) setConfig(c *api.Call) error {
+	_, err := p.configure(c, p.config.changed(c.Body))
+	return err
 }
 
 // configure checks all values, those that stay the same too.
-func (p *postgres) configure(config postgresConfig) (any, error) {
-	problems, err := settingProblems("pg_config", postgresSettings(p.version), config.Postgres)
+func (p *postgres) configure(c *api.Call, config postgresConfig) (any, error) {
+	check := settingProblems
+	if c.Config.Version >= version.August2026 {
+		check = textSettingProblems
+	}
+	problems, err := check("pg_config", postgresSettings(p.target.version), config.Postgres)
 	if err != nil {
 		return nil, err
 	}
-	more, err := settingProblems("pgbouncer_config", pgBouncerSettings, config.PgBouncer)
+	more, err := check("pgbouncer_config", pgBouncerSettings, config.PgBouncer)
 	if err != nil {
 		return nil, err
 	}
-	if problems = append(problems, more...); problems != nil {
+	problems = append(problems, more...)
+	if c.Config.Version >= version.August2026 {
+		problems = append(problems, p.connectionProblems(c, config)...)
+	}
+	if problems != nil {
 		return nil, reply.InvalidFields(problems...)
 	}
+	r := postgresConfigRecord{postgresConfig: config}
+	if c.Config.Version >= version.August2026 {
+		r.Message = restartMessage(p.config.Postgres, config.Postgres)
+	}
 	p.config = config
-	return config, nil
+	return r, nil
 }
 
 // settingProblems says what is wrong with the values. The error is the real

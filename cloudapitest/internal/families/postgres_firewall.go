@@ -1,6 +1,7 @@
 package families
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func postgresFirewallOperations() []api.Operation {
@@ -31,19 +33,26 @@ func postgresFirewallOperations() []api.Operation {
 type postgresFirewallRule struct {
 	ID          string       `json:"id"`
 	CIDR        ruby.Network `json:"cidr"`
+	Port        int          `json:"port,omitempty"` // since August 2026; one rule was for all ports before
 	Description string       `json:"description"`
 }
 
 // openRules are those of a database that takes connections from everywhere.
-func openRules() []postgresFirewallRule {
-	return []postgresFirewallRule{
-		newPostgresRule(everyIP4, ""),
-		newPostgresRule(everyIP6, ""),
-	}
+func openRules(c *api.Call) []postgresFirewallRule {
+	return append(newPostgresRules(c, everyIP4, ""), newPostgresRules(c, everyIP6, "")...)
 }
 
-func newPostgresRule(cidr ruby.Network, description string) postgresFirewallRule {
-	return postgresFirewallRule{cloudapi.NewID(cloudapi.KindPostgresFirewallRule).String(), cidr, strings.TrimSpace(description)}
+// newPostgresRules returns the rules for a range.
+func newPostgresRules(c *api.Call, cidr ruby.Network, description string) []postgresFirewallRule {
+	terms := postgresTermsOf(c)
+	return api.Records(terms.rulePorts, func(port int) postgresFirewallRule {
+		return postgresFirewallRule{cloudapi.NewID(terms.ruleKind).String(), cidr, port, strings.TrimSpace(description)}
+	})
+}
+
+// comparePostgresRules is the order of rules in records.
+func comparePostgresRules(a, b postgresFirewallRule) int {
+	return cmp.Or(compareCIDRs(a.CIDR, b.CIDR), cmp.Compare(a.Port, b.Port))
 }
 
 // findPostgresRule returns the database and the index of the path's rule in it,
@@ -60,19 +69,28 @@ func findPostgresRule(c *api.Call) (*postgres, int, error) {
 }
 
 // listRules shows the rules in the order of their creation, other than the record
-// of the database.
+// of the database, or in August 2026 like that.
 func (p *postgres) listRules(c *api.Call) (any, error) {
-	return api.Page{Items: p.rules, Count: len(p.rules)}, nil
+	rules := p.rules
+	if c.Config.Version >= version.August2026 {
+		rules = p.details(c).FirewallRules
+	}
+	return api.Page{Items: rules, Count: len(rules)}, nil
 }
 
 func (p *postgres) createRule(c *api.Call) (any, error) {
-	cidr, err := p.newRuleCIDR(c, -1)
+	cidr, err := p.ruleCIDR(c)
 	if err != nil {
 		return nil, err
 	}
-	rule := newPostgresRule(cidr, c.Body.Text("description"))
-	p.rules = append(p.rules, rule)
-	return rule, nil
+	rules := newPostgresRules(c, cidr, c.Body.Text("description"))
+	for _, r := range rules {
+		if err := p.checkUnique(c, r); err != nil {
+			return nil, err
+		}
+	}
+	p.rules = append(p.rules, rules...)
+	return rules[0], nil
 }
 
 // updatePostgresRule leaves unchanged what is absent or null.
@@ -86,7 +104,10 @@ func updatePostgresRule(c *api.Call) (any, error) {
 	}
 	changed := p.rules[i]
 	if c.Body.Has("cidr") {
-		if changed.CIDR, err = p.newRuleCIDR(c, i); err != nil {
+		if changed.CIDR, err = p.ruleCIDR(c); err != nil {
+			return nil, err
+		}
+		if err := p.checkUnique(c, changed); err != nil {
 			return nil, err
 		}
 	}
@@ -108,21 +129,21 @@ func deletePostgresRule(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// newRuleCIDR returns the CIDR in the body, if no rule but that at the index has
-// it already.
-func (p *postgres) newRuleCIDR(c *api.Call, self int) (ruby.Network, error) {
+// ruleCIDR returns the CIDR in the body.
+func (p *postgres) ruleCIDR(c *api.Call) (ruby.Network, error) {
 	text, err := c.Body.NonEmpty("cidr")
 	if err != nil {
 		return ruby.Network{}, err
 	}
-	cidr, err := parseCIDR(text)
-	if err != nil {
-		return ruby.Network{}, err
+	return parseCIDR(text)
+}
+
+// checkUnique checks that no other rule is for the same.
+func (p *postgres) checkUnique(c *api.Call, rule postgresFirewallRule) error {
+	if slices.ContainsFunc(p.rules, func(r postgresFirewallRule) bool {
+		return r.CIDR == rule.CIDR && r.Port == rule.Port && r.ID != rule.ID
+	}) {
+		return reply.InvalidRecord(reply.Taken(postgresTermsOf(c).ruleUnique))
 	}
-	for i, r := range p.rules {
-		if r.CIDR == cidr && i != self {
-			return ruby.Network{}, reply.InvalidRecord(reply.Taken("postgres_resource_id and cidr"))
-		}
-	}
-	return cidr, nil
+	return nil
 }

@@ -2,69 +2,20 @@ package families
 
 import (
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
 func postgresMetricsOperations() []api.Operation {
-	const destinations = postgresDatabase + "/metric-destination"
-	create := schema.Closed(schema.Required("url", schema.Text), schema.Required("username", schema.Text), schema.Required("password", schema.Text))
 	return []api.Operation{
-		api.POST("Postgres.CreateMetricDestination", destinations, create, api.On(findPostgres, (*postgres).createDestination)),
-		api.DELETE("Postgres.DeleteMetricDestination", destinations+"/{metric_destination_id}", deleteMetricDestination).Needs("Postgres:edit"),
 		api.GET("Postgres.Metrics", postgresDatabase+"/metrics", getPostgresMetrics).Takes("start", "end", "key"),
 	}
-}
-
-// postgresMetricDestination is a destination as the database holds it and as
-// records show it, without the password.
-type postgresMetricDestination struct {
-	ID       string `json:"id"`
-	Username string `json:"username"`
-	URL      string `json:"url"`
-}
-
-func (p *postgres) createDestination(c *api.Call) (any, error) {
-	for _, name := range []string{"url", "username", "password"} {
-		if _, err := c.Body.NonEmpty(name); err != nil {
-			return nil, err
-		}
-	}
-	target, err := url.Parse(c.Body.Text("url"))
-	switch {
-	case err != nil:
-		return nil, reply.InvalidField("url", "Invalid URL")
-	case target.Scheme != "https":
-		return nil, reply.InvalidField("url", "Invalid URL scheme. Only https URLs are supported.")
-	case target.Host == "":
-		return nil, reply.InvalidField("url", "Invalid URL")
-	}
-	id := cloudapi.NewID(cloudapi.KindPostgresMetricDestination).String()
-	p.destinations = append(p.destinations, postgresMetricDestination{id, c.Body.Text("username"), c.Body.Text("url")})
-	return p.details(c), nil
-}
-
-func deleteMetricDestination(c *api.Call) (any, error) {
-	p, err := findPostgres(c)
-	if err == nil && !api.ValidID(c.Params["metric_destination_id"]) {
-		err = reply.NotFound()
-	}
-	if err != nil {
-		return nil, err
-	}
-	p.destinations = slices.DeleteFunc(p.destinations, func(d postgresMetricDestination) bool {
-		return d.ID == c.Params["metric_destination_id"]
-	})
-	return reply.NoContent{}, nil
 }
 
 // metric is something that is measured, with the lines of its chart.
@@ -179,15 +130,11 @@ func (s series) samples(start, end int64) []sample {
 // metricsRange returns the Unix times between which the query asks for metrics.
 func metricsRange(c *api.Call) (start, end int64, err error) {
 	const month, tolerance = 31 * 24 * 60 * 60, 5 * 60
-	if err = c.CheckUploaded(); err != nil {
+	from, to, err := queryRange(c)
+	if err != nil {
 		return 0, 0, err
 	}
-	if start, err = queryTime(c, "start", c.Now.Add(-30*time.Minute)); err != nil {
-		return 0, 0, err
-	}
-	if end, err = queryTime(c, "end", c.Now); err != nil {
-		return 0, 0, err
-	}
+	start, end = from.Unix(), to.Unix()
 	switch {
 	case end < start:
 		return 0, 0, reply.InvalidRequest("End timestamp must be greater than start timestamp")
@@ -199,17 +146,30 @@ func metricsRange(c *api.Call) (start, end int64, err error) {
 	return start, end, nil
 }
 
-// queryTime returns a query parameter as Unix time.
-func queryTime(c *api.Call, name string, otherwise time.Time) (int64, error) {
+// queryRange returns the times between which the query asks for something: the
+// last half hour if it does not say.
+func queryRange(c *api.Call) (start, end time.Time, err error) {
+	if err = c.CheckUploaded(); err != nil {
+		return start, end, err
+	}
+	if start, err = queryTime(c, "start", c.Now.Add(-30*time.Minute)); err != nil {
+		return start, end, err
+	}
+	end, err = queryTime(c, "end", c.Now)
+	return start, end, err
+}
+
+// queryTime returns a query parameter as a time.
+func queryTime(c *api.Call, name string, otherwise time.Time) (time.Time, error) {
 	s, ok := api.Last(c.Query, name)
 	if !ok {
-		return otherwise.Unix(), nil
+		return otherwise, nil
 	}
 	t, ok := ruby.ParseTime(s)
 	if !ok {
-		return 0, invalidDate(name, s)
+		return t, invalidDate(name, s)
 	}
-	return t.Unix(), nil
+	return t, nil
 }
 
 func invalidDate(field, s string) error {

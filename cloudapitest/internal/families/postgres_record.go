@@ -10,6 +10,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 type postgresRecord struct {
@@ -29,6 +30,15 @@ type postgresRecord struct {
 	ReadReplica              bool          `json:"read_replica"`
 	Parent                   *string       `json:"parent"`
 	Tags                     []postgresTag `json:"tags"`
+	*postgresRecordLater
+}
+
+// postgresRecordLater are the fields that came in August 2026.
+type postgresRecordLater struct {
+	TargetVersion     string `json:"target_version"`
+	TargetServerCount int    `json:"target_server_count"`
+	FallbackActive    bool   `json:"fallback_active"`
+	CreatedAt         string `json:"created_at"`
 }
 
 type postgresTag struct {
@@ -48,25 +58,37 @@ type postgresDetails struct {
 	// first backup, and left out where the backups cannot be read.
 	EarliestRestoreTime json.RawMessage `json:"earliest_restore_time,omitempty"`
 	LatestRestoreTime   string          `json:"latest_restore_time,omitempty"`
+	*postgresDetailsLater
 }
+
+// postgresDetailsLater are the fields that came in August 2026.
+type postgresDetailsLater struct {
+	PrivateConnectionString string                   `json:"private_connection_string"`
+	Username                string                   `json:"username"`
+	Password                string                   `json:"password"`
+	Hostname                string                   `json:"hostname"`
+	LogDestinations         []postgresLogDestination `json:"log_destinations"`
+}
+
+// postgresUser is the superuser, with whose password every database comes.
+const postgresUser = "postgres"
 
 // record is the record of a database at the time of the call.
 func (p *postgres) record(c *api.Call) postgresRecord {
-	own := "creating"
-	if !c.Now.Before(p.running) {
-		own = "running"
-	}
 	current := p.current(c.Now)
+	if c.Now.Before(p.running) && !p.onAWS() && !postgresTermsOf(c).explicit {
+		current.storage = 0 // not placed on a host yet
+	}
 	return postgresRecord{
 		ID:                       p.ID,
 		Name:                     p.Name,
-		State:                    p.Shown(own),
+		State:                    p.Shown(p.state(c)),
 		Location:                 p.Location.Name,
 		VMSize:                   current.vm,
 		TargetVMSize:             p.target.vm,
 		StorageSizeGiB:           current.storage,
 		TargetStorageSizeGiB:     p.target.storage,
-		Version:                  p.version,
+		Version:                  current.version,
 		HAType:                   postgresHATypes[p.target.standbys],
 		Flavor:                   p.flavor,
 		CACertificates:           p.caCertificates(c.Now),
@@ -74,13 +96,49 @@ func (p *postgres) record(c *api.Call) postgresRecord {
 		ReadReplica:              p.isReplica(c.Now),
 		Parent:                   p.pathOfParent(c),
 		Tags:                     p.tags,
+		postgresRecordLater: api.Since(c, version.August2026, postgresRecordLater{
+			TargetVersion:     p.target.version,
+			TargetServerCount: p.target.standbys + 1,
+			CreatedAt:         p.created.UTC().Format("2006-01-02T15:04:05-07:00"),
+		}),
 	}
+}
+
+// state is what the database does. A copy has more to do than another one before
+// it is created.
+func (p *postgres) state(c *api.Call) string {
+	explicit := postgresTermsOf(c).explicit
+	if !c.Now.Before(p.running) {
+		if explicit && c.Now.Before(p.restarted) {
+			return "restarting"
+		}
+		return "running"
+	}
+	stages := []string{"creating", "restoring_backup", "replaying_wal"}
+	switch {
+	case !explicit || p.parent == nil:
+		return "creating"
+	case p.restored:
+		stages[2] = "finalizing_restore"
+	}
+	return stages[stage(c.Now, p.created, p.running, len(stages))]
+}
+
+// stage returns in which of n equal parts of a time now is, which is the last one
+// from then on.
+func stage(now, from, to time.Time, n int) int {
+	whole := to.Sub(from)
+	if !now.Before(to) || whole <= 0 {
+		return n - 1
+	}
+	return max(0, int(now.Sub(from)*time.Duration(n)/whole))
 }
 
 // pathOfParent returns the path of the database from which one was replicated or
 // restored, while that is there and still counts.
 func (p *postgres) pathOfParent(c *api.Call) *string {
-	if p.parent == nil || c.State.ByID[p.parent.ID] == nil || !p.restored && !p.isReplica(c.Now) {
+	counts := p.restored || p.isReplica(c.Now) || postgresTermsOf(c).explicit
+	if p.parent == nil || c.State.ByID[p.parent.ID] == nil || !counts {
 		return nil
 	}
 	path := fmt.Sprintf("/location/%s/postgres/%s", p.parent.Location.Name, p.parent.Name)
@@ -89,15 +147,22 @@ func (p *postgres) pathOfParent(c *api.Call) *string {
 
 func (p *postgres) details(c *api.Call) postgresDetails {
 	rules := slices.Clone(p.rules)
-	slices.SortFunc(rules, func(a, b postgresFirewallRule) int { return compareCIDRs(a.CIDR, b.CIDR) })
+	slices.SortFunc(rules, comparePostgresRules)
 	d := postgresDetails{
 		postgresRecord:     p.record(c),
-		ConnectionString:   p.connectionString(),
+		ConnectionString:   p.connectionString(c, ""),
 		Primary:            p.isPrimary(c.Now),
 		FirewallRules:      rules,
 		MetricDestinations: p.destinations,
 		ReadReplicas:       api.Records(p.replicas(c), api.At(c, (*postgres).record)),
 	}
+	d.postgresDetailsLater = api.Since(c, version.August2026, postgresDetailsLater{
+		PrivateConnectionString: p.connectionString(c, ".private"),
+		Username:                postgresUser,
+		Password:                p.password,
+		Hostname:                p.host(c, ""),
+		LogDestinations:         p.logs,
+	})
 	if !d.Primary {
 		return d
 	}
@@ -111,16 +176,21 @@ func (p *postgres) details(c *api.Call) postgresDetails {
 	return d
 }
 
-// connectionString is the URL of the database, whose host has its name.
-func (p *postgres) connectionString() string {
+// connectionString is the URL of the database in a network.
+func (p *postgres) connectionString(c *api.Call, network string) string {
 	u := url.URL{
 		Scheme:   "postgres",
-		User:     url.UserPassword("postgres", p.password),
-		Host:     fmt.Sprintf("%s.%s.postgres.localhost:5432", p.Name, p.ID),
+		User:     url.UserPassword(postgresUser, p.password),
+		Host:     p.host(c, network) + ":5432",
 		Path:     "/postgres",
-		RawQuery: "sslmode=require",
+		RawQuery: postgresTermsOf(c).sslQuery,
 	}
 	return u.String()
+}
+
+// host has the name and the ID of the database.
+func (p *postgres) host(c *api.Call, network string) string {
+	return fmt.Sprintf("%s.%s%s.%s.localhost", p.Name, p.ID, network, postgresTermsOf(c).domain)
 }
 
 // replicas returns the read replicas of a database.

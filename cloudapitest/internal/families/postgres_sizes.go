@@ -8,11 +8,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // postgresServers are the servers of a database: a primary and its standbys, all
 // alike.
 type postgresServers struct {
+	version  string // of PostgreSQL
 	vm       string
 	storage  int // GiB
 	standbys int
@@ -24,41 +26,57 @@ func (s postgresServers) alone() postgresServers {
 	return s
 }
 
-func (s postgresServers) vcpus() int {
-	i := slices.IndexFunc(postgresSizes, func(size postgresSize) bool { return size.name == s.vm })
-	return postgresSizes[i].vcpus * (s.standbys + 1)
+func (s postgresServers) vcpus() int { return s.size().vcpus * (s.standbys + 1) }
+
+func (s postgresServers) size() postgresSize {
+	return postgresSizes[slices.IndexFunc(postgresSizes, func(size postgresSize) bool { return size.name == s.vm })]
 }
 
 // postgresSize is a size of a server with the storage it may have.
 type postgresSize struct {
 	name    string
 	vcpus   int
-	storage []int // GiB
-	aws     bool  // offered in private locations, and only there
+	memory  int          // GiB
+	storage []int        // GiB
+	aws     bool         // offered in private locations, and only there
+	span    version.Span // of the service that offers it
 }
 
 var postgresSizes = []postgresSize{
-	{"standard-2", 2, []int{64, 128, 256}, false},
-	{"standard-4", 4, []int{128, 256, 512}, false},
-	{"standard-8", 8, []int{256, 512, 1024}, false},
-	{"standard-16", 16, []int{512, 1024, 2048}, false},
-	{"standard-30", 30, []int{1024, 2048, 4096}, false},
-	{"standard-60", 60, []int{1024, 2048, 4096}, false},
-	{"burstable-1", 1, []int{16, 32, 64}, false},
-	{"burstable-2", 2, []int{32, 64, 128}, false},
-	{"m6id.large", 2, []int{118}, true},
-	{"m6id.xlarge", 4, []int{237}, true},
-	{"m6id.2xlarge", 8, []int{474}, true},
-	{"m6id.4xlarge", 16, []int{950}, true},
-	{"m6id.8xlarge", 32, []int{1900}, true},
-	{"m6id.16xlarge", 64, []int{3800}, true},
+	{"standard-2", 2, 8, []int{64, 128, 256}, false, version.Span{}},
+	{"standard-4", 4, 16, []int{128, 256, 512}, false, version.Span{}},
+	{"standard-8", 8, 32, []int{256, 512, 1024}, false, version.Span{}},
+	{"standard-16", 16, 64, []int{512, 1024, 2048}, false, version.Span{}},
+	{"standard-30", 30, 120, []int{1024, 2048, 4096}, false, version.Span{}},
+	{"standard-60", 60, 240, []int{1024, 2048, 4096}, false, version.Span{}},
+	{"burstable-1", 1, 2, []int{16, 32, 64}, false, untilOctober2025},
+	{"burstable-2", 2, 4, []int{32, 64, 128}, false, untilOctober2025},
+	{"hobby-1", 1, 2, []int{16, 32, 64}, false, sinceAugust2026},
+	{"hobby-2", 2, 4, []int{32, 64, 128}, false, sinceAugust2026},
+	{"m6id.large", 2, 8, []int{118}, true, untilOctober2025},
+	{"m6id.xlarge", 4, 16, []int{237}, true, untilOctober2025},
+	{"m6id.2xlarge", 8, 32, []int{474}, true, untilOctober2025},
+	{"m6id.4xlarge", 16, 64, []int{950}, true, untilOctober2025},
+	{"m6id.8xlarge", 32, 128, []int{1900}, true, untilOctober2025},
+	{"m6id.16xlarge", 64, 256, []int{3800}, true, untilOctober2025},
+	{"m8gd.large", 2, 8, []int{118}, true, sinceAugust2026},
+	{"m8gd.xlarge", 4, 16, []int{237}, true, sinceAugust2026},
+	{"m8gd.2xlarge", 8, 32, []int{474}, true, sinceAugust2026},
+	{"m8gd.4xlarge", 16, 64, []int{950}, true, sinceAugust2026},
+	{"m8gd.8xlarge", 32, 128, []int{1900}, true, sinceAugust2026},
+	{"m8gd.12xlarge", 48, 192, []int{2850}, true, sinceAugust2026},
+	{"m8gd.16xlarge", 64, 256, []int{3800}, true, sinceAugust2026},
+	{"i8g.large", 2, 16, []int{468}, true, sinceAugust2026},
+	{"i8g.xlarge", 4, 32, []int{937}, true, sinceAugust2026},
+	{"i8g.2xlarge", 8, 64, []int{1875}, true, sinceAugust2026},
+	{"i8g.4xlarge", 16, 128, []int{3750}, true, sinceAugust2026},
+	{"i8g.8xlarge", 32, 256, []int{7500}, true, sinceAugust2026},
+	{"i8g.12xlarge", 48, 384, []int{11250}, true, sinceAugust2026},
+	{"i8g.16xlarge", 64, 512, []int{15000}, true, sinceAugust2026},
+	{"i8g.24xlarge", 96, 768, []int{22500}, true, sinceAugust2026},
 }
 
-var (
-	postgresFlavors  = []string{"standard", "paradedb"}
-	postgresVersions = []string{"17", "16"}              // the default comes first
-	postgresHATypes  = []string{"none", "async", "sync"} // the index is the number of standbys
-)
+var postgresHATypes = []string{"none", "async", "sync"} // the index is the number of standbys
 
 // postgresChoice is what a request wants a database to be like.
 type postgresChoice struct {
@@ -72,17 +90,19 @@ type postgresChoice struct {
 // it can be had together.
 func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) {
 	var none postgresServers
-	locations := postgresLocations(c, choice.flavor)
+	terms := postgresTermsOf(c)
+	locations := api.Records(postgresLocations(c, choice.flavor), func(l *api.Location) string { return l.Name })
 	switch {
-	case !slices.Contains(postgresFlavors, choice.flavor):
-		return none, invalidOption("flavor", postgresFlavors)
-	case !slices.Contains(postgresVersions, choice.version):
-		return none, invalidOption("version", postgresVersions)
+	case !slices.Contains(terms.flavors, choice.flavor):
+		return none, invalidOption("flavor", terms.flavors)
+	case !slices.Contains(terms.versions, choice.version):
+		return none, invalidOption("version", terms.versions)
 	case !slices.Contains(locations, c.Location.Name):
 		return none, invalidOption("location", locations)
 	}
+	name := terms.sizeName(choice.size)
 	i := slices.IndexFunc(postgresSizes, func(size postgresSize) bool {
-		return size.name == choice.size && size.aws == (c.Location.Owner != nil)
+		return size.name == name && size.aws == (c.Location.Owner != nil) && size.span.Has(c.Config.Version)
 	})
 	if i < 0 {
 		return none, reply.InvalidField("size", "Invalid size.")
@@ -94,23 +114,23 @@ func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) 
 	if standbys < 0 {
 		return none, invalidOption("ha_type", postgresHATypes)
 	}
-	return postgresServers{choice.size, choice.storage, standbys}, nil
+	return postgresServers{choice.version, name, choice.storage, standbys}, nil
 }
 
-// postgresLocations names the locations that offer databases of the flavor: all
+// postgresLocations returns the locations that offer databases of the flavor: all
 // but one of the public ones, and the project's own for the standard flavor.
-func postgresLocations(c *api.Call, flavor string) []string {
-	var names []string
+func postgresLocations(c *api.Call, flavor string) []*api.Location {
+	var locations []*api.Location
 	for _, l := range c.State.Locations {
 		offered := l.Name != "eu-north-h1" && !l.Hidden
 		if l.Owner != nil {
 			offered = l.Owner == c.Project && flavor == "standard"
 		}
 		if offered {
-			names = append(names, l.Name)
+			locations = append(locations, l)
 		}
 	}
-	return names
+	return locations
 }
 
 func invalidOption[T any](field string, options []T) error {

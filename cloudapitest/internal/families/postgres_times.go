@@ -1,6 +1,7 @@
 package families
 
 import (
+	"slices"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
@@ -9,26 +10,35 @@ import (
 // postgres is a database. What becomes of it follows from the times it holds.
 type postgres struct {
 	api.Object
-	flavor, version string
-	password        string
-	window          *int // the hour of the day when maintenance starts
-	tags            []postgresTag
-	rules           []postgresFirewallRule
-	destinations    []postgresMetricDestination
-	config          postgresConfig
-	certificates    string // made when they are first shown
+	flavor       string
+	subnetName   string // of the subnet that is made for it
+	password     string
+	window       *int // the hour of the day when maintenance starts
+	tags         []postgresTag
+	rules        []postgresFirewallRule
+	destinations []postgresMetricDestination
+	logs         []postgresLogDestination
+	users        []string // who connect with certificates
+	config       postgresConfig
+	certificates string // made when they are first shown
 
 	parent   *postgres // of a replica or a restored copy, even if it is gone
 	restored bool
-	promoted time.Time // when it ceases to be a replica; zero if nobody asked for that
+	released time.Time // when it ceases to be a replica; zero if nobody asked for that
+	promoted time.Time // when it takes writes after that
 
-	running time.Time // when creating is over
-	backup  time.Time // when the first backup of its own is there
+	created   time.Time
+	running   time.Time // when creating is over
+	restarted time.Time // when restarting is
+	backup    time.Time // when the first backup of its own is there
 
 	// There are the servers that were built until those of the target take over.
 	built, target postgresServers
-	ready         time.Time // when new servers for the target are ready; zero for the first ones
-	due           time.Time // when they take over
+	former, fleet []string      // the IDs of both, the primary's first
+	begun         time.Time     // when the change to the target begins
+	ready         time.Time     // when new servers for the target are ready; zero for the first ones
+	due           time.Time     // when they take over
+	step          time.Duration // of what follows when they do
 }
 
 // onAWS reports whether the database is in a location of the project's own.
@@ -37,13 +47,13 @@ func (p *postgres) onAWS() bool { return p.Location.Owner != nil }
 // isReplica reports whether the database is a read replica. That it is one
 // outlives its parent.
 func (p *postgres) isReplica(now time.Time) bool {
-	return p.parent != nil && !p.restored && (p.promoted.IsZero() || now.Before(p.promoted))
+	return p.parent != nil && !p.restored && (p.released.IsZero() || now.Before(p.released))
 }
 
 // isPrimary reports whether the database takes writes and makes backups. A
 // restored copy does when its restore is complete.
 func (p *postgres) isPrimary(now time.Time) bool {
-	return !p.isReplica(now) && (!p.restored || !now.Before(p.running))
+	return !p.isReplica(now) && !now.Before(p.promoted) && (!p.restored || !now.Before(p.running))
 }
 
 // earliestRestore returns the earliest time to which the database can be restored,
@@ -52,7 +62,7 @@ func (p *postgres) earliestRestore(now time.Time) (time.Time, bool) {
 	if !p.isPrimary(now) {
 		return p.parent.earliestRestore(now)
 	}
-	if now.Before(p.backup) {
+	if now.Before(p.backup) || p.upgrading(now) {
 		return time.Time{}, false
 	}
 	return p.backup.Add(5 * time.Minute), true
@@ -64,22 +74,35 @@ func (p *postgres) current(now time.Time) postgresServers {
 	if now.Before(p.due) {
 		servers = p.built
 	}
-	if now.Before(p.running) && !p.onAWS() {
-		servers.storage = 0 // not placed on a host yet
+	if now.Before(p.upgraded()) {
+		servers.version = p.built.version
 	}
 	return servers
 }
 
-// resize has the database replace its servers.
+// resize has the database replace its servers, as far as they are not those of
+// the target already.
 func (p *postgres) resize(c *api.Call, to postgresServers) {
-	if to == p.target {
+	kept := p.fleet
+	switch {
+	case to == p.target:
 		return
+	case to.alone() != p.target.alone():
+		kept = nil
 	}
+	kept = slices.Clone(kept[:min(len(kept), to.standbys+1)])
+	p.replace(c, to, append(kept, newServers(to.standbys+1-len(kept))...))
+}
+
+// replace has the servers of a fleet take over.
+func (p *postgres) replace(c *api.Call, to postgresServers, fleet []string) {
 	if !c.Now.Before(p.due) {
-		p.built = p.target
+		p.built, p.former = p.target, p.fleet
 	}
-	p.target = to
-	p.ready = later(c.Now, p.running).Add(c.Delays(&p.Object).Resize)
+	delay := c.Delays(&p.Object).Resize
+	p.target, p.fleet, p.step = to, fleet, delay/4
+	p.begun = later(c.Now, p.running)
+	p.ready = p.begun.Add(delay)
 	p.due = p.inWindow(p.ready)
 }
 

@@ -55,8 +55,7 @@ var stories = map[string]script{
 	"inference-and-capabilities": {
 		exceptions: map[int]string{
 			2: "there are no private models",
-			5: "there are no capabilities",
-			6: "there are no capabilities",
+			5: "there are no databases in the public locations of AWS",
 			7: "there are no capabilities",
 		},
 	},

@@ -77,6 +77,12 @@ func NotFound() *Error {
 		"Sorry, we couldn’t find the resource you’re looking for.", nil}
 }
 
+// NoCertificates is for a database that has none yet.
+func NoCertificates() *Error {
+	return &Error{http.StatusNotFound, "NotFound",
+		"Certificate authority certificates for this database have not yet been generated", nullDetails}
+}
+
 func InvalidLocation(usable []string) *Error {
 	return &Error{http.StatusNotFound, "InvalidLocation",
 		"Validation failed for following path components: location",

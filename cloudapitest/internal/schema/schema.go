@@ -23,7 +23,9 @@ type Schema struct {
 	Items     *Schema // of an array
 	Fields    []field // of an object
 	open      bool    // an object that may have any other fields
+	values    *Schema // of those other fields; nil for any
 	AnyOf     []Schema
+	moment    bool   // a string that must be a time
 	component string // messages call the schema by this name
 }
 
@@ -66,10 +68,14 @@ var (
 	Integer  = Schema{Type: "integer"}
 	Boolean  = Schema{Type: "boolean"}
 	FreeForm = Schema{Type: "object", open: true}
+	Moment   = Schema{Type: "string", moment: true} // a time in the form of RFC 3339
 )
 
 // Closed returns an object that has no other fields.
 func Closed(fields ...field) Schema { return Schema{Type: "object", Fields: fields} }
+
+// MapOf returns an object with fields of any names.
+func MapOf(values Schema) Schema { return Schema{Type: "object", open: true, values: &values} }
 
 func Required(name string, s Schema) field { return field{Name: name, required: true, Schema: s} }
 func Optional(name string, s Schema) field { return field{Name: name, Schema: s} }
@@ -115,10 +121,17 @@ func (s Schema) Check(pointer string, raw json.RawMessage) (any, error) {
 		return nil, err
 	case !ok:
 		return nil, reply.BadRequest("%s expected %s, but received %s: %s", pointer, s.Type, ruby.Class(raw), ruby.Inspect(raw))
+	case s.moment && !isMoment(value.(string)):
+		return nil, reply.BadRequest("%s Value: %s is not conformant with date-time format", pointer, ruby.Inspect(raw))
 	case s.Enum != nil && !slices.Contains(s.Enum, value.(string)):
 		return nil, reply.BadRequest("%s isn't part of the enum in %s", ruby.Inspect(raw), pointer)
 	}
 	return value, nil
+}
+
+func isMoment(s string) bool {
+	_, ok := ruby.ParseTime(s)
+	return ok
 }
 
 func (s Schema) checkAnyOf(pointer string, raw json.RawMessage) (any, error) {
@@ -194,6 +207,11 @@ func (s Schema) checkObject(pointer string, raw json.RawMessage) (any, error) {
 			}
 			values[m.Name] = v
 		case s.open:
+			if s.values != nil {
+				if _, err := s.values.Check(pointer+"/additionalProperties", m.Value); err != nil {
+					return nil, err
+				}
+			}
 			values[m.Name] = m.Value
 		default:
 			unknown = append(unknown, m.Name)

@@ -1,0 +1,89 @@
+package families
+
+import (
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+func postgresCertificateOperations() []api.Operation {
+	const certificates = postgresDatabase + "/cert"
+	pair := schema.Closed(schema.Optional("common_name", schema.Text), schema.Optional("duration", schema.Integer))
+	user := schema.Closed(schema.Required("name", schema.Text)).Named("CertAuthUserRequest")
+	return []api.Operation{
+		api.GET("Postgres.CACertificates", postgresDatabase+"/ca-certificates", api.On(findPostgres, (*postgres).file)),
+		api.POST("Postgres.CreateClientKeyPair", certificates+"/create-client-keypair", pair,
+			api.On(findPostgres, (*postgres).createKeyPair)).Since(version.August2026),
+		api.POST("Postgres.AddCertificateUser", certificates+"/add-auth-user", user,
+			api.On(findPostgres, (*postgres).addUser)).Since(version.August2026),
+		api.POST("Postgres.RemoveCertificateUser", certificates+"/remove-auth-user", user,
+			api.On(findPostgres, (*postgres).removeUser)).Since(version.August2026),
+	}
+}
+
+const pemType = "application/x-pem-file"
+
+// file refuses for a database without certificates yet.
+func (p *postgres) file(c *api.Call) (any, error) {
+	certificates := p.caCertificates(c.Now)
+	if certificates == nil {
+		return nil, postgresTermsOf(c).noCertificates
+	}
+	return reply.File{ContentType: pemType, Name: p.Name + ".pem", Content: []byte(*certificates)}, nil
+}
+
+var commonNameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// createKeyPair makes another pair each time. The real server fails before the
+// database has its certificates.
+func (p *postgres) createKeyPair(c *api.Call) (any, error) {
+	const longest = 366 * 24 * 60 * 60
+	name, err := c.Body.NonEmpty("common_name")
+	if err != nil {
+		return nil, err
+	}
+	if !c.Body.Has("duration") {
+		return nil, reply.InvalidRequest("missing parameter for duration")
+	}
+	duration, err := c.Body.Positive("duration")
+	switch {
+	case err != nil:
+		return nil, err
+	case !commonNameForm.MatchString(name):
+		return nil, reply.InvalidRequest("Common Name must only contain alphanumeric characters, underscores, and hyphens. It must not exceed 64 characters.")
+	case name == postgresUser || name == "ubi_replication":
+		return nil, reply.InvalidRequest("Common Name must not be postgres or ubi_replication.")
+	case duration > longest:
+		return nil, reply.InvalidRequest("Certificate expiry should be less than 367 days.")
+	case p.caCertificates(c.Now) == nil:
+		return nil, reply.Unexpected()
+	}
+	pair := clientKeyPair(p.ID, name, c.Now, time.Duration(duration)*time.Second)
+	return reply.File{ContentType: pemType, Name: name + ".pem", Content: []byte(pair)}, nil
+}
+
+// addUser and removeUser answer with all users.
+func (p *postgres) addUser(c *api.Call) (any, error) {
+	name, err := c.Body.NonEmpty("name")
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(p.users, name) {
+		p.users = append(p.users, name)
+	}
+	return api.Items[string]{Items: p.users}, nil
+}
+
+func (p *postgres) removeUser(c *api.Call) (any, error) {
+	name, err := c.Body.NonEmpty("name")
+	if err != nil {
+		return nil, err
+	}
+	p.users = slices.DeleteFunc(p.users, func(u string) bool { return u == name })
+	return api.Items[string]{Items: p.users}, nil
+}

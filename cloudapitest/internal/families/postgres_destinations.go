@@ -1,0 +1,234 @@
+package families
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+func postgresDestinationOperations() []api.Operation {
+	const (
+		metrics = postgresDatabase + "/metric-destination"
+		logs    = postgresDatabase + "/log-destination"
+	)
+	createMetric := schema.Closed(schema.Required("url", schema.Text),
+		schema.Required("username", schema.Text).Until(version.October2025),
+		schema.Required("password", schema.Text).Until(version.October2025),
+		schema.Optional("username", schema.Text.OrNull()).Since(version.August2026),
+		schema.Optional("password", schema.Text.OrNull()).Since(version.August2026),
+		schema.Optional("options", schema.FreeForm.OrNull()).Since(version.August2026))
+	createLog := schema.Closed(schema.Required("name", schema.Text), schema.Required("type", schema.OneOf("otlp", "syslog")),
+		schema.Required("url", schema.Text), schema.Optional("options", schema.FreeForm))
+	return []api.Operation{
+		api.POST("Postgres.CreateMetricDestination", metrics, createMetric, api.On(findPostgres, (*postgres).createMetricDestination)),
+		api.DELETE("Postgres.DeleteMetricDestination", metrics+"/{metric_destination_id}", deleteMetricDestination).Needs("Postgres:edit"),
+		api.POST("Postgres.CreateLogDestination", logs, createLog, api.On(findPostgres, (*postgres).createLogDestination)).Since(version.August2026),
+		api.DELETE("Postgres.DeleteLogDestination", logs+"/{log_destination_id}", deleteLogDestination).Needs("Postgres:edit").Since(version.August2026),
+	}
+}
+
+// postgresMetricDestination is a destination as the database holds it and as
+// records show it, without secrets.
+type postgresMetricDestination struct {
+	ID          string   `json:"id"`
+	Username    *string  `json:"username"`
+	URL         string   `json:"url"`
+	AuthMethods []string `json:"auth_methods,omitempty"` // since August 2026
+}
+
+// postgresLogDestination is a destination as the database holds it and as records
+// show it, without its options.
+type postgresLogDestination struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Type string `json:"type"`
+	URL  string `json:"url"`
+}
+
+func (p *postgres) createMetricDestination(c *api.Call) (any, error) {
+	d := postgresMetricDestination{ID: cloudapi.NewID(cloudapi.KindPostgresMetricDestination).String()}
+	credentials := d.setPassword
+	if c.Config.Version >= version.August2026 {
+		credentials = d.setCredentials
+	}
+	err := c.Run(api.SetText(&d.URL, "url"), credentials, func(*api.Call) error {
+		_, err := destinationURL(d.URL, "https", "Invalid URL scheme. Only https URLs are supported.")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.destinations = append(p.destinations, d)
+	return p.details(c), nil
+}
+
+// setPassword takes the credentials of October 2025.
+func (d *postgresMetricDestination) setPassword(c *api.Call) error {
+	var username, password string
+	d.Username = &username
+	return c.Run(api.SetText(&username, "username"), api.SetText(&password, "password"))
+}
+
+// setCredentials takes those of August 2026, of which there are three kinds.
+func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
+	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }
+	options := c.Body.Object("options")
+	if hasOthers(options, "authorization", "headers") {
+		return refuse("options may only contain 'authorization' and 'headers'")
+	}
+	if c.Body.Has("username") != c.Body.Has("password") {
+		return reply.InvalidField("username", "must be set together with password")
+	}
+	if c.Body.Has("username") {
+		if err := d.setPassword(c); err != nil {
+			return err
+		}
+		d.AuthMethods = append(d.AuthMethods, "basic_auth")
+	}
+	if raw, ok := options["authorization"].(json.RawMessage); ok {
+		var a map[string]any
+		_ = json.Unmarshal(raw, &a) // of another type: no credentials
+		credentials, _ := a["credentials"].(string)
+		kind, isText := a["type"].(string)
+		switch {
+		case credentials == "", a["type"] != nil && !isText:
+			return refuse("options.authorization must be an object with a non-empty string 'credentials' and an optional string 'type'")
+		case strings.EqualFold(kind, "basic"):
+			return refuse("options.authorization.type cannot be basic, set username and password instead")
+		case c.Body.Has("username"):
+			return refuse("options.authorization cannot be combined with username and password")
+		}
+		d.AuthMethods = append(d.AuthMethods, "authorization")
+	}
+	if raw, ok := options["headers"].(json.RawMessage); ok {
+		var headers map[string]string
+		if json.Unmarshal(raw, &headers) != nil {
+			return refuse("options.headers must be a flat object with string values")
+		}
+		for name := range headers {
+			if slices.Contains(reservedHeaders, strings.ToLower(name)) {
+				return refuse("options.headers cannot set " + name)
+			}
+		}
+		if len(headers) > 0 {
+			d.AuthMethods = append(d.AuthMethods, "headers")
+		}
+	}
+	if d.AuthMethods == nil {
+		return refuse("no credentials given, set username and password, options.authorization, or options.headers")
+	}
+	return nil
+}
+
+// reservedHeaders are those that the service sets itself.
+var reservedHeaders = []string{"authorization", "content-encoding", "content-length", "content-type", "host", "user-agent"}
+
+// hasOthers reports whether options have names other than those known.
+func hasOthers(options schema.Fields, known ...string) bool {
+	for name := range options {
+		if !slices.Contains(known, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func deleteMetricDestination(c *api.Call) (any, error) {
+	p, id, err := findDestination(c, "metric_destination_id")
+	if err != nil {
+		return nil, err
+	}
+	p.destinations = slices.DeleteFunc(p.destinations, func(d postgresMetricDestination) bool { return d.ID == id })
+	return reply.NoContent{}, nil
+}
+
+func (p *postgres) createLogDestination(c *api.Call) (any, error) {
+	d := postgresLogDestination{ID: cloudapi.NewID(cloudapi.KindPostgresLogDestination).String(), Type: c.Body.Text("type")}
+	if err := c.Run(api.SetText(&d.Name, "name"), api.SetText(&d.URL, "url"), d.check); err != nil {
+		return nil, err
+	}
+	p.logs = append(p.logs, d)
+	return d, nil
+}
+
+// check checks the URL and the options, which are forgotten then.
+func (d *postgresLogDestination) check(c *api.Call) error {
+	options := c.Body.Object("options")
+	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }
+	if d.Type == "otlp" {
+		if _, err := destinationURL(d.URL, "https", "Invalid URL scheme. Only https URLs are supported."); err != nil {
+			return err
+		}
+		switch {
+		case hasOthers(options, "headers"):
+			return refuse("options may only contain 'headers' for otlp")
+		case !fits[map[string]string](options, "headers"):
+			return refuse("options.headers must be a flat object with string values")
+		}
+		return nil
+	}
+	u, err := destinationURL(d.URL, "tcp", "Invalid URL scheme. Only tcp URLs are supported for syslog.")
+	if err != nil {
+		return err
+	}
+	port, err := strconv.Atoi(u.Port())
+	switch {
+	case err != nil:
+		return reply.InvalidField("url", "Invalid URL")
+	case port < 1 || port > maxPort:
+		return reply.InvalidField("url", "port must be between 1 and 65535")
+	case hasOthers(options, "structured_data"):
+		return refuse("options may only contain 'structured_data' for syslog")
+	case !fits[map[string]map[string]string](options, "structured_data"):
+		return refuse("options.structured_data must be an object mapping SD-IDs to key/value objects")
+	}
+	return nil
+}
+
+// fits reports whether an option is of a type, or not there.
+func fits[T any](options schema.Fields, name string) bool {
+	raw, ok := options[name].(json.RawMessage)
+	return !ok || json.Unmarshal(raw, new(T)) == nil
+}
+
+func deleteLogDestination(c *api.Call) (any, error) {
+	p, id, err := findDestination(c, "log_destination_id")
+	if err != nil {
+		return nil, err
+	}
+	p.logs = slices.DeleteFunc(p.logs, func(d postgresLogDestination) bool { return d.ID == id })
+	return reply.NoContent{}, nil
+}
+
+// findDestination returns the database of the path and the ID of a destination,
+// which it need not have.
+func findDestination(c *api.Call, param string) (*postgres, string, error) {
+	id := c.Params[param]
+	p, err := findPostgres(c)
+	if err == nil && !api.ValidID(id) {
+		err = reply.NotFound()
+	}
+	return p, id, err
+}
+
+// destinationURL reads the URL of a destination, which must have the scheme.
+func destinationURL(text, scheme, otherwise string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || strings.Contains(text, " "):
+		return nil, reply.InvalidField("url", "Invalid URL")
+	case u.Scheme != scheme:
+		return nil, reply.InvalidField("url", "%s", otherwise)
+	case u.Host == "":
+		return nil, reply.InvalidField("url", "Invalid URL")
+	}
+	return u, nil
+}

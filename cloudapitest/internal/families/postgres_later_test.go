@@ -1,0 +1,253 @@
+package families_test
+
+import (
+	"crypto/tls"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// inLaterBubble is [inPostgresBubble] with the service of August 2026.
+func inLaterBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.PostgresService), opts ...cloudapitest.Option) {
+	inPostgresBubble(t, test, append(opts, cloudapitest.WithAPI(cloudapitest.August2026))...)
+}
+
+func TestLaterPostgresRecord(t *testing.T) {
+	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		p := createDatabase(t, pg, "db")
+		if p.Version != "18" || p.TargetVersion != "18" || p.TargetServerCount != 1 || p.CreatedAt.Unix() != time.Now().Unix() {
+			t.Errorf("record %+v", p)
+		}
+		if want := "db." + p.ID + ".pg.localhost"; p.Hostname != want || p.Username != "postgres" || p.Password.Reveal() == "" {
+			t.Errorf("host %s and user %s, want %s", p.Hostname, p.Username, want)
+		}
+		var ports []int
+		for _, r := range p.FirewallRules {
+			ports = append(ports, r.Port)
+		}
+		if want := []int{5432, 6432, 5432, 6432}; !slices.Equal(ports, want) {
+			t.Errorf("rules for ports %d, want %d", ports, want)
+		}
+		first := p.FirewallRules[0].ID
+		if err := pg.DeleteFirewallRule(t.Context(), here, "db", first); err != nil || !cloudapi.IsID(first, cloudapi.KindFirewallRule) {
+			t.Errorf("%s: %v", first, err)
+		}
+		if page := must(pg.ListFirewallRules(t.Context(), here, "db", nil)); len(page.Items) != 3 {
+			t.Errorf("%d rules are left, want 3", len(page.Items))
+		}
+		status, _ := do(t, srv, "POST", "/project/"+srv.ProjectID()+"/location/"+here+"/postgres/x", `{"size":"standard-2","storage_size":64,"version":"15"}`)
+		if status != 400 {
+			t.Errorf("version 15: %d, want 400", status)
+		}
+	})
+}
+
+func TestPostgresUpgradesInTime(t *testing.T) {
+	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		ctx := t.Context()
+		request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Version: "17"}
+		must(pg.Create(ctx, here, "db", request))
+		_, err := pg.UpgradeStatus(ctx, here, "db")
+		refused(t, err, "Database is not upgrading")
+		elapse(time.Hour)
+		must(pg.CreateReadReplica(ctx, here, "db", "copy"))
+		elapse(time.Hour)
+		_, err = pg.Upgrade(ctx, here, "copy")
+		refused(t, err, "Read replicas cannot be upgraded")
+		if u := must(pg.Upgrade(ctx, here, "db")); u.UpgradeStatus != "running" || u.CurrentVersion != "17" || u.TargetVersion != "18" {
+			t.Errorf("upgrade %+v", u)
+		}
+		_, err = pg.Upgrade(ctx, here, "db")
+		refused(t, err, "needs_convergence")
+		var stages []string
+		for {
+			u, err := pg.UpgradeStatus(ctx, here, "db")
+			if err != nil {
+				break
+			}
+			if !slices.Contains(stages, u.UpgradeStage) {
+				stages = append(stages, u.UpgradeStage)
+			}
+			elapse(10 * time.Millisecond)
+		}
+		want := []string{"", "provision_servers", "wait_servers_to_be_ready", "wait_fence_primary", "upgrade_standby", "update_metadata", "recycle_representative_server"}
+		if !slices.Equal(stages, want) {
+			t.Errorf("stages %q, want %q", stages, want)
+		}
+		for _, name := range []string{"db", "copy"} {
+			if p := must(pg.WaitUpgraded(ctx, here, name)); p.Version != "18" {
+				t.Errorf("%s has version %s", name, p.Version)
+			}
+		}
+		_, err = pg.Upgrade(ctx, here, "db")
+		refused(t, err, "Database is already at the latest version")
+	})
+}
+
+func TestPostgresServersComeAndGo(t *testing.T) {
+	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		ctx := t.Context()
+		createDatabase(t, pg, "db")
+		must(pg.WaitServers(ctx, here, "db"))
+		primary := must(pg.ListServers(ctx, here, "db")).Items[0].ID
+		must(pg.Update(ctx, here, "db", &cloudapi.PostgresUpdateRequest{HAType: "async"}))
+		if got := must(pg.WaitServers(ctx, here, "db")); got.TargetServerCount != 2 {
+			t.Errorf("%d servers", got.TargetServerCount)
+		}
+		must(pg.Recycle(ctx, here, "db"))
+		must(pg.WaitRecycled(ctx, here, "db", primary))
+		for _, s := range must(pg.ListServers(ctx, here, "db")).Items {
+			if s.ID == primary || s.State != "running" {
+				t.Errorf("server %+v is there", s)
+			}
+		}
+	})
+}
+
+func TestPostgresLogsArePaged(t *testing.T) {
+	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		ctx := t.Context()
+		createDatabase(t, pg, "db")
+		elapse(2 * time.Hour)
+		options := &cloudapi.PostgresLogsOptions{Start: time.Now().Add(-time.Hour), End: time.Now()}
+		whole, paged := *options, *options
+		whole.MaxLogLines, paged.MaxLogLines = 500, 7
+		all := must(pg.Logs(ctx, here, "db", &whole))
+		slices.Reverse(all.Items)
+		i := 0
+		for entry, err := range pg.AllLogs(ctx, here, "db", &paged) {
+			if got, want := must(entry, err), all.Items[i]; got.Timestamp != want.Timestamp || got.Message != want.Message {
+				t.Fatalf("line %d is %+v, want %+v", i, got, want)
+			}
+			i++
+		}
+		if i != len(all.Items) || i != 361 || all.NextStartAfter != "" {
+			t.Errorf("%d lines in pages and %d at once, want 361", i, len(all.Items))
+		}
+		options.SeverityLevel = cloudapi.PostgresLogSeverityError
+		for entry, err := range pg.AllLogs(ctx, here, "db", options) {
+			if must(entry, err).SeverityLevel != cloudapi.PostgresLogSeverityError {
+				t.Fatalf("line %+v", entry)
+			}
+		}
+		_, err := pg.Logs(ctx, here, "db", &cloudapi.PostgresLogsOptions{Start: time.Now().Add(-25 * time.Hour)})
+		refused(t, err, "Maximum time range for log queries is 24 hours")
+	})
+}
+
+func TestPostgresBackupsAndTheirCredentials(t *testing.T) {
+	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		ctx := t.Context()
+		createDatabase(t, pg, "db")
+		if page := must(pg.ListBackups(ctx, here, "db")); len(page.Items) != 0 {
+			t.Errorf("%d backups of a new database", len(page.Items))
+		}
+		elapse(25 * time.Hour)
+		if page := must(pg.ListBackups(ctx, here, "db")); len(page.Items) != 2 {
+			t.Errorf("%d backups after a day, want 2", len(page.Items))
+		}
+		_, err := pg.CreateBackupCredentials(ctx, here, "db")
+		refused(t, err, "Backup downloads are not available for this PostgreSQL database.")
+
+		createPlace(t, srv.Client(), "mine", "us-east-1")
+		must(pg.Create(ctx, "mine", "db", &cloudapi.PostgresCreateRequest{Size: "m8gd.large", StorageSize: 118}))
+		a, b := must(pg.CreateBackupCredentials(ctx, "mine", "db")), must(pg.CreateBackupCredentials(ctx, "mine", "db"))
+		if a.Region != "us-east-1" || a.SecretAccessKey.Reveal() == b.SecretAccessKey.Reveal() || !a.Expiration.After(time.Now()) {
+			t.Errorf("credentials of %s until %v", a.Region, a.Expiration)
+		}
+	})
+}
+
+func TestPostgresClientCertificates(t *testing.T) {
+	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		ctx := t.Context()
+		createDatabase(t, pg, "db")
+		elapse(time.Hour)
+		file := must(pg.CreateClientKeyPair(ctx, here, "db", "app", time.Hour))
+		pair, err := tls.X509KeyPair(file.Content, file.Content)
+		if err != nil || pair.Leaf.Subject.CommonName != "app" || !pair.Leaf.NotAfter.Equal(time.Now().Add(time.Hour).UTC().Truncate(time.Second)) {
+			t.Errorf("key pair of %+v: %v", pair.Leaf, err)
+		}
+		_, err = pg.CreateClientKeyPair(ctx, here, "db", "postgres", time.Hour)
+		refused(t, err, "Common Name must not be postgres")
+		must(pg.AddCertificateUser(ctx, here, "db", "app"))
+		if u := must(pg.AddCertificateUser(ctx, here, "db", "app")); !slices.Equal(u.Items, []string{"app"}) {
+			t.Errorf("users %q", u.Items)
+		}
+		if u := must(pg.RemoveCertificateUser(ctx, here, "db", "app")); len(u.Items) != 0 {
+			t.Errorf("users %q after the removal", u.Items)
+		}
+	})
+}
+
+func TestPostgresLogDestinations(t *testing.T) {
+	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		ctx := t.Context()
+		createDatabase(t, pg, "db")
+		d := must(pg.CreateLogDestination(ctx, here, "db", &cloudapi.PostgresLogDestinationCreateRequest{Name: "a", Type: "otlp", URL: "https://a.example"}))
+		if got := must(pg.Get(ctx, here, "db")).LogDestinations; len(got) != 1 || got[0].ID != d.ID {
+			t.Errorf("destinations %+v, want %+v", got, d)
+		}
+		_, err := pg.CreateLogDestination(ctx, here, "db", &cloudapi.PostgresLogDestinationCreateRequest{Name: "a", Type: "syslog", URL: "tcp://a.example"})
+		refused(t, err, "Invalid URL")
+		for range 2 {
+			if err := pg.DeleteLogDestination(ctx, here, "db", d.ID); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestPostgresCapabilitiesCanBeCreated(t *testing.T) {
+	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		c := must(pg.Capabilities(t.Context()))
+		location := c.OptionTree["flavor"]["standard"]["location"]["hetzner-fsn1"]
+		if _, ok := location["family"]["hobby"]["size"]["hobby-1"]["storage_size"]["16"]["ha_type"]["sync"]; !ok {
+			t.Errorf("no hobby-1 in %v", location)
+		}
+		if got := c.Metadata.Location["hetzner-fsn1"].DisplayName; got != here {
+			t.Errorf("location %s, want %s", got, here)
+		}
+		if got := c.Metadata.Size["standard-8"].MemoryGiB; got != 32 {
+			t.Errorf("%d GiB, want 32", got)
+		}
+	})
+}
+
+func TestLaterPostgresStates(t *testing.T) {
+	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		ctx := t.Context()
+		createDatabase(t, pg, "db")
+		elapse(time.Hour)
+		states := func(name string) (seen []string) {
+			for {
+				p := must(pg.Get(ctx, here, name))
+				if !slices.Contains(seen, p.State) {
+					seen = append(seen, p.State)
+				}
+				if p.State == "running" {
+					return seen
+				}
+				elapse(10 * time.Millisecond)
+			}
+		}
+		must(pg.Restart(ctx, here, "db"))
+		if got, want := states("db"), []string{"restarting", "running"}; !slices.Equal(got, want) {
+			t.Errorf("states of a restart %q, want %q", got, want)
+		}
+		must(pg.CreateReadReplica(ctx, here, "db", "copy"))
+		if got, want := states("copy"), []string{"creating", "restoring_backup", "replaying_wal", "running"}; !slices.Equal(got, want) {
+			t.Errorf("states of a replica %q, want %q", got, want)
+		}
+		_, err := pg.Update(ctx, here, "copy", &cloudapi.PostgresUpdateRequest{StorageSize: 128})
+		refused(t, err, "Read replicas cannot be modified directly!")
+		if p := must(pg.PromoteReadReplica(ctx, here, "copy")); p.ReadReplica || p.Parent == "" {
+			t.Errorf("promoted: %+v", p)
+		}
+		_, err = pg.Promote(ctx, here, "copy")
+		refused(t, err, "Non read replica servers cannot be promoted.")
+	})
+}

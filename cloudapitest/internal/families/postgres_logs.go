@@ -1,0 +1,218 @@
+package families
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+func postgresLogOperations() []api.Operation {
+	return []api.Operation{
+		api.GET("Postgres.Logs", postgresDatabase+"/logs", getPostgresLogs).Takes("start", "end", "stream_name", "severity_level",
+			"server_role", "query_pattern", "max_log_lines", "pagination_key").Since(version.August2026),
+	}
+}
+
+type postgresLogs struct {
+	Logs          []postgresLogLine `json:"logs"`
+	PaginationKey string            `json:"pagination_key,omitempty"`
+}
+
+type postgresLogLine struct {
+	Timestamp string            `json:"timestamp"`
+	Stream    string            `json:"stream_name"`
+	Severity  string            `json:"severity_level"`
+	Message   string            `json:"message"`
+	Server    string            `json:"server_ubid"`
+	Role      string            `json:"server_role"`
+	Context   map[string]string `json:"context,omitempty"`
+}
+
+// logFilter is what the lines of a reply have in common.
+type logFilter struct {
+	stream, severity, role string // "" for all
+	pattern                string // part of the message
+	start, end             time.Time
+	before                 logPlace // no line from there on
+	limit                  int
+}
+
+// logPlace is a place among the lines, as a key for the next page has it.
+type logPlace struct {
+	second int64
+	server int // of those that have a line then
+}
+
+var (
+	logKeyForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+	logChoices = []struct {
+		name   string
+		number int // among the parameters, which messages have
+		values []string
+	}{
+		{"stream_name", 2, []string{"postgres", "pgbouncer", "upgrade"}},
+		{"severity_level", 3, []string{"DEBUG", "INFO", "WARN", "ERROR", "FATAL"}},
+		{"server_role", 4, []string{primaryRole, standbyRole}},
+	}
+)
+
+// key has the form of a UUID.
+func (p logPlace) key() string {
+	return fmt.Sprintf("%08x-0000-7000-8000-%012x", p.second, p.server)
+}
+
+// getPostgresLogs shows the newest lines of a range, the oldest of them first, and
+// if there are more, the key for those before.
+func getPostgresLogs(c *api.Call) (any, error) {
+	f, err := logFilterOf(c)
+	if err != nil {
+		return nil, err
+	}
+	p, err := findPostgres(c)
+	if err == nil {
+		err = f.setRange(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.logLines(c.Now, f), nil
+}
+
+// logFilterOf returns what the query asks for, but for the range, as far as that
+// fits the description of the API.
+func logFilterOf(c *api.Call) (logFilter, error) {
+	const parameters = "#/paths/~1project~1{project_id}~1location~1{location}~1postgres~1{postgres_database_reference}~1logs/get/parameters/"
+	const first = 50
+	for _, choice := range logChoices {
+		value, ok := api.Last(c.Query, choice.name)
+		if ok && !slices.Contains(choice.values, value) {
+			return logFilter{}, reply.BadRequest("%s isn't part of the enum in %s%d/schema", ruby.Quote(value), parameters, choice.number)
+		}
+	}
+	f := logFilter{
+		stream:   c.Query.Get("stream_name"),
+		severity: c.Query.Get("severity_level"),
+		role:     c.Query.Get("server_role"),
+		pattern:  c.Query.Get("query_pattern"),
+		before:   logPlace{second: 1<<63 - 1},
+		limit:    first,
+	}
+	if text, ok := api.Last(c.Query, "max_log_lines"); ok {
+		n, isNumber := ruby.Integer(text)
+		if !isNumber {
+			return f, reply.BadRequest("%s6/schema expected integer, but received String: %s", parameters, ruby.Quote(text))
+		}
+		if n > 0 {
+			f.limit = int(n)
+		}
+	}
+	if key, ok := api.Last(c.Query, "pagination_key"); ok {
+		if !logKeyForm.MatchString(key) {
+			return f, reply.BadRequest("Parameter %s does not match pattern %s", ruby.Quote(key), logKeyForm)
+		}
+		second, _ := strconv.ParseInt(key[:8], 16, 64) // the form has been checked
+		server, _ := strconv.ParseInt(key[24:], 16, 64)
+		f.before = logPlace{second, int(server)}
+	}
+	return f, nil
+}
+
+// setRange takes the range from the query, and checks what the description does
+// not say.
+func (f *logFilter) setRange(c *api.Call) (err error) {
+	const longest, oldest, most, pattern = 24 * time.Hour, 7 * 24 * time.Hour, 500, 200
+	if f.start, f.end, err = queryRange(c); err != nil {
+		return err
+	}
+	switch {
+	case !f.end.After(f.start):
+		return reply.InvalidRequest("End time must be after start time")
+	case f.start.Before(c.Now.Add(-oldest)):
+		return reply.InvalidRequest("Cannot query logs older than 7 days")
+	case f.end.Sub(f.start) > longest:
+		return reply.InvalidRequest("Maximum time range for log queries is 24 hours")
+	case f.limit > most:
+		return reply.InvalidRequest("Maximum limit is 500")
+	case len([]rune(f.pattern)) > pattern:
+		return reply.InvalidRequest("query_pattern must be less than 200 chars")
+	}
+	return nil
+}
+
+// logInterval is the number of seconds between two lines of a server.
+const logInterval = 10
+
+// logLines returns the lines that a filter lets through. Each server writes one
+// every few seconds while the database runs, which depends on nothing but the
+// time.
+func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
+	logs := postgresLogs{Logs: []postgresLogLine{}}
+	servers := p.servers(now)
+	from, to := later(f.start, p.running), f.end
+	if to.After(now) {
+		to = now
+	}
+	var oldest logPlace
+	newest := min(to.Unix(), f.before.second)
+	for second := newest - newest%logInterval; second >= 0 && !time.Unix(second, 0).Before(from); second -= logInterval {
+		for i, server := range slices.Backward(servers) {
+			line := newLogLine(second, server)
+			if second == f.before.second && i >= f.before.server || !f.lets(line) {
+				continue
+			}
+			if len(logs.Logs) == f.limit {
+				logs.PaginationKey = oldest.key()
+				slices.Reverse(logs.Logs)
+				return logs
+			}
+			oldest = logPlace{second, i}
+			logs.Logs = append(logs.Logs, line)
+		}
+	}
+	slices.Reverse(logs.Logs)
+	return logs
+}
+
+func (f logFilter) lets(line postgresLogLine) bool {
+	return (f.stream == "" || f.stream == line.Stream) &&
+		(f.severity == "" || f.severity == line.Severity) &&
+		(f.role == "" || f.role == line.Role) &&
+		strings.Contains(line.Message, f.pattern)
+}
+
+// newLogLine returns the line that a server writes at a Unix time.
+func newLogLine(second int64, server postgresServerRecord) postgresLogLine {
+	n := second / logInterval
+	line := postgresLogLine{
+		Timestamp: time.Unix(second, 0).UTC().Format("2006-01-02T15:04:05.000000000Z"),
+		Stream:    "postgres", Server: server.ID, Role: server.Role,
+	}
+	switch n % 6 {
+	case 0:
+		line.Severity, line.Message = "INFO", fmt.Sprintf("checkpoint complete: wrote %d buffers", n%100)
+	case 1:
+		line.Severity, line.Message = "WARN", "checkpoints are occurring too frequently"
+	case 2:
+		line.Severity, line.Message = "DEBUG", `autovacuum: processing database "postgres"`
+	case 3:
+		line.Severity, line.Message = "ERROR", fmt.Sprintf(`relation "t%d" does not exist at character 15`, n%100)
+		line.Context = map[string]string{
+			"remote_host_port": fmt.Sprintf("10.0.0.%d:%d", n%100, 51000+n%100),
+			"dbname":           "postgres", "pid": strconv.FormatInt(4000+n%100, 10), "user": postgresUser,
+		}
+	case 4:
+		line.Stream, line.Severity = "pgbouncer", "INFO"
+		line.Message = fmt.Sprintf("stats: %d xacts/s, 100%% of pool", n%10)
+	default:
+		line.Severity, line.Message = "INFO", "connection received"
+	}
+	return line
+}

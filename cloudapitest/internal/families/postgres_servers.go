@@ -1,0 +1,135 @@
+package families
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+func postgresServerOperations() []api.Operation {
+	return []api.Operation{
+		api.GET("Postgres.ListServers", postgresDatabase+"/servers", api.On(findPostgres, (*postgres).listServers)).Since(version.August2026),
+		api.POST("Postgres.Recycle", postgresDatabase+"/recycle", api.NoBody, api.On(findPostgres, (*postgres).recycle)).Since(version.August2026),
+	}
+}
+
+// newServers returns the IDs of n new servers.
+func newServers(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = cloudapi.NewID(cloudapi.KindPostgresServer).String()
+	}
+	return ids
+}
+
+type postgresServerRecord struct {
+	ID             string `json:"id"`
+	Role           string `json:"role"`
+	State          string `json:"state"`
+	Status         string `json:"synchronization_status"`
+	VMSize         string `json:"vm_size"`
+	FallbackActive bool   `json:"fallback_active"`
+}
+
+const (
+	primaryRole = "primary"
+	standbyRole = "standby"
+)
+
+// listServers fails while another primary takes over, as the real server does.
+func (p *postgres) listServers(c *api.Call) (any, error) {
+	if p.failingOver(c.Now) {
+		return nil, reply.Unexpected()
+	}
+	servers := p.servers(c.Now)
+	return api.Page{Items: servers, Count: len(servers)}, nil
+}
+
+// failingOver reports whether another primary takes over right now.
+func (p *postgres) failingOver(now time.Time) bool {
+	return p.replacesPrimary() && !now.Before(p.due) && now.Before(p.due.Add(p.step))
+}
+
+func (p *postgres) replacesPrimary() bool { return len(p.former) > 0 && p.former[0] != p.fleet[0] }
+
+// servers returns the servers, those of a change behind those that were there
+// before it.
+func (p *postgres) servers(now time.Time) []postgresServerRecord {
+	settled := !now.Before(p.due)
+	primary := p.fleet[0]
+	if !settled && p.former != nil {
+		primary = p.former[0]
+	}
+	var records []postgresServerRecord
+	add := func(id, state, status, size string) {
+		role := standbyRole
+		if id == primary {
+			role = primaryRole
+		}
+		records = append(records, postgresServerRecord{id, role, state, status, size, false})
+	}
+	for _, id := range p.former {
+		switch {
+		case !settled || slices.Contains(p.fleet, id):
+			add(id, "running", p.status(now, id == primary), p.built.vm)
+		case now.Before(p.due.Add(2 * p.step)):
+			add(id, "deleting", "ready", p.built.vm)
+		}
+	}
+	for _, id := range p.fleet {
+		if slices.Contains(p.former, id) {
+			continue
+		}
+		state, status := p.coming(now, id == primary)
+		add(id, state, status, p.target.vm)
+	}
+	return records
+}
+
+// status is "catching_up" for the primary of a replica too.
+func (p *postgres) status(now time.Time, primary bool) string {
+	if primary && p.isReplica(now) {
+		return "catching_up"
+	}
+	return "ready"
+}
+
+// coming returns the state of a server of the fleet that is new, and whether it
+// has all data.
+func (p *postgres) coming(now time.Time, primary bool) (state, status string) {
+	if p.ready.IsZero() { // one of the first servers
+		if !now.Before(p.running) {
+			return "running", p.status(now, primary)
+		}
+		status := "catching_up"
+		if primary {
+			status = p.status(now, primary)
+		}
+		return []string{"updating", "creating"}[stage(now, p.created, p.running, 2)], status
+	}
+	if !now.Before(p.ready) {
+		return "running", p.status(now, primary)
+	}
+	return []string{"updating", "creating", "synchronizing"}[stage(now, p.begun, p.ready, 3)], "catching_up"
+}
+
+// converging reports whether a change of the servers is under way.
+func (p *postgres) converging(now time.Time) bool {
+	end := p.due
+	if slices.ContainsFunc(p.former, func(id string) bool { return !slices.Contains(p.fleet, id) }) {
+		end = end.Add(2 * p.step) // when those are gone
+	}
+	return !p.ready.IsZero() && now.Before(end) || p.upgrading(now)
+}
+
+// recycle replaces the primary, unless its servers are being replaced already.
+func (p *postgres) recycle(c *api.Call) (any, error) {
+	if !p.converging(c.Now) {
+		p.replace(c, p.target, append(newServers(1), p.fleet[1:]...))
+	}
+	return p.details(c), nil
+}

@@ -1,0 +1,137 @@
+package families
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+// The rules for settings that came in August 2026, beside those for values.
+
+// deniedSettings are those that the service sets itself, as far as it has been
+// seen to refuse them.
+var deniedSettings = []string{"ssl"}
+
+// restartSettings are those that a database reads only when it starts.
+var restartSettings = []string{
+	"autovacuum_freeze_max_age", "autovacuum_max_workers", "cron.launch_active_jobs", "cron.log_run", "cron.log_statement",
+	"cron.max_running_jobs", "cron.use_background_workers", "hot_standby", "max_connections", "max_files_per_process",
+	"max_locks_per_transaction", "max_logical_replication_workers", "max_pred_locks_per_transaction", "max_prepared_transactions",
+	"max_replication_slots", "max_wal_senders", "max_worker_processes", "pg_stat_statements.max", "shared_buffers",
+	"shared_preload_libraries", "track_activity_query_size", "track_commit_timestamp", "wal_buffers", "wal_log_hints",
+}
+
+var customSettingForm = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_$]*\.[a-zA-Z_][a-zA-Z0-9_$]*$`)
+
+// textSettingProblems is [settingProblems] with the rules for names and texts.
+func textSettingProblems(field string, known settings, values schema.Fields) ([]reply.Problem, error) {
+	var problems []reply.Problem
+	rest := schema.Fields{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		var text string
+		_ = json.Unmarshal(values[name].(json.RawMessage), &text) // null is not a text
+		key := field + "." + name
+		_, isKnown := known[name]
+		switch {
+		case slices.Contains(deniedSettings, name):
+			problems = append(problems, reply.Problem{Field: key, What: []string{"Modifying this parameter is not allowed"}})
+		case strings.ContainsAny(text, "\r\n"):
+			problems = append(problems, reply.Problem{Field: key, What: "Value cannot contain newlines"})
+		case len(text) > 1 && strings.HasPrefix(text, "'") && strings.HasSuffix(text, "'"):
+			problems = append(problems, reply.Problem{Field: key,
+				What: []string{"must not be wrapped in single quotes - quoting is handled automatically"}})
+		case !isKnown && !customSettingForm.MatchString(name):
+			problems = append(problems, reply.Problem{Field: key, What: "Unknown configuration parameter"})
+		default:
+			rest[name] = values[name]
+		}
+	}
+	more, err := settingProblems(field, known, rest)
+	return append(problems, more...), err
+}
+
+const (
+	connections        = "max_connections"
+	defaultConnections = 500
+)
+
+// connectionLimit returns the max_connections of a configuration.
+func (config postgresConfig) connectionLimit() int {
+	limit := defaultConnections
+	if raw, ok := config.Postgres[connections].(json.RawMessage); ok {
+		if text, _ := scalar(raw); text != "" {
+			fmt.Sscan(text, &limit) // checked before
+		}
+	}
+	return limit
+}
+
+// connectionProblems refuses a max_connections with which a replica would have less
+// than its primary.
+func (p *postgres) connectionProblems(c *api.Call, config postgresConfig) []reply.Problem {
+	limit := config.connectionLimit()
+	refuse := func(format string, args ...any) []reply.Problem {
+		return []reply.Problem{{Field: "pg_config." + connections, What: fmt.Sprintf(format, args...)}}
+	}
+	if p.isReplica(c.Now) {
+		if least := p.parent.config.connectionLimit(); limit < least {
+			return refuse("must be >= %d to match the primary's current value", least)
+		}
+	}
+	for _, r := range api.InProject[*postgres](c.State, cloudapi.KindPostgres, c.Project) {
+		if most := r.config.connectionLimit(); r.parent == p && r.isReplica(c.Now) && limit > most {
+			return refuse("must be <= %d to match read replica '%s''s current value", most, r.Name)
+		}
+	}
+	return nil
+}
+
+// restartMessage names the settings that differ and need a restart, "" if there
+// are none.
+func restartMessage(before, after schema.Fields) string {
+	var names []string
+	for _, name := range restartSettings {
+		was, _ := before[name].(json.RawMessage)
+		is, _ := after[name].(json.RawMessage)
+		if string(was) != string(is) {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "The changes in the following parameters require a database restart to take effect: " + strings.Join(names, ", ") +
+		". You can restart the database by using the restart endpoint."
+}
+
+// defaults returns the settings with which the service starts the servers. The
+// real server has some more.
+func (s postgresServers) defaults() map[string]string {
+	size := s.size()
+	memory := size.memory << 10 // MiB
+	megabytes := func(n int) string { return fmt.Sprintf("%dMB", n) }
+	return map[string]string{
+		connections:                       fmt.Sprint(defaultConnections),
+		"superuser_reserved_connections":  "3",
+		"shared_buffers":                  megabytes(memory / 4),
+		"work_mem":                        megabytes(max(1, memory/8192)),
+		"maintenance_work_mem":            megabytes(memory / 16),
+		"max_parallel_workers":            fmt.Sprint(2 * size.vcpus),
+		"max_parallel_workers_per_gather": fmt.Sprint(size.vcpus),
+		"effective_cache_size":            megabytes(memory * 3 / 4),
+		"effective_io_concurrency":        "200",
+		"random_page_cost":                "1.1",
+		"max_wal_size":                    "5GB",
+		"min_wal_size":                    "80MB",
+		"wal_compression":                 "lz4",
+		"autovacuum_work_mem":             megabytes(memory / 12),
+	}
+}

@@ -1,0 +1,82 @@
+package families
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+func postgresUpgradeOperations() []api.Operation {
+	const upgrade = postgresDatabase + "/upgrade"
+	return []api.Operation{
+		api.GET("Postgres.UpgradeStatus", upgrade, api.On(findPostgres, (*postgres).showUpgrade)).Since(version.August2026),
+		api.POST("Postgres.Upgrade", upgrade, api.NoBody, api.On(findPostgres, (*postgres).upgrade)).Since(version.August2026),
+	}
+}
+
+type postgresUpgradeRecord struct {
+	CurrentVersion string  `json:"current_version"`
+	TargetVersion  string  `json:"target_version"`
+	Status         string  `json:"upgrade_status"`
+	Stage          *string `json:"upgrade_stage"`
+}
+
+// upgrading reports whether the servers of another version take over, or do so
+// later.
+func (p *postgres) upgrading(now time.Time) bool {
+	return p.built.version != p.target.version && now.Before(p.due.Add(4*p.step))
+}
+
+// upgraded returns when the database has the version of its target.
+func (p *postgres) upgraded() time.Time { return p.due.Add(2 * p.step) }
+
+func (p *postgres) showUpgrade(c *api.Call) (any, error) {
+	if !p.upgrading(c.Now) {
+		return nil, reply.InvalidRequest("Database is not upgrading")
+	}
+	return p.upgradeRecord(c.Now), nil
+}
+
+func (p *postgres) upgradeRecord(now time.Time) postgresUpgradeRecord {
+	r := postgresUpgradeRecord{p.built.version, p.target.version, "running", nil}
+	var stages []string
+	switch {
+	case now.Before(p.ready):
+		stages = []string{"", "provision_servers", "wait_servers_to_be_ready"}
+		stages = stages[stage(now, p.begun, p.ready, len(stages)):]
+	case now.Before(p.due):
+		stages = []string{"wait_for_maintenance_window"}
+	default:
+		stages = []string{"wait_fence_primary", "upgrade_standby", "update_metadata", "recycle_representative_server"}
+		stages = stages[stage(now, p.due, p.due.Add(4*p.step), len(stages)):]
+	}
+	if stages[0] != "" {
+		r.Stage = &stages[0]
+	}
+	return r
+}
+
+// upgrade has the database, and its read replicas, replaced by servers with the
+// next version.
+func (p *postgres) upgrade(c *api.Call) (any, error) {
+	refuse := func(field, what string) (any, error) { return nil, reply.InvalidField(field, "%s", what) }
+	versions := postgresTermsOf(c).versions
+	i := slices.Index(versions, p.target.version)
+	switch {
+	case p.isReplica(c.Now):
+		return refuse("read_replica", "Read replicas cannot be upgraded")
+	case p.converging(c.Now):
+		return refuse("needs_convergence", "Database cluster is waiting for convergence, please wait for it to complete")
+	case i == 0:
+		return refuse("version", "Database is already at the latest version")
+	}
+	for _, db := range append(p.replicas(c), p) {
+		to := db.target
+		to.version = versions[i-1]
+		db.resize(c, to)
+	}
+	return p.upgradeRecord(c.Now), nil
+}
