@@ -50,7 +50,7 @@ type githubCacheEntry struct {
 	api.Object // without a name
 	repository *githubRepository
 	key, scope string
-	size       int // bytes; negative while it is not known
+	size       int64 // bytes; negative while it is not known
 	created    time.Time
 	accessed   time.Time // zero if never
 }
@@ -72,7 +72,7 @@ type githubCacheEntryRecord struct {
 	RepositoryName   string     `json:"repository_name"`
 	Key              string     `json:"key"`
 	Scope            string     `json:"scope"`
-	Size             int        `json:"size"`
+	Size             int64      `json:"size"`
 	CreatedAt        time.Time  `json:"created_at"`
 	LastAccessedAt   *time.Time `json:"last_accessed_at"`
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -215,7 +216,7 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 // nodeCount returns a number of nodes from the body, 1 unless it is positive. One
 // that is out of the question is cut, so that it can be multiplied.
 func nodeCount(c *api.Call, field string) int {
-	return min(max(c.Body.Number(field), 1), 1<<56)
+	return min(max(c.Body.Number(field), 1), math.MaxInt>>7)
 }
 
 func (p *nodePool) setSize(c *api.Call) error {

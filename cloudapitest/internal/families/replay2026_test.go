@@ -123,7 +123,7 @@ func (r *replayer) seedGitHub() {
 			c.State.Add(g)
 			return g
 		}
-		entry := func(g *githubRepository, id, key, scope string, size int, accessed bool) {
+		entry := func(g *githubRepository, id, key, scope string, size int64, accessed bool) {
 			e := &githubCacheEntry{Object: object(id, ""), repository: g, key: key, scope: scope, size: size, created: c.Now}
 			if accessed {
 				e.accessed = c.Now
