@@ -90,7 +90,9 @@ func WithURL() Option {
 func Instrument(opts ...Option) cloudapi.Option {
 	cfg := config{tracers: otel.GetTracerProvider(), meters: otel.GetMeterProvider()}
 	for _, opt := range opts {
-		opt(&cfg)
+		if opt != nil {
+			opt(&cfg)
+		}
 	}
 	r, err := newReporter(cfg)
 	if err != nil {

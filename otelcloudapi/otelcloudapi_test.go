@@ -492,3 +492,13 @@ func (f roundTripper) RoundTrip(*http.Request) (*http.Response, error) { return 
 type middleware func(*http.Request) (*http.Response, error)
 
 func (f middleware) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// A nil option is skipped, as by package cloudapi.
+func TestNilOption(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t)
+	client := srv.Client(otelcloudapi.Instrument(nil))
+	if _, err := client.Firewalls.List(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
