@@ -19,12 +19,18 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
 )
 
-// tlsServer is a server with TLS on a network in memory, of HTTP/2 or not.
+// tlsServer is a server with TLS on a network in memory, of HTTP/2 or not. The
+// test runs in a synctest bubble.
 func tlsServer(t *testing.T, http2 bool, handler http.HandlerFunc) (l *memnet.Listener, roots *x509.CertPool) {
 	l = memnet.Listen()
 	server := &httptest.Server{Listener: l, EnableHTTP2: http2, Config: &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}}
 	server.StartTLS()
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		// A connection that is in use would block Close, which waits for the
+		// client with a lock in hand: the clock of a bubble stands still then.
+		synctest.Wait()
+		server.Close()
+	})
 	roots = x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	return l, roots
