@@ -15,10 +15,10 @@ import (
 // The segments are the path below the base URL and are escaped one by one; an
 // empty one, "." and ".." are an [*ArgumentError]. in is encoded as the JSON
 // body; if it is nil, or a nil pointer, map or slice, there is none, or {} in a
-// POST, PUT or PATCH. out is what the JSON reply is decoded into; with a *[]byte
-// the reply is stored as it is, and with nil it is dropped. A reply that would take
-// far more memory than its size, or than [WithResponseLimit], is refused, as
-// millions of {} would be as an any.
+// POST, PUT or PATCH. out is what the JSON response is decoded into; with a
+// *[]byte the response is stored as it is, and with nil it is dropped. A
+// response that would take far more memory than its size, or than
+// [WithResponseLimit], is refused, as millions of {} would be as an any.
 //
 // A POST is taken for something that must not be repeated, any other method
 // for something that may be.

@@ -34,7 +34,7 @@
 //   - wait until something is running, resized or gone: the Wait methods, [Wait]
 //     and [WaitAll]
 //   - find what an ID or a name stands for: [Client.Resolve], [Lookup]
-//   - find out what became of a create without a reply: [Confirm]
+//   - find out what became of a create without a response: [Confirm]
 //   - delete a whole project: [Client.PlanTeardown]
 //   - be told if what I delete does not exist: [Client.DeleteExisting]
 //   - set all rules of a firewall: [FirewallsService.SetRules]
@@ -92,11 +92,11 @@
 //
 // # Retries
 //
-// A call is up to 4 attempts, with random delays that grow, or the delay that the
-// server asks for; see [RetryPolicy]. A request that may be sent twice is repeated
-// after failures that may pass. A request that creates something is repeated only
-// if it certainly was not carried out. Otherwise the error matches
-// [ErrOutcomeUnknown]: the thing may exist.
+// A call is up to 4 attempts, with random delays that grow, or the delay that
+// the server asks for; see [RetryPolicy]. A request that may be sent twice is
+// retried after failures that may pass. A request that creates something is
+// repeated only if it certainly was not carried out. Otherwise the error
+// matches [ErrOutcomeUnknown]: the thing may exist.
 //
 // [WithTimeout] bounds one attempt, the context bounds the call.
 //

@@ -45,7 +45,7 @@ type EnsureOptions struct {
 
 // DriftError says that what exists under a name is not what an Ensure asked
 // for. [ErrAlreadyExists] matches it. Nothing was changed, unless an update was
-// made and the server's reply to it still differs.
+// made and the server's response to it still differs.
 type DriftError struct {
 	Operation string   // such as "VMs.Ensure"
 	Resource  Resource // what exists
@@ -92,7 +92,7 @@ type EnsureOutcome string
 
 // Values of [EnsureOutcome].
 const (
-	EnsureCreated   EnsureOutcome = "created"   // there was none; a create whose reply was lost counts as one
+	EnsureCreated   EnsureOutcome = "created"   // there was none; a create whose response was lost counts as one
 	EnsureUpdated   EnsureOutcome = "updated"   // it differed, and was changed
 	EnsureUnchanged EnsureOutcome = "unchanged" // it is what the request asks for
 	EnsureDrifted   EnsureOutcome = "drifted"   // it differs, and would be a [*DriftError]; in plans only

@@ -84,11 +84,11 @@ var (
 	// none. See [WithProject] and [Client.InProject].
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and " + EnvProject)
 
-	// ErrInvalidResponse: the server reported success but its reply is not
+	// ErrInvalidResponse: the server reported success but its response is not
 	// what the contract promises. The error is a [*DecodeError].
 	ErrInvalidResponse = errors.New("invalid response")
 
-	// ErrResponseTooLarge: the reply is larger than [WithResponseLimit].
+	// ErrResponseTooLarge: the response is larger than [WithResponseLimit].
 	ErrResponseTooLarge = errors.New("reply exceeds the response limit")
 
 	// ErrPaginationStalled: a list cannot be completed because the server
@@ -97,9 +97,9 @@ var (
 	ErrPaginationStalled = errors.New("pagination stalled")
 
 	// ErrOutcomeUnknown: a request that is not safe to repeat was sent, and
-	// whether the server carried it out is not known: the reply was lost or
-	// unusable, or a failure of the server left it open. What was to be
-	// created may exist. Look before trying again; [Confirm] helps.
+	// whether the server carried it out is not known: the response was lost or
+	// unusable, or a failure of the server left it open. What was to be created
+	// may exist. Look before trying again; [Confirm] helps.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
 	// ErrRetryBudget: a call failed and was not tried again, since too many calls
@@ -282,9 +282,9 @@ func (e *Error) quotaExceeded() bool {
 // made.
 func (e *Error) Unwrap() error { return e.stopped }
 
-// TransportError says that a request got no complete reply: the connection
-// could not be made or broke, an attempt took longer than [WithTimeout], or
-// the context ended. The cause is wrapped; [ErrOutcomeUnknown] matches if the
+// TransportError says that a request got no complete response: the connection
+// could not be made or broke, an attempt took longer than [WithTimeout], or the
+// context ended. The cause is wrapped; [ErrOutcomeUnknown] matches if the
 // operation may have been carried out nevertheless.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
@@ -315,22 +315,23 @@ func (e *TransportError) Is(target error) bool {
 // the context's error.
 func (e *TransportError) Unwrap() []error { return causes(e.Err, e.stopped) }
 
-// DecodeError says that the server reported success but its reply is not what
-// the contract promises: not JSON, cut off, empty, of another type, without
-// its ID. [ErrInvalidResponse] matches it.
+// DecodeError says that the server reported success but its response is not
+// what the contract promises: not JSON, cut off, empty, of another type,
+// without its ID. [ErrInvalidResponse] matches it.
 //
-// Values of strings are masked in the excerpt, since a reply may hold secrets.
+// Values of strings are masked in the excerpt, since a response may hold
+// secrets.
 type DecodeError struct {
 	Operation   string // the operation's name, such as "VMs.Get"
 	Method      string // the HTTP method
 	Path        string // the path as it is sent
 	Attempts    int    // how often the request was sent
 	StatusCode  int    // the HTTP status
-	ContentType string // the reply's Content-Type
-	Body        string // the beginning of the reply, without values
+	ContentType string // the response's Content-Type
+	Body        string // the beginning of the response, without values
 	Err         error  // what is wrong with it
 
-	// truncated is set if the reply looks cut off on its way.
+	// truncated is set if the response looks cut off on its way.
 	truncated bool
 
 	outcomeUnknown bool
@@ -357,7 +358,7 @@ func (e *DecodeError) Is(target error) bool {
 	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.outcomeUnknown
 }
 
-// Unwrap returns what is wrong with the reply.
+// Unwrap returns what is wrong with the response.
 func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.stopped) }
 
 // ArgumentError says that an argument or an option cannot be right. Nothing

@@ -62,8 +62,8 @@ const (
 	acceptYAML = "text/plain, text/yaml, application/yaml, application/json;q=0.5, */*;q=0.1"
 )
 
-// file makes a File of the reply. It refuses what a server or a proxy sends in
-// place of a file: nothing, a page, an error in JSON.
+// file makes a File of the response. It refuses what a server or a proxy sends
+// in place of a file: nothing, a page, an error in JSON.
 func (r reply) file(format fileFormat) (*File, error) {
 	contentType := r.header.Get("Content-Type")
 	mediaType, _, _ := mime.ParseMediaType(contentType)
@@ -97,7 +97,7 @@ func (r reply) file(format fileFormat) (*File, error) {
 
 var errEndless = fmt.Errorf("%w: it has no length, so it may be cut off", io.ErrUnexpectedEOF)
 
-// isErrorObject reports whether a reply that is not declared as JSON is an
+// isErrorObject reports whether a response that is not declared as JSON is an
 // error in JSON nevertheless.
 func isErrorObject(body []byte) bool {
 	var object struct {

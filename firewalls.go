@@ -131,8 +131,8 @@ type FirewallRuleModifyRequest struct {
 	Description *string `json:"description,omitzero"` // new("") clears it
 }
 
-// createdRule is the reply to CreateRule: a rule, or two that were made for the
-// ranges of a subnet.
+// createdRule is the response to CreateRule: a rule, or two that were made for
+// the ranges of a subnet.
 type createdRule struct{ FirewallRule }
 
 func (r *createdRule) unmarshal(data []byte) error {
@@ -219,8 +219,8 @@ func (s *FirewallsService) CreateInProject(ctx context.Context, request *Firewal
 	return send[Firewall](ctx, s.client, &opFirewallsCreateInProject, request)
 }
 
-// Get returns a firewall with its rules and subnets. One that does not exist is
-// [ErrNotFound].
+// Get returns a firewall with its rules and subnets, or [ErrNotFound] if it
+// does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (*Firewall, error) {
@@ -228,7 +228,7 @@ func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (
 }
 
 // Create makes a firewall with the given name, at once. It has no rules, which
-// lets nothing in. The request may be nil. A name that is taken is
+// lets nothing in. The request may be nil. If the name is taken the error is
 // [ErrAlreadyExists]; one that looks like a firewall's ID is [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}
@@ -252,18 +252,19 @@ func (s *FirewallsService) Ensure(ctx context.Context, location, name string, re
 	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments, and does nothing.
+// Plan returns what Ensure would do with the same arguments. It changes
+// nothing.
 func (s *FirewallsService) Plan(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (*EnsurePlan[Firewall], error) {
 	return s.ensurer(location, name, request).plan(ctx, "Firewalls.Plan", opts)
 }
 
-// Compare returns in what a firewall differs from a request, as Ensure sees it. The
-// record must be in its full form, as Get returns it.
+// Compare returns the differences between a firewall and a request, as Ensure
+// sees them. The record must be in its full form, as Get returns it.
 func (s *FirewallsService) Compare(ctx context.Context, firewall *Firewall, request *FirewallCreateRequest) ([]Drift, error) {
 	return s.ensurer("", "", request).differences(ctx, "Firewalls.Compare", firewall)
 }
 
-// ensurer is what Ensure needs of a firewall.
+// ensurer returns what Ensure needs to know about firewalls.
 func (s *FirewallsService) ensurer(location, name string, request *FirewallCreateRequest) ensurer[Firewall] {
 	return ensurer[Firewall]{
 		location: location,
@@ -280,20 +281,20 @@ func (s *FirewallsService) ensurer(location, name string, request *FirewallCreat
 	}
 }
 
-// Delete deletes a firewall, at once, after detaching it from its subnets. One
-// that does not exist is not an error. Give the ID: a delete is repeated after a
-// lost reply, and by name it could then delete another firewall that was given the
-// name meanwhile.
+// Delete deletes a firewall, at once, after detaching it from its subnets.
+// Deleting one that does not exist is not an error. Pass the ID: a delete is
+// retried after a lost response, and by name it could delete another firewall
+// that has taken the name meanwhile.
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Delete(ctx context.Context, location, firewall string) error {
 	return remove(ctx, s.client, &opFirewallsDelete, location, firewall)
 }
 
-// AttachSubnet applies a firewall to a private subnet of its location, given
-// by its ID; a name is [ErrInvalidRequest]. The record changes at once, the
-// rules are enforced moments later. Attaching a subnet again is [ErrServer] on
-// the real server, so it is not repeated after a lost reply.
+// AttachSubnet applies a firewall to a private subnet of its location, given by
+// its ID; a name is [ErrInvalidRequest]. The record changes at once, the rules
+// are enforced moments later. Attaching a subnet again is [ErrServer] on the
+// real server, so it is not retried after a lost response.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
@@ -308,8 +309,8 @@ func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall,
 	return send[Firewall](ctx, s.client, &opFirewallsDetachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
-// Rename gives a firewall another name. A name that is taken is
-// [ErrAlreadyExists]. Address it by ID: only then is it safe to repeat.
+// Rename gives a firewall another name. If the name is taken the error is
+// [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/rename
 func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newName string) (*Firewall, error) {
@@ -329,7 +330,7 @@ func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall st
 	return &created.FirewallRule, nil
 }
 
-// GetRule returns a rule. One that does not exist is [ErrNotFound].
+// GetRule returns a rule, or [ErrNotFound] if it does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, ruleID string) (*FirewallRule, error) {
@@ -358,8 +359,8 @@ func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, r
 	return send[FirewallRule](ctx, s.client, &opFirewallsModifyRule, request, location, firewall, ruleID)
 }
 
-// DeleteRule deletes a rule. One that does not exist is not an error; a
-// firewall that does not exist is [ErrNotFound].
+// DeleteRule deletes a rule. Deleting one that does not exist is not an error;
+// a firewall that does not exist is [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) DeleteRule(ctx context.Context, location, firewall, ruleID string) error {

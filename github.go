@@ -152,8 +152,9 @@ func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, reposit
 }
 
 // DeleteCacheEntry deletes an entry of the cache of a repository, at once, also
-// one that is being uploaded. One that does not exist is not an error. It is an
-// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// one that is being uploaded. Deleting one that does not exist is not an error.
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache/{github_cache_entry_id}
 func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repository, entryID string) error {

@@ -12,7 +12,7 @@ type InferenceAPIKeysService service
 // InferenceAPIKey is a key for the inference endpoints.
 type InferenceAPIKey struct {
 	ID  string `json:"id"`  // prefix ak
-	Key Secret `json:"key"` // the key itself, which every reply holds, lists included
+	Key Secret `json:"key"` // the key itself, which every response holds, lists included
 }
 
 func (k *InferenceAPIKey) missing() string      { return missingID(k.ID) }
@@ -46,14 +46,14 @@ func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) it
 }
 
 // Watch yields the project's valid inference API keys that the token may see,
-// and then what happens to them, until the context ends.
+// and then their changes, until the context ends.
 func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[InferenceAPIKey], error] {
 	return watch[InferenceAPIKey](ctx, s.client, &listInferenceAPIKeys, opts)
 }
 
-// Create makes a key. It is there at once, but the inference endpoints may
-// take minutes to accept it. Each call makes another key, and a lost reply
-// ends in [ErrOutcomeUnknown]: compare the lists before and after.
+// Create makes a key. It is there at once, but the inference endpoints may take
+// minutes to accept it. Each call makes another key, and a lost response ends
+// in [ErrOutcomeUnknown]: compare the lists before and after.
 //
 //cloudapi:operation POST /project/{project_id}/inference-api-key
 func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey, error) {
@@ -68,8 +68,8 @@ func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*Infer
 	return fetch[InferenceAPIKey](ctx, s.client, &opInferenceAPIKeysGet, keyID)
 }
 
-// Delete deletes a key, at once. One that does not exist is not an error, and
-// neither is one that the token may not see, which stays.
+// Delete deletes a key, at once. Deleting one that does not exist is not an
+// error, and neither is one that the token may not see, which stays.
 //
 //cloudapi:operation DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}
 func (s *InferenceAPIKeysService) Delete(ctx context.Context, keyID string) error {

@@ -125,13 +125,13 @@ func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
 }
 
-// Watch yields the project's init scripts, and then what happens to them, until
-// the context ends. Records lack the text, so another text is not an event.
+// Watch yields the project's init scripts, and then their changes, until the
+// context ends. Records lack the text, so another text is not an event.
 func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VMInitScript], error] {
 	return watch[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
 }
 
-// Create registers an init script, at once. A name that is taken is
+// Create registers an init script, at once. If the name is taken the error is
 // [ErrAlreadyExists].
 //
 //cloudapi:operation POST /project/{project_id}/vm-init-script
@@ -139,7 +139,7 @@ func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScript
 	return send[VMInitScript](ctx, s.client, &opVMInitScriptsCreate, request)
 }
 
-// Get returns an init script. One that does not exist is [ErrNotFound].
+// Get returns an init script, or [ErrNotFound] if it does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {
@@ -147,7 +147,7 @@ func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitS
 }
 
 // Update changes the name or the text or both, at once; VMs that were created
-// with the script do not run it again. A name that is taken is
+// with the script do not run it again. If the name is taken the error is
 // [ErrAlreadyExists]. A request that sets nothing is an [*ArgumentError]. To
 // change the name, address the script by ID: only then is it safe to repeat.
 //
@@ -167,18 +167,19 @@ func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScript
 	return s.ensurer(request).ensure(ctx, "VMInitScripts.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments, and does nothing.
+// Plan returns what Ensure would do with the same arguments. It changes
+// nothing.
 func (s *VMInitScriptsService) Plan(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (*EnsurePlan[VMInitScript], error) {
 	return s.ensurer(request).plan(ctx, "VMInitScripts.Plan", opts)
 }
 
-// Compare returns in what an init script differs from a request, as Ensure sees it. The
-// record must be in its full form, as Get returns it.
+// Compare returns the differences between an init script and a request, as
+// Ensure sees them. The record must be in its full form, as Get returns it.
 func (s *VMInitScriptsService) Compare(ctx context.Context, script *VMInitScript, request *VMInitScriptCreateRequest) ([]Drift, error) {
 	return s.ensurer(request).differences(ctx, "VMInitScripts.Compare", script)
 }
 
-// ensurer is what Ensure needs of an init script.
+// ensurer returns what Ensure needs to know about init scripts.
 func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensurer[VMInitScript] {
 	if request == nil {
 		return ensurer[VMInitScript]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
@@ -202,10 +203,10 @@ func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensur
 	}
 }
 
-// Delete deletes an init script, at once; VMs that were created with it are
-// not affected. One that does not exist is not an error. Give the ID: a delete is
-// repeated after a lost reply, and by name it could then delete another script
-// that was given the name meanwhile.
+// Delete deletes an init script, at once; VMs that were created with it are not
+// affected. Deleting one that does not exist is not an error. Pass the ID: a
+// delete is retried after a lost response, and by name it could delete another
+// script that has taken the name meanwhile.
 //
 //cloudapi:operation DELETE /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Delete(ctx context.Context, script string) error {

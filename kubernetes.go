@@ -99,14 +99,13 @@ func (s *KubernetesService) All(ctx context.Context, opts *ListOptions) iter.Seq
 }
 
 // Watch yields the project's clusters, or those in [WatchOptions.Location], and
-// then what happens to them, until the context ends. Records have the short
-// form, which does not show node pools.
+// then their changes, until the context ends. Records have the short form,
+// which does not show node pools.
 func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[KubernetesCluster], error] {
 	return watch[KubernetesCluster](ctx, s.client, &listKubernetesClusters, opts)
 }
 
-// Get returns a cluster with its nodes. One that does not exist is
-// [ErrNotFound].
+// Get returns a cluster with its nodes, or [ErrNotFound] if it does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
@@ -118,12 +117,12 @@ func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (
 // returns is in state "creating" and has no nodes yet;
 // [KubernetesService.WaitRunning] waits for them.
 //
-// A name that is taken is [ErrAlreadyExists]; it stays taken while its last
-// owner is being deleted. Values that are not possible are [ErrInvalidRequest]
-// with the field in [Error.FieldErrors]; so are the vCPU quota, which is
-// [ErrQuotaExceeded] as well, and missing billing information, which is
-// [ErrBillingRequired]. If the reply is lost the error is [ErrOutcomeUnknown]:
-// look the name up with Get.
+// If the name is taken the error is [ErrAlreadyExists]; it stays taken while
+// its last owner is being deleted. Values that are not possible are
+// [ErrInvalidRequest] with the field in [Error.FieldErrors]; so are the vCPU
+// quota, which is [ErrQuotaExceeded] as well, and missing billing information,
+// which is [ErrBillingRequired]. If the response is lost the error is
+// [ErrOutcomeUnknown]: look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Create(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest) (*KubernetesCluster, error) {
@@ -140,18 +139,19 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 	return s.ensurer(location, name, request).ensure(ctx, "Kubernetes.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments, and does nothing.
+// Plan returns what Ensure would do with the same arguments. It changes
+// nothing.
 func (s *KubernetesService) Plan(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (*EnsurePlan[KubernetesCluster], error) {
 	return s.ensurer(location, name, request).plan(ctx, "Kubernetes.Plan", opts)
 }
 
-// Compare returns in what a cluster differs from a request, as Ensure sees it. The
-// record must be in its full form, as Get returns it.
+// Compare returns the differences between a cluster and a request, as Ensure
+// sees them. The record must be in its full form, as Get returns it.
 func (s *KubernetesService) Compare(ctx context.Context, cluster *KubernetesCluster, request *KubernetesClusterCreateRequest) ([]Drift, error) {
 	return s.ensurer("", "", request).differences(ctx, "Kubernetes.Compare", cluster)
 }
 
-// ensurer is what Ensure needs of a cluster.
+// ensurer returns what Ensure needs to know about clusters.
 func (s *KubernetesService) ensurer(location, name string, request *KubernetesClusterCreateRequest) ensurer[KubernetesCluster] {
 	find := func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, name) }
 	return ensurer[KubernetesCluster]{
@@ -203,9 +203,9 @@ func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster st
 	return download(ctx, s.client, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
 }
 
-// Rename gives a cluster another name; its node pools and nodes keep theirs.
-// It returns the short form of the record. A name that is taken is
-// [ErrAlreadyExists]. Address it by ID: only then is it safe to repeat.
+// Rename gives a cluster another name; its node pools and nodes keep theirs. It
+// returns the short form of the record. If the name is taken the error is
+// [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/rename
 func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newName string) (*KubernetesCluster, error) {
@@ -220,7 +220,7 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 //
 // It is [ErrInvalidRequest] if there is no such version, if something else is
 // going on in the cluster, or if a node pool is more than two minor versions
-// behind. A repetition could be a second upgrade, so a lost reply is
+// behind. A repetition could be a second upgrade, so a lost response is
 // [ErrOutcomeUnknown]. It is an operation of August 2026; a server of October
 // 2025 answers [ErrNotFound].
 //

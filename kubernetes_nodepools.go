@@ -67,11 +67,11 @@ func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluste
 	return send[KubernetesNodePool](ctx, s.client, &opKubernetesCreateNodePool, request, location, cluster)
 }
 
-// DeleteNodePool starts to delete a node pool, given by its ID or name, with its
-// nodes; [KubernetesService.WaitNodePoolDeleted] waits for the end. One that does
-// not exist is not an error, the last one of a cluster is [ErrInvalidRequest]
-// (422). It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// DeleteNodePool starts to delete a node pool, given by its ID or name, with
+// its nodes; [KubernetesService.WaitNodePoolDeleted] waits for the end.
+// Deleting one that does not exist is not an error, the last one of a cluster
+// is [ErrInvalidRequest] (422). It is an operation of August 2026; a server of
+// October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
@@ -102,13 +102,13 @@ func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluste
 }
 
 // UpgradeNodePool starts to bring a node pool, given by its ID or name, to the
-// version of its cluster, by replacing one node after the other. The record that
-// it returns has the new Version but the old VMs;
-// [KubernetesService.WaitNodePoolUpgraded] waits for the rest. A node pool that has
-// the version already, and a cluster in which something else is going on, are
-// [ErrInvalidRequest] (422); so would be a repetition, for which reason a lost
-// reply is [ErrOutcomeUnknown]. It is an operation of August 2026; a server of
-// October 2025 answers [ErrNotFound].
+// version of its cluster, by replacing one node after the other. The record
+// that it returns has the new Version but the old VMs;
+// [KubernetesService.WaitNodePoolUpgraded] waits for the rest. A node pool that
+// has the version already, and a cluster in which something else is going on,
+// are [ErrInvalidRequest] (422). A retry would fail in the same way, so a lost
+// response is [ErrOutcomeUnknown]. It is an operation of August 2026; a server
+// of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/upgrade
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
@@ -117,10 +117,11 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 
 // RetireNode starts to drain and remove a worker node, given by the name of its
 // VM; the VM's ID is [ErrNotFound]. The record that it returns has a NodeCount
-// that is one less but still has the VM; [KubernetesService.WaitNodeRetired] waits
-// for the rest. The last node of a node pool is [ErrInvalidRequest] (422); so
-// would be a repetition, for which reason a lost reply is [ErrOutcomeUnknown]. It
-// is an operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// that is one less but still has the VM; [KubernetesService.WaitNodeRetired]
+// waits for the rest. The last node of a node pool is [ErrInvalidRequest]
+// (422). A retry would fail in the same way, so a lost response is
+// [ErrOutcomeUnknown]. It is an operation of August 2026; a server of October
+// 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/node/{kubernetes_node_name}/retire
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {

@@ -195,14 +195,14 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 }
 
 // Watch yields the project's load balancers, or those in
-// [WatchOptions.Location], and then what happens to them, until the context
-// ends. Records lack Subnet and VMs, so VMs come and go without an event.
+// [WatchOptions.Location], and then their changes, until the context ends.
+// Records lack Subnet and VMs, so VMs come and go without an event.
 func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[LoadBalancer], error] {
 	return watch[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
 }
 
-// Get returns a load balancer with its subnet and VMs. One that does not exist is
-// [ErrNotFound].
+// Get returns a load balancer with its subnet and VMs, or [ErrNotFound] if it
+// does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {
@@ -211,9 +211,9 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 
 // Create makes a load balancer with the given name and no VMs. The record is
 // final at once; traffic follows within seconds, with "https" after a
-// certificate was obtained. A name that is taken in the subnet is
-// [ErrAlreadyExists]; a subnet that does not exist, or is given by its name,
-// is [ErrInvalidRequest].
+// certificate was obtained. If the name is taken in the subnet the error is
+// [ErrAlreadyExists]; a subnet that does not exist, or is given by its name, is
+// [ErrInvalidRequest].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
@@ -273,18 +273,19 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 	return s.ensurer(location, name, request).ensure(ctx, "LoadBalancers.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments, and does nothing.
+// Plan returns what Ensure would do with the same arguments. It changes
+// nothing.
 func (s *LoadBalancersService) Plan(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (*EnsurePlan[LoadBalancer], error) {
 	return s.ensurer(location, name, request).plan(ctx, "LoadBalancers.Plan", opts)
 }
 
-// Compare returns in what a load balancer differs from a request, as Ensure sees it. The
-// record must be in its full form, as Get returns it.
+// Compare returns the differences between a load balancer and a request, as
+// Ensure sees them. The record must be in its full form, as Get returns it.
 func (s *LoadBalancersService) Compare(ctx context.Context, loadBalancer *LoadBalancer, request *LoadBalancerCreateRequest) ([]Drift, error) {
 	return s.ensurer("", "", request).differences(ctx, "LoadBalancers.Compare", loadBalancer)
 }
 
-// ensurer is what Ensure needs of a load balancer.
+// ensurer returns what Ensure needs to know about load balancers.
 func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalancerCreateRequest) ensurer[LoadBalancer] {
 	if request == nil {
 		return ensurer[LoadBalancer]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
@@ -348,8 +349,8 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 }
 
 // Delete starts to delete a load balancer. Its record does not show that;
-// [LoadBalancersService.WaitDeleted] waits for the end. One that does not exist
-// is not an error.
+// [LoadBalancersService.WaitDeleted] waits for the end. Deleting one that does
+// not exist is not an error.
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalancer string) error {
@@ -358,8 +359,8 @@ func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalance
 
 // AttachVM adds a VM of the same location, given by its ID; a name is
 // [ErrInvalidRequest]. So is a VM that has a load balancer already, be it this
-// one, which is why it is not repeated after a lost reply. On a server of August
-// 2026 so is a VM without an IPv4 address, unless the stack is "ipv6".
+// one, which is why it is not retried after a lost response. On a server of
+// August 2026 so is a VM without an IPv4 address, unless the stack is "ipv6".
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
@@ -377,8 +378,8 @@ func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalan
 }
 
 // Rename gives a load balancer another name, and with it another hostname. It
-// returns the short form of the record. A name that is taken is
-// [ErrAlreadyExists]. Address it by ID: only then is it safe to repeat.
+// returns the short form of the record. If the name is taken the error is
+// [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/rename
 func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalancer, newName string) (*LoadBalancer, error) {

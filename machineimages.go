@@ -95,13 +95,13 @@ func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.
 }
 
 // Watch yields the project's machine images, or those in
-// [WatchOptions.Location], and then what happens to them, until the context ends.
-// Of their versions records show only which is the latest.
+// [WatchOptions.Location], and then their changes, until the context ends. Of
+// their versions records show only which is the latest.
 func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[MachineImage], error] {
 	return watch[MachineImage](ctx, s.client, &listMachineImages, opts)
 }
 
-// Get returns a machine image. One that does not exist is [ErrNotFound]. It is an
+// Get returns a machine image, or [ErrNotFound] if it does not exist. It is an
 // operation of August 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
@@ -113,11 +113,11 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 // its first version, which becomes the latest; [MachineImagesService.WaitVersion]
 // waits for it. The VM can be neither started nor deleted until then.
 //
-// A name that is taken is [ErrAlreadyExists]. A VM that is not stopped, or that
-// cannot be copied for another reason, is [ErrInvalidRequest], and too many
-// versions in the project are [ErrQuotaExceeded]. If the reply is lost the error
-// is [ErrOutcomeUnknown]: look the name up with Get. It is an operation of August
-// 2026; a server of October 2025 answers [ErrNotFound].
+// If the name is taken the error is [ErrAlreadyExists]. A VM that is not
+// stopped, or that cannot be copied for another reason, is [ErrInvalidRequest],
+// and too many versions in the project are [ErrQuotaExceeded]. If the response
+// is lost the error is [ErrOutcomeUnknown]: look the name up with Get. It is an
+// operation of August 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
@@ -132,18 +132,19 @@ func (s *MachineImagesService) Ensure(ctx context.Context, location, name string
 	return s.ensurer(location, name, request).ensure(ctx, "MachineImages.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments, and does nothing.
+// Plan returns what Ensure would do with the same arguments. It changes
+// nothing.
 func (s *MachineImagesService) Plan(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (*EnsurePlan[MachineImage], error) {
 	return s.ensurer(location, name, request).plan(ctx, "MachineImages.Plan", opts)
 }
 
-// Compare returns in what a machine image differs from a request, as Ensure sees
-// it. It asks for the versions of the image.
+// Compare returns the differences between a machine image and a request, as
+// Ensure sees them. It asks for the versions of the image.
 func (s *MachineImagesService) Compare(ctx context.Context, image *MachineImage, request *MachineImageCreateRequest) ([]Drift, error) {
 	return s.ensurer("", "", request).differences(ctx, "MachineImages.Compare", image)
 }
 
-// ensurer is what Ensure needs of a machine image.
+// ensurer returns what Ensure needs to know about machine images.
 func (s *MachineImagesService) ensurer(location, name string, request *MachineImageCreateRequest) ensurer[MachineImage] {
 	return ensurer[MachineImage]{
 		location: location,
@@ -186,21 +187,20 @@ func (s *MachineImagesService) Update(ctx context.Context, location, image strin
 
 // Delete deletes a machine image without versions, at once. One that has
 // versions, be it such as are being deleted, is [ErrInvalidRequest]:
-// [MachineImagesService.DeleteVersion]. One that does not exist is not an error.
-// Give the ID: a delete is repeated after a lost reply, and by name it could then
-// delete another image that was given the name meanwhile.
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// [MachineImagesService.DeleteVersion]. Deleting one that does not exist is not
+// an error. Pass the ID: a delete is retried after a lost response, and by name
+// it could delete another image that has taken the name meanwhile. It is an
+// operation of August 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Delete(ctx context.Context, location, image string) error {
 	return remove(ctx, s.client, &opMachineImagesDelete, location, image)
 }
 
-// Rename gives a machine image another name; VMs that were made from it show the
-// old one. A name that is taken is [ErrAlreadyExists]. Address it by ID: only then
-// is it safe to repeat. It is an operation of August 2026; a server of October
-// 2025 answers [ErrNotFound].
+// Rename gives a machine image another name; VMs that were made from it show
+// the old one. If the name is taken the error is [ErrAlreadyExists]. Pass the
+// ID: only then is the call idempotent. It is an operation of August 2026; a
+// server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/rename
 func (s *MachineImagesService) Rename(ctx context.Context, location, image, newName string) (*MachineImage, error) {

@@ -19,7 +19,7 @@ func (m *ResourceMetrics) missing() string {
 	return ""
 }
 
-// unmarshal does what json.Unmarshal does, sooner. Nearly all of a reply are
+// unmarshal does what json.Unmarshal does, sooner. Nearly all of a response are
 // samples, through which encoding/json goes twice before Samples gets them. So
 // they are read first, and encoding/json gets the rest, with a number in place
 // of each series' samples. Where that does not work out, it gets everything.

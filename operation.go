@@ -49,7 +49,7 @@ func OperationFromContext(ctx context.Context) (Operation, bool) {
 	return *cl.op, true
 }
 
-// record is what the reply of an operation is decoded into: a pointer to one
+// record is what the response of an operation is decoded into: a pointer to one
 // of the record structs.
 type record[T any] interface {
 	*T

@@ -368,11 +368,11 @@ func WithUserAgent(application string) Option {
 	}
 }
 
-// WithTimeout bounds one attempt: connecting, sending, and reading the reply.
-// The default is 60 seconds; 0 is no limit. The context bounds the call as a
-// whole, with its retries. The error of an attempt that took too long matches
-// context.DeadlineExceeded too, as with net/http; ctx.Err tells whether it was
-// the caller's context that ended.
+// WithTimeout bounds one attempt: connecting, sending, and reading the
+// response. The default is 60 seconds; 0 is no limit. The context bounds the
+// call as a whole, with its retries. The error of an attempt that took too long
+// matches context.DeadlineExceeded too, as with net/http; ctx.Err tells whether
+// it was the caller's context that ended.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d < 0 {
@@ -426,8 +426,8 @@ func WithLogger(logger *slog.Logger) Option {
 	}
 }
 
-// WithResponseLimit sets the size in bytes, after decompression, beyond which
-// a reply is refused with [ErrResponseTooLarge]. The default is 64 MiB.
+// WithResponseLimit sets the size in bytes, after decompression, beyond which a
+// response is refused with [ErrResponseTooLarge]. The default is 64 MiB.
 func WithResponseLimit(bytes int64) Option {
 	return func(c *config) error {
 		if bytes <= 0 {

@@ -17,8 +17,9 @@ import (
 //
 // Four lists have no parameters in the contract: SSH public keys, VM init
 // scripts, inference API keys, and the firewall rules of a database. Each comes
-// whole in one reply, whatever the PageSize. StartAfter and OrderColumn, which
-// would select and order what comes, are refused with an [*ArgumentError].
+// whole in one response, whatever the PageSize. StartAfter and OrderColumn,
+// which would select and order what comes, are refused with an
+// [*ArgumentError].
 type ListOptions struct {
 	// Location restricts the list to a location. Families that have no
 	// locations refuse it with an [*ArgumentError].
@@ -95,7 +96,7 @@ const maxPageSize = 1000
 type listRoutes struct {
 	project  *Operation
 	location *Operation // nil: the family has no locations
-	whole    bool       // the list has no parameters: one reply is all of it
+	whole    bool       // the list has no parameters: one response is all of it
 }
 
 // list fetches one page. args are what the routes need besides the location.
@@ -167,7 +168,7 @@ func decodePage[T any, P listItem[T]](r reply, o *ListOptions) (*Page[T], error)
 	if bytes.HasPrefix(bytes.TrimLeft(r.body, " \t\r\n"), []byte("[")) {
 		decode = func() error { return r.records(&body.Items) }
 	}
-	// Room for the page that was asked for, as far as the reply can fill it.
+	// Room for the page that was asked for, as far as the response can fill it.
 	body.Items = make([]*T, 0, min(o.PageSize, len(r.body)/minItemSize))
 	err := decode()
 	if err == nil && len(body.Items) == 0 {

@@ -266,9 +266,9 @@ func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	}
 }
 
-// Watch yields the project's databases, or those in [WatchOptions.Location], and
-// then what happens to them, until the context ends. Records have the short
-// form; [PostgresService.Get] returns the rest.
+// Watch yields the project's databases, or those in [WatchOptions.Location],
+// and then their changes, until the context ends. Records have the short form;
+// [PostgresService.Get] returns the rest.
 func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Postgres], error] {
 	return watch[Postgres](ctx, s.client, &listPostgres, opts)
 }
@@ -287,12 +287,12 @@ func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*
 // returns is in state "creating" and lacks what is known only later;
 // [PostgresService.WaitRunning] waits for the rest, which takes minutes.
 //
-// A name that is taken is [ErrAlreadyExists]; it stays taken while its last
-// owner is being deleted. Values that are not possible are [ErrInvalidRequest]
-// with the field in [Error.FieldErrors]; so are the vCPU quota, which is
-// [ErrQuotaExceeded] as well, and missing billing information, which is
-// [ErrBillingRequired]. If the reply is lost the error is [ErrOutcomeUnknown]:
-// look the name up with Get.
+// If the name is taken the error is [ErrAlreadyExists]; it stays taken while
+// its last owner is being deleted. Values that are not possible are
+// [ErrInvalidRequest] with the field in [Error.FieldErrors]; so are the vCPU
+// quota, which is [ErrQuotaExceeded] as well, and missing billing information,
+// which is [ErrBillingRequired]. If the response is lost the error is
+// [ErrOutcomeUnknown]: look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
@@ -331,9 +331,9 @@ func (s *PostgresService) CACertificates(ctx context.Context, location, postgres
 }
 
 // Rename gives a database another name, and with it another host name in
-// [Postgres.ConnectionString]. It returns the short form of the record. A name
-// that is taken is [ErrAlreadyExists]. Address it by ID: only then is it safe
-// to repeat.
+// [Postgres.ConnectionString]. It returns the short form of the record. If the
+// name is taken the error is [ErrAlreadyExists]. Pass the ID: only then is the
+// call idempotent.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/rename
 func (s *PostgresService) Rename(ctx context.Context, location, postgres, newName string) (*Postgres, error) {

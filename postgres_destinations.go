@@ -183,7 +183,7 @@ var (
 // name, or, where these may repeat, for the ID that was not there before.
 //
 // Each call makes another destination, also if there is the same already, and a
-// lost reply ends in [ErrOutcomeUnknown]: look with Get.
+// lost response ends in [ErrOutcomeUnknown]: look with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination
 func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
@@ -202,9 +202,9 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 // destination. [Postgres.LogDestinations] has all of them.
 //
 // Each call makes another destination, also if there is the same already, and a
-// lost reply ends in [ErrOutcomeUnknown]: look with Get. A URL or options that
-// do not fit the type are [ErrInvalidRequest], in [Error.FieldErrors] under "url"
-// or "options".
+// lost response ends in [ErrOutcomeUnknown]: look with Get. A URL or options
+// that do not fit the type are [ErrInvalidRequest], in [Error.FieldErrors]
+// under "url" or "options".
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -19,18 +19,19 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 	return s.ensurer(location, name, request).ensure(ctx, "Postgres.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments, and does nothing.
+// Plan returns what Ensure would do with the same arguments. It changes
+// nothing.
 func (s *PostgresService) Plan(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (*EnsurePlan[Postgres], error) {
 	return s.ensurer(location, name, request).plan(ctx, "Postgres.Plan", opts)
 }
 
-// Compare returns in what a database differs from a request, as Ensure sees it. The
-// record must be in its full form, as Get returns it.
+// Compare returns the differences between a database and a request, as Ensure
+// sees them. The record must be in its full form, as Get returns it.
 func (s *PostgresService) Compare(ctx context.Context, postgres *Postgres, request *PostgresCreateRequest) ([]Drift, error) {
 	return s.ensurer("", "", request).differences(ctx, "Postgres.Compare", postgres)
 }
 
-// ensurer is what Ensure needs of a database.
+// ensurer returns what Ensure needs to know about databases.
 func (s *PostgresService) ensurer(location, name string, request *PostgresCreateRequest) ensurer[Postgres] {
 	return ensurer[Postgres]{
 		location: location,

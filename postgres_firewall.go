@@ -88,8 +88,8 @@ func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, post
 	return send[PostgresFirewallRule](ctx, s.client, &opPostgresUpdateFirewallRule, request, location, postgres, ruleID)
 }
 
-// DeleteFirewallRule deletes a rule. One that does not exist is not an error;
-// a database that does not exist is [ErrNotFound].
+// DeleteFirewallRule deletes a rule. Deleting one that does not exist is not an
+// error; a database that does not exist is [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}
 func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, postgres, ruleID string) error {

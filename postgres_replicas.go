@@ -53,7 +53,7 @@ var (
 // Promote starts to make a read replica a database of its own and returns the
 // short form of the record; [PostgresService.WaitPromoted] waits for the end.
 // What is not a replica, or not any more, is [ErrInvalidRequest], which is why
-// it is not repeated after a lost reply.
+// it is not retried after a lost response.
 //
 // The service of August 2026 still has it, under a newer name as well:
 // [PostgresService.PromoteReadReplica].

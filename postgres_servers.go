@@ -90,10 +90,11 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 }
 
 // Recycle starts to replace the primary server of a database by a new one, to
-// which it then fails over, and returns the database. Only its servers show what
-// goes on: ask for the ID of the primary with [PostgresService.ListServers]
-// before, and wait with [PostgresService.WaitRecycled] behind it. A repetition
-// may replace the new server as well, so a lost reply is [ErrOutcomeUnknown].
+// which it then fails over, and returns the database. Only its servers show
+// what goes on: ask for the ID of the primary with
+// [PostgresService.ListServers] before, and wait with
+// [PostgresService.WaitRecycled] behind it. A repetition may replace the new
+// server as well, so a lost response is [ErrOutcomeUnknown].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

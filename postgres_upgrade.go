@@ -39,9 +39,10 @@ var (
 //
 // It is [ErrInvalidRequest] for a database that something else is being done
 // to, another upgrade for example, for a read replica, for a flavor other than
-// "standard" and for the latest version; [Error.FieldErrors] has the reason under
-// "needs_convergence", "read_replica", "flavor" or "version". As a repetition is
-// one of these, a lost reply is [ErrOutcomeUnknown]: look with UpgradeStatus.
+// "standard" and for the latest version; [Error.FieldErrors] has the reason
+// under "needs_convergence", "read_replica", "flavor" or "version". As a
+// repetition is one of these, a lost response is [ErrOutcomeUnknown]: look with
+// UpgradeStatus.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -103,13 +103,13 @@ func (s *PrivateLocationsService) All(ctx context.Context, opts *ListOptions) it
 	return all[PrivateLocation](ctx, s.client, &listPrivateLocations, opts)
 }
 
-// Watch yields the project's private locations, and then what happens to them,
-// until the context ends.
+// Watch yields the project's private locations, and then their changes, until
+// the context ends.
 func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateLocation], error] {
 	return watch[PrivateLocation](ctx, s.client, &listPrivateLocations, opts)
 }
 
-// Create makes a private location, at once. A name that is taken is
+// Create makes a private location, at once. If the name is taken the error is
 // [ErrAlreadyExists].
 //
 //cloudapi:operation POST /project/{project_id}/private-location
@@ -117,18 +117,18 @@ func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLo
 	return send[PrivateLocation](ctx, s.client, &opPrivateLocationsCreate, request)
 }
 
-// Get returns a private location, given its UIName. One that does not exist is
-// [ErrNotFound].
+// Get returns a private location, given its UIName, or [ErrNotFound] if it does
+// not exist.
 //
 //cloudapi:operation GET /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*PrivateLocation, error) {
 	return fetch[PrivateLocation](ctx, s.client, &opPrivateLocationsGet, name)
 }
 
-// Rename gives a private location another UIName, at once; the location of
-// all resources in it changes with it. A name that is taken is
-// [ErrAlreadyExists]. Since the old name is gone afterwards it is not repeated
-// after a lost reply, which is [ErrOutcomeUnknown].
+// Rename gives a private location another UIName, at once; the location of all
+// resources in it changes with it. If the name is taken the error is
+// [ErrAlreadyExists]. Since the old name is gone afterwards it is not retried
+// after a lost response, which is [ErrOutcomeUnknown].
 //
 //cloudapi:operation POST /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName string) (*PrivateLocation, error) {
@@ -142,18 +142,19 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLo
 	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments, and does nothing.
+// Plan returns what Ensure would do with the same arguments. It changes
+// nothing.
 func (s *PrivateLocationsService) Plan(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (*EnsurePlan[PrivateLocation], error) {
 	return s.ensurer(request).plan(ctx, "PrivateLocations.Plan", opts)
 }
 
-// Compare returns in what a private location differs from a request, as Ensure sees it. The
-// record must be in its full form, as Get returns it.
+// Compare returns the differences between a private location and a request, as
+// Ensure sees them. The record must be in its full form, as Get returns it.
 func (s *PrivateLocationsService) Compare(ctx context.Context, privateLocation *PrivateLocation, request *PrivateLocationCreateRequest) ([]Drift, error) {
 	return s.ensurer(request).differences(ctx, "PrivateLocations.Compare", privateLocation)
 }
 
-// ensurer is what Ensure needs of a private location.
+// ensurer returns what Ensure needs to know about private locations.
 func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest) ensurer[PrivateLocation] {
 	if request == nil {
 		return ensurer[PrivateLocation]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
@@ -172,16 +173,16 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 }
 
 // Delete deletes a private location, given its UIName. A server of October 2025
-// does so at once, one of August 2026 soon after the reply;
-// [PrivateLocationsService.WaitDeleted] waits for the end with both. One that has
-// databases is [ErrConflict]; for other resources in it the real server answers
-// [ErrServer]. It does so too for days after a database in it was deleted, as long
-// as the backups are kept (at least 10 days): until then the location cannot be
-// deleted. One that does not exist is not an error.
+// does so at once, one of August 2026 soon after the response;
+// [PrivateLocationsService.WaitDeleted] waits for the end with both. One that
+// has databases is [ErrConflict]; for other resources in it the real server
+// answers [ErrServer]. It does so too for days after a database in it was
+// deleted, as long as the backups are kept (at least 10 days): until then the
+// location cannot be deleted. Deleting one that does not exist is not an error.
 //
-// There is no delete by ID. After a lost reply it is repeated, which could delete
-// another location that was given the name meanwhile: do not give a name anew
-// before the delete has returned.
+// There is no delete by ID. After a lost response it is repeated, which could
+// delete another location that was given the name meanwhile: do not give a name
+// anew before the delete has returned.
 //
 //cloudapi:operation DELETE /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {

@@ -80,14 +80,14 @@ func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	return all[Project](ctx, s.client, &listProjects, opts)
 }
 
-// Watch yields the account's projects, and then what happens to them, their
-// credit included, until the context ends.
+// Watch yields the account's projects, and then their changes, their credit
+// included, until the context ends.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Project], error] {
 	return watch[Project](ctx, s.client, &listProjects, opts)
 }
 
 // Create makes a project. Names need not be unique: each call makes another
-// project, and a lost reply ends in [ErrOutcomeUnknown]. An account can have
+// project, and a lost response ends in [ErrOutcomeUnknown]. An account can have
 // 10; one more is [ErrInvalidRequest].
 //
 // On the real server the token gets no rights in the project it creates:

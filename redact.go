@@ -16,8 +16,8 @@ const (
 	maxSearched = 16 << 10
 )
 
-// known returns the secrets that the call knows of, which some replies repeat:
-// its credentials, and what its request holds.
+// known returns the secrets that the call knows of, which some responses
+// repeat: its credentials, and what its request holds.
 func (cl *call) known() mask.Secrets {
 	cfg := &cl.client.config
 	values := make([]string, 0, 8)
@@ -34,7 +34,8 @@ func (cl *call) known() mask.Secrets {
 }
 
 // withoutSecrets returns the error, with another text if there are secrets in
-// it: net/http quotes what it cannot read of a reply, which may repeat the request.
+// it: net/http quotes what it cannot read of a response, which may repeat the
+// request.
 func (cl *call) withoutSecrets(err error) error {
 	text := fmt.Sprint(err)
 	if hidden := cl.known().Hide(text); hidden != text {

@@ -16,8 +16,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// accepter is what a reply is handed to. It keeps what the operation returns,
-// or says what is wrong with the reply.
+// accepter is what a response is handed to. It keeps what the operation
+// returns, or says what is wrong with the response.
 type accepter interface{ accept(reply) error }
 
 // acceptFunc is a function as an accepter.
@@ -67,7 +67,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 		endless := resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed
 		err = cl.result.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), limit: cl.client.config.maxResponse, endless: endless})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
-		return nil, err // the connection, not the reply
+		return nil, err // the connection, not the response
 	}
 	if err == nil {
 		return nil, nil
@@ -119,7 +119,7 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 	return e
 }
 
-// replyExcerpt returns the beginning of a reply that could not be used. What
+// replyExcerpt returns the beginning of a response that could not be used. What
 // may be a record is shown without its values.
 func (cl *call) replyExcerpt(body []byte) string {
 	text := strings.TrimSpace(string(body[:min(len(body), maxSearched)]))
@@ -133,7 +133,7 @@ func (cl *call) replyExcerpt(body []byte) string {
 	return text
 }
 
-// json decodes the reply into v.
+// json decodes the response into v.
 func (r reply) json(v any) error {
 	if r.status == http.StatusNoContent || len(bytes.TrimSpace(r.body)) == 0 {
 		return errors.New("it is empty")
@@ -188,7 +188,7 @@ func (result *recordResult[T, P]) accept(r reply) error {
 	return nil
 }
 
-// into decodes the reply into v if there is memory for it.
+// into decodes the response into v if there is memory for it.
 func (r reply) into(v any) error {
 	if err := r.checkSize(v); err != nil {
 		return err
@@ -196,8 +196,8 @@ func (r reply) into(v any) error {
 	return r.json(v)
 }
 
-// records decodes the reply into records, whose fields may have come in another
-// form than the one that they have.
+// records decodes the response into records, whose fields may have come in
+// another form than the one that they have.
 func (r reply) records(v any) error {
 	if err := r.checkSize(v); err != nil {
 		return err

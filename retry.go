@@ -20,13 +20,14 @@ import (
 // are repeated. Zero fields stand for the defaults, and in [Client.With] for what
 // the client has.
 //
-// What is repeated depends on the operation. A request that may be sent twice is
-// repeated after the statuses 408, 429, 500, 502, 503 and 504, after failures of
-// the connection, timeouts of an attempt, and responses that were cut off. A
-// request that creates something is repeated only if it was certainly not carried
-// out: if it was not sent, or after a 429 or 503 that is the API's own or has a
-// Retry-After header. After any other failure it is not repeated, and the error
-// matches [ErrOutcomeUnknown] if the request may have been carried out.
+// What is repeated depends on the operation. A request that may be sent twice
+// is retried after the statuses 408, 429, 500, 502, 503 and 504, after failures
+// of the connection, timeouts of an attempt, and responses that were cut off. A
+// request that creates something is repeated only if it was certainly not
+// carried out: if it was not sent, or after a 429 or 503 that is the API's own
+// or has a Retry-After header. After any other failure it is not repeated, and
+// the error matches [ErrOutcomeUnknown] if the request may have been carried
+// out.
 type RetryPolicy struct {
 	// MaxAttempts is the number of times that a request is sent at most, the
 	// first included. The default is 4; 1 is no retry.

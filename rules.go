@@ -32,13 +32,13 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 //
 // Rules are compared by protocol, CIDR and port range, in any spelling that
 // [ParseCIDR] and [ParsePortRange] read; the description of a rule that is kept
-// stays as it is. A rule that cannot be read is an [*ArgumentError],
-// and nothing is sent. A create whose reply was lost is looked up, as in an
+// stays as it is. A rule that cannot be read is an [*ArgumentError], and
+// nothing is sent. A create whose response was lost is looked up, as in an
 // Ensure. After any other error a part of the changes may have been made: the
 // error says how many, and the next call makes the rest.
 //
 // It takes one request to read the firewall, and one for each change. A change
-// is enforced moments after the reply.
+// is enforced moments after the response.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",

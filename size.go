@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// A few bytes of JSON can become a hundred times as much memory: {} as a record,
-// or as a map. So what a reply would take is estimated before it is decoded,
-// where it could be too much at all.
+// A few bytes of JSON can become a hundred times as much memory: {} as a
+// record, or as a map. So what a response would take is estimated before it is
+// decoded, where it could be too much at all.
 
 const (
-	// freeSize is what any reply may take.
+	// freeSize is what any response may take.
 	freeSize = 16 << 20
 
-	// maxGrowth is how much a reply may take beyond that, by its own size. What
-	// servers send takes two to ten times that.
+	// maxGrowth is how much a response may take beyond that, by its own size.
+	// What servers send takes two to ten times that.
 	maxGrowth = 32
 
 	// An object, and any other element of an array, take no more.
 	maxObjectSize, maxElementSize = 2 << 10, 64
 )
 
-// checkSize refuses a reply that would take too much memory when it is decoded
-// into v: beyond freeSize, more than maxGrowth times its own size, or than twice
-// the limit of replies. What v has no field for takes nothing.
+// checkSize refuses a response that would take too much memory when it is
+// decoded into v: beyond freeSize, more than maxGrowth times its own size, or
+// than twice the limit of responses. What v has no field for takes nothing.
 func (r reply) checkSize(v any) error {
 	growth := int64(len(r.body)) * maxGrowth
 	if r.limit < growth/2 {

@@ -75,22 +75,22 @@ func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
 }
 
-// Watch yields the project's SSH public keys, and then what happens to them,
-// until the context ends. Records lack the key itself, so another key under the
-// same name is not an event.
+// Watch yields the project's SSH public keys, and then their changes, until the
+// context ends. Records lack the key itself, so another key under the same name
+// is not an event.
 func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[SSHPublicKey], error] {
 	return watch[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
 }
 
-// Create registers an SSH public key, at once. A name that is taken is
-// [ErrAlreadyExists].
+// Create registers an SSH public key, at once. If the name is taken the error
+// is [ErrAlreadyExists].
 //
 //cloudapi:operation POST /project/{project_id}/ssh-public-key
 func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
 	return send[SSHPublicKey](ctx, s.client, &opSSHPublicKeysCreate, request)
 }
 
-// Get returns an SSH public key. One that does not exist is [ErrNotFound].
+// Get returns an SSH public key, or [ErrNotFound] if it does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicKey, error) {
@@ -98,9 +98,9 @@ func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicK
 }
 
 // Update changes the name or the key or both, at once; VMs that were created
-// with it keep what they have. A name that is taken is [ErrAlreadyExists]. A
-// request that sets nothing is an [*ArgumentError]. To change the name, address
-// the key by ID: only then is it safe to repeat.
+// with it keep what they have. If the name is taken the error is
+// [ErrAlreadyExists]. A request that sets nothing is an [*ArgumentError]. To
+// change the name, address the key by ID: only then is it safe to repeat.
 //
 //cloudapi:operation POST /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *SSHPublicKeyUpdateRequest) (*SSHPublicKey, error) {
@@ -117,18 +117,19 @@ func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKey
 	return s.ensurer(request).ensure(ctx, "SSHPublicKeys.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments, and does nothing.
+// Plan returns what Ensure would do with the same arguments. It changes
+// nothing.
 func (s *SSHPublicKeysService) Plan(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (*EnsurePlan[SSHPublicKey], error) {
 	return s.ensurer(request).plan(ctx, "SSHPublicKeys.Plan", opts)
 }
 
-// Compare returns in what a key differs from a request, as Ensure sees it. The
-// record must be in its full form, as Get returns it.
+// Compare returns the differences between a key and a request, as Ensure sees
+// them. The record must be in its full form, as Get returns it.
 func (s *SSHPublicKeysService) Compare(ctx context.Context, key *SSHPublicKey, request *SSHPublicKeyCreateRequest) ([]Drift, error) {
 	return s.ensurer(request).differences(ctx, "SSHPublicKeys.Compare", key)
 }
 
-// ensurer is what Ensure needs of a key.
+// ensurer returns what Ensure needs to know about keys.
 func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensurer[SSHPublicKey] {
 	if request == nil {
 		return ensurer[SSHPublicKey]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
@@ -149,10 +150,10 @@ func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensur
 	}
 }
 
-// Delete deletes an SSH public key, at once; VMs that were created with it
-// keep it. One that does not exist is not an error. Give the ID: a delete is
-// repeated after a lost reply, and by name it could then delete another key that
-// was given the name meanwhile.
+// Delete deletes an SSH public key, at once; VMs that were created with it keep
+// it. Deleting one that does not exist is not an error. Pass the ID: a delete
+// is retried after a lost response, and by name it could delete another key
+// that has taken the name meanwhile.
 //
 //cloudapi:operation DELETE /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Delete(ctx context.Context, key string) error {

@@ -106,23 +106,23 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 }
 
 // Watch yields the project's private subnets, or those in
-// [WatchOptions.Location], and then what happens to them, their firewalls and
-// NICs, until the context ends.
+// [WatchOptions.Location], and then their changes, their firewalls and NICs,
+// until the context ends.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateSubnet], error] {
 	return watch[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
 }
 
-// Get returns a private subnet. One that does not exist is [ErrNotFound].
+// Get returns a private subnet, or [ErrNotFound] if it does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string) (*PrivateSubnet, error) {
 	return fetch[PrivateSubnet](ctx, s.client, &opPrivateSubnetsGet, location, subnet)
 }
 
-// Create makes a private subnet with the given name, which can be used at
-// once. The request may be nil: the server then makes a firewall for it, whose
-// name begins with the subnet's, and which lets everything in. A name that is
-// taken is [ErrAlreadyExists].
+// Create makes a private subnet with the given name, which can be used at once.
+// The request may be nil: the server then makes a firewall for it, whose name
+// begins with the subnet's, and which lets everything in. If the name is taken
+// the error is [ErrAlreadyExists].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Create(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest) (*PrivateSubnet, error) {
@@ -138,18 +138,19 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 	return s.ensurer(location, name, request).ensure(ctx, "PrivateSubnets.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments, and does nothing.
+// Plan returns what Ensure would do with the same arguments. It changes
+// nothing.
 func (s *PrivateSubnetsService) Plan(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (*EnsurePlan[PrivateSubnet], error) {
 	return s.ensurer(location, name, request).plan(ctx, "PrivateSubnets.Plan", opts)
 }
 
-// Compare returns in what a subnet differs from a request, as Ensure sees it. The
-// record must be in its full form, as Get returns it.
+// Compare returns the differences between a subnet and a request, as Ensure
+// sees them. The record must be in its full form, as Get returns it.
 func (s *PrivateSubnetsService) Compare(ctx context.Context, subnet *PrivateSubnet, request *PrivateSubnetCreateRequest) ([]Drift, error) {
 	return s.ensurer("", "", request).differences(ctx, "PrivateSubnets.Compare", subnet)
 }
 
-// ensurer is what Ensure needs of a subnet.
+// ensurer returns what Ensure needs to know about subnets.
 func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateSubnetCreateRequest) ensurer[PrivateSubnet] {
 	if request != nil && request.FirewallID != "" {
 		if err := checkEnsureID("firewall_id", request.FirewallID, KindFirewall); err != nil {
@@ -188,8 +189,8 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 // Delete starts to delete a private subnet, with the load balancers in it. Its
 // record does not show that; [PrivateSubnetsService.WaitDeleted] waits for the
 // end. One that has VMs is [ErrConflict], unless all of them are being deleted.
-// One that does not exist is not an error. The firewall that was made with the
-// subnet stays.
+// Deleting one that does not exist is not an error. The firewall that was made
+// with the subnet stays.
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet string) error {
@@ -216,8 +217,8 @@ func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet
 	return fetch[PrivateSubnet](ctx, s.client, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
 }
 
-// Rename gives a private subnet another name. A name that is taken is
-// [ErrAlreadyExists]. Address it by ID: only then is it safe to repeat.
+// Rename gives a private subnet another name. If the name is taken the error is
+// [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/rename
 func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, newName string) (*PrivateSubnet, error) {

@@ -19,8 +19,8 @@ import (
 // that the callbacks of the loop know the call: [call.RoundTrip] makes an
 // attempt, [call.checkRetry] decides about the next one, and the pause before
 // that is in the loop's RetryWaitMin. One attempt takes in all that belongs to
-// it, reading and decoding the reply included, so that a reply that is cut off
-// is a failed attempt like a connection that breaks.
+// it, reading and decoding the response included, so that a response that is
+// cut off is a failed attempt like a connection that breaks.
 type call struct {
 	client *Client
 	op     *Operation
@@ -55,7 +55,7 @@ type call struct {
 }
 
 // do sends the request until an attempt succeeds or none is left. The error is
-// nil only if the reply was accepted.
+// nil only if the response was accepted.
 func (cl *call) do(ctx context.Context, result accepter) error {
 	if ctx == nil {
 		return noContext(cl.op.Name)
@@ -192,8 +192,8 @@ func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// attempt sends a copy of the request and takes in the reply. The response is
-// nil if there is no complete one.
+// attempt sends a copy of the request and takes in the response. The response
+// is nil if there is no complete one.
 func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, error) {
 	parent, limit := req.Context(), cl.client.config.timeout
 	begin := exchange.BeginOnce

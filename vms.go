@@ -165,14 +165,13 @@ func (s *VMsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VM, 
 }
 
 // Watch yields the project's VMs, or those in [WatchOptions.Location], and then
-// what happens to them, until the context ends. Records have the short form;
+// their changes, until the context ends. Records have the short form;
 // [VMsService.Get] returns the rest.
 func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VM], error] {
 	return watch[VM](ctx, s.client, &listVMs, opts)
 }
 
-// Get returns a VM with all its fields. One that does not exist is
-// [ErrNotFound].
+// Get returns a VM with all its fields, or [ErrNotFound] if it does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) {
@@ -184,12 +183,12 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 // state "creating" and lacks what is known only later;
 // [VMsService.WaitRunning] waits for the rest.
 //
-// A name that is taken is [ErrAlreadyExists]; it stays taken while its last
-// owner is being deleted. Values that are not possible are [ErrInvalidRequest]
-// with the field in [Error.FieldErrors]; so are the vCPU quota, which is
-// [ErrQuotaExceeded] as well, and missing billing information, which is
-// [ErrBillingRequired]. If the reply is lost the error is [ErrOutcomeUnknown]:
-// look the name up with Get.
+// If the name is taken the error is [ErrAlreadyExists]; it stays taken while
+// its last owner is being deleted. Values that are not possible are
+// [ErrInvalidRequest] with the field in [Error.FieldErrors]; so are the vCPU
+// quota, which is [ErrQuotaExceeded] as well, and missing billing information,
+// which is [ErrBillingRequired]. If the response is lost the error is
+// [ErrOutcomeUnknown]: look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
@@ -205,18 +204,19 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments, and does nothing.
+// Plan returns what Ensure would do with the same arguments. It changes
+// nothing.
 func (s *VMsService) Plan(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (*EnsurePlan[VM], error) {
 	return s.ensurer(location, name, request).plan(ctx, "VMs.Plan", opts)
 }
 
-// Compare returns in what a VM differs from a request, as Ensure sees it. The
-// record must be in its full form, as Get returns it.
+// Compare returns the differences between a VM and a request, as Ensure sees
+// them. The record must be in its full form, as Get returns it.
 func (s *VMsService) Compare(ctx context.Context, vm *VM, request *VMCreateRequest) ([]Drift, error) {
 	return s.ensurer("", "", request).differences(ctx, "VMs.Compare", vm)
 }
 
-// ensurer is what Ensure needs of a VM.
+// ensurer returns what Ensure needs to know about VMs.
 func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) ensurer[VM] {
 	if request != nil && request.PrivateSubnetID != "" {
 		if err := checkEnsureID("private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
@@ -261,16 +261,16 @@ func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
 }
 
 // Rename gives a VM another name; the guest does not notice. It returns the
-// short form of the record. A name that is taken is [ErrAlreadyExists].
-// Address it by ID: only then is it safe to repeat.
+// short form of the record. If the name is taken the error is
+// [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename
 func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (*VM, error) {
 	return send[VM](ctx, s.client, &opVMsRename, renameRequest{newName}, location, vm)
 }
 
-// Restart starts to restart a VM; [VMsService.WaitRunning] waits for the end.
-// A lost reply is [ErrOutcomeUnknown], since a repetition may restart the VM
+// Restart starts to restart a VM; [VMsService.WaitRunning] waits for the end. A
+// lost response is [ErrOutcomeUnknown], since a repetition may restart the VM
 // again.
 //
 // A server of October 2025 returns it in state "restarting", and accepts a
@@ -285,8 +285,8 @@ func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, err
 
 // Start starts a VM that is stopped or unavailable, and returns it in state
 // "starting"; [VMsService.WaitRunning] waits for the end. In any other state,
-// and while a machine image is being made of it, it is [ErrInvalidRequest]; so
-// would be a repetition, for which reason a lost reply is [ErrOutcomeUnknown].
+// and while a machine image is being made of it, it is [ErrInvalidRequest]. A
+// retry would fail in the same way, so a lost response is [ErrOutcomeUnknown].
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
 //
@@ -298,8 +298,8 @@ func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error
 // Stop starts to stop a VM that is running, starting, restarting, rebooting or
 // unavailable. It returns the VM in the state before, which is "stopping" from
 // the next Get on; [VMsService.WaitStopped] waits for the end. What is stopped
-// still costs what it did. In any other state it is [ErrInvalidRequest]; so
-// would be a repetition, for which reason a lost reply is [ErrOutcomeUnknown].
+// still costs what it did. In any other state it is [ErrInvalidRequest]. A
+// retry would fail in the same way, so a lost response is [ErrOutcomeUnknown].
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
 //
