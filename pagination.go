@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"runtime"
 	"sync"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
@@ -289,8 +288,7 @@ func ahead[T any](pages pageSeq[T], n int) pageSeq[T] {
 			results := make(chan result, n-1)
 			stopped := make(chan struct{})
 			var fetcher sync.WaitGroup
-			var panicked any
-			returned := false
+			var fetched ending
 			fetch := func() {
 				for page, err := range pages(ctx) {
 					select {
@@ -302,20 +300,13 @@ func ahead[T any](pages pageSeq[T], n int) pageSeq[T] {
 			}
 			fetcher.Go(func() {
 				defer close(results)
-				defer func() { panicked = recover() }()
-				fetch()
-				returned = true
+				fetched.run(fetch)
 			})
 			defer func() {
 				cancel()
 				close(stopped)
 				fetcher.Wait()
-				switch {
-				case panicked != nil:
-					panic(panicked)
-				case !returned:
-					runtime.Goexit()
-				}
+				fetched.repeat()
 			}()
 			for r := range results {
 				if !yield(r.page, r.err) {

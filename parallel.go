@@ -5,35 +5,45 @@ import (
 	"sync"
 )
 
-// inParallel calls f with 0 to n-1, each on a goroutine of its own, and returns
-// when all calls have returned. A call that panics, such as one in which a
-// middleware does, makes inParallel panic with the same value, so that the
-// caller can recover from it; one that ends its goroutine ends the caller's.
-func inParallel(n int, f func(i int)) {
-	type end struct {
-		panicked any
-		returned bool
+// ending records how a function on another goroutine ended, so that the caller's
+// goroutine can end in the same way. Nobody can recover from a panic, such as one in
+// a middleware, on a goroutine that the SDK started: it would end the program.
+type ending struct {
+	returned bool
+	panicked any
+}
+
+// run calls f and records whether it returned, panicked or ended its goroutine.
+func (e *ending) run(f func()) {
+	defer func() {
+		if !e.returned {
+			e.panicked = recover()
+		}
+	}()
+	f()
+	e.returned = true
+}
+
+// repeat panics, or ends the goroutine, if f did.
+func (e *ending) repeat() {
+	switch {
+	case e.panicked != nil:
+		panic(e.panicked)
+	case !e.returned:
+		runtime.Goexit()
 	}
-	ends := make([]end, n)
+}
+
+// inParallel calls f with 0 to n-1, each on its own goroutine, and returns when all
+// calls have returned. If a call panics, so does inParallel, with the same value.
+func inParallel(n int, f func(i int)) {
+	endings := make([]ending, n)
 	var calls sync.WaitGroup
 	for i := range n {
-		calls.Go(func() {
-			defer func() {
-				if !ends[i].returned {
-					ends[i].panicked = recover()
-				}
-			}()
-			f(i)
-			ends[i].returned = true
-		})
+		calls.Go(func() { endings[i].run(func() { f(i) }) })
 	}
 	calls.Wait()
-	for _, e := range ends {
-		switch {
-		case e.panicked != nil:
-			panic(e.panicked)
-		case !e.returned:
-			runtime.Goexit()
-		}
+	for i := range endings {
+		endings[i].repeat()
 	}
 }

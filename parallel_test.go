@@ -1,29 +1,75 @@
-package cloudapi
+package cloudapi_test
 
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// TestPanicsReachTheCaller: what a middleware panics with in one of several
-// calls at the same time is a panic of the caller, who can recover from it.
+// TestPanicsReachTheCaller: a method that sends several requests at the same time
+// panics with what a middleware panics with, so that its caller can recover. No
+// request follows.
 func TestPanicsReachTheCaller(t *testing.T) {
 	t.Parallel()
-	network := recorder{answer: func(*http.Request) (*http.Response, error) { panic("a middleware") }}
-	client := network.client(t)
-	for name, call := range map[string]func(context.Context) error{
-		"Get":          func(ctx context.Context) error { _, err := client.VMs.Get(ctx, "eu-central-h1", "web-1"); return err },
-		"Resolve":      func(ctx context.Context) error { _, err := client.Resolve(ctx, "eu-central-h1/web-1"); return err },
-		"PlanTeardown": func(ctx context.Context) error { _, err := client.PlanTeardown(ctx, nil); return err },
+	for name, tt := range map[string]struct {
+		requests []int32 // at which the middleware panics
+		call     func(context.Context, *cloudapi.Client, *cloudapi.TeardownPlan) error
+	}{
+		"Get": {[]int32{1}, func(ctx context.Context, c *cloudapi.Client, _ *cloudapi.TeardownPlan) error {
+			_, err := c.VMs.Get(ctx, "own", "far")
+			return err
+		}},
+		"Resolve": {[]int32{1, 3}, func(ctx context.Context, c *cloudapi.Client, _ *cloudapi.TeardownPlan) error {
+			_, err := c.Resolve(ctx, "no-such-thing")
+			return err
+		}},
+		"All": {[]int32{1, 2}, func(ctx context.Context, c *cloudapi.Client, _ *cloudapi.TeardownPlan) error {
+			_, err := cloudapi.Collect(c.VMs.All(ctx, &cloudapi.ListOptions{PageSize: 1}))
+			return err
+		}},
+		"PlanTeardown": {[]int32{1, 3}, func(ctx context.Context, c *cloudapi.Client, _ *cloudapi.TeardownPlan) error {
+			_, err := c.PlanTeardown(ctx, nil)
+			return err
+		}},
+		"TeardownPlan.Run": {[]int32{1, 5, 20, 40}, func(ctx context.Context, _ *cloudapi.Client, plan *cloudapi.TeardownPlan) error {
+			return plan.Run(ctx)
+		}},
 	} {
-		func() {
-			defer func() {
-				if r := recover(); r != "a middleware" {
-					t.Errorf("%s: recovered %v", name, r)
+		for _, at := range tt.requests {
+			synctest.Test(t, func(t *testing.T) {
+				var armed atomic.Bool
+				var requests atomic.Int32
+				client := must(newFullProject(t).client.With(cloudapi.WithPrefetch(2), cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+					return roundTripper(func(req *http.Request) (*http.Response, error) {
+						if armed.Load() && requests.Add(1) == at {
+							panic("a middleware")
+						}
+						return next.RoundTrip(req)
+					})
+				})))(t)
+				plan := planTeardown(t, client, nil)
+				armed.Store(true)
+				func() {
+					defer func() {
+						if r := recover(); r != "a middleware" {
+							t.Errorf("%s, request %d: recovered %v", name, at, r)
+						}
+					}()
+					err := tt.call(t.Context(), client, plan)
+					t.Errorf("%s, request %d of %d: %v", name, at, requests.Load(), err)
+				}()
+				synctest.Wait() // for requests that were under way
+				sent := requests.Load()
+				<-time.After(time.Hour)
+				if n := requests.Load() - sent; n != 0 {
+					t.Errorf("%s, request %d: %d requests followed", name, at, n)
 				}
-			}()
-			t.Errorf("%s returned %v", name, call(t.Context()))
-		}()
+			})
+		}
 	}
 }

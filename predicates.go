@@ -3,6 +3,8 @@ package cloudapi
 import (
 	"errors"
 	"net/http"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
 // What a failure means is decided here, for calls, waits, Ensure, Watch,
@@ -39,5 +41,5 @@ func isTransient(err error) bool {
 		return e.truncated
 	}
 	e, ok := errors.AsType[*TransportError](err)
-	return ok && !isMisconfigured(e) && (!errors.Is(e, errNotSent) || errors.Is(e, errTokenSource))
+	return ok && !exchange.Misconfigured(e) && (!errors.Is(e, errNotSent) || errors.Is(e, errTokenSource))
 }

@@ -3,7 +3,6 @@ package cloudapi
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"math"
@@ -144,7 +143,7 @@ func mayPass(err error) bool {
 	case *DecodeError:
 		return e.truncated
 	}
-	return !isMisconfigured(err)
+	return !exchange.Misconfigured(err)
 }
 
 // openOutcome reports whether the last attempt, which failed, may have been
@@ -175,13 +174,6 @@ func (e *Error) leavesOpen() bool {
 		return false
 	}
 	return e.StatusCode >= 500
-}
-
-// isMisconfigured reports failures that will be the same in a second.
-func isMisconfigured(err error) bool {
-	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
-	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
-	return badCertificate || notTLS
 }
 
 // failed returns the error of the call: that of the last attempt, with what

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -507,13 +508,34 @@ func TestMisconfigurationIsNotRetried(t *testing.T) {
 	t.Cleanup(secure.Close)
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
-	for name, tt := range map[string]struct{ address, text string }{
-		"certificate of nobody": {secure.URL, "certificate"},
-		"plain HTTP":            {strings.Replace(plain.URL, "http:", "https:", 1), "TLS"},
+	status := 0 // of the proxy
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	t.Cleanup(proxy.Close)
+	proxyURL, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := WithTransport(func(*http.Transport) {})
+	proxied := WithTransport(func(t *http.Transport) { t.Proxy = http.ProxyURL(proxyURL) })
+	foreign := WithHTTPClient(&http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxyURL)}})
+	for _, tt := range []struct {
+		name, address, text string
+		transport           Option
+		status              int
+		attempts            int
+	}{
+		{"certificate of nobody", secure.URL, "certificate", none, 0, 1},
+		{"plain HTTP", strings.Replace(plain.URL, "http:", "https:", 1), "TLS", none, 0, 1},
+		{"proxy with a password", "https://api.example.com", "the proxy answered 407 Proxy Authentication Required", proxied, 407, 1},
+		{"proxy with a password, another transport", "https://api.example.com", "the proxy answered 407 Proxy Authentication Required", foreign, 407, 1},
+		{"proxy that forbids", "https://api.example.com", "the proxy answered 403 Forbidden", proxied, 403, 1},
+		{"proxy that finds nobody", "https://api.example.com", "the proxy answered 502 Bad Gateway", proxied, 502, 4},
 	} {
+		name := tt.name
 		attempts := 0
-		client, err := NewClient(WithBaseURL(tt.address), WithToken(testToken), WithProject(testProject),
-			WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		status = tt.status
+		client, err := NewClient(WithBaseURL(tt.address), WithToken(testToken), WithProject(testProject), tt.transport,
+			WithRetry(RetryPolicy{MinDelay: 1, MaxDelay: 1}), WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 				return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
 					attempts++
 					return next.RoundTrip(req)
@@ -523,7 +545,7 @@ func TestMisconfigurationIsNotRetried(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
-		if e, ok := errors.AsType[*TransportError](err); !ok || attempts != 1 || !strings.Contains(e.Err.Error(), tt.text) || errors.Is(err, ErrOutcomeUnknown) {
+		if e, ok := errors.AsType[*TransportError](err); !ok || attempts != tt.attempts || !strings.Contains(e.Err.Error(), tt.text) || errors.Is(err, ErrOutcomeUnknown) {
 			t.Errorf("%s: %d attempts, %v", name, attempts, err)
 		}
 	}

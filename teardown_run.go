@@ -31,13 +31,12 @@ type teardownRun struct {
 // steps does all steps, and reports what they say.
 func (r *teardownRun) steps(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	var steps sync.WaitGroup
-	for i := range r.plan.steps {
-		steps.Go(func() { r.step(ctx, i) })
-	}
+	var steps ending
 	go func() {
-		steps.Wait()
-		close(r.events)
+		defer close(r.events)
+		steps.run(func() {
+			inParallel(len(r.plan.steps), func(i int) { r.step(ctx, cancel, i) })
+		})
 	}()
 	defer func() { // nothing goes on behind a Progress that panics
 		cancel()
@@ -56,11 +55,18 @@ func (r *teardownRun) steps(ctx context.Context) {
 		}
 		r.seen <- struct{}{}
 	}
+	steps.repeat()
 }
 
-// step does a step when its turn has come.
-func (r *teardownRun) step(ctx context.Context, i int) {
-	defer close(r.ended[i])
+// step does a step when its turn has come. If it panics it cancels the others.
+func (r *teardownRun) step(ctx context.Context, cancel func(), i int) {
+	returned := false
+	defer func() {
+		if !returned {
+			cancel()
+		}
+		close(r.ended[i])
+	}()
 	s := &r.plan.steps[i]
 	for _, other := range s.before {
 		select {
@@ -75,6 +81,7 @@ func (r *teardownRun) step(ctx context.Context, i int) {
 	} else {
 		r.report(s.resource, Progress{State: stateDeleted})
 	}
+	returned = true
 }
 
 // stateDeleted is the [Progress.State] of what is gone.

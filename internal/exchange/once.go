@@ -51,7 +51,14 @@ type guard struct {
 const maxPasses = 4
 
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = withoutIdempotencyKeys(req)
+	resp, err := g.send(withoutIdempotencyKeys(req))
+	if err != nil && err.Error() == http.StatusText(http.StatusProxyAuthRequired) {
+		err = &proxyError{http.StatusProxyAuthRequired, "407 " + err.Error()} // as a Transport says it
+	}
+	return resp, err
+}
+
+func (g *guard) send(req *http.Request) (*http.Response, error) {
 	a := attemptOf(req.Context())
 	switch {
 	case a == nil:

@@ -2,6 +2,8 @@ package exchange
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -43,6 +45,12 @@ func NewTransport(patience time.Duration, changes ...func(*http.Transport)) Tran
 			}
 			return http.ProxyFromEnvironment(req)
 		},
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+			if resp.StatusCode != http.StatusOK {
+				return &proxyError{resp.StatusCode, resp.Status}
+			}
+			return nil
+		},
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if host, port, err := net.SplitHostPort(address); err == nil && isLocalhost(host) {
 				address = net.JoinHostPort("localhost", port)
@@ -65,6 +73,26 @@ func NewTransport(patience time.Duration, changes ...func(*http.Transport)) Tran
 	}
 	shareDials(t)
 	return Transport{t}
+}
+
+// proxyError is what a proxy answers if it makes no connection.
+type proxyError struct {
+	code   int
+	status string
+}
+
+func (e *proxyError) Error() string { return "the proxy answered " + e.status }
+
+// Misconfigured reports whether no connection came about for a reason that stays:
+// a certificate that is not trusted, a server that does not speak TLS, a proxy that
+// does not permit it or wants a password.
+func Misconfigured(err error) bool {
+	if e, ok := errors.AsType[*proxyError](err); ok {
+		return e.code < 500 && e.code != http.StatusRequestTimeout && e.code != http.StatusTooManyRequests
+	}
+	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	return badCertificate || notTLS
 }
 
 // IsLoopback reports whether a host is this machine, whatever a resolver says.

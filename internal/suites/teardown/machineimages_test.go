@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -16,6 +17,7 @@ import (
 // imageProject is a project with a machine image, its versions, and VMs, as a
 // server keeps it.
 type imageProject struct {
+	mu       sync.Mutex
 	versions map[string]string // their states, by label
 	vms      []*cloudapi.VM
 	image    bool
@@ -35,6 +37,8 @@ const testOtherImage = "m1rq4vgtndee2mdnmbckfjjg7y"
 // answer executes a request. What is being deleted is gone when it was looked at
 // once more; a version not as long as there are VMs.
 func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	path := strings.TrimPrefix(req.URL.Path, projectPath)
 	last := path[strings.LastIndex(path, "/")+1:]
 	list := func(items ...any) (*http.Response, error) {
