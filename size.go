@@ -32,8 +32,8 @@ func (r reply) checkSize(v any) error {
 	if r.limit < growth/2 {
 		growth = r.limit * 2
 	}
-	rough := bytes.Count(r.body, []byte("{"))*maxObjectSize + bytes.Count(r.body, []byte(","))*maxElementSize + len(r.body)
-	if int64(rough) <= freeSize+growth || !json.Valid(r.body) {
+	objects, elements := int64(bytes.Count(r.body, []byte("{"))), int64(bytes.Count(r.body, []byte(",")))
+	if objects*maxObjectSize+elements*maxElementSize+int64(len(r.body)) <= freeSize+growth || !json.Valid(r.body) {
 		return nil
 	}
 	s := sizer{rest: r.body, fields: jsonFields{}}

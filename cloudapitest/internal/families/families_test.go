@@ -115,11 +115,11 @@ func TestNodesGoWithTheirCluster(t *testing.T) {
 	c := newCall(t)
 	nodes := func() int { return len(c.State.Index.All(api.Scope{Kind: cloudapi.KindVM})) }
 	c.Params["kubernetes_cluster_reference"] = "apps"
-	c.Body = schema.Fields{"version": "v1.34", "worker_size": "standard-2", "cp_nodes": 2}
+	c.Body = schema.Fields{"version": "v1.34", "worker_size": "standard-2", "cp_nodes": int64(2)}
 	if _, err := createKubernetesCluster(c); err == nil || nodes() != 0 {
 		t.Errorf("a cluster that is refused (%v) leaves %d nodes", err, nodes())
 	}
-	c.Body["cp_nodes"] = 3
+	c.Body["cp_nodes"] = int64(3)
 	if _, err := createKubernetesCluster(c); err != nil || nodes() != 4 {
 		t.Errorf("%v, and %d nodes, want 4", err, nodes())
 	}

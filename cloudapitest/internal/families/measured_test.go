@@ -2,6 +2,7 @@ package families_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -161,6 +162,9 @@ func TestMeasured(t *testing.T) {
 			t.Parallel()
 			srv := cloudapitest.New(t, cloudapitest.Lenient(), cloudapitest.WithDelays(cloudapitest.Delays{}))
 			for _, x := range exchanges {
+				if strconv.IntSize < 64 && strings.Contains(x.body, ":2147483648") {
+					continue // the embedded server counts with int, the real one without a bound
+				}
 				path := "/project/" + srv.ProjectID() + x.path
 				if above, ok := strings.CutPrefix(x.path, "/.."); ok {
 					path = "/project" + above

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"math"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
@@ -18,10 +19,11 @@ func (f Fields) Text(name string) string {
 	return s
 }
 
-// Number returns an integer, or 0 if the field is absent or null.
+// Number returns an integer, or 0 if the field is absent or null. Where int has 32
+// bits, a larger number becomes the nearest int.
 func (f Fields) Number(name string) int {
-	n, _ := f[name].(int)
-	return n
+	n, _ := f[name].(int64)
+	return int(max(min(n, math.MaxInt), math.MinInt))
 }
 
 // Flag returns a boolean, or false if the field is absent or null.

@@ -294,7 +294,7 @@ func toInteger(value any) (any, bool) {
 	if !fits {
 		return nil, true
 	}
-	return int(n), true
+	return n, true
 }
 
 func toBoolean(value any) (flag, ok bool) {

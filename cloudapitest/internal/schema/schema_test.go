@@ -90,7 +90,7 @@ func TestUnknownFieldsAreFoundAtAnyDepth(t *testing.T) {
 
 func TestFieldsSayWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	f := Fields{"blank": " ", "name": "n", "zero": 0, "one": 1}
+	f := Fields{"blank": " ", "name": "n", "zero": int64(0), "one": int64(1)}
 	if s, err := f.NonEmpty("name"); s != "n" || err != nil {
 		t.Errorf("%q, %v", s, err)
 	}
