@@ -99,6 +99,8 @@ func (s *sizer) object(t reflect.Type) {
 		entry = t.Elem()
 	case t.Kind() == reflect.Struct:
 		fields = s.fields.of(t)
+	default:
+		s.size += maxObjectSize // for the error that the decoder makes of it
 	}
 	if entry != nil {
 		s.size += 48
