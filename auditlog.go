@@ -6,54 +6,56 @@ import (
 	"time"
 )
 
-// AuditLogService reads what was done in a project, by whom and to what.
+// AuditLogService reads the log of all actions in a project.
 type AuditLogService service
 
 // AuditLogEntry is one action.
 type AuditLogEntry struct {
-	At time.Time `json:"at"` // to the second
+	At time.Time `json:"at"` // with a precision of one second
 
-	// Action is the prefix of the IDs of what it was done to, and a verb, such as
-	// "vm/create" or "pg/restore". Verbs are those of the operations in snake
-	// case, with "destroy" for a deletion, and those of the web console.
+	// Action is an ID prefix, which names the kind of object, and a verb, such
+	// as "vm/create" or "pg/restore". Verbs are the names of operations in
+	// snake case, "destroy" for a deletion, and those of the web console.
 	Action string `json:"action"`
 
-	SubjectID   string `json:"subject_id"`   // of the account that did it
-	SubjectName string `json:"subject_name"` // "" if it is not a member of the project any more
+	SubjectID   string `json:"subject_id"`   // the account that did it
+	SubjectName string `json:"subject_name"` // "" if the account is no longer a member of the project
 
-	// ObjectIDs are the IDs of what it was done to, and of what took part: a
-	// firewall and the subnet that it was attached to for example.
+	// ObjectIDs are the IDs of the objects that the action changed or involved,
+	// such as a firewall and the subnet that it was attached to.
 	ObjectIDs []string `json:"object_ids"`
 }
 
 func (e *AuditLogEntry) missing() string { return missingField("action", e.Action) }
 
 // AuditLogOptions select what [AuditLogService.List] and [AuditLogService.All]
-// return. What is set must apply all at once. A value that nothing in the project
-// has, or that cannot be one, gives an empty list and no error.
+// return. An entry must match all options that are set. A value that matches
+// nothing, even an invalid one, gives an empty list and no error.
 type AuditLogOptions struct {
-	// Action is that of an entry as a whole, its kind such as "vm", or its verb
-	// such as "create".
+	// Action is a full action, a kind such as "vm", or a verb such as "create".
 	Action string `url:"action,omitempty"`
 
 	// Subject is the ID of an account, or the name or e-mail address of a member.
 	Subject string `url:"subject,omitempty"`
 
-	Object string `url:"object,omitempty"` // the ID of what it was done to
+	Object string `url:"object,omitempty"` // the ID of an object
 
-	// End is the last day, in UTC: entries are of the three months that end with
-	// it. The default is today. Days more than three months ago have none.
+	// End is the last day, in UTC. The list covers the three months up to End.
+	// The default is today. The server keeps no entries older than three
+	// months.
 	End time.Time `url:"end,omitempty" layout:"2006-01-02"`
 
-	// Limit is the number of entries in a page, 1000 by default and at most.
+	// Limit is the number of entries in a page. The default and maximum is
+	// 1000.
 	Limit int `url:"limit,omitempty"`
 
-	// PaginationKey is [Page.NextStartAfter] of the page before, which came with
-	// the same options.
+	// PaginationKey is [Page.NextStartAfter] of the previous page. Use it with
+	// the options of that page.
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
 
-// inUTC returns the options with the day as the server counts days.
+// inUTC returns the options with End in UTC, since the server counts days in
+// UTC.
 func (o *AuditLogOptions) inUTC() AuditLogOptions {
 	if o == nil {
 		return AuditLogOptions{}
@@ -66,8 +68,8 @@ func (o *AuditLogOptions) inUTC() AuditLogOptions {
 var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-log", safe}
 
 // List returns one page of the project's audit log, the newest entries first.
-// [Page.NextStartAfter] is the PaginationKey for the next one, or "" if there is
-// none. It needs a permission of its own, and is [ErrForbidden] without it.
+// [Page.NextStartAfter] is the PaginationKey of the next page, or "" on the
+// last one. Without the permission to see the log the error is [ErrForbidden].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -78,9 +80,10 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 }
 
 // All returns the project's audit log, the newest entries first, page by page;
-// see [AuditLogService.List]. The day that the options leave open is today when
-// it begins, by the clock of this machine. A server that does not go on behind a
-// page is [ErrPaginationStalled].
+// see [AuditLogService.List]. If the options have no End, it is the day on
+// which the iteration begins, by the clock of this machine. If the server
+// repeats entries in place of the next page, the error is
+// [ErrPaginationStalled].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -2,16 +2,17 @@ package cloudapi
 
 import "sync/atomic"
 
-// retryBudget bounds the retries of all calls of a client together. Without it
-// an outage would be answered with four times the requests, from every goroutine.
-// A retry takes from the budget, and gives it back if it succeeds; a call that
-// succeeds at once gives a fifth of a retry back. So the retries of single
-// failures always have their budget, and when nothing succeeds any more they end.
+// retryBudget limits the retries of all calls of a client together. Without it,
+// every goroutine would send four times as many requests during an outage. A
+// retry takes one unit, and gives it back if it succeeds. A call that succeeds
+// without a retry gives back a fifth of a unit. So single failures can always
+// be retried, and retries stop when every call fails.
 type retryBudget struct{ taken atomic.Int64 } // in fifths of a retry
 
 const retryCost = 5
 
-// take takes a retry from a budget of that many, unless it is used up.
+// take takes a retry from a budget of the given size. It reports whether there
+// was one left.
 func (b *retryBudget) take(retries int) bool {
 	if b.taken.Add(retryCost) <= int64(retries)*retryCost {
 		return true
@@ -20,7 +21,8 @@ func (b *retryBudget) take(retries int) bool {
 	return false
 }
 
-// succeeded gives back what a call that succeeded after some attempts has earned.
+// succeeded gives back a retry, or a fifth of one, after a call that succeeded
+// with the given number of attempts.
 func (b *retryBudget) succeeded(attempts int) {
 	if b.taken.Load() == 0 {
 		return

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// ParseCIDR reads a range of addresses as the service reads that of a firewall
-// rule. The prefix length may be missing: it is 32 for an IPv4 address, 64 for
-// an IPv6 address, and 128 for "::". It may be a mask such as "10.0.0.0
-// 255.0.0.0". Blanks around the range do not matter, and neither do zeros
-// before a number. Host bits are cleared, so that equal ranges are equal
-// values. The error is an [*ArgumentError].
+// ParseCIDR parses a range of addresses in all forms that the service accepts
+// in a firewall rule. The prefix length is optional: the default is 32 for an
+// IPv4 address, 64 for an IPv6 address, and 128 for "::". A mask such as
+// "10.0.0.0 255.0.0.0" may take its place. Spaces around the range and leading
+// zeros of numbers are ignored. Host bits are cleared, so that equal ranges are
+// equal values. The error is an [*ArgumentError].
 func ParseCIDR(s string) (netip.Prefix, error) {
 	fail := func(reason string) (netip.Prefix, error) {
 		return netip.Prefix{}, &ArgumentError{Name: "cidr", Value: s, Reason: reason}
@@ -52,9 +52,9 @@ func ParseCIDR(s string) (netip.Prefix, error) {
 	return prefix, nil
 }
 
-// FormatCIDR returns a range in the form that the service takes: the host bits
-// are cleared, and an IPv6 range has no dots, with which the service refuses
-// it. Use it for a [netip.Prefix] from elsewhere.
+// FormatCIDR returns a range in the form that the service accepts: host bits
+// are cleared, and an IPv6 range has no dots, which the service refuses. Use it
+// for a [netip.Prefix] from elsewhere.
 func FormatCIDR(prefix netip.Prefix) string {
 	prefix = prefix.Masked()
 	if addr := prefix.Addr(); addr.Is4In6() {
@@ -64,8 +64,8 @@ func FormatCIDR(prefix netip.Prefix) string {
 	return prefix.String()
 }
 
-// withoutLeadingZeros returns an IPv4 address or mask whose numbers have no
-// zeros before them, which netip does not read.
+// withoutLeadingZeros removes leading zeros from the numbers of an IPv4 address
+// or mask, since netip does not parse them.
 func withoutLeadingZeros(dotted string) string {
 	parts := strings.Split(dotted, ".")
 	for i, part := range parts {
@@ -78,8 +78,8 @@ func withoutLeadingZeros(dotted string) string {
 	return strings.Join(parts, ".")
 }
 
-// maskLength returns the prefix length that a mask such as 255.255.0.0 stands
-// for, or -1.
+// maskLength returns the prefix length of a mask such as 255.255.0.0, or -1 if
+// it is invalid.
 func maskLength(mask string) int {
 	addr, err := netip.ParseAddr(mask)
 	if err != nil || !addr.Is4() {
@@ -94,12 +94,12 @@ func maskLength(mask string) int {
 	return -1
 }
 
-// PortRange is a range of ports, with both its ends.
+// PortRange is a range of ports, including both ends.
 type PortRange struct{ First, Last uint16 }
 
-// ParsePortRange reads "80" or "80..90" as the service does; "" is all ports.
+// ParsePortRange parses "80" or "80..90" as the service does; "" is all ports.
 // The service of October 2025 writes a single port as "80..80", that of August
-// 2026 as "80": as values they are equal. The error is an [*ArgumentError].
+// 2026 as "80"; both parse to the same value. The error is an [*ArgumentError].
 func ParsePortRange(s string) (PortRange, error) {
 	if s == "" {
 		return PortRange{0, 65535}, nil
@@ -120,7 +120,7 @@ func ParsePortRange(s string) (PortRange, error) {
 // String returns the range as "80..90".
 func (r PortRange) String() string { return fmt.Sprintf("%d..%d", r.First, r.Last) }
 
-// normalCIDR returns a range in one spelling for all that mean the same.
+// normalCIDR returns the same spelling for all spellings of a range.
 func normalCIDR(s string) string {
 	prefix, err := ParseCIDR(s)
 	if err != nil {
@@ -129,7 +129,7 @@ func normalCIDR(s string) string {
 	return FormatCIDR(prefix)
 }
 
-// normalPortRange is normalCIDR for a range of ports.
+// normalPortRange is normalCIDR for port ranges.
 func normalPortRange(s string) string {
 	ports, err := ParsePortRange(s)
 	if err != nil {

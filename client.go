@@ -13,16 +13,16 @@ import (
 // Version is the version of this SDK.
 const Version = "0.1.0"
 
-// Client speaks to one API address with one set of credentials. It cannot be
-// changed after [NewClient] and is safe for concurrent use; make one and share
-// it, so that its connections are shared.
+// Client calls one API address with one set of credentials. It cannot be
+// changed after [NewClient] and is safe for concurrent use. Make one and share
+// it, so that its connections are reused.
 type Client struct {
 	config  config
 	network http.RoundTripper // the transport below the middlewares
-	polls   *polls            // that waits share, in InProject's copies too
+	polls   *polls            // shared by waits, also in the copies that InProject makes
 
-	// newHeader returns a new map of the headers of every request. It is a
-	// function so that printing a Client never shows the credentials.
+	// newHeader returns the headers of a request in a new map. It is a function
+	// so that printing a Client never shows the credentials.
 	newHeader func(content bool) http.Header
 
 	Projects         *ProjectsService
@@ -44,22 +44,22 @@ type Client struct {
 	InferenceEndpoints *InferenceEndpointsService
 }
 
-// service is what every service is: the operations of one resource family on
-// a client.
+// service is the underlying type of every service: the operations of one
+// resource family on a client.
 type service struct{ client *Client }
 
-// NewClient returns a client with the options. [WithBaseURL] is required, and
-// for nearly everything a token ([WithToken], [WithTokenSource]) and a project
-// ([WithProject]) are as well; [FromEnv] gives all three.
+// NewClient returns a client with the options. [WithBaseURL] is required.
+// Nearly all operations also need a token ([WithToken] or [WithTokenSource])
+// and a project ([WithProject]). [FromEnv] sets all three.
 //
-// All options are checked here; an [*ArgumentError] says which is wrong.
-// Nothing is sent.
+// NewClient checks all options and sends nothing. An [*ArgumentError] says
+// which option is wrong.
 func NewClient(opts ...Option) (*Client, error) {
 	return newClient(defaultConfig(), opts)
 }
 
 // With returns a copy of the client with changed settings, which uses the same
-// connections. It is how a few calls get another timeout or retry policy:
+// connections. Use it to give a few calls another timeout or retry policy:
 //
 //	patient, err := client.With(cloudapi.WithTimeout(5 * time.Minute))
 func (c *Client) With(opts ...Option) (*Client, error) {
@@ -67,8 +67,8 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 }
 
 // InProject returns a copy of the client that is bound to the project with the
-// given ID and uses the same connections. What is not a project's ID is
-// reported by the operations, as an [*ArgumentError].
+// given ID and uses the same connections. If the ID is not a project's, the
+// operations return an [*ArgumentError].
 func (c *Client) InProject(id string) *Client {
 	clone := *c
 	clone.config.project = id
@@ -82,8 +82,8 @@ func (c *Client) Project() string { return c.config.project }
 // BaseURL returns the address of the API.
 func (c *Client) BaseURL() string { return c.config.baseURL.String() }
 
-// CloseIdleConnections closes connections that are not in use. A client needs
-// no closing; this is for programs that make many.
+// CloseIdleConnections closes the connections that are not in use. Clients need
+// not be closed; this is for programs that make many of them.
 func (c *Client) CloseIdleConnections() {
 	if t, ok := c.config.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
@@ -91,7 +91,7 @@ func (c *Client) CloseIdleConnections() {
 }
 
 func newClient(from config, opts []Option) (*Client, error) {
-	var made struct { // to be allocated at once
+	var made struct { // one allocation for all
 		Client
 		polls  polls
 		budget retryBudget
@@ -136,11 +136,11 @@ func (c *Client) transport(depth int) http.RoundTripper {
 	return c.network
 }
 
-// layer is what a middleware takes for the transport. It hands a request to what
-// the client of the call has at its depth, so that copies of a client can share
-// a middleware and have another transport, or further middlewares, below it.
+// layer is the transport that a middleware gets. It passes a request to the
+// transport at its depth in the client of the call. So copies of a client can
+// share a middleware and have other transports or middlewares below it.
 type layer struct {
-	client *Client // for a request whose context is not that of a call
+	client *Client // for requests whose context is not that of a call
 	depth  int
 }
 
@@ -183,12 +183,12 @@ func (c *Client) String() string {
 	return fmt.Sprintf("cloudapi.Client(%s, project %q)", c.BaseURL(), c.config.project)
 }
 
-// Format prints what [Client.String] returns, for every verb, and for a Client
-// as well as for a pointer to one.
+// Format prints the result of [Client.String] for every verb, for a Client and
+// for a pointer to one.
 func (c Client) Format(f fmt.State, _ rune) { io.WriteString(f, c.String()) }
 
-// LogValue returns what [Client.String] does.
+// LogValue returns the same as [Client.String].
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// MarshalJSON encodes what [Client.String] returns.
+// MarshalJSON encodes the result of [Client.String].
 func (c Client) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }

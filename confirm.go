@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Confirm finds out what became of a create that ended in [ErrOutcomeUnknown],
-// by looking for the resource that it should have made. It works for every create
-// whose result the caller can find, mostly by its name. Where only a list shows
-// the resource, find must return [ErrNotFound] if it is not in the list.
+// Confirm looks for the resource of a create that ended in [ErrOutcomeUnknown],
+// to find out whether the create was carried out. It works for every create
+// whose result the caller can find, mostly by name. If only a list shows the
+// resource, find must return [ErrNotFound] when it is not in the list.
 //
 //	vm, err := client.VMs.Create(ctx, location, "web-1", request)
 //	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
@@ -20,24 +20,23 @@ import (
 //		})
 //	}
 //
-// It looks once, and creates nothing:
+// Confirm looks once, and creates nothing:
 //
-//   - If find returns a resource and same accepts it, Confirm returns it. Another
-//     program may have made it: same must tell, if that matters. A nil same
-//     accepts every resource.
-//   - If same does not accept the resource, the error matches
-//     [ErrAlreadyExists], too.
-//   - If there is no resource, the error matches [ErrNotFound], too. It may still
-//     appear, since a request can outlive its connection. Where names are unique
-//     the caller may repeat the create: at worst the error is ErrAlreadyExists.
-//     Names of projects are not unique; names of load balancers are unique in
-//     their subnet.
-//   - If find fails, the error wraps its error.
+//   - If find returns a resource and same accepts it, Confirm returns it.
+//     Another program may have made it: if that matters, same must tell. A nil
+//     same accepts every resource.
+//   - If same rejects the resource, the error also matches [ErrAlreadyExists].
+//   - If there is no resource, the error also matches [ErrNotFound]. The
+//     resource may still appear, since the server may still work on the
+//     request. If names are unique the caller can retry the create: the worst
+//     result is ErrAlreadyExists. Names of projects are not unique; names of
+//     load balancers are unique in their subnet.
+//   - If find fails, the error also wraps the error of find.
 //
-// The error is always that of the create, with what the lookup adds, and matches
-// ErrOutcomeUnknown. Confirm returns any other error as it is, without a lookup. A
-// nil find is an [*ArgumentError] beside the error of the create; a nil error is
-// an ArgumentError alone.
+// The error is always that of the create, with the result of the lookup added,
+// and matches ErrOutcomeUnknown. Confirm returns any other error unchanged,
+// without a lookup. If find is nil, the error also wraps an [*ArgumentError].
+// If the given error is nil, Confirm returns an ArgumentError.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	switch {
 	case unknown == nil:
@@ -59,8 +58,8 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 	return found, nil
 }
 
-// lookedUp adds to the failure of a create what looking it up gave. Without
-// such a failure that is all.
+// lookedUp adds the error of a lookup to the failure of a create. It returns
+// only err if there is no failure.
 func lookedUp(failure, err error) error {
 	if failure == nil {
 		return err

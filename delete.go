@@ -2,14 +2,16 @@ package cloudapi
 
 import "context"
 
-// DeleteExisting deletes what a reference stands for, as [Client.Resolve] reads
-// it, and returns what that was. If there is nothing it is [ErrNotFound], where
-// the Delete of a service reports success: the API answers a delete of what does
-// not exist with 204, so that a typing mistake looks like success. It resolves
-// the reference first and then deletes by ID. The effect comes later as after
-// Delete, and a WaitDeleted fits as it does there.
+// DeleteExisting deletes the resource that a reference stands for, see
+// [Client.Resolve], and returns it. If there is none the error is
+// [ErrNotFound]. In contrast, the Delete methods of the services report
+// success, since the API answers 204 even for a mistyped name. DeleteExisting
+// resolves the reference first and then deletes by ID. The deletion is
+// asynchronous if it is so in the Delete method of the service, and the same
+// WaitDeleted fits.
 //
-// A part of another resource, such as a firewall rule, is an [*ArgumentError].
+// If the resource is a part of another one, such as a firewall rule, the error
+// is an [*ArgumentError].
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	resource, _, err := c.find(ctx, "DeleteExisting", reference, kinds)
 	if err != nil {

@@ -9,19 +9,20 @@ import (
 	"strings"
 )
 
-// Do sends a request to any path of the API, for endpoints that have no method
-// yet, with the authentication, retries, limits and errors of all others.
+// Do sends a request to any path of the API, for operations that have no method
+// yet. Authentication, retries, limits and errors are those of all other
+// methods.
 //
-// The segments are the path below the base URL and are escaped one by one; an
-// empty one, "." and ".." are an [*ArgumentError]. in is encoded as the JSON
-// body; if it is nil, or a nil pointer, map or slice, there is none, or {} in a
-// POST, PUT or PATCH. out is what the JSON response is decoded into; with a
-// *[]byte the response is stored as it is, and with nil it is dropped. A
-// response that would take far more memory than its size, or than
-// [WithResponseLimit], is refused, as millions of {} would be as an any.
+// The segments are the path below the base URL. Do escapes each of them; "",
+// "." and ".." are an [*ArgumentError]. Do encodes in as the JSON body. If in
+// is nil, or a nil pointer, map or slice, there is no body, or {} in a POST,
+// PUT or PATCH. Do decodes the JSON response into out. If out is a *[]byte it
+// gets the unchanged response, and if it is nil the response is dropped. A
+// response that would take much more memory than its size, or than
+// [WithResponseLimit], is refused, such as millions of {} decoded into an any.
 //
-// A POST is taken for something that must not be repeated, any other method
-// for something that may be.
+// Do retries a POST only if it certainly was not carried out. It treats all
+// other methods as idempotent.
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
 	method = strings.ToUpper(method)
 	op := &Operation{Name: "Do", Method: method, retry: safe}

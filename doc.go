@@ -18,25 +18,26 @@
 //		EnableIP4: new(true),
 //	})
 //
-// Arguments come in the order context, location, reference, request. A reference
-// is the ID or the name of a resource. A method returns either a value or an
-// error, never both and never neither. Optional fields of a request are left out
-// when they are zero. Where zero means something the field is a pointer, such as
-// new(0); where null does it is an [Opt].
+// Arguments come in the order context, location, reference, request. A
+// reference is the ID or the name of a resource. A method returns either a
+// value or an error, never both. The zero value of an optional field is not
+// sent. A field for which zero has a meaning is a pointer, such as new(0). A
+// field for which null has a meaning is an [Opt].
 //
 // # I want to …
 //
 //   - take the settings from the environment: [FromEnv]
 //   - walk a list: the All methods; a page of it: the List methods
-//   - know what changes in a list: the Watch methods
-//   - create something unless it exists: the Ensure methods; know beforehand what
-//     they would do: the Plan methods
+//   - see the changes of a list: the Watch methods
+//   - create something unless it exists: the Ensure methods; preview what they
+//     would do: the Plan methods
 //   - wait until something is running, resized or gone: the Wait methods, [Wait]
 //     and [WaitAll]
 //   - find what an ID or a name stands for: [Client.Resolve], [Lookup]
-//   - find out what became of a create without a response: [Confirm]
+//   - find out if a create without a response was carried out: [Confirm]
 //   - delete a whole project: [Client.PlanTeardown]
-//   - be told if what I delete does not exist: [Client.DeleteExisting]
+//   - get an error if the resource to delete does not exist:
+//     [Client.DeleteExisting]
 //   - set all rules of a firewall: [FirewallsService.SetRules]
 //   - use other settings for some calls: [Client.With]; another project:
 //     [Client.InProject]
@@ -47,12 +48,13 @@
 //
 // # The contract and the service
 //
-// In these comments the contract is the description of the API of October 2025,
-// version 0.1.0, with 93 operations. The real server is Ubicloud's service, as it
-// was measured in October 2025 and in August 2026. Where it differs from the
-// contract the comment says how, and the SDK works with both. An operation or a
-// field that came later says so: a server without the operation answers
-// [ErrNotFound], and a field is sent only if it is set. No setting is needed.
+// In these comments "the contract" is the description of the API of October
+// 2025, version 0.1.0, with 93 operations. "The real server" is Ubicloud's
+// service, as measured in October 2025 and in August 2026. The comments say
+// where it differs from the contract, and the SDK works with both. A comment
+// also says if an operation or a field is of August 2026: an older server
+// answers [ErrNotFound] to the operation, and the SDK sends the field only if
+// it is set. No setting is needed.
 //
 // # Lists
 //
@@ -63,16 +65,16 @@
 //		fmt.Println(vm.Name, vm.State)
 //	}
 //
-// All fetches a page when the loop gets to it, or earlier with [WithPrefetch]. It
-// yields each item once that is in the list all the time, also if others come and
-// go meanwhile. If it cannot, it ends with an error. Items have the short form of
-// their record: the type says which fields only Get returns. [Collect] makes a
-// slice of a sequence.
+// All fetches a page when the loop gets to it, or earlier with [WithPrefetch].
+// It yields each item that stays in the list exactly once, even if other items
+// come and go meanwhile. If it cannot, it ends with an error. Items have the
+// short form of their record: the type says which fields only Get returns.
+// [Collect] makes a slice of a sequence.
 //
 // # Errors
 //
-// A response with a status of 300 or above is an [*Error]. errors.Is tells its
-// kind:
+// A response with a status of 300 or above is an [*Error]. Its kind is tested
+// with errors.Is:
 //
 //	switch {
 //	case errors.Is(err, cloudapi.ErrNotFound):
@@ -81,29 +83,29 @@
 //	}
 //
 // A request without a complete response is a [*TransportError]. A response that
-// reports success but cannot be used is a [*DecodeError]. An argument that cannot
-// be right is an [*ArgumentError], and nothing is sent: a mistyped reference
-// cannot reach another resource. The error of the context can be found in all of
-// them.
+// reports success but cannot be used is a [*DecodeError]. An invalid argument
+// is an [*ArgumentError], and nothing is sent: a mistyped reference cannot
+// reach another resource. If the context ended, the error wraps the error of
+// the context.
 //
-// A delete of something that does not exist succeeds. Delete by ID where you can:
-// a delete whose response was lost is sent again, and by then another resource may
+// Deleting something that does not exist succeeds. Delete by ID where you can:
+// a delete is retried after a lost response, and by then another resource may
 // have taken the name.
 //
 // # Retries
 //
-// A call is up to 4 attempts, with random delays that grow, or the delay that
-// the server asks for; see [RetryPolicy]. A request that may be sent twice is
-// retried after failures that may pass. A request that creates something is
-// repeated only if it certainly was not carried out. Otherwise the error
-// matches [ErrOutcomeUnknown]: the thing may exist.
+// A call makes up to 4 attempts, with random exponential backoff, or after the
+// delay that the server asks for; see [RetryPolicy]. An idempotent request is
+// retried after transient failures. A request that creates something is retried
+// only if the server certainly did not carry it out. Otherwise the error
+// matches [ErrOutcomeUnknown]: the resource may exist.
 //
-// [WithTimeout] bounds one attempt, the context bounds the call.
+// [WithTimeout] limits one attempt, and the context limits the call.
 //
 // # Waiting
 //
-// Many effects come after the response. The comment of the method says so, and
-// names the method that waits:
+// Many operations are asynchronous: they take effect after the response. The
+// comment of the method says so, and names the method that waits:
 //
 //	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 //	defer cancel()
@@ -112,5 +114,6 @@
 // # Secrets
 //
 // Tokens, passwords and keys are [Secret] values. They print and encode as
-// "[redacted]" everywhere but in requests. Errors and log lines have no secret.
+// "[redacted]" everywhere but in requests. Errors and log lines contain no
+// secret.
 package cloudapi

@@ -9,7 +9,7 @@ import (
 // drift collects the differences between a request and a record.
 type drift []Drift
 
-// wants adds a field if the request has a value for it and the record another.
+// wants adds a field if the request sets it and the record has another value.
 func wants[V comparable](d *drift, field string, wanted, found V) {
 	if wanted != *new(V) && wanted != found {
 		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found})
@@ -24,9 +24,9 @@ func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
 	}
 }
 
-// checkEnsureID checks the ID in a field of the request that an Ensure compares
-// by it. The server, which sees it only if there is something to create, takes
-// no name there either.
+// checkEnsureID checks an ID in a request that Ensure compares with a record.
+// It must be an ID and not a name. The server refuses names too, but sees the
+// request only if Ensure creates the resource.
 func checkEnsureID(field, id string, kind Kind) *ArgumentError {
 	if IsID(id, kind) {
 		return nil
@@ -34,8 +34,8 @@ func checkEnsureID(field, id string, kind Kind) *ArgumentError {
 	return &ArgumentError{Name: field, Value: withoutToken(id), Reason: "must be the ID of a " + kind.String()}
 }
 
-// wantsSubnet adds the subnet if the request names another than the record,
-// which has the subnet's name, and its location, in place of the ID.
+// wantsSubnet adds the subnet if the request names another one than the record.
+// The record has the subnet's location and name in place of its ID.
 func wantsSubnet(ctx context.Context, c *Client, d *drift, wanted, location, found string) error {
 	if wanted == "" {
 		return nil

@@ -11,53 +11,55 @@ import (
 
 // EnsureOptions are settings of the Ensure methods. Nil is fine.
 //
-// All Ensure methods work alike. They look for a resource of the name. If there is
-// none they create it. If there is one that is what the request asks for, as far
-// as its record shows, they return it as it is. Otherwise the error is a
-// [*DriftError]. A field that the request leaves to the server is not compared.
-// The [EnsureOutcome] says what was done. The Plan method of the same service says
-// what Ensure would do. Compare compares a record that the caller has already.
+// All Ensure methods work alike. They look for a resource with the name. If
+// there is none they create it. If there is one that matches the request, as
+// far as its record shows, they return it unchanged. Otherwise the error is a
+// [*DriftError]. Fields that the request does not set are not compared. The
+// [EnsureOutcome] says what was done. The Plan method of the same service says
+// what Ensure would do. The Compare method compares a record that the caller
+// already has.
 //
 // A resource that is being deleted still has its name. Ensure waits until it is
-// gone and then creates another; the context bounds the wait, whose error is a
-// [*WaitError]. Several Ensures of one name may run at the same time: one of them
-// creates the resource, and all return it.
+// gone and then creates another one. The context bounds the wait, whose error
+// is a [*WaitError]. Several Ensures of one name may run at the same time: one
+// of them creates the resource, and all return it.
 //
 // If the response to the create is lost, Ensure looks for the resource, and
-// repeats the create if there is none. That is safe where names are unique. If it
-// finds the resource the outcome is EnsureCreated, although another program may
-// have created it in that moment.
+// retries the create if there is none. That is safe where names are unique. If
+// Ensure finds the resource the outcome is EnsureCreated, although another
+// program may have created it at that moment.
 //
-// A resource that was created may not be ready: the Wait methods wait for that, as
-// after Create.
+// A created resource may not be ready yet: use the Wait methods, as after
+// Create.
 type EnsureOptions struct {
-	// Update lets Ensure change a resource that differs from the request, by the
-	// update operation of its family. Ensure makes the update only if it can
-	// remove all differences. The comment of each method names the fields that
-	// it can change.
+	// Update lets Ensure change a resource that differs from the request, with
+	// the update operation of its family. Ensure makes the update only if it
+	// can remove all differences. The comment of each Ensure method lists the
+	// fields that it can change.
 	Update bool
 
 	// Progress is called at each step, on the goroutine of the caller. State is
-	// "creating", "updating" or "deleting" while Ensure does or awaits that. The
-	// last call of an Ensure that succeeds has Done 1 and the state of the record.
+	// "creating", "updating" or "deleting" while Ensure does that or waits for
+	// it. The last call of an Ensure that succeeds has Done 1 and the state of
+	// the record.
 	Progress func(Progress)
 }
 
-// DriftError says that what exists under a name is not what an Ensure asked
-// for. [ErrAlreadyExists] matches it. Nothing was changed, unless an update was
-// made and the server's response to it still differs.
+// DriftError says that the existing resource differs from the request of an
+// Ensure. [ErrAlreadyExists] matches it. Nothing was changed, unless an update
+// was made and its response still differs from the request.
 type DriftError struct {
 	Operation string   // such as "VMs.Ensure"
-	Resource  Resource // what exists
-	Fields    []Drift  // in what it differs; at least one
-	Record    any      // the record of what exists, such as a *VM
+	Resource  Resource // the existing resource
+	Fields    []Drift  // the differences; at least one
+	Record    any      // its record, such as a *VM
 }
 
-// Drift is a difference between a request and what exists.
+// Drift is a difference between a request and the existing resource.
 type Drift struct {
-	Field     string // the name in the JSON of the request; for what no request can ask for, in that of the record
+	Field     string // the JSON name in the request, or in the record if no request has such a field
 	Wanted    any    // the value in the request
-	Found     any    // what the record shows in its place
+	Found     any    // the value in the record
 	Updatable bool   // whether EnsureOptions.Update could change it
 }
 
@@ -87,28 +89,29 @@ func driftText(v any) string {
 // Is matches [ErrAlreadyExists].
 func (e *DriftError) Is(target error) bool { return target == ErrAlreadyExists }
 
-// EnsureOutcome says what an Ensure did, or, in an [EnsurePlan], would do.
+// EnsureOutcome says what an Ensure did, or what it would do in an
+// [EnsurePlan].
 type EnsureOutcome string
 
 // Values of [EnsureOutcome].
 const (
-	EnsureCreated   EnsureOutcome = "created"   // there was none; a create whose response was lost counts as one
-	EnsureUpdated   EnsureOutcome = "updated"   // it differed, and was changed
-	EnsureUnchanged EnsureOutcome = "unchanged" // it is what the request asks for
-	EnsureDrifted   EnsureOutcome = "drifted"   // it differs, and would be a [*DriftError]; in plans only
+	EnsureCreated   EnsureOutcome = "created"   // the resource did not exist; also after a create whose response was lost
+	EnsureUpdated   EnsureOutcome = "updated"   // the resource differed, and was changed
+	EnsureUnchanged EnsureOutcome = "unchanged" // the resource matches the request
+	EnsureDrifted   EnsureOutcome = "drifted"   // the resource differs, and Ensure would return a [*DriftError]; in plans only
 )
 
 // EnsurePlan says what an Ensure would do, and why.
 type EnsurePlan[T any] struct {
 	Outcome EnsureOutcome
-	Record  *T      // what exists; nil if there is nothing. What is being deleted would be created again
-	Drift   []Drift // in what it differs from the request
+	Record  *T      // the existing resource, or nil. If it is being deleted, Ensure would create another one
+	Drift   []Drift // the differences from the request
 }
 
-// ensurer is what an Ensure needs of a family.
+// ensurer describes a family and a request to Ensure, Plan and Compare.
 type ensurer[T any] struct {
 	operation string
-	location  string // "" for what is in none
+	location  string // "" for families without locations
 	name      string
 	invalid   *ArgumentError // what is wrong with the arguments, or nil
 	config    waitConfig
@@ -116,17 +119,18 @@ type ensurer[T any] struct {
 	find   func(context.Context) (*T, error)
 	create func(context.Context) (*T, error)
 
-	// compare returns in what a record differs from the request. update mends
-	// what is updatable of that; it is nil if nothing is.
+	// compare returns the differences between a record and the request. update
+	// removes those that are updatable; it is nil if none is.
 	compare func(context.Context, *T) (drift, error)
 	update  func(context.Context, *T, drift) (*T, error)
 }
 
-// ensureTries is how often an Ensure tries to create what is not there although
-// the server said that the name was taken, or may have created it.
+// ensureTries is how often an Ensure tries to create a resource that it does
+// not find, although the server said that the name was taken, or may have
+// created it.
 const ensureTries = 4
 
-// ensure makes what is asked for be there.
+// ensure creates or updates the resource, if it is needed.
 func (e ensurer[T]) ensure(ctx context.Context, operation string, opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	if err := e.check(ctx, operation); err != nil {
 		return nil, "", err
@@ -193,7 +197,7 @@ func (e *ensurer[T]) check(ctx context.Context, operation string) error {
 	return nil
 }
 
-// checkName returns why what is asked for cannot be a name.
+// checkName returns why the name is invalid, or nil.
 func (e *ensurer[T]) checkName() error {
 	reason := checkSegment(e.name)
 	if IsID(e.name, kindOf[T]()) {
@@ -205,11 +209,11 @@ func (e *ensurer[T]) checkName() error {
 	return nil
 }
 
-// resource is what is asked for, for messages.
+// resource returns the location and name, for messages.
 func (e *ensurer[T]) resource() string { return place(e.location, e.name) }
 
-// run looks the name up and creates what is not there, until one of them settles
-// it.
+// run looks the name up, and creates the resource if it does not exist. It
+// repeats both until one of them settles the outcome.
 func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	var o EnsureOptions
 	if opts != nil {
@@ -228,8 +232,8 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOu
 		report(stateOf(record), record, nil)
 		return record, outcome, nil
 	}
-	var failure error // why the last create did not settle it
-	refused := false  // whether the server said why it cannot be created
+	var failure error // the error of the last create
+	refused := false  // whether the server refused to create it
 	unknown := false  // whether a create may have been carried out
 	pauses := e.config.pauses()
 	for tries := 0; ; {
@@ -276,8 +280,8 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOu
 		case errors.Is(err, ErrOutcomeUnknown):
 			failure, unknown = err, true
 		case errors.Is(err, ErrInvalidRequest):
-			// The server looks at quotas before names: what a concurrent call
-			// has just made may be why this one would be too much.
+			// The server checks quotas before names. A concurrent Ensure may
+			// have just created the resource and used up the quota.
 			failure, refused = err, true
 		default:
 			return nil, "", err
@@ -285,8 +289,8 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOu
 	}
 }
 
-// outlast waits until what is being deleted has given up its name. The error is
-// a [*WaitError].
+// outlast waits until a resource that is being deleted no longer has its name.
+// The error is a [*WaitError].
 func (e *ensurer[T]) outlast(ctx context.Context, progress func(Progress)) error {
 	w := waiter[T]{
 		operation: e.operation,
@@ -300,8 +304,8 @@ func (e *ensurer[T]) outlast(ctx context.Context, progress func(Progress)) error
 	return err
 }
 
-// mend returns what exists if it is what is asked for, if need be after an
-// update.
+// mend returns the existing resource if it matches the request, after an update
+// if one is needed and allowed.
 func (e *ensurer[T]) mend(ctx context.Context, found *T, update bool, report func(string, *T, error)) (*T, EnsureOutcome, error) {
 	outcome := EnsureUnchanged
 	differences, err := e.compare(ctx, found)

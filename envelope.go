@@ -7,8 +7,8 @@ import (
 )
 
 // decodeEnvelope fills code, type, message and details from an error body. It
-// reports whether the body is an envelope, and takes what it can from an odd
-// one.
+// reports whether the body is an envelope. From a malformed envelope it takes
+// the parts that it can read.
 func (e *Error) decodeEnvelope(body []byte) bool {
 	var strict struct {
 		Error *struct {
@@ -41,7 +41,8 @@ func (e *Error) decodeEnvelope(body []byte) bool {
 	return true
 }
 
-// jsonText returns a JSON string's content, and of any other value its text.
+// jsonText returns the content of a JSON string, and the JSON text of any other
+// value.
 func jsonText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

@@ -12,36 +12,35 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// The rule for texts: what a function of this package returns begins with
-// "cloudapi: ", once. What stands inside such an error does not: the sentinels
-// below, causes, and, by [within], errors that are returned elsewhere.
+// Errors returned by functions of this package begin with "cloudapi: ", once.
+// Errors wrapped in them do not have this prefix: the sentinels below, causes,
+// and, through [within], errors that are also returned by themselves.
 
-// Errors of the server, by status. Test for them with [errors.Is]; the details
-// are in the [*Error] that [errors.As] finds.
+// Errors of the server, by status. Test for them with [errors.Is]; use
+// [errors.As] to get the details in the [*Error].
 var (
-	// ErrInvalidRequest is a 400 or 422: the server refused the request as it
-	// stands. [Error.FieldErrors] says which fields it did not like.
+	// ErrInvalidRequest is a 400 or 422: the server refused the request as
+	// invalid. [Error.FieldErrors] says which fields are wrong.
 	ErrInvalidRequest = errors.New("invalid request")
 
-	// ErrUnauthorized is a 401: there was no token, or it is not valid.
+	// ErrUnauthorized is a 401: the token is missing or not valid.
 	ErrUnauthorized = errors.New("unauthorized")
 
 	// ErrForbidden is a 403: the token does not permit this.
 	ErrForbidden = errors.New("forbidden")
 
-	// ErrNotFound is the API's own 404: the resource, or something that its path
-	// leads through (the location, the project), does not exist or is not
-	// visible. A delete does not end in it for a resource that is gone already.
+	// ErrNotFound is a 404 of the API: the resource, or its location or
+	// project, does not exist or is not visible. A delete does not return it
+	// for a resource that is already gone.
 	//
-	// A 404 without the API's error envelope, such as the HTML page of a gateway
-	// or of a wrong base URL, proves nothing about the resource. It is an [*Error]
-	// with StatusCode 404 and no Type, and does not match.
+	// A 404 without the API's error envelope does not match, since it proves
+	// nothing about the resource. It may be the HTML page of a gateway or of a
+	// wrong base URL. It is an [*Error] with StatusCode 404 and no Type.
 	ErrNotFound = errors.New("not found")
 
-	// ErrLocationNotFound is the 404 that says that there is no such location,
-	// or that the project must not use it. [Error.FieldErrors] lists those that
-	// there are. ErrNotFound matches too; whether the resource exists is not
-	// said.
+	// ErrLocationNotFound is a 404: the location does not exist, or the project
+	// may not use it. [Error.FieldErrors] lists the valid locations.
+	// ErrNotFound matches too, but the resource may exist in another location.
 	ErrLocationNotFound = errors.New("location not found")
 
 	// ErrConflict is a 409: other resources depend on the one to be deleted.
@@ -49,25 +48,26 @@ var (
 
 	// ErrAlreadyExists says that a name, or another value that must be unique,
 	// is taken. The server answers this with a 400, so ErrInvalidRequest
-	// matches too. It does not prove that the resource the caller wanted
-	// exists: creating a VM may also stumble over a default subnet or firewall
-	// that a concurrent call was just making. Look the name up to be sure.
+	// matches too. It does not prove that the wanted resource exists: creating
+	// a VM can also conflict with a default subnet or firewall that a
+	// concurrent call has just made. Look the name up to be sure.
 	ErrAlreadyExists = errors.New("already exists")
 
-	// ErrQuotaExceeded says that a quota has no room for what was asked for: the
-	// vCPUs of a project (VMs, databases and clusters each have a quota), its
-	// versions of machine images, or the projects of an account. The server answers this with a 400 that differs
-	// from that of an impossible size in its text only; what is recognized is the
-	// text of Ubicloud's service, so with another one this may not match.
-	// [Error.FieldErrors] has the numbers. ErrInvalidRequest matches too.
+	// ErrQuotaExceeded says that the request exceeds a quota: the vCPUs of a
+	// project (VMs, databases and clusters each have a quota), its versions of
+	// machine images, or the projects of an account. [Error.FieldErrors] has
+	// the numbers. The server answers this with a 400 that only its text tells
+	// from that of an invalid size. The SDK recognizes the text of Ubicloud's
+	// service, so this may not match with another service. ErrInvalidRequest
+	// matches too.
 	ErrQuotaExceeded = errors.New("quota exceeded")
 
-	// ErrBillingRequired says that the project has no valid billing information,
-	// which VMs, databases and clusters need. It is a 400 that names the field
-	// billing_info, which no request has; ErrInvalidRequest matches too.
+	// ErrBillingRequired says that the project has no valid billing
+	// information, which VMs, databases and clusters need. It is a 400 whose
+	// details name the field billing_info. ErrInvalidRequest matches too.
 	ErrBillingRequired = errors.New("billing information required")
 
-	// ErrRateLimited is a 429. [Error.RetryAfter] may say for how long.
+	// ErrRateLimited is a 429. [Error.RetryAfter] may say how long to wait.
 	ErrRateLimited = errors.New("rate limited")
 
 	// ErrServer is any 5xx.
@@ -76,8 +76,8 @@ var (
 
 // Errors of the SDK itself.
 var (
-	// ErrInvalidArgument: an argument or option cannot be right. Nothing was
-	// sent. The error is an [*ArgumentError].
+	// ErrInvalidArgument: an argument or option is invalid. Nothing was sent.
+	// The error is an [*ArgumentError].
 	ErrInvalidArgument = errors.New("invalid argument")
 
 	// ErrNoProject: the operation needs a project and the client is bound to
@@ -91,31 +91,31 @@ var (
 	// ErrResponseTooLarge: the response is larger than [WithResponseLimit].
 	ErrResponseTooLarge = errors.New("reply exceeds the response limit")
 
-	// ErrPaginationStalled: a list cannot be completed because the server
-	// does not move past a page, or counts more items than it shows. Items
-	// until there have been yielded.
+	// ErrPaginationStalled: a list cannot be read to its end, because the
+	// server does not move past a page, or counts more items than it shows. The
+	// items read before have been yielded.
 	ErrPaginationStalled = errors.New("pagination stalled")
 
-	// ErrOutcomeUnknown: a request that is not safe to repeat was sent, and
-	// whether the server carried it out is not known: the response was lost or
-	// unusable, or a failure of the server left it open. What was to be created
-	// may exist. Look before trying again; [Confirm] helps.
+	// ErrOutcomeUnknown: a request that is not idempotent was sent, and it is
+	// not known whether the server carried it out: the response was lost or
+	// unusable, or it was a server error that leaves this open. The resource to
+	// be created may exist. Look for it before you try again; [Confirm] helps.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
-	// ErrRetryBudget: a call failed and was not tried again, since too many calls
+	// ErrRetryBudget: a call failed and was not retried, because too many calls
 	// of the client fail at the moment. See [RetryPolicy.Budget].
 	ErrRetryBudget = errors.New("the client's retry budget is used up")
 
 	// ErrAmbiguous: a reference stands for more than one resource.
 	ErrAmbiguous = errors.New("ambiguous reference")
 
-	// ErrWaitFailed: the resource is in a state from which it cannot get to the
-	// one that is waited for, such as being deleted.
+	// ErrWaitFailed: the resource cannot reach the state that is waited for,
+	// for example because it is being deleted.
 	ErrWaitFailed = errors.New("the state cannot be reached any more")
 )
 
-// Error is an answer of the server with a status of 300 or above, whether or
-// not its body has the form that the contract promises.
+// Error is a response with a status of 300 or above, whether or not its body
+// has the form that the contract promises.
 type Error struct {
 	StatusCode int    // the HTTP status
 	Code       int    // the envelope's code; the status if there is none
@@ -131,21 +131,21 @@ type Error struct {
 	Path      string // the path as it is sent
 	Attempts  int    // how often the request was sent
 
-	// RetryAfter is what the server asked for in its Retry-After header, or 0.
+	// RetryAfter is the delay of the Retry-After header, or 0.
 	RetryAfter time.Duration
 
-	// Body is the beginning of a body that is not the contract's envelope.
+	// Body is the beginning of the body if it is not the contract's envelope.
 	Body string
 
-	// comeBack is set if there was such a header that could be read.
+	// comeBack is set if there was a valid Retry-After header.
 	comeBack bool
 
-	// outcomeUnknown is set if the operation is not safe to repeat and the
-	// answer does not exclude that it was carried out.
+	// outcomeUnknown is set if the operation is not idempotent and may have
+	// been carried out in spite of the error.
 	outcomeUnknown bool
 
-	// stopped is why no further attempt was made although one was due: the
-	// context's error, or nil.
+	// stopped is the reason why a due retry was not made, such as the context's
+	// error, or nil.
 	stopped error
 }
 
@@ -182,10 +182,9 @@ func (e *Error) fieldText() string {
 }
 
 // FieldErrors returns the details by field. Names are those of the request's
-// JSON, possibly dotted ("pg_config.max_connections"), or stand for something
-// outside it ("body", "location", "billing_info"). It is nil if the details
-// are not an object of strings and arrays of strings; entries of another shape
-// are left out.
+// JSON, possibly dotted ("pg_config.max_connections"), or of something outside
+// it ("body", "location", "billing_info"). It is nil if the details are not an
+// object. Entries that are not strings or arrays of strings are left out.
 func (e *Error) FieldErrors() map[string][]string {
 	fields := detailFields(e.Details)
 	if len(fields) == 0 {
@@ -198,7 +197,7 @@ func (e *Error) FieldErrors() map[string][]string {
 	return m
 }
 
-// Is makes the sentinel errors of this package match, most of them by the status
+// Is matches the sentinel errors of this package, most of them by the status
 // alone.
 func (e *Error) Is(target error) bool {
 	switch target {
@@ -230,13 +229,14 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// takenTexts are how texts end that say that something is taken: a name or
-// another value, a machine image, a version of one, a node pool.
+// takenTexts are the endings of messages that say that a name or another value,
+// a machine image, a version of one, or a node pool already exists.
 var takenTexts = []string{"is already taken", "already exists in this location", "already exists for this machine image",
 	"already exists in this cluster"}
 
-// isTaken reports whether a problem, of which a message may list several, is
-// that of columns of the server's: "project_id and name is already taken".
+// isTaken reports whether a problem in a message says that database columns are
+// not unique, such as "project_id and name is already taken". A message may
+// list several problems.
 func isTaken(problem string) bool {
 	columns, found := strings.CutSuffix(problem, " is already taken")
 	return found && !strings.Contains(strings.ReplaceAll(columns, " and ", ""), " ")
@@ -245,7 +245,7 @@ func isTaken(problem string) bool {
 func (e *Error) alreadyExists() bool {
 	switch e.StatusCode {
 	case http.StatusBadRequest:
-		// Texts of the server are all that tells this 400 from others.
+		// Only the text tells this 400 from others.
 		return slices.ContainsFunc(append(e.FieldErrors()["name"], e.Message), func(text string) bool {
 			return slices.ContainsFunc(takenTexts, func(end string) bool { return strings.HasSuffix(text, end) })
 		}) || slices.ContainsFunc(strings.Split(e.Message, ", "), isTaken)
@@ -256,14 +256,14 @@ func (e *Error) alreadyExists() bool {
 	return false
 }
 
-// quotaFields are the fields of requests that ask for what there is a quota of.
+// quotaFields are the fields of requests that quotas limit.
 var quotaFields = []string{"size", "worker_nodes", "node_count", "version"}
 
-// quotaTexts are how texts begin that say that a quota has no room.
+// quotaTexts are the beginnings of messages that say that a quota is exceeded.
 var quotaTexts = []string{"Insufficient quota for requested size.", "Insufficient quota for machine image versions."}
 
-// quotaExceeded goes by how the server's texts begin, and by the fields that
-// have them: elsewhere a text may begin with what the request holds.
+// quotaExceeded looks at the beginning of messages, and only those of certain
+// fields: messages of other fields may begin with text from the request.
 func (e *Error) quotaExceeded() bool {
 	if e.StatusCode != http.StatusBadRequest || e.Type != "InvalidRequest" {
 		return false
@@ -278,19 +278,19 @@ func (e *Error) quotaExceeded() bool {
 	})
 }
 
-// Unwrap returns the context's error if it kept a further attempt from being
-// made.
+// Unwrap returns the reason why a due retry was not made, such as the context's
+// error, or nil.
 func (e *Error) Unwrap() error { return e.stopped }
 
 // TransportError says that a request got no complete response: the connection
 // could not be made or broke, an attempt took longer than [WithTimeout], or the
-// context ended. The cause is wrapped; [ErrOutcomeUnknown] matches if the
+// context ended. It wraps the cause. [ErrOutcomeUnknown] matches if the
 // operation may have been carried out nevertheless.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
 	Path      string // the path as it is sent
-	Attempts  int    // how often it was tried to send the request
+	Attempts  int    // how often the SDK tried to send the request
 	Err       error  // the cause
 
 	outcomeUnknown bool
@@ -311,15 +311,15 @@ func (e *TransportError) Is(target error) bool {
 	return target == ErrOutcomeUnknown && e.outcomeUnknown
 }
 
-// Unwrap returns the cause and, if it kept a further attempt from being made,
-// the context's error.
+// Unwrap returns the cause and, if a due retry was not made, the reason for
+// that, such as the context's error.
 func (e *TransportError) Unwrap() []error { return causes(e.Err, e.stopped) }
 
 // DecodeError says that the server reported success but its response is not
-// what the contract promises: not JSON, cut off, empty, of another type,
+// what the contract promises: not JSON, truncated, empty, of another type, or
 // without its ID. [ErrInvalidResponse] matches it.
 //
-// Values of strings are masked in the excerpt, since a response may hold
+// String values are masked in the excerpt, since a response may contain
 // secrets.
 type DecodeError struct {
 	Operation   string // the operation's name, such as "VMs.Get"
@@ -328,10 +328,10 @@ type DecodeError struct {
 	Attempts    int    // how often the request was sent
 	StatusCode  int    // the HTTP status
 	ContentType string // the response's Content-Type
-	Body        string // the beginning of the response, without values
+	Body        string // the beginning of the response, without string values
 	Err         error  // what is wrong with it
 
-	// truncated is set if the response looks cut off on its way.
+	// truncated is set if the response looks truncated.
 	truncated bool
 
 	outcomeUnknown bool
@@ -358,14 +358,15 @@ func (e *DecodeError) Is(target error) bool {
 	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.outcomeUnknown
 }
 
-// Unwrap returns what is wrong with the response.
+// Unwrap returns what is wrong with the response, and why a due retry was not
+// made.
 func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.stopped) }
 
-// ArgumentError says that an argument or an option cannot be right. Nothing
-// was sent. [ErrInvalidArgument] matches it.
+// ArgumentError says that an argument or an option is invalid. Nothing was
+// sent. [ErrInvalidArgument] matches it.
 type ArgumentError struct {
 	Operation string // the operation's name, or "" for an option or a helper
-	Name      string // which argument: the contract's name of a path parameter or of a field of the request, or the option's
+	Name      string // the contract's name of the path parameter or request field, or the name of the option
 	Value     string // what was passed; never a secret
 	Reason    string // what is wrong with it
 }
@@ -390,8 +391,8 @@ func (e *ArgumentError) Error() string {
 // Is matches [ErrInvalidArgument].
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
 
-// withoutToken returns the value of an argument, or nothing if it has a
-// personal access token in it, which is then in the wrong place.
+// withoutToken returns the value of an argument, or "" if it contains a
+// personal access token that was passed by mistake.
 func withoutToken(value string) string {
 	if strings.Contains(value, "pat-") {
 		return ""
@@ -403,7 +404,8 @@ func writeCall(b *strings.Builder, operation, method, path string) {
 	fmt.Fprintf(b, "cloudapi: %s: %s %s: ", operation, method, path)
 }
 
-// writeEnd adds what became of the call as a whole.
+// writeEnd adds the number of attempts, why there was no further one, and
+// whether the outcome is unknown.
 func writeEnd(b *strings.Builder, attempts int, stopped error, unknown bool) {
 	if attempts > 1 {
 		fmt.Fprintf(b, " (after %d attempts)", attempts)
@@ -416,7 +418,7 @@ func writeEnd(b *strings.Builder, attempts int, stopped error, unknown bool) {
 	}
 }
 
-// within is an error as the cause of another, whose text has the prefix.
+// within removes the prefix from the text of an error that another one wraps.
 type within struct{ error }
 
 func (w within) Error() string { return strings.TrimPrefix(fmt.Sprint(w.error), "cloudapi: ") }

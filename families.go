@@ -6,38 +6,39 @@ import (
 	"slices"
 )
 
-// identified is a record that says what it is.
+// identified is a record that knows its kind, ID, location and name.
 type identified interface{ identity() Resource }
 
-// kindOf returns the kind of the resources that a type of record is for.
+// kindOf returns the kind of resource that a record type represents.
 func kindOf[T any]() Kind { return any(new(T)).(identified).identity().Kind }
 
-// family is the service of one kind of resource, in a form that does not depend
-// on the type of its records, which are pointers.
+// family is the service of one kind of resource, independent of the type of its
+// records. Records are pointers.
 type family struct {
 	kind       Kind
 	inLocation bool
-	named      bool // a name stands for a resource
-	repeats    bool // or for one of several in its location
-	noID       bool // an ID does not
+	named      bool // names can be used as references
+	repeats    bool // a name may occur more than once in a location
+	noID       bool // IDs cannot be used as references
 
 	all    func(ctx context.Context, c *Client, opts *ListOptions) iter.Seq2[any, error]
 	get    func(ctx context.Context, c *Client, location, reference string) (any, error)
 	remove func(ctx context.Context, c *Client, location, reference string) error
 
-	// empty deletes the parts of a resource that keep it from being deleted, and
+	// empty deletes the parts of a resource that prevent its deletion, and
 	// waits until they are gone. It is nil if there are no such parts.
 	empty func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error
 
-	// gone waits until a resource that was removed is gone. It is nil if
-	// resources are gone at once.
+	// gone waits until a deleted resource is gone. It is nil if deletion is
+	// immediate.
 	gone func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error
 }
 
-// families are all of them, each behind those that its resources may be needed
-// by, which is an order to delete in.
+// families returns all families. A family stands behind those whose resources
+// may need its resources, so this is an order in which they can be deleted.
 //
-// They are no variable, which would bring every service into every program.
+// It is a function and not a variable, which would link every service into
+// every program.
 func families() []family {
 	return []family{
 		located(func(c *Client) locatedService[KubernetesCluster] { return c.Kubernetes }),
@@ -55,19 +56,19 @@ func families() []family {
 	}
 }
 
-// part is a kind of resource that is a part of others.
+// part is a kind of resource that is a part of another resource.
 type part struct {
 	kind   Kind
 	of     Kind
-	listed bool // whether the short form of those others has it
+	listed bool // whether the short form of the whole contains it
 	in     func(of any, id string) any
 
-	// all lists the parts of one of those others, in place of whose full form in
-	// gets them. It is nil if the full form has them.
+	// all lists the parts of a whole whose full form does not contain them. It
+	// is nil if the full form does.
 	all func(ctx context.Context, c *Client, of Resource) (any, error)
 }
 
-// whole returns in what a part is to be looked for.
+// whole returns the record or the list in which to look for a part.
 func (p *part) whole(ctx context.Context, c *Client, f *family, of Resource) (any, error) {
 	if p.all != nil {
 		return p.all(ctx, c, of)
@@ -105,8 +106,8 @@ func member[T any](items []T, id string) any {
 	return nil
 }
 
-// familyOf returns the family of a kind, or, for a part, that of what it is a
-// part of.
+// familyOf returns the family of a kind. For a part it returns the family of
+// the whole and the part.
 func familyOf(kind Kind) (*family, *part) {
 	var found *part
 	if i := slices.IndexFunc(parts, func(p part) bool { return p.kind == kind }); i >= 0 {
@@ -120,7 +121,7 @@ func familyOf(kind Kind) (*family, *part) {
 	return nil, nil
 }
 
-// address is by what the methods of the family's service know a resource.
+// address returns the reference that the methods of the family's service take.
 func (f *family) address(r Resource) string {
 	if f.noID {
 		return r.Name

@@ -14,17 +14,16 @@ import (
 	"strings"
 )
 
-// File is a file that the server sent. It may hold secrets, so printing,
-// logging or encoding it shows all but its content.
+// File is a file that the server sent. It may contain secrets, so its content
+// is not printed, logged or encoded.
 //
-// There is a limit to that, which a [Secret] does not have: fmt asks no method
-// of a value in an unexported field of another struct, nor for the verbs %p and
-// %w. It shows the content there, as it would of any type that os.WriteFile
-// takes as it is.
+// This protection has a limit that a [Secret] does not have: fmt prints the
+// content of a File in an unexported field of another struct, and for the verbs
+// %p and %w, since it calls no methods there.
 type File struct {
 	// Name is the server's name for the file, without folders: up to 128 ASCII
-	// letters, digits, hyphens, underscores and dots, of which neither a dot
-	// nor a hyphen is the first. It may be that of a file that exists.
+	// letters, digits, hyphens, underscores and dots. It does not begin with a
+	// dot or a hyphen. A file with this name may already exist.
 	Name string
 
 	// ContentType is the media type as the server declared it.
@@ -38,32 +37,32 @@ func (f File) String() string {
 	return fmt.Sprintf("cloudapi.File(%q, %q, %d bytes)", f.Name, f.ContentType, len(f.Content))
 }
 
-// Format prints the same for every verb.
+// Format prints the result of [File.String] for every verb.
 func (f File) Format(s fmt.State, _ rune) { fmt.Fprint(s, f.String()) }
 
-// LogValue returns what [File.String] does.
+// LogValue returns the same as [File.String].
 func (f File) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
-// MarshalJSON encodes what [File.String] returns.
+// MarshalJSON encodes the result of [File.String].
 func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
 
-// fileFormat is what an operation expects of its file.
+// fileFormat describes the file that an operation returns.
 type fileFormat struct {
-	name   string                     // if the server gives no name that can be used
-	accept string                     // the header
-	late   bool                       // whether a 500 of the API says that there is no such file yet
-	check  func(content []byte) error // nil: the content does not show whether it is whole
+	name   string                     // the default, if the server sends no valid name
+	accept string                     // the Accept header
+	late   bool                       // whether a 500 of the API means that the file does not exist yet
+	check  func(content []byte) error // reports a truncated file; nil if the content cannot show that
 }
 
-// What files are asked for by: the contract has a name for PEM, but none for a
+// Accept headers for files. The contract names a type for PEM, but none for a
 // kubeconfig, which comes as plain text or YAML. Errors come as JSON.
 const (
 	acceptPEM  = "application/x-pem-file, application/json;q=0.5, */*;q=0.1"
 	acceptYAML = "text/plain, text/yaml, application/yaml, application/json;q=0.5, */*;q=0.1"
 )
 
-// file makes a File of the response. It refuses what a server or a proxy sends
-// in place of a file: nothing, a page, an error in JSON.
+// file returns the response as a File. It refuses responses that a server or
+// proxy sends in place of a file: an empty body, an HTML page, a JSON error.
 func (r reply) file(format fileFormat) (*File, error) {
 	contentType := r.header.Get("Content-Type")
 	mediaType, _, _ := mime.ParseMediaType(contentType)
@@ -97,8 +96,8 @@ func (r reply) file(format fileFormat) (*File, error) {
 
 var errEndless = fmt.Errorf("%w: it has no length, so it may be cut off", io.ErrUnexpectedEOF)
 
-// isErrorObject reports whether a response that is not declared as JSON is an
-// error in JSON nevertheless.
+// isErrorObject reports whether a response is a JSON error, although its
+// content type is not JSON.
 func isErrorObject(body []byte) bool {
 	var object struct {
 		Error json.RawMessage `json:"error"`
@@ -106,7 +105,7 @@ func isErrorObject(body []byte) bool {
 	return body[0] == '{' && json.Unmarshal(body, &object) == nil && object.Error != nil
 }
 
-// checkPEM refuses content without a PEM block, or with one that is not whole.
+// checkPEM refuses content without a PEM block, or with a truncated one.
 func checkPEM(content []byte) error {
 	blocks := 0
 	for rest := content; ; blocks++ {
@@ -132,8 +131,8 @@ func checkPEM(content []byte) error {
 
 const maxFileName = 128
 
-// fileName returns the file name in a Content-Disposition header, reduced to
-// what is harmless as the name of a file in any folder, or "".
+// fileName returns the file name of a Content-Disposition header, without
+// characters that could be harmful, or "".
 func fileName(disposition string) string {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil {

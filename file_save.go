@@ -8,30 +8,29 @@ import (
 	"path/filepath"
 )
 
-// Save writes the content to a new file at the path, which only its owner can
-// read and write. The file is there as a whole or not at all. If there is
-// something at the path already, a symbolic link included, the error matches
-// [fs.ErrExist] and nothing is changed.
+// Save writes the content to a new file at the path, with read and write
+// permission for its owner only. It writes the whole file or none. If the path
+// exists, even as a symbolic link, the error matches [fs.ErrExist] and nothing
+// is changed.
 func (f File) Save(path string) error {
 	return f.write(path, func(temporary string) error {
 		err := os.Link(temporary, path)
 		if err == nil || errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		return f.create(path) // the file system has no links
+		return f.create(path) // for file systems without links
 	})
 }
 
-// Replace is [File.Save] for a path at which there may be a file, which it
-// replaces: who reads the path finds the old content or the new one, and
-// nothing in between. A symbolic link is replaced itself, and what it leads to
-// stays as it is.
+// Replace is [File.Save] for a path that may exist. It replaces the file
+// atomically: readers see either the old content or the new one. A symbolic
+// link is replaced, and its target stays unchanged.
 func (f File) Replace(path string) error {
 	return f.write(path, func(temporary string) error { return os.Rename(temporary, path) })
 }
 
-// write writes the content to a temporary file beside the path, and has publish
-// give it its name.
+// write writes the content to a temporary file beside the path, and calls
+// publish to give it its name.
 func (f File) write(path string, publish func(temporary string) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -53,8 +52,8 @@ func (f File) write(path string, publish func(temporary string) error) (err erro
 	return publish(temporary.Name())
 }
 
-// create writes the content to a new file at the path, and removes the file if
-// that fails.
+// create writes the content to a new file at the path. If that fails it removes
+// the file.
 func (f File) create(path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"iter"
 )
 
-// FirewallsService works with firewalls and their rules. A firewall is
-// attached to private subnets, and what its rules do not allow cannot reach
-// the VMs in them. The rules of several firewalls on a subnet add up.
+// FirewallsService works with firewalls and their rules. A firewall is attached
+// to private subnets. Only traffic that a rule allows reaches the VMs in them.
+// If a subnet has several firewalls, the rules of all of them apply.
 //
 // A reference is the ID (prefix fw) or the name.
 type FirewallsService service
@@ -20,18 +20,18 @@ type FirewallsService service
 type Firewall struct {
 	ID            string         `json:"id"`             // prefix fw
 	Name          string         `json:"name"`           // unique in its project and location
-	Description   string         `json:"description"`    // "Default firewall" for one that came with a subnet
+	Description   string         `json:"description"`    // "Default firewall" if it was made with a subnet
 	Location      string         `json:"location"`       // such as "eu-central-h1"
-	FirewallRules []FirewallRule `json:"firewall_rules"` // sorted by IP version and CIDR; none means that nothing gets in
+	FirewallRules []FirewallRule `json:"firewall_rules"` // sorted by IP version and CIDR; without rules no traffic gets in
 
 	// PrivateSubnets are the subnets that the firewall is attached to, with
-	// their firewalls. Only Get, AttachSubnet and DetachSubnet return it. From a
-	// server that sends IDs, as the public description has it, they have nothing
-	// else.
+	// their firewalls. Only Get, AttachSubnet and DetachSubnet return it. If
+	// the server sends only IDs, as in its public description, the other fields
+	// are empty.
 	PrivateSubnets []PrivateSubnet `json:"private_subnets"`
 
-	// Path is the firewall's path within the project. Only the firewalls
-	// inside a VM record have it.
+	// Path is the firewall's path within the project. It is set only in the
+	// firewalls of a VM record.
 	Path string `json:"path"`
 }
 
@@ -45,16 +45,16 @@ func (f *Firewall) identity() Resource {
 type FirewallRule struct {
 	ID        string `json:"id"`         // prefix fr
 	CIDR      string `json:"cidr"`       // normalized: with prefix length, host bits cleared
-	PortRange string `json:"port_range"` // "first..last", both included; a single port so too, or, in August 2026, alone
+	PortRange string `json:"port_range"` // "first..last", including both; a single port is "80..80", or "80" in August 2026
 
-	// Protocol is one of the FirewallProtocol constants. "" from a server of
-	// October 2025, whose rules are for TCP.
+	// Protocol is one of the FirewallProtocol constants. It is "" from a server
+	// of October 2025, where all rules are for TCP.
 	Protocol    string `json:"protocol"`
 	Description string `json:"description"` // "" from a server of October 2025
 
-	// IPv6Rule is the second rule of two that one call made: this one is for the
-	// IPv4 range of a private subnet and that one for its IPv6 range. Only
-	// CreateRule returns it; elsewhere the two are rules like all others.
+	// IPv6Rule is the second rule if CreateRule made two: this rule is for the
+	// IPv4 range of a private subnet, and IPv6Rule for its IPv6 range. Only
+	// CreateRule sets it; all other methods return two separate rules.
 	IPv6Rule *FirewallRule `json:"ipv6_rule,omitzero"`
 }
 
@@ -81,12 +81,12 @@ type FirewallCreateRequest struct {
 
 // FirewallRuleCreateRequest is the body of [FirewallsService.CreateRule].
 type FirewallRuleCreateRequest struct {
-	// CIDR is the range of source addresses, IPv4 or IPv6. Required. Give the
-	// prefix length: the real server reads an IPv4 address without one as /32,
-	// but an IPv6 address as /64. Host bits are cleared.
+	// CIDR is the range of source addresses, IPv4 or IPv6. Required. Include
+	// the prefix length: the real server reads an IPv4 address without one as
+	// /32, but an IPv6 address as /64. Host bits are cleared.
 	//
-	// In August 2026 it may be the ID or name of a private subnet of the
-	// location, which makes two rules: see [FirewallRule.IPv6Rule].
+	// In August 2026 it may also be the ID or name of a private subnet of the
+	// location. That makes two rules: see [FirewallRule.IPv6Rule].
 	CIDR string `json:"cidr"`
 
 	// PortRange is "port" or "first..last" within 0 to 65535. The default is
@@ -94,13 +94,13 @@ type FirewallRuleCreateRequest struct {
 	PortRange string `json:"port_range,omitzero"`
 
 	// Protocol is one of the FirewallProtocol constants; the default is TCP.
-	// Description is for people; blanks around it are cut off. A server of
-	// October 2025 refuses both.
+	// Description is any text; spaces around it are removed. A server of
+	// October 2025 refuses both fields.
 	Protocol    string `json:"protocol,omitzero"`
 	Description string `json:"description,omitzero"`
 
-	// FirewallID and ProjectID are in the contract; the real server accepts
-	// and ignores them.
+	// FirewallID and ProjectID are in the contract; the real server accepts and
+	// ignores them.
 	FirewallID string `json:"firewall_id,omitzero"`
 	ProjectID  string `json:"project_id,omitzero"`
 }
@@ -109,8 +109,8 @@ func (r FirewallRuleCreateRequest) checkIDs() *ArgumentError {
 	return cmp.Or(checkOptionalID("firewall_id", r.FirewallID), checkOptionalID("project_id", r.ProjectID))
 }
 
-// FirewallRuleUpdateRequest is the body of [FirewallsService.UpdateRule], of
-// the same form as that of CreateRule.
+// FirewallRuleUpdateRequest is the body of [FirewallsService.UpdateRule]. It
+// has the form of [FirewallRuleCreateRequest].
 type FirewallRuleUpdateRequest FirewallRuleCreateRequest
 
 func (r FirewallRuleUpdateRequest) checkIDs() *ArgumentError {
@@ -119,20 +119,20 @@ func (r FirewallRuleUpdateRequest) checkIDs() *ArgumentError {
 
 // FirewallUpdateRequest is the body of [FirewallsService.Update].
 type FirewallUpdateRequest struct {
-	Description string `json:"description"` // required; not only blanks
+	Description string `json:"description"` // required; more than spaces
 }
 
-// FirewallRuleModifyRequest is the body of [FirewallsService.ModifyRule]. What
-// is not set is left as it is; at least one field must be.
+// FirewallRuleModifyRequest is the body of [FirewallsService.ModifyRule].
+// Fields that are not set stay unchanged; at least one must be set.
 type FirewallRuleModifyRequest struct {
-	CIDR        string  `json:"cidr,omitzero"`        // a range; no subnet
+	CIDR        string  `json:"cidr,omitzero"`        // a range, but not a subnet
 	PortRange   string  `json:"port_range,omitzero"`  // "port" or "first..last"
 	Protocol    string  `json:"protocol,omitzero"`    // one of the FirewallProtocol constants
 	Description *string `json:"description,omitzero"` // new("") clears it
 }
 
-// createdRule is the response to CreateRule: a rule, or two that were made for
-// the ranges of a subnet.
+// createdRule is the response to CreateRule: one rule, or two for the ranges of
+// a subnet.
 type createdRule struct{ FirewallRule }
 
 func (r *createdRule) unmarshal(data []byte) error {
@@ -203,16 +203,15 @@ func (s *FirewallsService) All(ctx context.Context, opts *ListOptions) iter.Seq2
 	return all[Firewall](ctx, s.client, &listFirewalls, opts)
 }
 
-// Watch yields the project's firewalls, or those in [WatchOptions.Location], and
-// then what happens to them and their rules, until the context ends. Records
+// Watch yields the project's firewalls, or those in [WatchOptions.Location],
+// and then the changes of them and their rules, until the context ends. Records
 // lack PrivateSubnets.
 func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Firewall], error] {
 	return watch[Firewall](ctx, s.client, &listFirewalls, opts)
 }
 
-// CreateInProject makes a firewall without naming a location. It is in the
-// contract, but the real server answers [ErrNotFound]: use
-// [FirewallsService.Create].
+// CreateInProject makes a firewall without a location. It is in the contract,
+// but the real server answers [ErrNotFound]: use [FirewallsService.Create].
 //
 //cloudapi:operation POST /project/{project_id}/firewall
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
@@ -227,9 +226,10 @@ func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (
 	return fetch[Firewall](ctx, s.client, &opFirewallsGet, location, firewall)
 }
 
-// Create makes a firewall with the given name, at once. It has no rules, which
-// lets nothing in. The request may be nil. If the name is taken the error is
-// [ErrAlreadyExists]; one that looks like a firewall's ID is [ErrNotFound].
+// Create makes a firewall with the given name, at once. It has no rules, so no
+// traffic gets in. The request may be nil. If the name is taken the error is
+// [ErrAlreadyExists]; if it has the form of a firewall's ID the error is
+// [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Create(ctx context.Context, location, name string, request *FirewallCreateRequest) (*Firewall, error) {
@@ -237,8 +237,8 @@ func (s *FirewallsService) Create(ctx context.Context, location, name string, re
 }
 
 // Update changes a firewall's description, at once. It returns the record
-// without PrivateSubnets. It is an operation of August 2026; a server of October
-// 2025 answers [ErrNotFound].
+// without PrivateSubnets. It is an operation of August 2026; a server of
+// October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Update(ctx context.Context, location, firewall string, request *FirewallUpdateRequest) (*Firewall, error) {
@@ -246,8 +246,9 @@ func (s *FirewallsService) Update(ctx context.Context, location, firewall string
 }
 
 // Ensure creates a firewall unless there is one of that name; see
-// [EnsureOptions]. The name must not be an ID. The description is compared; it is
-// not updated, which not every server can do. Rules are not part of it.
+// [EnsureOptions]. The name must not be an ID. Ensure compares the description,
+// but cannot update it, since not every server can. It does not compare or set
+// rules.
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
 }
@@ -292,17 +293,18 @@ func (s *FirewallsService) Delete(ctx context.Context, location, firewall string
 }
 
 // AttachSubnet applies a firewall to a private subnet of its location, given by
-// its ID; a name is [ErrInvalidRequest]. The record changes at once, the rules
-// are enforced moments later. Attaching a subnet again is [ErrServer] on the
-// real server, so it is not retried after a lost response.
+// its ID. If a name is given the error is [ErrInvalidRequest]. The record
+// changes at once; the rules take effect moments later. Attaching a subnet
+// twice is [ErrServer] on the real server, so the call is not retried after a
+// lost response.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.client, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
-// DetachSubnet undoes AttachSubnet. A subnet that is not attached is not an
-// error, one that does not exist is [ErrInvalidRequest].
+// DetachSubnet undoes AttachSubnet. If the subnet is not attached it succeeds.
+// If it does not exist the error is [ErrInvalidRequest].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet
 func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
@@ -317,9 +319,9 @@ func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newNa
 	return send[Firewall](ctx, s.client, &opFirewallsRename, renameRequest{newName}, location, firewall)
 }
 
-// CreateRule adds a rule, which is enforced moments later, or two for a subnet:
-// see [FirewallRule.IPv6Rule]. A rule that the firewall has already is
-// [ErrAlreadyExists].
+// CreateRule adds a rule, or two for a subnet: see [FirewallRule.IPv6Rule]. It
+// takes effect moments later. If the firewall already has the rule, the error
+// is [ErrAlreadyExists].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
@@ -337,19 +339,20 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 	return fetch[FirewallRule](ctx, s.client, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
-// UpdateRule sets a rule as a whole. It is in the contract, but the real server
-// answers [ErrNotFound]: where there is [FirewallsService.ModifyRule] use that,
-// and else delete the rule and create another.
+// UpdateRule replaces a rule. It is in the contract, but the real server
+// answers [ErrNotFound]. Use [FirewallsService.ModifyRule] with a server of
+// August 2026; otherwise delete the rule and create another one.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
 	return send[FirewallRule](ctx, s.client, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }
 
-// ModifyRule changes what the request sets of a rule, and keeps its ID. The
-// record changes at once, what is enforced moments later. A rule that the
-// firewall has already is [ErrAlreadyExists]. It is an operation of August 2026;
-// a server of October 2025 answers [ErrNotFound].
+// ModifyRule changes the fields of a rule that the request sets. The rule keeps
+// its ID. The record changes at once; the change takes effect moments later. If
+// the firewall already has the changed rule, the error is [ErrAlreadyExists].
+// It is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {
@@ -359,8 +362,8 @@ func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, r
 	return send[FirewallRule](ctx, s.client, &opFirewallsModifyRule, request, location, firewall, ruleID)
 }
 
-// DeleteRule deletes a rule. Deleting one that does not exist is not an error;
-// a firewall that does not exist is [ErrNotFound].
+// DeleteRule deletes a rule. Deleting one that does not exist is not an error.
+// If the firewall does not exist the error is [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) DeleteRule(ctx context.Context, location, firewall, ruleID string) error {

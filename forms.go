@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// The public description and the service give some things in different forms, and
-// a time may be in one that RFC 3339 does not know. That costs no record.
+// Ubicloud's public description and its service use different forms for some
+// values, and some times are not in RFC 3339. The SDK accepts these records.
 
-// otherForms returns JSON that could not be decoded into a type with what is in
-// another form brought to the one that the type has:
+// otherForms converts JSON that could not be decoded into a type to the forms
+// that the type has:
 //
-//   - of an array of IDs, the records in place of IDs: their IDs;
-//   - of an array of records within a record, the IDs in place of records:
-//     records that have nothing else;
-//   - of a time, what is none by RFC 3339: null, which is the zero time.
+//   - records in an array of IDs become their IDs;
+//   - IDs in an array of records within a record become records with only an
+//     ID;
+//   - a time that is not in RFC 3339 becomes null, which decodes as the zero
+//     time.
 func otherForms(data json.RawMessage, t reflect.Type, fields jsonFields) json.RawMessage {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -50,8 +51,9 @@ func otherForms(data json.RawMessage, t reflect.Type, fields jsonFields) json.Ra
 	return data
 }
 
-// idOrRecord returns an element of an array as the type of its elements has it: an
-// ID, or a record. The records of a page are pointers, and IDs no form of them.
+// idOrRecord converts an element of an array to the form of the element type:
+// an ID or a record. It does not convert the records of a page, which are
+// pointers.
 func idOrRecord(item json.RawMessage, t reflect.Type) json.RawMessage {
 	switch {
 	case t.Kind() == reflect.String && item[0] == '{':
@@ -67,7 +69,7 @@ func idOrRecord(item json.RawMessage, t reflect.Type) json.RawMessage {
 	return item
 }
 
-// rawJSON encodes what is made of JSON, which cannot fail.
+// rawJSON encodes a value made from JSON, which cannot fail.
 func rawJSON(v any) json.RawMessage {
 	data, _ := json.Marshal(v)
 	return data

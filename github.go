@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// GitHubService works with what the project's runners for GitHub Actions keep:
-// the installations of the GitHub app, their repositories, and the caches of
-// these.
+// GitHubService works with the data of the project's runners for GitHub
+// Actions: the installations of the GitHub app, their repositories, and the
+// caches of the repositories.
 //
 // A reference is the ID (prefix g1 for an installation, gp for a repository) or
-// the name. The server takes no name with capitals, underscores or dots, which
-// names on GitHub may have: use IDs. All operations are of August 2026; a server
-// of October 2025 answers [ErrNotFound], and one that has no GitHub app
+// the name. Names on GitHub may have capitals, underscores or dots, which the
+// server refuses: use IDs. All operations are of August 2026. A server of
+// October 2025 answers [ErrNotFound], and a server without a GitHub app answers
 // [ErrServer].
 type GitHubService service
 
 // GitHubInstallation is the GitHub app in an account or organization.
 type GitHubInstallation struct {
 	ID   string `json:"id"`   // prefix g1
-	Name string `json:"name"` // of the account or organization
+	Name string `json:"name"` // the name of the account or organization
 }
 
 func (i *GitHubInstallation) missing() string             { return missingID(i.ID) }
@@ -30,19 +30,19 @@ func (i *GitHubInstallation) cursor(column string) string { return idOrName(colu
 type GitHubRepository struct {
 	ID               string `json:"id"` // prefix gp
 	InstallationName string `json:"installation_name"`
-	Name             string `json:"name"` // without that of the installation
+	Name             string `json:"name"` // without the name of the installation
 }
 
 func (r *GitHubRepository) missing() string             { return missingID(r.ID) }
 func (r *GitHubRepository) cursor(column string) string { return idOrName(column, r.ID, r.Name) }
 
-// GitHubCacheEntry is what workflows of a repository keep under a key.
+// GitHubCacheEntry is what workflows of a repository have stored under a key.
 type GitHubCacheEntry struct {
 	ID               string    `json:"id"` // prefix ge
 	InstallationName string    `json:"installation_name"`
-	RepositoryName   string    `json:"repository_name"` // with that of the installation, such as "acme/api"
+	RepositoryName   string    `json:"repository_name"` // with the name of the installation, such as "acme/api"
 	Key              string    `json:"key"`
-	Scope            string    `json:"scope"` // the branch
+	Scope            string    `json:"scope"` // the Git branch
 	Size             int64     `json:"size"`  // in bytes
 	CreatedAt        time.Time `json:"created_at"`
 	LastAccessedAt   time.Time `json:"last_accessed_at"` // zero if it was never used
@@ -97,9 +97,9 @@ func (s *GitHubService) GetInstallation(ctx context.Context, installation string
 	return fetch[GitHubInstallation](ctx, s.client, &opGitHubGetInstallation, installation)
 }
 
-// ListRepositories returns one page of the repositories of an installation. In
-// the order of their names capitals come first. It is an operation of August 2026;
-// a server of October 2025 answers [ErrNotFound].
+// ListRepositories returns one page of the repositories of an installation. The
+// order by name has capital letters first. It is an operation of August 2026; a
+// server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository
 func (s *GitHubService) ListRepositories(ctx context.Context, installation string, opts *ListOptions) (*Page[GitHubRepository], error) {
@@ -114,19 +114,19 @@ func (s *GitHubService) AllRepositories(ctx context.Context, installation string
 	return all[GitHubRepository](ctx, s.client, &listGitHubRepositories, opts, installation)
 }
 
-// GetRepository returns a repository, given by its ID or by its name without that
-// of the installation. It is an operation of August 2026; a server of October 2025
-// answers [ErrNotFound].
+// GetRepository returns a repository, given by its ID or by its name without
+// the name of the installation. It is an operation of August 2026; a server of
+// October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
 	return fetch[GitHubRepository](ctx, s.client, &opGitHubGetRepository, installation, repository)
 }
 
-// ListCacheEntries returns one page of the cache of a repository, in the order of
-// the IDs, which is the only one. As long as one of the entries is being uploaded
-// the server may answer [ErrServer]. It is an operation of August 2026; a server
-// of October 2025 answers [ErrNotFound].
+// ListCacheEntries returns one page of the cache of a repository. The order is
+// by ID only. While an entry is being uploaded the server may answer
+// [ErrServer]. It is an operation of August 2026; a server of October 2025
+// answers [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache
 func (s *GitHubService) ListCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) (*Page[GitHubCacheEntry], error) {
@@ -142,17 +142,17 @@ func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repos
 	return all[GitHubCacheEntry](ctx, s.client, &listGitHubCacheEntries, opts, installation, repository)
 }
 
-// GetCacheEntry returns an entry of the cache of a repository. One that is being
-// uploaded may be [ErrServer]. It is an operation of August 2026; a server of
-// October 2025 answers [ErrNotFound].
+// GetCacheEntry returns an entry of the cache of a repository. While the entry
+// is being uploaded the server may answer [ErrServer]. It is an operation of
+// August 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache/{github_cache_entry_id}
 func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, repository, entryID string) (*GitHubCacheEntry, error) {
 	return fetch[GitHubCacheEntry](ctx, s.client, &opGitHubGetCacheEntry, installation, repository, entryID)
 }
 
-// DeleteCacheEntry deletes an entry of the cache of a repository, at once, also
-// one that is being uploaded. Deleting one that does not exist is not an error.
+// DeleteCacheEntry deletes an entry of the cache of a repository, at once, even
+// while it is being uploaded. Deleting one that does not exist is not an error.
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
 //
@@ -161,11 +161,11 @@ func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repo
 	return remove(ctx, s.client, &opGitHubDeleteCacheEntry, installation, repository, entryID)
 }
 
-// DeleteAllCacheEntries starts to delete the cache of a repository; it is empty
-// when [GitHubService.AllCacheEntries] has none of its entries any more. Entries
-// that are made meanwhile stay. A repository that does not exist is
-// [ErrNotFound]. It is an operation of August 2026; a server of October 2025
-// answers [ErrNotFound].
+// DeleteAllCacheEntries starts to delete the cache of a repository. The cache
+// is empty when [GitHubService.AllCacheEntries] yields none of its entries any
+// more. Entries that are made meanwhile stay. If the repository does not exist
+// the error is [ErrNotFound]. It is an operation of August 2026; a server of
+// October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache
 func (s *GitHubService) DeleteAllCacheEntries(ctx context.Context, installation, repository string) error {
