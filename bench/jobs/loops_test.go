@@ -1,0 +1,158 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// provisionAsking creates the VMs, and asks every 5 seconds for each that does
+// not run.
+func provisionAsking(ctx context.Context, w *world) error {
+	client := w.sdk()
+	for _, name := range names() {
+		if _, err := client.VMs.Create(ctx, location, name, vmRequest); err != nil {
+			return err
+		}
+	}
+	for waiting := names(); len(waiting) > 0; {
+		var still []string
+		for _, name := range waiting {
+			vm, err := client.VMs.Get(ctx, location, name)
+			if err != nil {
+				return err
+			}
+			if vm.State != cloudapi.VMStateRunning {
+				still = append(still, name)
+			}
+		}
+		if waiting = still; len(waiting) > 0 {
+			if err := pause(ctx, 5*time.Second); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// provisionInTurn creates the VMs, and waits for one after the other.
+func provisionInTurn(ctx context.Context, w *world) error {
+	client := w.sdk()
+	for _, name := range names() {
+		if _, err := client.VMs.Create(ctx, location, name, vmRequest); err != nil {
+			return err
+		}
+	}
+	for _, name := range names() {
+		for {
+			vm, err := client.VMs.Get(ctx, location, name)
+			if err != nil {
+				return err
+			}
+			if vm.State == cloudapi.VMStateRunning {
+				break
+			}
+			if err := pause(ctx, 5*time.Second); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eachInterval is a loop that watches by looking at all there is. All its rounds
+// are alike, so that one is enough.
+func (w *world) eachInterval(ctx context.Context, look func() error) error {
+	start := time.Now()
+	err := look()
+	for _, counter := range []*atomic.Int64{&w.requests, &w.bytes} {
+		counter.Store(counter.Load() * int64(watching/interval))
+	}
+	return errors.Join(err, pause(ctx, watching-time.Since(start)))
+}
+
+func watchAsking(ctx context.Context, w *world) error {
+	client := w.sdk()
+	return w.eachInterval(ctx, func() error {
+		vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
+		return errors.Join(err, expect(watched, len(vms)))
+	})
+}
+
+// tearDownAsking deletes what it lists family by family, and asks for each
+// until it is gone.
+func tearDownAsking(ctx context.Context, w *world) error {
+	client := w.sdk()
+	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
+	if err != nil {
+		return err
+	}
+	for _, vm := range vms {
+		if err := client.VMs.Delete(ctx, vm.Location, vm.ID); err != nil {
+			return err
+		}
+	}
+	for _, vm := range vms {
+		if err := untilGone(ctx, vm.Location, vm.ID, client.VMs.Get); err != nil {
+			return err
+		}
+	}
+	subnets, err := cloudapi.Collect(client.PrivateSubnets.All(ctx, nil))
+	if err != nil {
+		return err
+	}
+	for _, subnet := range subnets {
+		if err := client.PrivateSubnets.Delete(ctx, subnet.Location, subnet.ID); err != nil {
+			return err
+		}
+	}
+	for _, subnet := range subnets {
+		if err := untilGone(ctx, subnet.Location, subnet.ID, client.PrivateSubnets.Get); err != nil {
+			return err
+		}
+	}
+	firewalls, err := cloudapi.Collect(client.Firewalls.All(ctx, nil))
+	if err != nil {
+		return err
+	}
+	for _, firewall := range firewalls {
+		if err := client.Firewalls.Delete(ctx, firewall.Location, firewall.ID); err != nil {
+			return err
+		}
+	}
+	return expect(tornDown, len(vms)+len(subnets)+len(firewalls))
+}
+
+func untilGone[T any](ctx context.Context, location, id string, get func(context.Context, string, string) (*T, error)) error {
+	for {
+		_, err := get(ctx, location, id)
+		switch {
+		case errors.Is(err, cloudapi.ErrNotFound):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// listAsking lists the VMs, and asks for each.
+func listAsking(ctx context.Context, w *world) error {
+	client := w.sdk()
+	n := 0
+	for vm, err := range client.VMs.All(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		if _, err := client.VMs.Get(ctx, vm.Location, vm.ID); err != nil {
+			return err
+		}
+		n++
+	}
+	return expect(listed, n)
+}
