@@ -46,7 +46,8 @@
 //     with the state "running".
 //   - The nodes of clusters have standard, burstable or premium sizes, not those
 //     of other providers. All nodes that a request asks for appear right after
-//     the reply, and become ready together.
+//     the reply, and become ready together. A node that is drained shows the state
+//     "running" until it is gone.
 //   - Only the common settings of Postgres are known, and others are refused; the
 //     service knows some 180 more. Several bad settings are reported in the order
 //     of their names. Metrics are made up, and always available.
@@ -57,10 +58,7 @@
 //   - Files look like certificates and kubeconfigs, but their keys do not work.
 //   - Registered init scripts, which neither version of the service has, follow the
 //     contract. August 2026 refuses them.
-//   - Of August 2026 it has the operations on VMs, machine images, firewalls, load
-//     balancers, databases, GitHub and inference endpoints. The others that came
-//     since October 2025, those of Kubernetes and the audit log, are answered with a
-//     404. Clusters behave as in October 2025.
+//   - Of August 2026 the audit log is answered with a 404.
 //   - In August 2026 the private subnet and the firewall of a database cannot be
 //     seen or deleted, and there are no databases in the public locations of AWS.
 //     An upgrade never fails. Logs and backups are made up, and always available.

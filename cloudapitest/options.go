@@ -178,7 +178,8 @@ func WithRequestLog(n int) Option {
 // Delays are the durations of what the service does after its reply. With zero the
 // next request sees the result.
 type Delays struct {
-	// Create is how long a VM, database, cluster or image version shows "creating".
+	// Create is how long a VM, database, cluster or image version shows "creating",
+	// and how long the nodes of a new node pool do.
 	Create time.Duration
 	// Backup is the time from a database's start to its first backup, before
 	// which it can be neither restored nor replicated. It can be restored to 5
@@ -187,15 +188,17 @@ type Delays struct {
 	Backup time.Duration
 	// Restart is how long a VM shows "restarting", "starting" or "stopping".
 	Restart time.Duration
-	// Resize is how long a database or node pool keeps its former size. A
-	// database with a maintenance window keeps it until that opens.
+	// Resize is how long a database or node pool keeps its former size, how long a
+	// node that is retired stays, and what an upgrade of a cluster or node pool
+	// takes for each node. A database with a maintenance window keeps its size
+	// until that opens.
 	Resize time.Duration
 	// Promote is how long a promoted database remains a read replica.
 	Promote time.Duration
 	// Detach is how long a detached VM is still among those of the load balancer.
 	Detach time.Duration
-	// Delete is how long a VM, database, cluster, subnet or load balancer can
-	// still be read after its deletion was accepted.
+	// Delete is how long a VM, database, cluster, node pool, subnet or load
+	// balancer can still be read after its deletion was accepted.
 	Delete time.Duration
 }
 

@@ -13,66 +13,39 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+const (
+	kubernetesClusters = api.LocationRoute + "/kubernetes-cluster"
+	kubernetesRoute    = kubernetesClusters + "/{kubernetes_cluster_reference}"
 )
 
 func kubernetesOperations() []api.Operation {
-	const (
-		all   = api.ProjectRoute + "/kubernetes-cluster"
-		local = api.LocationRoute + "/kubernetes-cluster"
-		one   = local + "/{kubernetes_cluster_reference}"
-		pool  = one + "/nodepool/{kubernetes_nodepool_reference}"
-	)
-	var (
-		create = schema.Closed(schema.Required("version", schema.Text), schema.Required("worker_size", schema.Text),
-			schema.Optional("cp_nodes", schema.Integer), schema.Optional("worker_nodes", schema.Integer))
-		resize = schema.Closed(schema.Required("node_count", schema.Integer))
-		named  = schema.Closed(schema.Required("name", schema.Text))
-	)
-	return []api.Operation{
-		api.GET("Kubernetes.List", all, api.List(cloudapi.KindKubernetesCluster, (*kubernetesCluster).record)).Paged(api.PagedDeclared),
-		api.GET("Kubernetes.ListInLocation", local, api.List(cloudapi.KindKubernetesCluster, (*kubernetesCluster).record)).Paged(api.PagedDeclared),
-		api.GET("Kubernetes.Get", one, api.Show(findKubernetesCluster, (*kubernetesCluster).details)),
-		api.POST("Kubernetes.Create", one, create, createKubernetesCluster),
-		api.DELETE("Kubernetes.Delete", one, api.Delete(findKubernetesCluster, (*kubernetesCluster).delete)),
-		api.GET("Kubernetes.Kubeconfig", one+"/kubeconfig", api.On(findKubernetesCluster, (*kubernetesCluster).file)).Needs("KubernetesCluster:edit"),
-		api.POST("Kubernetes.ResizeNodePool", pool+"/resize", resize, api.On(findKubernetesCluster, (*kubernetesCluster).resizePool)),
-		api.POST("Kubernetes.Rename", one+"/rename", named, api.On(findKubernetesCluster, (*kubernetesCluster).rename)),
-	}
+	create := schema.Closed(schema.Required("version", schema.Text), schema.Required("worker_size", schema.Text),
+		schema.Optional("cp_nodes", schema.Integer), schema.Optional("worker_nodes", schema.Integer))
+	return slices.Concat([]api.Operation{
+		api.GET("Kubernetes.List", api.ProjectRoute+"/kubernetes-cluster", api.List(cloudapi.KindKubernetesCluster, (*kubernetesCluster).record)).Paged(api.PagedDeclared),
+		api.GET("Kubernetes.ListInLocation", kubernetesClusters, api.List(cloudapi.KindKubernetesCluster, (*kubernetesCluster).record)).Paged(api.PagedDeclared),
+		api.GET("Kubernetes.Get", kubernetesRoute, api.Show(findKubernetesCluster, (*kubernetesCluster).details)),
+		api.POST("Kubernetes.Create", kubernetesRoute, create, createKubernetesCluster),
+		api.DELETE("Kubernetes.Delete", kubernetesRoute, api.Delete(findKubernetesCluster, (*kubernetesCluster).delete)),
+		api.GET("Kubernetes.Kubeconfig", kubernetesRoute+"/kubeconfig", api.On(findKubernetesCluster, (*kubernetesCluster).file)).Needs("KubernetesCluster:edit"),
+		api.POST("Kubernetes.Rename", kubernetesRoute+"/rename", schema.Closed(schema.Required("name", schema.Text)), api.On(findKubernetesCluster, (*kubernetesCluster).rename)),
+		api.GET("Kubernetes.Metrics", kubernetesRoute+"/metrics", showMetrics(findKubernetesCluster, kubernetesMetrics)).Takes("start", "end", "key").Since(version.August2026),
+		api.POST("Kubernetes.Upgrade", kubernetesRoute+"/upgrade", api.NoBody, api.On(findKubernetesCluster, (*kubernetesCluster).upgrade)).Since(version.August2026),
+	}, nodePoolOperations())
 }
 
-// kubernetesCluster has one node pool, since there is no operation that makes
-// another.
 type kubernetesCluster struct {
 	api.Object
-	version      string
+	controlPlane nodeGroup
+	pools        []*nodePool
 	running      time.Time // when creating is over
-	controlPlane []*vm
-	pool         *nodePool
-	kubeconfig   string // made when it is first shown
+	upgraded     time.Time // when the last upgrade, of it or a node pool, is over
+	kubeconfig   string    // made when it is first shown
 }
-
-type nodePool struct {
-	id, name string
-	size     vmSize
-	count    int   // of nodes, as it shall be
-	nodes    []*vm // also those that have not joined yet or are gone
-}
-
-var (
-	kubernetesVersions = []string{"v1.34", "v1.33"}
-	controlPlaneSize   = vmSizes[0]
-
-	// nodeSizes are the sizes for worker nodes. VMs cannot have all of them.
-	nodeSizes = slices.Concat(vmSizes, []vmSize{
-		{"premium-2", "premium", 2, [2]int{40, 80}},
-		{"premium-4", "premium", 4, [2]int{80, 160}},
-		{"premium-8", "premium", 8, [2]int{160, 320}},
-		{"premium-16", "premium", 16, [2]int{320, 640}},
-		{"premium-30", "premium", 30, [2]int{600, 1200}},
-	})
-)
 
 type kubernetesClusterRecord struct {
 	ID           string `json:"id"`
@@ -86,82 +59,57 @@ type kubernetesClusterRecord struct {
 
 type kubernetesClusterDetails struct {
 	kubernetesClusterRecord
-	CPVMs     []vmRecord       `json:"cp_vms"`
-	NodePools []nodePoolRecord `json:"nodepools"`
-}
-
-type nodePoolRecord struct {
-	ID                  string     `json:"id"`
-	KubernetesClusterID string     `json:"kubernetes_cluster_id"`
-	Name                string     `json:"name"`
-	NodeCount           int        `json:"node_count"`
-	NodeSize            string     `json:"node_size"`
-	VMs                 []vmRecord `json:"vms"`
+	CPVMs     []vmRecord        `json:"cp_vms"`
+	NodePools []nodePoolDetails `json:"nodepools"`
 }
 
 func (k *kubernetesCluster) record(c *api.Call) kubernetesClusterRecord {
-	state := "creating"
-	if k.runs(c.Now) {
-		state = "running"
-	}
 	return kubernetesClusterRecord{
 		ID:           k.ID,
 		Name:         k.Name,
 		Location:     k.Location.Name,
-		DisplayState: k.Shown(state),
-		CPNodeCount:  len(k.controlPlane),
-		NodeSize:     controlPlaneSize.name,
-		Version:      k.version,
+		DisplayState: k.Shown(k.state(c.Now)),
+		CPNodeCount:  k.controlPlane.count,
+		NodeSize:     k.controlPlane.size.name,
+		Version:      k.controlPlane.version,
 	}
+}
+
+func (k *kubernetesCluster) state(now time.Time) string {
+	switch {
+	case !k.runs(now):
+		return "creating"
+	case now.Before(k.upgraded):
+		return "upgrading"
+	}
+	return "running"
 }
 
 func (k *kubernetesCluster) details(c *api.Call) kubernetesClusterDetails {
+	slices.SortFunc(k.pools, api.ByName)
 	return kubernetesClusterDetails{
 		kubernetesClusterRecord: k.record(c),
-		CPVMs:                   recordNodes(c, k.controlPlane),
-		NodePools:               []nodePoolRecord{k.recordPool(c)},
+		CPVMs:                   k.controlPlane.records(c),
+		NodePools:               api.Records(k.pools, api.At(c, (*nodePool).details)),
 	}
-}
-
-func (k *kubernetesCluster) recordPool(c *api.Call) nodePoolRecord {
-	p := k.pool
-	return nodePoolRecord{p.id, k.ID, p.name, p.count, p.size.name, recordNodes(c, p.nodes)}
-}
-
-// recordNodes shows the nodes that are not gone. Those that a request orders are
-// there after its reply, and creating until they join.
-func recordNodes(c *api.Call, nodes []*vm) []vmRecord {
-	shown := []vmRecord{}
-	for _, v := range nodes {
-		if (v.isPlaced(c) || c.Now.After(v.ordered)) && !v.GoneBy(c.Now) {
-			shown = append(shown, v.record(c))
-		}
-	}
-	return shown
 }
 
 func (k *kubernetesCluster) runs(now time.Time) bool { return !now.Before(k.running) }
 
-// vcpus is what the cluster counts for in the quota.
-func (k *kubernetesCluster) vcpus() int {
-	return len(k.controlPlane)*controlPlaneSize.vcpus + k.pool.count*k.pool.size.vcpus
+// idle reports whether nothing is going on in the cluster. If something is, August
+// 2026 refuses to begin anything else.
+func (k *kubernetesCluster) idle(now time.Time) bool {
+	return k.state(now) == "running" && !k.Deleting() &&
+		!slices.ContainsFunc(k.pools, func(p *nodePool) bool { return !p.idle(now) })
 }
 
-// newNode adds a node that joins, running, at the time. Nodes are VMs of the
-// service's own: they have no project, so that no operation on VMs finds them.
-func newNode(c *api.Call, name string, size vmSize, joins time.Time) *vm {
-	v := &vm{
-		Object:     c.NewObject(cloudapi.KindVM, name),
-		size:       size,
-		storage:    size.storage[0],
-		unixUser:   "ubi",
-		ip4Enabled: true,
+// vcpus is what the cluster counts for in the quota.
+func (k *kubernetesCluster) vcpus() int {
+	n := k.controlPlane.vcpus()
+	for _, p := range k.pools {
+		n += p.vcpus()
 	}
-	v.Project = nil
-	v.placed, v.ordered = joins, c.Now
-	v.ip4, v.ip6 = publicAddresses(c)
-	c.State.Add(v)
-	return v
+	return n
 }
 
 func findKubernetesCluster(c *api.Call) (*kubernetesCluster, error) {
@@ -173,31 +121,24 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kubernetesCluster{
-		Object: c.NewObject(cloudapi.KindKubernetesCluster, name),
-		pool: &nodePool{
-			id:    cloudapi.NewID(cloudapi.KindKubernetesNodePool).String(),
-			name:  name + "-np",
-			count: nodeCount(c, "worker_nodes"),
-		},
-	}
+	k := &kubernetesCluster{Object: c.NewObject(cloudapi.KindKubernetesCluster, name)}
 	k.running = c.Now.Add(c.Delays(&k.Object).Create)
-	controlPlane := nodeCount(c, "cp_nodes")
+	k.controlPlane = nodeGroup{prefix: k.ID, size: controlPlaneSize, count: nodeCount(c, "cp_nodes")}
+	var workers nodeGroup
 	err = c.Run(
-		api.SetText(&k.version, "version"),
-		k.pool.setSize,
+		api.SetText(&k.controlPlane.version, "version"),
+		func(c *api.Call) (err error) {
+			workers.size, err = nodeSize(c, "worker_size")
+			workers.count = nodeCount(c, "worker_nodes")
+			return err
+		},
 		func(c *api.Call) error {
-			requested := controlPlane*controlPlaneSize.vcpus + k.pool.count*k.pool.size.vcpus
-			return checkKubernetesQuota(c, "worker_nodes", requested)
+			return checkKubernetesQuota(c, "worker_nodes", k.controlPlane.vcpus()+workers.vcpus())
 		},
 		k.checkVersion,
-		func(*api.Call) error { return checkClusterName(name) },
-		func(*api.Call) error {
-			if controlPlane != 1 && controlPlane != 3 {
-				return reply.InvalidField("control_plane_node_count", "Kubernetes cluster control plane can have either 1 or 3 nodes")
-			}
-			return nil
-		},
+		func(c *api.Call) error { return checkClusterName(c, name) },
+		k.checkControlPlane,
+		kubernetesTermsOf(c).checkLocation,
 		func(c *api.Call) error {
 			return api.CheckName[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, name, nil)
 		},
@@ -205,10 +146,8 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range controlPlane {
-		k.controlPlane = append(k.controlPlane, newNode(c, k.nodeName("cp", i), controlPlaneSize, k.running))
-	}
-	k.fill(c, k.running)
+	k.controlPlane.grow(c, k.running)
+	k.addPool(c, name+"-np", workers, k.running)
 	c.State.Add(k)
 	return k.details(c), nil
 }
@@ -217,35 +156,6 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 // that is out of the question is cut, so that it can be multiplied.
 func nodeCount(c *api.Call, field string) int {
 	return min(max(c.Body.Number(field), 1), math.MaxInt>>7)
-}
-
-func (p *nodePool) setSize(c *api.Call) error {
-	name, err := c.Body.NonEmpty("worker_size")
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(nodeSizes, func(s vmSize) bool { return s.name == name })
-	if i < 0 {
-		return reply.InvalidField("size", "\"%s\" is not a valid virtual machine size. Available sizes: %s", name, ruby.Strings(serverSizes()))
-	}
-	p.size = nodeSizes[i]
-	return nil
-}
-
-// serverSizes are those that a cluster is told to choose from: all that the
-// service knows, some of them for two architectures, most of them not for
-// clusters.
-func serverSizes() []string {
-	standard := []string{"standard-2", "standard-4", "standard-8", "standard-16", "standard-30", "standard-60"}
-	burstable := []string{"burstable-1", "burstable-2"}
-	sizes := slices.Concat(standard, standard, []string{"standard-gpu-6"},
-		[]string{"premium-2", "premium-4", "premium-8", "premium-16", "premium-30"}, burstable, burstable)
-	for _, family := range []string{"c6gd", "m6id", "m6gd", "m7a", "m8gd", "i8g"} {
-		for _, size := range []string{"large", "xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge"} {
-			sizes = append(sizes, family+"."+size)
-		}
-	}
-	return sizes
 }
 
 // checkKubernetesQuota checks that the project's clusters may use so many more
@@ -258,10 +168,17 @@ func checkKubernetesQuota(c *api.Call, field string, requested int) error {
 	return checkVCPUs(field, requested, used, c.Config.Quota.Kubernetes)
 }
 
-// checkVersion fails as the real server does for a version that it does not have.
-func (k *kubernetesCluster) checkVersion(*api.Call) error {
-	if !slices.Contains(kubernetesVersions, k.version) {
-		return reply.Unexpected()
+func (k *kubernetesCluster) checkVersion(c *api.Call) error {
+	terms, asked := kubernetesTermsOf(c), k.controlPlane.version
+	if !slices.Contains(terms.versions, asked) {
+		return terms.unknownVersion(asked)
+	}
+	return nil
+}
+
+func (k *kubernetesCluster) checkControlPlane(*api.Call) error {
+	if n := k.controlPlane.count; n != 1 && n != 3 {
+		return reply.InvalidField("control_plane_node_count", "Kubernetes cluster control plane can have either 1 or 3 nodes")
 	}
 	return nil
 }
@@ -269,57 +186,65 @@ func (k *kubernetesCluster) checkVersion(*api.Call) error {
 // clusterName has room for the names of nodes in 63 characters.
 var clusterName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
 
-func checkClusterName(name string) error {
+// checkClusterName checks the form of a cluster's or node pool's name.
+func checkClusterName(c *api.Call, name string) error {
 	if !clusterName.MatchString(name) {
-		return reply.InvalidField("name", "Kubernetes cluster name must only contain lowercase letters, numbers, spaces, "+
-			"and hyphens and have max length 40.")
+		return reply.InvalidField("name", "Kubernetes cluster name must only contain %s and have max length 40.", kubernetesTermsOf(c).nameForm)
 	}
 	return nil
 }
 
-func (k *kubernetesCluster) nodeName(role string, index int) string {
-	return fmt.Sprintf("%s-%s%d-%s", k.ID[:12], role, index, strings.ToLower(rand.Text()[:6]))
-}
-
-// fill has as many nodes join the pool at a time as it lacks, or has those leave
-// that are too many: the youngest, and at once if they have not joined.
-func (k *kubernetesCluster) fill(c *api.Call, joins time.Time) {
-	p := k.pool
-	p.nodes = slices.DeleteFunc(p.nodes, func(v *vm) bool { return v.GoneBy(c.Now) })
-	staying := slices.DeleteFunc(slices.Clone(p.nodes), func(v *vm) bool { return v.Deleting() })
-	for i := len(staying); i < p.count; i++ {
-		p.nodes = append(p.nodes, newNode(c, k.nodeName("w", i), p.size, joins))
-	}
-	for _, v := range staying[min(p.count, len(staying)):] {
-		var delay time.Duration
-		if v.isPlaced(c) {
-			delay = c.Delays(&k.Object).Resize
+// checkKubernetesLocation refuses all but two of the public locations.
+func checkKubernetesLocation(c *api.Call) error {
+	var names []string
+	for _, l := range c.State.Locations {
+		if l.Name != "eu-north-h1" && !l.Hidden && l.Owner == nil {
+			names = append(names, l.Name)
 		}
-		c.Remove(v, delay, nil)
 	}
+	if !slices.Contains(names, c.Location.Name) {
+		return reply.InvalidField("location", "Kubernetes clusters are not supported in this location. Available locations: %s", strings.Join(names, ", "))
+	}
+	return nil
 }
 
 // delete leaves the nodes as they are until the cluster is gone.
 func (k *kubernetesCluster) delete(c *api.Call) error {
 	c.Remove(k, c.Delays(&k.Object).Delete, func() {
-		for _, v := range slices.Concat(k.controlPlane, k.pool.nodes) {
-			c.Remove(v, 0, nil)
+		k.controlPlane.drop(c)
+		for _, p := range k.pools {
+			p.drop(c)
+			c.Remove(p, 0, nil)
 		}
 	})
 	return nil
 }
 
-// file fails, as the real server does, while there is no node to ask.
+// upgrade replaces the control plane by one of the next version. The reply has
+// that, and for the rest is about the time before.
+func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
+	versions := kubernetesTermsOf(c).versions
+	i := slices.Index(versions, k.controlPlane.version)
+	if i == 0 || !k.idle(c.Now) {
+		return nil, reply.Unprocessable("Cluster is not ready to be upgraded")
+	}
+	k.controlPlane.version = versions[i-1]
+	before := k.details(c)
+	k.upgraded = k.controlPlane.replace(c, c.Delays(&k.Object).Resize)
+	return before, nil
+}
+
+// file fails as long as there is no node that it could come from.
 func (k *kubernetesCluster) file(c *api.Call) (any, error) {
-	switch {
-	case !k.runs(c.Now):
-		return nil, reply.Unexpected()
+	terms := kubernetesTermsOf(c)
+	if !k.runs(c.Now) {
+		return nil, terms.noKubeconfig
 	}
 	if k.kubeconfig == "" {
 		ca := base64.StdEncoding.EncodeToString([]byte(rootCertificate(k.ID, k.running, 10)))
 		k.kubeconfig = fmt.Sprintf(kubeconfigForm, ca, k.ID, rand.Text())
 	}
-	return reply.File{ContentType: "text/plain", Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig)}, nil
+	return reply.File{ContentType: terms.kubeconfigType, Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig)}, nil
 }
 
 const kubeconfigForm = `---
@@ -342,31 +267,11 @@ users:
     token: %s
 `
 
-// resizePool changes the number of nodes that are wanted. The reply has that and
-// the nodes as they were: those that are too many go after it.
-func (k *kubernetesCluster) resizePool(c *api.Call) (any, error) {
-	p, ref := k.pool, c.Params["kubernetes_nodepool_reference"]
-	if ref != p.id && ref != p.name {
-		return nil, reply.NotFound()
-	}
-	if _, err := c.Body.Positive("node_count"); err != nil {
-		return nil, err
-	}
-	count := nodeCount(c, "node_count")
-	if err := checkKubernetesQuota(c, "node_count", (count-p.count)*p.size.vcpus); err != nil {
-		return nil, err
-	}
-	p.count = count
-	before := k.recordPool(c)
-	k.fill(c, later(c.Now, k.running).Add(c.Delays(&k.Object).Resize))
-	return before, nil
-}
-
-// rename leaves the names of the pool and the nodes.
+// rename leaves the names of node pools and nodes.
 func (k *kubernetesCluster) rename(c *api.Call) (any, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err == nil {
-		err = checkClusterName(name)
+		err = checkClusterName(c, name)
 	}
 	if err == nil {
 		err = api.Rename(c, cloudapi.KindKubernetesCluster, k)

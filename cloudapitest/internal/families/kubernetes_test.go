@@ -125,14 +125,14 @@ func TestNodePoolsAreResizedInTime(t *testing.T) {
 			{0, time.Hour, "running running creating"},
 			{0, time.Minute - 1, "running running creating"},
 			{0, 1, "running running running"},
-			{1, 0, "running deleting deleting"},
-			{0, time.Minute - 1, "running deleting deleting"},
-			{2, 0, "running deleting deleting"}, // does not keep what leaves
+			{1, 0, "running running running"}, // two of them are drained
+			{0, time.Minute - 1, "running running running"},
+			{2, 0, "running running running"}, // does not keep what leaves
 			{0, 1, "running creating"},
 			{0, time.Minute, "running running"},
 			{4, time.Second, "running running creating creating"},
-			{2, time.Hour, "running running"}, // the new ones never join
-			{2, time.Hour, "running running"},
+			{2, 0, "running running creating creating"}, // the oldest leave
+			{0, time.Hour, "running running"},
 		} {
 			if step.count > 0 {
 				resize(step.count)

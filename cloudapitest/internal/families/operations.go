@@ -19,6 +19,9 @@ func New(cfg api.Config) *api.Service {
 	cfg.Version = cmp.Or(cfg.Version, version.October2025)
 	cfg.Families, cfg.Operations, cfg.Pattern = familyNames, operations(), patternsOf(cfg.Version)
 	cfg.Hidden = []string{"eu-central-a1", "github-runners", "hetzner-ai", "latitude-ai"}
+	if cfg.Version >= version.August2026 {
+		cfg.Hidden = append(cfg.Hidden, "us-east-1", "us-west-2", "us-east4", "europe-west3")
+	}
 	return api.New(cfg)
 }
 
@@ -88,6 +91,7 @@ var paramPatterns = map[string]string{
 var laterPatterns = map[string]string{
 	"object_id":                 `^(fw|kc|1b|pg|ps|vm|m1)` + idPattern,
 	"github_cache_entry_id":     api.NameForm.String(),
+	"kubernetes_node_name":      api.NameForm.String(),
 	"version":                   versionForm.String(),
 	"log_destination_id":        `^1d` + idPattern,
 	"postgres/firewall_rule_id": `^fr` + idPattern,

@@ -100,7 +100,6 @@ var chance = []struct {
 	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at|last_accessed_at)$`), bothTimes},
 	{regexp.MustCompile(`^(\.items\[\d+\])?\.key$`), bothSecrets}, // of inference keys; keys of tags and metrics are further down
 	{regexp.MustCompile(`\.ca_certificates$`), sameCertificates},
-	{regexp.MustCompile(`^\.(cp_vms|vms|nodepools\[\d+\]\.vms)\[\d+\]\.name$`), bothNodes},
 }
 
 func sameFamily(want, got string) bool {
@@ -128,13 +127,18 @@ func sameCertificates(want, got string) bool {
 	return strings.HasPrefix(got, begin) && strings.Count(want, begin) == strings.Count(got, begin)
 }
 
-// nodeName is the name of a cluster's node: the beginning of the cluster's ID,
-// the role, and characters by chance.
-var nodeName = regexp.MustCompile(`^kc[0-9a-z]{10}-(cp|w)\d-[0-9a-z]{6}$`)
+var (
+	// nodeOf is the place of the name of a cluster's node.
+	nodeOf = regexp.MustCompile(`^\.(cp_vms|vms|nodepools\[\d+\]\.vms)\[\d+\]\.name$`)
+	// nodeName is such a name: the ID of the cluster or of the
+	// node pool, and characters by chance.
+	nodeName = regexp.MustCompile(`^k[cn][0-9a-z]{24}-[0-9a-z]{5}$`)
+	// standInName is what a stand-in for the provisioning called one in 2025.
+	standInName = regexp.MustCompile(`^(k8s-a|kc[0-9a-z]{10})-`)
+)
 
-// bothNodes accepts the recorded names that a stand-in for the provisioning gave.
 func bothNodes(want, got string) bool {
-	return (nodeName.MatchString(want) || strings.HasPrefix(want, "k8s-a-")) && nodeName.MatchString(got)
+	return (nodeName.MatchString(want) || standInName.MatchString(want)) && nodeName.MatchString(got)
 }
 
 func TestReplay(t *testing.T) {
@@ -289,7 +293,7 @@ func (r *replayer) age(vms ...*vm) {
 func (r *replayer) buildCluster(recordedID string) {
 	k := r.service.State.ByID[r.ids[recordedID]].(*kubernetesCluster)
 	k.running = time.Now()
-	r.age(slices.Concat(k.controlPlane, k.pool.nodes)...)
+	r.age(slices.Concat(k.controlPlane.nodes, k.pools[0].nodes)...)
 }
 
 // adoptLoadBalancers gives our load balancers the recorded IDs, and with them
@@ -467,11 +471,14 @@ func (r *replayer) send(x *recordings.Exchange) (status int, contentType, body s
 	return resp.StatusCode, resp.Header.Get("Content-Type"), string(reply)
 }
 
-var recordedID = regexp.MustCompile(`[0-9a-z]{26}`)
+// recordedID is an ID, or the name of a node, which begins with one.
+var recordedID = regexp.MustCompile(`[0-9a-z]{26}(-[0-9a-z]{5}\b)?`)
 
-// translate replaces recorded IDs by ours.
+// translate replaces recorded IDs and names of nodes by ours.
 func (r *replayer) translate(s string) string {
-	return recordedID.ReplaceAllStringFunc(s, func(id string) string { return cmp.Or(r.ids[id], id) })
+	return recordedID.ReplaceAllStringFunc(s, func(id string) string {
+		return cmp.Or(r.ids[id], r.ids[id[:26]]+id[26:], id)
+	})
 }
 
 // compare says where got differs from want, and learns the IDs of objects that
@@ -504,6 +511,7 @@ func (r *replayer) compareTexts(path, want, got string, s strictness) []string {
 		}
 		return nil
 	}
+	recorded := want
 	want = r.translate(want)
 	switch {
 	case s == shapes || timeless(want) == timeless(got):
@@ -513,6 +521,8 @@ func (r *replayer) compareTexts(path, want, got string, s strictness) []string {
 		if want == got {
 			return nil
 		}
+	case nodeOf.MatchString(path) && bothNodes(recorded, got):
+		return r.learn(path, recorded, got)
 	}
 	for _, c := range chance {
 		if c.place.MatchString(path) && c.alike(want, got) {
@@ -668,7 +678,7 @@ func TestReplayFindsDifferences(t *testing.T) {
 		{`{"net4":"10.0.0.0/26"}`, `{"net4":"172.16.0.64/26"}`, `{"net4":"172.16.0.0/24"}`},
 		{`{"ip4":"192.0.2.1"}`, `{"ip4":"198.18.0.1"}`, `{"ip4":"2001:db8::1"}`},
 		{`{"latest_restore_time":"2026-11-21T10:03:38Z"}`, `{"latest_restore_time":"2000-01-01T00:01:00Z"}`, `{"latest_restore_time":"2000-01-01 00:01:00"}`},
-		{`{"vms":[{"name":"kcmh7k7kwzzp-w0-ce5d82"}]}`, `{"vms":[{"name":"kc1wrcy63xft-w0-j34epq"}]}`, `{"vms":[{"name":"web-1"}]}`},
+		{`{"vms":[{"name":"kcmh7k7kwzzp-w0-ce5d82"}]}`, `{"vms":[{"name":"kn1wrcy63xftmq3wycne7fcp9a-j34ep"}]}`, `{"vms":[{"name":"web-1"}]}`},
 		{`{"name":"a","size":null}`, `{"name":"a","size":null}`, `{"name":"a"}`},
 	} {
 		differences := func(answer string) []string {

@@ -1,0 +1,273 @@
+package families
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+func nodePoolOperations() []api.Operation {
+	const (
+		all = kubernetesRoute + "/nodepool"
+		one = all + "/{kubernetes_nodepool_reference}"
+	)
+	var (
+		create = schema.Closed(schema.Required("name", schema.Text), schema.Required("node_count", schema.Integer), schema.Required("node_size", schema.Text))
+		resize = schema.Closed(schema.Required("node_count", schema.Integer))
+		rename = schema.Closed(schema.Required("name", schema.Text))
+	)
+	return append(api.AllSince(version.August2026,
+		api.POST("Kubernetes.CreateNodePool", all, create, createNodePool),
+		api.DELETE("Kubernetes.DeleteNodePool", one, deleteNodePool).Needs("KubernetesCluster:edit"),
+		api.POST("Kubernetes.RenameNodePool", one+"/rename", rename, api.On(findNodePool, (*nodePool).rename)),
+		api.POST("Kubernetes.ResizeNodePool", one+"/resize", resize, api.On(findNodePool, (*nodePool).resizeIdle)),
+		api.POST("Kubernetes.UpgradeNodePool", one+"/upgrade", api.NoBody, api.On(findNodePool, (*nodePool).upgrade)),
+		api.POST("Kubernetes.RetireNode", kubernetesRoute+"/node/{kubernetes_node_name}/retire", api.NoBody, retireNode),
+	), api.POST("Kubernetes.ResizeNodePool", one+"/resize", resize, api.On(findNodePool, (*nodePool).resize)).Until(version.October2025))
+}
+
+// nodePool is a group of worker nodes. Its name is unique in its cluster.
+type nodePool struct {
+	api.Object
+	nodeGroup
+	cluster *kubernetesCluster
+	settled time.Time // when what was last asked for is done
+}
+
+type nodePoolRecord struct {
+	ID                  string  `json:"id"`
+	KubernetesClusterID string  `json:"kubernetes_cluster_id"`
+	Name                string  `json:"name"`
+	NodeCount           int     `json:"node_count"`
+	NodeSize            string  `json:"node_size"`
+	Version             *string `json:"version,omitempty"` // since August 2026
+}
+
+type nodePoolDetails struct {
+	nodePoolRecord
+	VMs []vmRecord `json:"vms"`
+}
+
+func (p *nodePool) record(c *api.Call) nodePoolRecord {
+	return nodePoolRecord{p.ID, p.cluster.ID, p.Name, p.count, p.size.name, api.Since(c, version.August2026, p.version)}
+}
+
+func (p *nodePool) details(c *api.Call) nodePoolDetails {
+	return nodePoolDetails{p.record(c), p.records(c)}
+}
+
+// idle reports whether nothing is going on in the node pool. Nodes that are retired
+// do not count.
+func (p *nodePool) idle(now time.Time) bool { return !now.Before(p.settled) && !p.Deleting() }
+
+// addPool adds a node pool of the cluster's version with nodes that join at a time.
+func (k *kubernetesCluster) addPool(c *api.Call, name string, nodes nodeGroup, joins time.Time) *nodePool {
+	p := &nodePool{Object: c.NewObject(cloudapi.KindKubernetesNodePool, name), nodeGroup: nodes, cluster: k, settled: joins}
+	p.prefix, p.version = p.ID, k.controlPlane.version
+	p.grow(c, joins)
+	k.pools = append(k.pools, p)
+	c.State.Add(p)
+	return p
+}
+
+// pool returns the cluster's node pool with an ID or a name, or nil.
+func (k *kubernetesCluster) pool(ref string) *nodePool {
+	i := slices.IndexFunc(k.pools, func(p *nodePool) bool { return p.ID == ref || p.Name == ref })
+	if i < 0 {
+		return nil
+	}
+	return k.pools[i]
+}
+
+// findNodePool looks for the node pool before it looks at the permission, as the
+// real server does.
+func findNodePool(c *api.Call) (*nodePool, error) {
+	return findPool(c, func(k *kubernetesCluster) *nodePool { return k.pool(c.Params["kubernetes_nodepool_reference"]) })
+}
+
+// findPool returns the node pool that choose finds in the cluster of the path, if
+// the token may act on it.
+func findPool(c *api.Call, choose func(*kubernetesCluster) *nodePool) (*nodePool, error) {
+	k, ok := api.LookUp[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference")
+	if !ok {
+		return nil, reply.NotFound()
+	}
+	p := choose(k)
+	switch {
+	case p == nil:
+		return nil, reply.NotFound()
+	case !c.Permitted():
+		return nil, reply.Forbidden()
+	}
+	return p, c.CheckText()
+}
+
+func createNodePool(c *api.Call) (any, error) {
+	name, err := c.Body.NonEmpty("name")
+	if err != nil {
+		return nil, err
+	}
+	k, err := findKubernetesCluster(c)
+	if err != nil {
+		return nil, err
+	}
+	var nodes nodeGroup
+	err = c.Run(
+		func(c *api.Call) error { return k.allow(c, "add a nodepool") },
+		func(c *api.Call) (err error) {
+			nodes.size, err = nodeSize(c, "node_size")
+			return err
+		},
+		func(c *api.Call) error { return nodes.setCount(c) },
+		func(c *api.Call) error { return checkKubernetesQuota(c, "node_count", nodes.vcpus()) },
+		func(*api.Call) error {
+			if k.pool(name) != nil {
+				return reply.InvalidField("name", `A nodepool with the name "%s" already exists in this cluster`, name)
+			}
+			return nil
+		},
+		func(c *api.Call) error { return checkClusterName(c, name) },
+		func(*api.Call) error {
+			return reply.InvalidRecord(api.IDLikeNameProblems(cloudapi.KindKubernetesNodePool, name)...)
+		},
+	)
+	if err != nil {
+		return nil, err
+	}
+	return k.addPool(c, name, nodes, c.Now.Add(c.Delays(&k.Object).Create)).details(c), nil
+}
+
+// allow refuses an action while something is going on in the cluster.
+func (k *kubernetesCluster) allow(c *api.Call, action string) error {
+	if !k.idle(c.Now) {
+		return reply.Unprocessable("Cluster is not ready to %s", action)
+	}
+	return nil
+}
+
+func (g *nodeGroup) setCount(c *api.Call) error {
+	if _, err := c.Body.Positive("node_count"); err != nil {
+		return err
+	}
+	g.count = nodeCount(c, "node_count")
+	return nil
+}
+
+// deleteNodePool takes only a node pool for deleted that does not exist, not a
+// cluster.
+func deleteNodePool(c *api.Call) (any, error) {
+	if _, ok := api.LookUp[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference"); !ok {
+		return nil, reply.NotFound()
+	}
+	return api.Delete(findNodePool, (*nodePool).delete)(c)
+}
+
+// delete leaves the nodes as they are until the node pool is gone.
+func (p *nodePool) delete(c *api.Call) error {
+	others := slices.ContainsFunc(p.cluster.pools, func(other *nodePool) bool { return other != p && !other.Deleting() })
+	if !others && !p.Deleting() {
+		return reply.Unprocessable("You cannot delete the last nodepool of a cluster")
+	}
+	c.Remove(p, c.Delays(&p.cluster.Object).Delete, func() {
+		p.drop(c)
+		p.cluster.pools = slices.DeleteFunc(p.cluster.pools, func(other *nodePool) bool { return other == p })
+	})
+	return nil
+}
+
+// rename leaves the names of the nodes.
+func (p *nodePool) rename(c *api.Call) (any, error) {
+	name, err := c.Body.NonEmpty("name")
+	if err == nil {
+		err = checkClusterName(c, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var problems []string
+	if other := p.cluster.pool(name); other != nil && other != p {
+		problems = append(problems, reply.Taken("kubernetes_cluster_id and name"))
+	}
+	if problems = append(problems, api.IDLikeNameProblems(cloudapi.KindKubernetesNodePool, name)...); problems != nil {
+		return nil, reply.InvalidRecord(problems...)
+	}
+	c.State.Index.Rename(p, name)
+	return p.record(c), nil
+}
+
+// resizeIdle is [nodePool.resize] where only one thing may go on at a time.
+func (p *nodePool) resizeIdle(c *api.Call) (any, error) {
+	if !p.idle(c.Now) {
+		return nil, reply.Unprocessable("Nodepool is not ready to be resized")
+	}
+	if err := p.cluster.allow(c, "resize a nodepool"); err != nil {
+		return nil, err
+	}
+	return p.resize(c)
+}
+
+// resize changes the number of nodes that are wanted. The reply has that and the
+// nodes as they were.
+func (p *nodePool) resize(c *api.Call) (any, error) {
+	wanted := p.nodeGroup
+	if err := wanted.setCount(c); err != nil {
+		return nil, err
+	}
+	if err := checkKubernetesQuota(c, "node_count", wanted.vcpus()-p.vcpus()); err != nil {
+		return nil, err
+	}
+	p.count = wanted.count
+	before := p.details(c)
+	delay := c.Delays(&p.cluster.Object).Resize
+	p.settled = later(c.Now, p.cluster.running).Add(delay)
+	p.grow(c, p.settled)
+	p.shrink(c, delay)
+	return before, nil
+}
+
+// upgrade replaces the nodes by others of the cluster's version. The reply has
+// that, and the nodes as they were.
+func (p *nodePool) upgrade(c *api.Call) (any, error) {
+	k := p.cluster
+	if p.version == k.controlPlane.version || !k.idle(c.Now) {
+		return nil, reply.Unprocessable("Nodepool is not ready to be upgraded")
+	}
+	p.version = k.controlPlane.version
+	before := p.details(c)
+	k.upgraded = p.replace(c, c.Delays(&k.Object).Resize)
+	return before, nil
+}
+
+// retireNode drains and removes a worker, whatever else is going on. The reply has
+// the nodes as they were.
+func retireNode(c *api.Call) (any, error) {
+	var node *vm
+	p, err := findPool(c, func(k *kubernetesCluster) *nodePool {
+		for _, p := range k.pools {
+			for _, v := range p.present(c) {
+				if v.Name == c.Params["kubernetes_node_name"] {
+					node = v
+					return p
+				}
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case node.Deleting():
+		return nil, reply.Unprocessable("Node %s is already being retired", node.Name)
+	case p.count <= 1:
+		return nil, reply.Unprocessable("You cannot retire the last node of a nodepool")
+	}
+	p.count--
+	before := p.details(c)
+	c.Remove(node, c.Delays(&p.cluster.Object).Resize, nil)
+	return before, nil
+}

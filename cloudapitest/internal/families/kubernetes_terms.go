@@ -1,0 +1,50 @@
+package families
+
+import (
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+// kubernetesTerms are what versions of the service differ in with clusters, apart
+// from operations and fields, which say themselves where they are.
+type kubernetesTerms struct {
+	versions    []string // of Kubernetes; the latest comes first
+	serverSizes []string // that a cluster is told to choose from
+	nameForm    string   // the service's words for what a name consists of
+
+	unknownVersion func(asked string) error
+	checkLocation  func(*api.Call) error
+
+	kubeconfigType string
+	noKubeconfig   error // before there is one
+}
+
+func kubernetesTermsOf(c *api.Call) kubernetesTerms {
+	if c.Config.Version < version.August2026 {
+		return kubernetesTerms{
+			versions:       []string{"v1.34", "v1.33"},
+			serverSizes:    serverSizes2025(),
+			nameForm:       "lowercase letters, numbers, spaces, and hyphens",
+			unknownVersion: func(string) error { return reply.Unexpected() },
+			checkLocation:  func(*api.Call) error { return nil },
+			kubeconfigType: "text/plain",
+			noKubeconfig:   reply.Unexpected(),
+		}
+	}
+	versions := []string{"v1.36", "v1.35"}
+	return kubernetesTerms{
+		versions:    versions,
+		serverSizes: serverSizes2026(),
+		nameForm:    "lowercase letters, numbers, and hyphens",
+		unknownVersion: func(asked string) error {
+			return reply.InvalidField("version", `Kubernetes version "%s" is not supported. Available versions: %s`,
+				asked, strings.Join(versions, ", "))
+		},
+		checkLocation:  checkKubernetesLocation,
+		kubeconfigType: "text/yaml",
+		noKubeconfig:   reply.Unprocessable("Cluster is not ready, kubeconfig is not available yet"),
+	}
+}
