@@ -151,7 +151,7 @@ func anchors(text string) (names []string) {
 }
 
 // aboutTheAPI are the documents whose inline code is mostly names of the SDK.
-var aboutTheAPI = []string{"README.md", "docs/design.md", "docs/errors-and-retries.md", "docs/recipes.md", "docs/testing.md"}
+var aboutTheAPI = slices.Concat(topics, []string{"README.md", "docs/design.md", "docs/recipes.md"})
 
 // TestNames looks for the exported names that these mention.
 func TestNames(t *testing.T) {
