@@ -8,12 +8,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// Kind is the type of a resource as its ID spells it: the 2-character prefix.
+// Kind is the type of a resource: the 2-character prefix of its ID.
 type Kind string
 
-// The kinds of resources that have IDs. Kinds with a "1" stand for a letter
-// that the ID alphabet leaves out: "1b" is a load balancer, "1n" an init
-// script, "m1" a machine image.
+// The kinds of resources that have IDs. A "1" in a kind replaces a letter that
+// the ID alphabet does not have: "1b" is a load balancer, "1n" an init script,
+// "m1" a machine image.
 const (
 	KindProject                   Kind = "pj"
 	KindFirewall                  Kind = "fw"
@@ -24,7 +24,7 @@ const (
 	KindLoadBalancer              Kind = "1b"
 	KindNIC                       Kind = "nc"
 	KindPostgres                  Kind = "pg"
-	KindPostgresFirewallRule      Kind = "pf" // of August 2026 "fr", which IsID accepts for it as well
+	KindPostgresFirewallRule      Kind = "pf" // "fr" in August 2026, which IsID accepts as well
 	KindPostgresMetricDestination Kind = "md"
 	KindPrivateLocation           Kind = "10"
 	KindPrivateSubnet             Kind = "ps"
@@ -41,19 +41,19 @@ const (
 	KindMachineImageVersion    Kind = "mv"
 	KindPostgresLogDestination Kind = "1d"
 	KindPostgresServer         Kind = "pv"
-	KindRoutedModel            Kind = "rm" // which lists of inference endpoints have as well
+	KindRoutedModel            Kind = "rm" // which lists of inference endpoints also contain
 
-	// KindOther is the prefix of things without a kind of their own, among
-	// them metric destinations that were created long ago. [IsID] accepts it
-	// for [KindPostgresMetricDestination], as the contract does.
+	// KindOther is the prefix of objects without a kind of their own, among
+	// them old metric destinations. [IsID] accepts it for
+	// [KindPostgresMetricDestination], as the contract does.
 	KindOther Kind = "et"
 )
 
-// Prefix returns the 2 characters with which IDs of the kind begin.
+// Prefix returns the first 2 characters of IDs of the kind.
 func (k Kind) Prefix() string { return string(k) }
 
 // String returns the kind's name in words, such as "load balancer", or the
-// prefix itself if the kind is not a known one.
+// prefix if the kind is unknown.
 func (k Kind) String() string {
 	switch k {
 	case KindProject:
@@ -115,7 +115,7 @@ func (k Kind) String() string {
 // Known reports whether k is one of the Kind constants.
 func (k Kind) Known() bool { return allKinds.has(string(k)) }
 
-// A kindSet is some kinds, one behind the other.
+// A kindSet is a set of kinds: their prefixes, one after the other.
 type kindSet string
 
 // allKinds is the set of the known kinds.
@@ -136,11 +136,11 @@ func (set kindSet) has(prefix string) bool {
 	return false
 }
 
-// also returns the other kind whose prefix an ID of this kind may have, or "".
+// also returns another kind whose prefix IDs of this kind may have, or "".
 func (k Kind) also() Kind {
 	switch k {
 	case KindPostgresFirewallRule:
-		return KindFirewallRule // which it is in August 2026
+		return KindFirewallRule // its kind in August 2026
 	case KindPostgresMetricDestination:
 		return KindOther
 	}
@@ -152,8 +152,8 @@ func (set kindSet) hasID(s string) bool {
 	return ubid.WellFormed(s) && set.has(s[:ubid.PrefixLength])
 }
 
-// reserves reports whether s is of the form that the server lets no name have
-// that goes into the place of such IDs: it is an ID or nothing.
+// reserves reports whether the server refuses s as a name because it looks like
+// an ID of one of the kinds.
 func (set kindSet) reserves(s string) bool {
 	return len(s) == ubid.Length && set.has(s[:ubid.PrefixLength]) &&
 		!strings.ContainsFunc(s, func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'z') })
@@ -175,22 +175,22 @@ func (set kindSet) String() string {
 	return b.String()
 }
 
-// ID is the identifier of a resource: 26 characters, of which the first two
-// tell the [Kind]. It is 128 bits with two parity bits in a base-32 alphabet
-// without i, l, o and u, and has an equivalent UUID. IDs are random: they
-// carry no time, and their order says nothing about age.
+// ID is the identifier of a resource: 26 characters, of which the first two are
+// the [Kind]. It encodes 128 bits and two parity bits in a base-32 alphabet
+// without i, l, o and u, and has an equivalent UUID. IDs are random: their
+// order says nothing about age.
 //
-// Records hold their IDs as plain strings, ready to be passed to any method;
-// an ID value is what [ParseID] makes of one.
+// Records hold their IDs as plain strings, which all methods take. [ParseID]
+// converts one to an ID.
 type ID string
 
-// IsID reports whether s has the form that the contract gives for the ID of
-// one of the kinds, or of any known kind if none is named: a prefix and 24
-// characters of the alphabet. It is what arguments are checked against before
-// a request is sent. It does not look at the parity bits, so it accepts some
+// IsID reports whether s has the form that the contract gives for the ID of one
+// of the kinds, or of any known kind if none is given: a prefix and 24
+// characters of the alphabet. Methods check their arguments with it before they
+// send a request. IsID does not check the parity bits, so it accepts some
 // strings that [ParseID] refuses.
 //
-// A reference that is not an ID is taken for a name by the server.
+// The server takes a reference that is not an ID for a name.
 func IsID(s string, kinds ...Kind) bool {
 	if len(kinds) == 0 {
 		return allKinds.hasID(s)
@@ -200,9 +200,9 @@ func IsID(s string, kinds ...Kind) bool {
 	})
 }
 
-// ParseID checks s the way the server does, alphabet and both parity bits, and
-// returns it as an [ID] in its canonical spelling: upper case is folded, "o"
-// is read as 0, "i" and "l" as 1. Any prefix is legal; ask [ID.Kind].
+// ParseID checks the alphabet and both parity bits of s, as the server does,
+// and returns an [ID] in its canonical spelling: lower case, with "o" read as
+// 0, and "i" and "l" as 1. Any prefix is valid; [ID.Kind] returns it.
 //
 // The error is an [*ArgumentError].
 func ParseID(s string) (ID, error) {
@@ -213,8 +213,8 @@ func ParseID(s string) (ID, error) {
 	return ID(value.String()), nil
 }
 
-// NewID returns a random ID of the kind, for tests and for servers that speak
-// this API. It panics if the kind is not 2 characters of the ID alphabet.
+// NewID returns a random ID of the kind, for tests and for servers of this API.
+// It panics if the kind is not 2 characters of the ID alphabet.
 func NewID(kind Kind) ID {
 	value, ok := ubid.New(kind.Prefix())
 	if !ok {
@@ -224,9 +224,8 @@ func NewID(kind Kind) ID {
 }
 
 // IDFromUUID returns the ID that is equivalent to a UUID in its usual form,
-// 8-4-4-4-12 hexadecimal digits. The kind is part of the UUID; an
-// [*ArgumentError] is returned if it is not the one that is asked for. With
-// the empty Kind any will do.
+// 8-4-4-4-12 hexadecimal digits. The UUID contains the kind. If it is not the
+// given kind the error is an [*ArgumentError]. The empty Kind accepts any.
 func IDFromUUID(uuid string, kind Kind) (ID, error) {
 	value, ok := ubid.ParseUUID(uuid)
 	if !ok {
@@ -240,8 +239,8 @@ func IDFromUUID(uuid string, kind Kind) (ID, error) {
 	return id, nil
 }
 
-// Kind returns the kind that the ID's prefix stands for. It need not be a
-// known one: see [Kind.Known].
+// Kind returns the kind of the ID's prefix, which may be unknown: see
+// [Kind.Known].
 func (id ID) Kind() Kind { return Kind(id.prefix()) }
 
 // String returns the ID as it is used in paths and bodies.

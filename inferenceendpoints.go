@@ -9,23 +9,23 @@ import (
 // access to.
 type InferenceEndpointsService service
 
-// InferenceEndpoint is a model, and where it is served.
+// InferenceEndpoint is a model and the server that serves it.
 type InferenceEndpoint struct {
 	ID          string `json:"id"` // prefix 1e, or rm for a routed model
 	Name        string `json:"name"`
 	DisplayName string `json:"display_name"` // for people
-	URL         string `json:"url"`          // of the server
-	ModelName   string `json:"model_name"`   // by which requests to it name the model
+	URL         string `json:"url"`          // the URL of the server
+	ModelName   string `json:"model_name"`   // the name of the model in requests to the server
 
-	// Tags say more about the model. Values are any JSON: most are strings, such
-	// as "capability": "Text Generation" or "context_length": "128k".
+	// Tags describe the model. Values are any JSON; most are strings, such as
+	// "capability": "Text Generation" or "context_length": "128k".
 	Tags map[string]any `json:"tags"`
 
 	Price InferenceEndpointPrice `json:"price"`
 }
 
-// InferenceEndpointPrice is what a million tokens cost; nil if the server does
-// not tell.
+// InferenceEndpointPrice is the price of a million tokens. A field is nil if
+// the server does not give the price.
 type InferenceEndpointPrice struct {
 	PerMillionPromptTokens     *float64 `json:"per_million_prompt_tokens"`
 	PerMillionCompletionTokens *float64 `json:"per_million_completion_tokens"`
@@ -40,9 +40,9 @@ var (
 	listInferenceEndpoints = listRoutes{project: &opInferenceEndpointsList, whole: true}
 )
 
-// List returns the models that the project can use, all in one page: endpoints
-// in front of routed models, each by name. It takes no permission but that to
-// see the project.
+// List returns the models that the project can use, all in one page: first
+// endpoints, then routed models, each sorted by name. The token only needs the
+// permission to see the project.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -6,13 +6,13 @@ import (
 )
 
 // InferenceAPIKeysService works with the keys for the inference endpoints. A
-// key has no name; it is addressed by its ID.
+// key has no name; its reference is its ID.
 type InferenceAPIKeysService service
 
 // InferenceAPIKey is a key for the inference endpoints.
 type InferenceAPIKey struct {
 	ID  string `json:"id"`  // prefix ak
-	Key Secret `json:"key"` // the key itself, which every response holds, lists included
+	Key Secret `json:"key"` // the key itself; all responses contain it, also those of lists
 }
 
 func (k *InferenceAPIKey) missing() string      { return missingID(k.ID) }
@@ -31,7 +31,7 @@ var (
 )
 
 // List returns the project's valid inference API keys that the token may see.
-// The real server sends all of them at once, the oldest first, and no count.
+// The real server sends all of them at once, the oldest first, without a count.
 //
 //cloudapi:operation GET /project/{project_id}/inference-api-key
 func (s *InferenceAPIKeysService) List(ctx context.Context, opts *ListOptions) (*Page[InferenceAPIKey], error) {
@@ -51,25 +51,25 @@ func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions)
 	return watch[InferenceAPIKey](ctx, s.client, &listInferenceAPIKeys, opts)
 }
 
-// Create makes a key. It is there at once, but the inference endpoints may take
-// minutes to accept it. Each call makes another key, and a lost response ends
-// in [ErrOutcomeUnknown]: compare the lists before and after.
+// Create makes a key. It exists at once, but the inference endpoints may take
+// minutes to accept it. Each call makes another key. After a lost response the
+// error is [ErrOutcomeUnknown]: compare the lists before and after.
 //
 //cloudapi:operation POST /project/{project_id}/inference-api-key
 func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey, error) {
 	return send[InferenceAPIKey](ctx, s.client, &opInferenceAPIKeysCreate, struct{}{})
 }
 
-// Get returns a key. One that does not exist, or that the token may not see, is
-// [ErrNotFound].
+// Get returns a key, or [ErrNotFound] if it does not exist or the token may not
+// see it.
 //
 //cloudapi:operation GET /project/{project_id}/inference-api-key/{inference_api_key_id}
 func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*InferenceAPIKey, error) {
 	return fetch[InferenceAPIKey](ctx, s.client, &opInferenceAPIKeysGet, keyID)
 }
 
-// Delete deletes a key, at once. Deleting one that does not exist is not an
-// error, and neither is one that the token may not see, which stays.
+// Delete deletes a key, at once. It also succeeds if the key does not exist, or
+// if the token may not see it; then the key stays.
 //
 //cloudapi:operation DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}
 func (s *InferenceAPIKeysService) Delete(ctx context.Context, keyID string) error {

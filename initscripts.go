@@ -7,9 +7,9 @@ import (
 )
 
 // VMInitScriptsService works with the init scripts that are registered in a
-// project, so that VMs can be created with the name of one. They are in the
-// contract; the real server has none of these operations and answers
-// [ErrNotFound]. That of August 2026 takes the script itself when a VM is
+// project. A VM can be created with the name of one. These operations are in
+// the contract, but the real server does not have them and answers
+// [ErrNotFound]. A server of August 2026 takes the script itself when a VM is
 // created: [VMCreateRequest.InitScriptText].
 //
 // A reference is the ID (prefix 1n) or the name.
@@ -41,7 +41,7 @@ type VMInitScriptCreateRequest struct {
 }
 
 // VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update]. An
-// empty field is left as it is; at least one must be set.
+// empty field stays unchanged; at least one must be set.
 type VMInitScriptUpdateRequest struct {
 	Name   string `json:"name,omitzero"`
 	Script string `json:"script,omitzero"`
@@ -49,20 +49,20 @@ type VMInitScriptUpdateRequest struct {
 
 func (r *VMInitScriptUpdateRequest) renames() bool { return r != nil && r.Name != "" }
 
-// Script is the text of a script, made by [NewScript]. It is a type of its own
-// so that a program cannot take it for the name of a registered one. The zero
-// Script is none.
+// Script is the text of a script, made by [NewScript]. It has its own type so
+// that it is not confused with the name of a registered script. The zero Script
+// is no script.
 type Script struct{ text string }
 
-// NewScript returns a script. What could be the name of a registered script, as
-// a single word could, is refused where the script is used.
+// NewScript returns a script. A text that could be the name of a registered
+// script, such as a single word, is refused when the script is used.
 func NewScript(text string) Script { return Script{text} }
 
 // String returns the text.
 func (s Script) String() string { return s.text }
 
-// checkInitScript refuses a script where a name should be, a name where a script
-// should be, and both.
+// checkInitScript refuses a name in place of a script, a script in place of a
+// name, and both together.
 func (r VMCreateRequest) checkInitScript() *ArgumentError {
 	script := r.InitScriptText.text
 	switch {
@@ -76,20 +76,21 @@ func (r VMCreateRequest) checkInitScript() *ArgumentError {
 	return nil
 }
 
-// vmCreateBody is a VMCreateRequest with an init script, as it is sent.
+// vmCreateBody is a VMCreateRequest with an init script, in the form that is
+// sent.
 type vmCreateBody struct {
 	*VMCreateRequest
 	InitScript     string  `json:"init_script"`
 	InitScriptArgs *string `json:"init_script_args,omitzero"`
 }
 
-// body returns what is sent. A name always goes with arguments, if only with
-// none: a server that takes init_script for the script itself refuses those, and
-// does not run the name.
+// body returns the body to send. A name is always sent with init_script_args,
+// even if they are empty: a server that takes init_script for a script refuses
+// the arguments, and so does not run the name.
 func (r *VMCreateRequest) body() any {
 	switch {
 	case r == nil:
-		return r // which is sent as {}
+		return r // sent as {}
 	case r.InitScriptText.text != "":
 		return vmCreateBody{r, r.InitScriptText.text, nil}
 	case r.InitScript != "":
@@ -126,7 +127,7 @@ func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.
 }
 
 // Watch yields the project's init scripts, and then their changes, until the
-// context ends. Records lack the text, so another text is not an event.
+// context ends. Records lack the text, so a changed text is not an event.
 func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VMInitScript], error] {
 	return watch[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
 }
@@ -146,10 +147,10 @@ func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitS
 	return fetch[VMInitScript](ctx, s.client, &opVMInitScriptsGet, script)
 }
 
-// Update changes the name or the text or both, at once; VMs that were created
+// Update changes the name or the text or both, at once. VMs that were created
 // with the script do not run it again. If the name is taken the error is
 // [ErrAlreadyExists]. A request that sets nothing is an [*ArgumentError]. To
-// change the name, address the script by ID: only then is it safe to repeat.
+// change the name, pass the ID: only then is the call idempotent.
 //
 //cloudapi:operation POST /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
@@ -160,9 +161,9 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 }
 
 // Ensure registers a script unless there is one of that name; see
-// [EnsureOptions]. The name must not be an ID. The script is compared, and
-// changed by Update. A [*DriftError] has the sizes in place of the texts, which
-// may hold secrets.
+// [EnsureOptions]. The name must not be an ID. Ensure compares the script, and
+// Update changes it. A [*DriftError] has the sizes in place of the texts, which
+// may contain secrets.
 func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "VMInitScripts.Ensure", opts)
 }

@@ -7,8 +7,8 @@ import (
 
 // KubernetesService works with Kubernetes clusters and their node pools.
 //
-// A reference is the ID (prefix kc) or the name; of a node pool too (prefix
-// kn).
+// A reference is the ID (prefix kc for a cluster, kn for a node pool) or the
+// name.
 type KubernetesService service
 
 // KubernetesCluster is a Kubernetes cluster.
@@ -21,9 +21,9 @@ type KubernetesCluster struct {
 	NodeSize     string `json:"node_size"`     // of the control plane nodes, such as "standard-2"
 	Version      string `json:"version"`       // such as "v1.34"
 
-	// From here on: only Get, Create and Upgrade return it.
-	CPVMs     []VM                 `json:"cp_vms"`    // control plane nodes in the short form; none right after Create
-	NodePools []KubernetesNodePool `json:"nodepools"` // after Create there is one, called "<cluster>-np"
+	// The remaining fields are returned only by Get, Create and Upgrade.
+	CPVMs     []VM                 `json:"cp_vms"`    // the control plane nodes, in the short form; none right after Create
+	NodePools []KubernetesNodePool `json:"nodepools"` // Create makes one, called "<cluster>-np"
 }
 
 func (k *KubernetesCluster) missing() string             { return missingID(k.ID) }
@@ -35,20 +35,20 @@ func (k *KubernetesCluster) stateText() string { return k.DisplayState }
 
 // Known values of [KubernetesCluster.DisplayState].
 const (
-	// The cluster is being set up, or, when it was running before, maintained
-	// for a moment.
+	// The cluster is being set up, or is under short maintenance.
 	KubernetesClusterStateCreating = "creating"
 
 	KubernetesClusterStateRunning   = "running"
-	KubernetesClusterStateUpgrading = "upgrading" // it, or a node pool
-	KubernetesClusterStateDeleting  = "deleting"  // and then it is gone
+	KubernetesClusterStateUpgrading = "upgrading" // the cluster or a node pool
+	KubernetesClusterStateDeleting  = "deleting"  // until it is gone
 )
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {
-	// Version is the Kubernetes version. The real server of October 2025 has
-	// "v1.34" and "v1.33", and answers [ErrServer] for any other; that of August
-	// 2026 has "v1.36" and "v1.35", and answers [ErrInvalidRequest]. Required.
+	// Version is the Kubernetes version. Required. The real server of October
+	// 2025 has "v1.34" and "v1.33", and answers [ErrServer] for any other. That
+	// of August 2026 has "v1.36" and "v1.35", and answers [ErrInvalidRequest]
+	// for any other.
 	Version string `json:"version"`
 
 	// WorkerSize is the size of the worker nodes, such as "standard-4".
@@ -113,16 +113,16 @@ func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (
 }
 
 // Create starts to make a cluster with the given name: 1 to 40 lower-case
-// letters, digits and hyphens, no hyphen at either end. The record that it
-// returns is in state "creating" and has no nodes yet;
-// [KubernetesService.WaitRunning] waits for them.
+// letters, digits and hyphens, no hyphen at either end. It returns the cluster
+// in state "creating" and without nodes; [KubernetesService.WaitRunning] waits
+// for the nodes.
 //
-// If the name is taken the error is [ErrAlreadyExists]; it stays taken while
-// its last owner is being deleted. Values that are not possible are
-// [ErrInvalidRequest] with the field in [Error.FieldErrors]; so are the vCPU
-// quota, which is [ErrQuotaExceeded] as well, and missing billing information,
-// which is [ErrBillingRequired]. If the response is lost the error is
-// [ErrOutcomeUnknown]: look the name up with Get.
+// If the name is taken the error is [ErrAlreadyExists]; the name stays taken
+// while its last owner is being deleted. If a value is invalid the error is
+// [ErrInvalidRequest], and [Error.FieldErrors] names the field. If the vCPU
+// quota is exceeded the error also matches [ErrQuotaExceeded], and if billing
+// information is missing, [ErrBillingRequired]. If the response is lost the
+// error is [ErrOutcomeUnknown]: look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Create(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest) (*KubernetesCluster, error) {
@@ -130,11 +130,11 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 }
 
 // Ensure creates a cluster unless there is one of that name; see
-// [EnsureOptions]. The name must not be an ID. Version, cp_nodes, and worker_size
-// and worker_nodes of the node pool that came with the cluster are compared: of
-// several the one that Create calls "<cluster>-np", or none of them. Update
-// changes worker_nodes; [KubernetesService.WaitNodePool] waits for the end of
-// that.
+// [EnsureOptions]. The name must not be an ID. Ensure compares version,
+// cp_nodes, and worker_size and worker_nodes of the node pool that was made
+// with the cluster. If there are several node pools, that is the one called
+// "<cluster>-np", or none. Update changes worker_nodes;
+// [KubernetesService.WaitNodePool] waits for the end of the change.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Kubernetes.Ensure", opts)
 }
@@ -182,21 +182,21 @@ func (s *KubernetesService) ensurer(location, name string, request *KubernetesCl
 }
 
 // Delete starts to delete a cluster with its nodes;
-// [KubernetesService.WaitDeleted] waits for the end. A cluster that does not
-// exist is not an error, so a mistyped name or location looks like success.
+// [KubernetesService.WaitDeleted] waits for the end. It also succeeds if the
+// cluster does not exist, so a mistyped name or location looks like success.
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Delete(ctx context.Context, location, cluster string) error {
 	return remove(ctx, s.client, &opKubernetesDelete, location, cluster)
 }
 
-// Kubeconfig returns the file with which kubectl and other clients reach a
-// cluster. It is a secret: it holds a token with all rights in the cluster.
-// Call it after [KubernetesService.WaitRunning]. A server of October 2025
-// fetches the file from the cluster, which takes a while, and answers
-// [ErrServer] before there is a control plane. One of August 2026 has it at
-// hand, and answers [ErrInvalidRequest] (422) as long as there is none.
-// Both are final at once; the 500 of a gateway is repeated.
+// Kubeconfig returns the file with which kubectl and other clients connect to a
+// cluster. It is a secret: it contains a token with all rights in the cluster.
+// Call it after [KubernetesService.WaitRunning]. Before there is a control
+// plane, a server of October 2025 answers [ErrServer], and one of August 2026
+// answers [ErrInvalidRequest] (422). Neither is retried; a 500 of a gateway is.
+// A server of October 2025 fetches the file from the cluster, which takes a
+// while.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/kubeconfig
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {
@@ -212,15 +212,15 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 	return send[KubernetesCluster](ctx, s.client, &opKubernetesRename, renameRequest{newName}, location, cluster)
 }
 
-// Upgrade starts to bring the control plane of a cluster to the next minor
-// version, and returns the cluster with the new Version.
-// [KubernetesService.WaitRunning] waits for the end: the cluster is in state
-// "upgrading" from the next Get on. Node pools do not follow; see
+// Upgrade starts to upgrade the control plane of a cluster to the next minor
+// version, and returns the cluster with the new Version. The cluster is in
+// state "upgrading" from the next Get on; [KubernetesService.WaitRunning] waits
+// for the end. Node pools are not upgraded; see
 // [KubernetesService.UpgradeNodePool].
 //
-// It is [ErrInvalidRequest] if there is no such version, if something else is
-// going on in the cluster, or if a node pool is more than two minor versions
-// behind. A repetition could be a second upgrade, so a lost response is
+// If there is no newer version, if another change of the cluster is in
+// progress, or if a node pool is more than two minor versions behind, the error
+// is [ErrInvalidRequest]. A retry could upgrade twice, so a lost response is
 // [ErrOutcomeUnknown]. It is an operation of August 2026; a server of October
 // 2025 answers [ErrNotFound].
 //
@@ -230,16 +230,16 @@ func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster strin
 }
 
 // WaitRunning waits until a cluster that was created or upgraded is running,
-// which takes minutes, and returns it. A cluster that is being deleted or is
-// gone ends it. The error is a [*WaitError].
+// which takes minutes, and returns it. It fails if the cluster is being deleted
+// or is gone. The error is a [*WaitError].
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts ...WaitOption) (*KubernetesCluster, error) {
 	return waitShared(ctx, s.client, &listKubernetesClusters, "Kubernetes.WaitRunning", location, cluster, waitSlow, s.Get,
 		reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
 }
 
-// WaitDeleted waits until a cluster that was deleted is gone, after which its
-// name is free. If another cluster has taken the name over meanwhile, that is
-// the end as well. The error is a [*WaitError].
+// WaitDeleted waits until a cluster that was deleted is gone. Its name is free
+// then. If another cluster has taken the name meanwhile, the wait succeeds,
+// too. The error is a [*WaitError].
 func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster string, opts ...WaitOption) error {
 	return waitDeleted(ctx, s.client, &listKubernetesClusters, "Kubernetes.WaitDeleted", location, cluster, waitSlow, s.Get, opts)
 }

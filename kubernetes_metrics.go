@@ -2,8 +2,8 @@ package cloudapi
 
 import "context"
 
-// Known values of [ResourceMetric.Key] at a cluster, which can be asked for one
-// by one.
+// Known values of [ResourceMetric.Key] for a cluster. Each can be requested by
+// itself.
 const (
 	KubernetesMetricCPUUsage            = "cpu_usage"
 	KubernetesMetricLoadAverage         = "load_average"
@@ -21,9 +21,9 @@ const (
 
 var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", safe}
 
-// Metrics returns what was measured at a cluster, as [PostgresService.Metrics]
-// does for a database. The options may be nil. It is an operation of August 2026;
-// a server of October 2025 answers [ErrNotFound].
+// Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does
+// for a database. The options may be nil. It is an operation of August 2026; a
+// server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/metrics
 func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {

@@ -10,15 +10,15 @@ import (
 type KubernetesNodePool struct {
 	ID                  string `json:"id"`                    // prefix kn
 	KubernetesClusterID string `json:"kubernetes_cluster_id"` // the cluster that it belongs to
-	Name                string `json:"name"`                  // stays as it is when the cluster is renamed
-	NodeCount           int    `json:"node_count"`            // as it shall be: ResizeNodePool changes it at once
+	Name                string `json:"name"`                  // does not change when the cluster is renamed
+	NodeCount           int    `json:"node_count"`            // the desired number: ResizeNodePool changes it at once
 	NodeSize            string `json:"node_size"`             // such as "standard-4"
 
-	// Version is that of Kubernetes, as it shall be: UpgradeNodePool changes it
-	// at once. "" from a server of October 2025, which does not show it.
+	// Version is the desired Kubernetes version: UpgradeNodePool changes it at
+	// once. It is "" from a server of October 2025, which does not send it.
 	Version string `json:"version"`
 
-	// VMs are the nodes as they are, in the short form. RenameNodePool does not
+	// VMs are the existing nodes, in the short form. RenameNodePool does not
 	// return them.
 	VMs []VM `json:"vms"`
 }
@@ -35,8 +35,8 @@ type KubernetesNodePoolCreateRequest struct {
 	// hyphens, no hyphen at either end.
 	Name string `json:"name"`
 
-	NodeCount int    `json:"node_count"` // 1 at least
-	NodeSize  string `json:"node_size"`  // that of a VM, such as "standard-4"
+	NodeCount int    `json:"node_count"` // at least 1
+	NodeSize  string `json:"node_size"`  // a VM size, such as "standard-4"
 }
 
 // resizeRequest is the body of resizing a node pool.
@@ -55,12 +55,12 @@ var (
 	opKubernetesRetireNode      = Operation{"Kubernetes.RetireNode", "POST", kubernetesRoute + "/node/{kubernetes_node_name}/retire", create}
 )
 
-// CreateNodePool starts to make a node pool of the cluster's version, and
-// returns it without nodes; [KubernetesService.WaitNodePool] waits for them. A
-// name that the cluster has already is [ErrAlreadyExists], more than the vCPU
-// quota allows [ErrQuotaExceeded], and a cluster in which something else is
-// going on [ErrInvalidRequest] (422). It is an operation of August 2026; a server
-// of October 2025 answers [ErrNotFound].
+// CreateNodePool starts to make a node pool with the cluster's version, and
+// returns it without nodes; [KubernetesService.WaitNodePool] waits for them. If
+// the cluster already has the name the error is [ErrAlreadyExists]. If the vCPU
+// quota is exceeded it is [ErrQuotaExceeded]. If another change of the cluster
+// is in progress it is [ErrInvalidRequest] (422). It is an operation of August
+// 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool
 func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
@@ -69,46 +69,46 @@ func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluste
 
 // DeleteNodePool starts to delete a node pool, given by its ID or name, with
 // its nodes; [KubernetesService.WaitNodePoolDeleted] waits for the end.
-// Deleting one that does not exist is not an error, the last one of a cluster
-// is [ErrInvalidRequest] (422). It is an operation of August 2026; a server of
-// October 2025 answers [ErrNotFound].
+// Deleting one that does not exist is not an error. If it is the last one of
+// the cluster the error is [ErrInvalidRequest] (422). It is an operation of
+// August 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
 	return remove(ctx, s.client, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
 
-// RenameNodePool gives a node pool another name of up to 40 characters; its nodes
-// keep theirs. It returns the record without VMs. A name that the cluster has
-// already is [ErrAlreadyExists]. Address the node pool by ID: only then is it safe
-// to repeat. It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// RenameNodePool gives a node pool another name of up to 40 characters; its
+// nodes keep their names. It returns the record without VMs. If the cluster
+// already has the name the error is [ErrAlreadyExists]. Pass the ID: only then
+// is the call idempotent. It is an operation of August 2026; a server of
+// October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/rename
 func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluster, nodePool, newName string) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.client, &opKubernetesRenameNodePool, renameRequest{newName}, location, cluster, nodePool)
 }
 
-// ResizeNodePool starts to bring a node pool, given by its ID or name, to a
-// number of nodes, 1 at least. The record that it returns has the new NodeCount
-// but the old VMs; [KubernetesService.WaitNodePool] waits for the rest. More
-// than the vCPU quota allows is [ErrQuotaExceeded]. A server of August 2026
-// answers [ErrInvalidRequest] (422) while something else is going on in the
-// cluster.
+// ResizeNodePool starts to resize a node pool, given by its ID or name, to a
+// number of nodes, at least 1. The returned record has the new NodeCount but
+// the old VMs; [KubernetesService.WaitNodePool] waits for the new ones. If the
+// vCPU quota is exceeded the error is [ErrQuotaExceeded]. A server of August
+// 2026 answers [ErrInvalidRequest] (422) while another change of the cluster is
+// in progress.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/resize
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.client, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
 }
 
-// UpgradeNodePool starts to bring a node pool, given by its ID or name, to the
-// version of its cluster, by replacing one node after the other. The record
-// that it returns has the new Version but the old VMs;
-// [KubernetesService.WaitNodePoolUpgraded] waits for the rest. A node pool that
-// has the version already, and a cluster in which something else is going on,
-// are [ErrInvalidRequest] (422). A retry would fail in the same way, so a lost
-// response is [ErrOutcomeUnknown]. It is an operation of August 2026; a server
-// of October 2025 answers [ErrNotFound].
+// UpgradeNodePool starts to upgrade a node pool, given by its ID or name, to
+// the version of its cluster. The server replaces one node after the other. The
+// returned record has the new Version but the old VMs;
+// [KubernetesService.WaitNodePoolUpgraded] waits for the new ones. If the node
+// pool already has the version, or another change of the cluster is in
+// progress, the error is [ErrInvalidRequest] (422). A retry would fail in the
+// same way, so a lost response is [ErrOutcomeUnknown]. It is an operation of
+// August 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/upgrade
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
@@ -116,31 +116,32 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 }
 
 // RetireNode starts to drain and remove a worker node, given by the name of its
-// VM; the VM's ID is [ErrNotFound]. The record that it returns has a NodeCount
-// that is one less but still has the VM; [KubernetesService.WaitNodeRetired]
-// waits for the rest. The last node of a node pool is [ErrInvalidRequest]
-// (422). A retry would fail in the same way, so a lost response is
-// [ErrOutcomeUnknown]. It is an operation of August 2026; a server of October
-// 2025 answers [ErrNotFound].
+// VM. If the VM's ID is given the error is [ErrNotFound]. The returned record
+// has the new NodeCount, one less, but still has the VM;
+// [KubernetesService.WaitNodeRetired] waits until it is gone. If the node is
+// the last of its node pool the error is [ErrInvalidRequest] (422). A retry
+// would fail in the same way, so a lost response is [ErrOutcomeUnknown]. It is
+// an operation of August 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/node/{kubernetes_node_name}/retire
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.client, &opKubernetesRetireNode, location, cluster, node)
 }
 
-// WaitNodePool waits until a node pool that was created or resized, given by its
-// ID or name, has as many VMs as it should, all of them running, and returns it.
-// A cluster that is being deleted, is gone, or does not have the node pool ends
-// it. The error is a [*WaitError].
+// WaitNodePool waits until a node pool that was created or resized, given by
+// its ID or name, has the desired number of VMs, all of them running, and
+// returns it. It fails if the cluster is being deleted, is gone, or does not
+// have the node pool. The error is a [*WaitError].
 func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) (*KubernetesNodePool, error) {
 	return s.waitNodePool(ctx, "Kubernetes.WaitNodePool", location, cluster, nodePool, (*KubernetesNodePool).settled, opts)
 }
 
-// WaitNodePoolUpgraded waits until a node pool that was upgraded has none of the
-// VMs any more that it had before, and as many others as it should, all of them
-// running, and returns it. before is what [KubernetesService.UpgradeNodePool]
-// returned: for a while the record looks as if nothing had happened. What ends
-// [KubernetesService.WaitNodePool] ends it too. The error is a [*WaitError].
+// WaitNodePoolUpgraded waits until all VMs of an upgraded node pool are
+// replaced and the new ones are running, and returns the node pool. before is
+// the result of [KubernetesService.UpgradeNodePool]: the wait compares the VMs
+// with it, since the record does not show at once that an upgrade has begun. It
+// fails in the same cases as [KubernetesService.WaitNodePool]. The error is a
+// [*WaitError].
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, before *KubernetesNodePool, opts ...WaitOption) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if before == nil {
@@ -172,19 +173,19 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 	return w.run(ctx, opts)
 }
 
-// WaitNodePoolDeleted waits until a node pool that was deleted, given by its ID
-// or name, or its cluster is gone. The error is a [*WaitError].
+// WaitNodePoolDeleted waits until a deleted node pool, given by its ID or name,
+// or its cluster is gone. The error is a [*WaitError].
 func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) error {
 	return s.waitGone(ctx, "Kubernetes.WaitNodePoolDeleted", location, cluster, nodePool, (*KubernetesNodePool).isCalled, opts)
 }
 
-// WaitNodeRetired waits until no node pool has a node that was retired, given by
-// the name of its VM or by its ID. The error is a [*WaitError].
+// WaitNodeRetired waits until a retired node, given by the name or ID of its
+// VM, is in no node pool. The error is a [*WaitError].
 func (s *KubernetesService) WaitNodeRetired(ctx context.Context, location, cluster, node string, opts ...WaitOption) error {
 	return s.waitGone(ctx, "Kubernetes.WaitNodeRetired", location, cluster, node, (*KubernetesNodePool).has, opts)
 }
 
-// waitGone waits until nothing of a name is found in any node pool.
+// waitGone waits until no node pool matches the name.
 func (s *KubernetesService) waitGone(ctx context.Context, operation, location, cluster, name string,
 	found func(*KubernetesNodePool, string) bool, opts []WaitOption) error {
 	w := waiter[KubernetesCluster]{
@@ -201,8 +202,8 @@ func (s *KubernetesService) waitGone(ctx context.Context, operation, location, c
 	return err
 }
 
-// nodePool returns the node pool with an ID or a name, unless there is no use
-// in waiting for it.
+// nodePool returns the node pool with an ID or a name. The error says that
+// waiting for it is useless.
 func (k *KubernetesCluster) nodePool(ref string) (*KubernetesNodePool, error) {
 	if k.DisplayState == KubernetesClusterStateDeleting {
 		return nil, fmt.Errorf("%w: the cluster is being deleted", ErrWaitFailed)
@@ -215,7 +216,7 @@ func (k *KubernetesCluster) nodePool(ref string) (*KubernetesNodePool, error) {
 }
 
 // workers returns the node pool that was made with the cluster, or nil if it
-// cannot be told from others, as in a cluster that was renamed.
+// cannot be told from others, as in a renamed cluster.
 func (k *KubernetesCluster) workers() *KubernetesNodePool {
 	if len(k.NodePools) == 1 {
 		return &k.NodePools[0]
@@ -227,14 +228,14 @@ func (k *KubernetesCluster) workers() *KubernetesNodePool {
 	return &k.NodePools[i]
 }
 
-// settled reports whether all nodes that there should be are at work, and no
-// others are left.
+// settled reports whether the node pool has the desired number of nodes, all of
+// them running.
 func (p *KubernetesNodePool) settled() bool {
 	return len(p.VMs) == p.NodeCount &&
 		!slices.ContainsFunc(p.VMs, func(vm VM) bool { return vm.State != VMStateRunning })
 }
 
-// isCalled reports whether a reference means the node pool.
+// isCalled reports whether a reference names the node pool.
 func (p *KubernetesNodePool) isCalled(ref string) bool { return p.ID == ref || p.Name == ref }
 
 // has reports whether a node with the name or ID is in the node pool.

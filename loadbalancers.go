@@ -9,20 +9,20 @@ import (
 	"slices"
 )
 
-// LoadBalancersService works with load balancers, which spread TCP connections
-// over VMs.
+// LoadBalancersService works with load balancers, which distribute TCP
+// connections over VMs.
 //
-// A reference is the ID (prefix 1b) or the name. Names are unique only within
-// a subnet: where two load balancers of a location share one, it stands for
-// either. The ID is safer.
+// A reference is the ID (prefix 1b) or the name. Names are unique only within a
+// subnet. If two load balancers of a location have the same name, a reference
+// by name may mean either. Prefer the ID.
 type LoadBalancersService service
 
-// LoadBalancer spreads the connections to a port over VMs.
+// LoadBalancer distributes the connections to a port over VMs.
 type LoadBalancer struct {
 	ID       string `json:"id"`       // prefix 1b
 	Name     string `json:"name"`     // unique in its private subnet
 	Location string `json:"location"` // that of its private subnet
-	Hostname string `json:"hostname"` // begins with the name, and changes with it
+	Hostname string `json:"hostname"` // begins with the name; Rename changes it
 
 	Algorithm           string `json:"algorithm"`             // one of the LoadBalancerAlgorithm constants
 	Stack               string `json:"stack"`                 // one of the LoadBalancerStack constants
@@ -33,13 +33,13 @@ type LoadBalancer struct {
 	DstPort int `json:"dst_port"` // where the VMs listen
 
 	// CertEnabled tells whether there is a certificate for the hostname. A
-	// server of October 2025 does not show it; there it goes by
+	// server of October 2025 does not send it; there it depends on
 	// HealthCheckProtocol.
 	CertEnabled bool `json:"cert_enabled"`
 
-	// From here on: lists and Rename do not return it.
+	// Lists and Rename do not return the remaining fields.
 	Subnet string   `json:"subnet"` // the name of its private subnet
-	VMs    []string `json:"vms"`    // the IDs of its VMs, also from a server that sends records
+	VMs    []string `json:"vms"`    // the IDs of its VMs, even if the server sends records
 }
 
 func (l *LoadBalancer) missing() string             { return missingID(l.ID) }
@@ -73,32 +73,32 @@ type LoadBalancerCreateRequest struct {
 	// Algorithm is one of the LoadBalancerAlgorithm constants. Required.
 	Algorithm string `json:"algorithm"`
 
-	// SrcPort is the port that clients connect to and DstPort the one on the
-	// VMs, 1 to 65535. Required.
+	// SrcPort is the port that clients connect to, and DstPort the port on the
+	// VMs, both 1 to 65535. Required.
 	SrcPort int `json:"src_port"`
 	DstPort int `json:"dst_port"`
 
-	// HealthCheckProtocol is one of the LoadBalancerHealthCheck constants; with
+	// HealthCheckProtocol is one of the LoadBalancerHealthCheck constants. With
 	// "https" the server obtains a certificate for the hostname. Required.
 	HealthCheckProtocol string `json:"health_check_protocol"`
 
-	// PrivateSubnetID is the ID of the subnet that the load balancer is in. Its
-	// location is the load balancer's, whatever location is asked for.
-	// Required.
+	// PrivateSubnetID is the ID of the load balancer's subnet. The load
+	// balancer is in the location of the subnet, even if Create is called with
+	// another one. Required.
 	PrivateSubnetID string `json:"private_subnet_id"`
 
-	// Stack is one of the LoadBalancerStack constants. It is optional in the
-	// contract, but the real server insists on it: the SDK sends "dual" if it
-	// is empty.
+	// Stack is one of the LoadBalancerStack constants. The contract says that
+	// it is optional, but the real server requires it: the SDK sends "dual" if
+	// it is empty.
 	Stack string `json:"stack"`
 
-	// HealthCheckEndpoint is the path that is asked for. The server's default
+	// HealthCheckEndpoint is the path of the health check. The server's default
 	// is "/up".
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"`
 
-	// CertEnabled is whether there shall be a certificate for the hostname. The
-	// default is whether HealthCheckProtocol is "https". A server of October
-	// 2025 refuses it.
+	// CertEnabled says whether to have a certificate for the hostname. The
+	// default is true if HealthCheckProtocol is "https". A server of October
+	// 2025 refuses the field.
 	CertEnabled *bool `json:"cert_enabled,omitzero"`
 }
 
@@ -107,31 +107,30 @@ func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
 }
 
 // LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. It
-// takes the place of what was set before; all fields but Stack and CertEnabled
-// are required.
+// replaces all settings; all fields but Stack and CertEnabled are required.
 type LoadBalancerUpdateRequest struct {
 	// Algorithm is one of the LoadBalancerAlgorithm constants.
 	Algorithm string `json:"algorithm"`
 
-	// SrcPort is the port that clients connect to and DstPort the one on the
-	// VMs, 1 to 65535.
+	// SrcPort is the port that clients connect to, and DstPort the port on the
+	// VMs, both 1 to 65535.
 	SrcPort int `json:"src_port"`
 	DstPort int `json:"dst_port"`
 
-	// HealthCheckEndpoint is the path that is asked for.
+	// HealthCheckEndpoint is the path of the health check.
 	HealthCheckEndpoint string `json:"health_check_endpoint"`
 
-	// VMs are the IDs of all VMs that the load balancer shall have, each once.
-	// Others are removed, and an empty slice removes all. Nil is an
-	// [*ArgumentError]: it is what records from a list have, whatever VMs the
-	// load balancer has.
+	// VMs are the IDs of all VMs that the load balancer is to have, each once.
+	// The update removes all others; an empty slice removes all. Nil is an
+	// [*ArgumentError], since records from a list have nil VMs even if the load
+	// balancer has VMs.
 	VMs []string `json:"vms"`
 
 	// Stack is in the contract; the real server accepts and ignores it.
 	Stack string `json:"stack,omitzero"`
 
-	// CertEnabled is whether there shall be a certificate for the hostname. Nil
-	// leaves that as it is. A server of October 2025 refuses it.
+	// CertEnabled says whether to have a certificate for the hostname. Nil
+	// means no change. A server of October 2025 refuses the field.
 	CertEnabled *bool `json:"cert_enabled,omitzero"`
 }
 
@@ -154,7 +153,7 @@ type vmRequest struct {
 
 func (r vmRequest) checkIDs() *ArgumentError { return checkID("vm_id", r.VMID) }
 
-// certRequest is the body of switching the certificate on and off.
+// certRequest is the body of turning the certificate on and off.
 type certRequest struct {
 	CertEnabled bool `json:"cert_enabled"`
 }
@@ -210,10 +209,10 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 }
 
 // Create makes a load balancer with the given name and no VMs. The record is
-// final at once; traffic follows within seconds, with "https" after a
+// complete at once; traffic is balanced within seconds, or with "https" after a
 // certificate was obtained. If the name is taken in the subnet the error is
-// [ErrAlreadyExists]; a subnet that does not exist, or is given by its name, is
-// [ErrInvalidRequest].
+// [ErrAlreadyExists]. If the subnet does not exist, or is given by its name,
+// the error is [ErrInvalidRequest].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
@@ -227,15 +226,15 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 	return send[LoadBalancer](ctx, s.client, &opLoadBalancersCreate, body, location, name)
 }
 
-// Update sets all that can be changed of a load balancer, its VMs included, at
-// once. To change one thing, take the others from Get: records from a list have
-// no VMs, and nil VMs are an [*ArgumentError]. A VM that does not exist, is given
-// twice, or belongs to another load balancer is [ErrInvalidRequest].
+// Update replaces all settings of a load balancer, including its VMs, at once.
+// To change one setting, take the others from Get: records from a list have no
+// VMs, and nil VMs are an [*ArgumentError]. If a VM does not exist, is given
+// twice, or belongs to another load balancer, the error is [ErrInvalidRequest].
 //
-// A server of August 2026 insists on cert_enabled, and one of October 2025
-// refuses it. So without CertEnabled it is not sent, and if the server then
-// misses it, which is a refusal that changes nothing, the update is sent again
-// with the value that the record has.
+// A server of August 2026 requires cert_enabled, and one of October 2025
+// refuses it. If CertEnabled is nil, Update first sends the request without it.
+// If the server refuses that because cert_enabled is missing, Update sends the
+// request again with the value of the record.
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
@@ -256,19 +255,19 @@ func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalance
 }
 
 // missesCertEnabled reports whether a server of August 2026 refused an update
-// that did not say whether there shall be a certificate.
+// because cert_enabled was missing.
 func missesCertEnabled(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Is(ErrInvalidRequest) && e.Message == "missing parameter for cert_enabled"
 }
 
 // Ensure creates a load balancer unless there is one of that name in the
-// request's subnet; see [EnsureOptions]. The name must not be an ID. Ports,
-// algorithm, stack, health_check_protocol, health_check_endpoint and cert_enabled
-// are compared. Update changes all of these but the stack and the protocol, by an
-// update that also repeats the VMs which the load balancer has: do not attach
-// others meanwhile. A load balancer that is being deleted does not show it: wait
-// until it is gone before.
+// request's subnet; see [EnsureOptions]. The name must not be an ID. Ensure
+// compares ports, algorithm, stack, health_check_protocol,
+// health_check_endpoint and cert_enabled. Update changes all of these but the
+// stack and the protocol. The update also sends the VMs of the load balancer:
+// do not attach others meanwhile. The record of a load balancer that is being
+// deleted does not show that: wait until it is gone before you call Ensure.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "LoadBalancers.Ensure", opts)
 }
@@ -326,8 +325,8 @@ func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalan
 	}
 }
 
-// inSubnet returns the load balancer of a name in a subnet, which decides about
-// its location. Another one may have the same name in the same location.
+// inSubnet returns the load balancer with a name in a subnet, in the location
+// of the subnet. Other subnets of the location may have one with the same name.
 func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name string) (*LoadBalancer, error) {
 	subnet, err := s.client.Resolve(ctx, subnetID, KindPrivateSubnet)
 	if err != nil {
@@ -338,7 +337,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 			l, err = s.Get(ctx, l.Location, l.ID)
 		}
 		switch {
-		case isGone(err): // it has gone since
+		case isGone(err): // deleted since it was listed
 		case err != nil:
 			return nil, err
 		case l.Name == name && l.Subnet == subnet.Name:
@@ -348,37 +347,38 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 	return nil, fmt.Errorf("cloudapi: load balancer %s in %v: %w", name, *subnet, ErrNotFound)
 }
 
-// Delete starts to delete a load balancer. Its record does not show that;
-// [LoadBalancersService.WaitDeleted] waits for the end. Deleting one that does
-// not exist is not an error.
+// Delete starts to delete a load balancer; [LoadBalancersService.WaitDeleted]
+// waits for the end. The record does not show the deletion. Deleting one that
+// does not exist is not an error.
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalancer string) error {
 	return remove(ctx, s.client, &opLoadBalancersDelete, location, loadBalancer)
 }
 
-// AttachVM adds a VM of the same location, given by its ID; a name is
-// [ErrInvalidRequest]. So is a VM that has a load balancer already, be it this
-// one, which is why it is not retried after a lost response. On a server of
-// August 2026 so is a VM without an IPv4 address, unless the stack is "ipv6".
+// AttachVM adds a VM of the same location, given by its ID. If a name is given
+// the error is [ErrInvalidRequest]. The error is the same if the VM is already
+// attached to a load balancer, even to this one, so the call is not retried
+// after a lost response. On a server of August 2026 it is also the same for a
+// VM without an IPv4 address, unless the stack is "ipv6".
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.client, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }
 
-// DetachVM starts to remove a VM, given by its ID, which the record that it
-// returns may still have; [LoadBalancersService.WaitVMDetached] waits for the
-// end. A VM that is not attached is not an error, one that does not exist is
-// [ErrInvalidRequest].
+// DetachVM starts to remove a VM, given by its ID;
+// [LoadBalancersService.WaitVMDetached] waits for the end. The returned record
+// may still have the VM. If the VM is not attached the call succeeds. If it
+// does not exist the error is [ErrInvalidRequest].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm
 func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.client, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)
 }
 
-// Rename gives a load balancer another name, and with it another hostname. It
-// returns the short form of the record. If the name is taken the error is
+// Rename gives a load balancer another name and another hostname. It returns
+// the short form of the record. If the name is taken the error is
 // [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/rename
@@ -386,10 +386,10 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 	return send[LoadBalancer](ctx, s.client, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
 }
 
-// ToggleSSLCertificate gives a load balancer a certificate for its hostname, or
-// takes it away, and returns the record with the new CertEnabled; the
-// certificate itself follows within minutes. What is so already stays so.
-// It is an operation of August 2026; a server of October 2025 answers
+// ToggleSSLCertificate turns the certificate for the hostname of a load
+// balancer on or off, and returns the record with the new CertEnabled. The
+// certificate itself follows within minutes. If it is already on or off nothing
+// changes. It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/toggle-ssl-certificate
@@ -398,22 +398,22 @@ func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, locatio
 }
 
 // WaitVMDetached waits until a load balancer no longer has a VM that was
-// detached or deleted, given by its ID, and returns the load balancer. One that
-// is gone itself ends it. The error is a [*WaitError], or an [*ArgumentError]
-// for what is not a VM's ID.
+// detached or deleted, given by its ID, and returns the load balancer. It fails
+// if the load balancer is gone. The error is a [*WaitError], or an
+// [*ArgumentError] if vmID is not a VM's ID.
 func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts ...WaitOption) (*LoadBalancer, error) {
 	const operation = "LoadBalancers.WaitVMDetached"
 	if reason := (pathParam{kinds: kindSet(KindVM), idOnly: true}).check(vmID); reason != "" {
-		// No load balancer has it, which must not look like success.
+		// No load balancer has such a VM, so the wait would falsely succeed.
 		return nil, &ArgumentError{Operation: operation, Name: "vm_id", Value: vmID, Reason: reason}
 	}
 	detached := func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
 	return waitState(ctx, operation, location, loadBalancer, waitQuick, s.Get, detached, opts)
 }
 
-// WaitDeleted waits until a load balancer that was deleted is gone. Nothing in
-// its record tells that it was, so without a Delete before it waits until the
-// context ends. The error is a [*WaitError].
+// WaitDeleted waits until a deleted load balancer is gone. Call Delete first:
+// the record does not show a deletion, so without one WaitDeleted waits until
+// the context ends. The error is a [*WaitError].
 func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts ...WaitOption) error {
 	return waitDeleted(ctx, s.client, &listLoadBalancers, "LoadBalancers.WaitDeleted", location, loadBalancer, waitQuick, s.Get, opts)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// log writes the attempt's line.
+// log writes one line about the attempt.
 func (cl *call) log(ctx context.Context) {
 	logger := cl.client.config.logger
 	if logger == nil {
@@ -16,7 +16,7 @@ func (cl *call) log(ctx context.Context) {
 	if err != nil {
 		level, message = slog.LevelWarn, "cloudapi: request failed"
 		if isGone(err) {
-			level = slog.LevelInfo // for some it is the answer that they wait for
+			level = slog.LevelInfo // a wait for a deletion expects it
 		}
 	}
 	if cl.unsent != nil {

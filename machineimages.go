@@ -8,8 +8,8 @@ import (
 )
 
 // MachineImagesService works with machine images: copies of the disk of a VM
-// from which other VMs can be made. An image has versions, one of which is the
-// latest; [VMCreateRequest.BootImage] names the image and the version.
+// from which other VMs can be created. An image has versions, one of which is
+// the latest. [VMCreateRequest.BootImage] names the image and the version.
 //
 // A reference is the ID (prefix m1) or the name. All operations are of August
 // 2026; a server of October 2025 answers [ErrNotFound].
@@ -21,7 +21,7 @@ type MachineImage struct {
 	Name          string    `json:"name"`           // unique in its project and location
 	Location      string    `json:"location"`       // such as "eu-central-h1"
 	Arch          string    `json:"arch"`           // one of the MachineImageArch constants
-	LatestVersion string    `json:"latest_version"` // "" as long as no version is ready
+	LatestVersion string    `json:"latest_version"` // "" until a version is ready
 	CreatedAt     time.Time `json:"created_at"`
 }
 
@@ -39,17 +39,17 @@ const (
 
 // MachineImageCreateRequest is the body of [MachineImagesService.Create].
 type MachineImageCreateRequest struct {
-	// VM is the ID of the VM to copy; a name is [ErrInvalidRequest]. The VM must
-	// be in the image's location and be stopped, and have a single disk, which is
-	// encrypted and of 40 GiB at most. Required.
+	// VM is the ID of the VM to copy; a name is [ErrInvalidRequest]. Required.
+	// The VM must be stopped and in the image's location, and have a single
+	// disk, encrypted and of at most 40 GiB.
 	VM string `json:"vm"`
 
 	// Version names the first version: up to 64 letters, digits, dots, hyphens
-	// and underscores, the first of them a letter or digit. The default is the
+	// and underscores, beginning with a letter or digit. The default is the
 	// time in UTC, such as "20261122033026".
 	Version string `json:"version,omitzero"`
 
-	// DestroySource has the VM deleted when the version is ready.
+	// DestroySource makes the server delete the VM when the version is ready.
 	DestroySource bool `json:"destroy_source,omitzero"`
 }
 
@@ -57,7 +57,7 @@ func (r MachineImageCreateRequest) checkIDs() *ArgumentError { return checkID("v
 
 // MachineImageUpdateRequest is the body of [MachineImagesService.Update].
 type MachineImageUpdateRequest struct {
-	LatestVersion string `json:"latest_version"` // required; it must be ready
+	LatestVersion string `json:"latest_version"` // required; the version must be ready
 }
 
 const machineImageRoute = locationRoute + "/machine-image/{machine_image_reference}"
@@ -96,7 +96,7 @@ func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.
 
 // Watch yields the project's machine images, or those in
 // [WatchOptions.Location], and then their changes, until the context ends. Of
-// their versions records show only which is the latest.
+// the versions, records show only which one is the latest.
 func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[MachineImage], error] {
 	return watch[MachineImage](ctx, s.client, &listMachineImages, opts)
 }
@@ -110,14 +110,15 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 }
 
 // Create makes a machine image with the given name, at once, and starts to make
-// its first version, which becomes the latest; [MachineImagesService.WaitVersion]
-// waits for it. The VM can be neither started nor deleted until then.
+// its first version, which becomes the latest;
+// [MachineImagesService.WaitVersion] waits for it. Until then the VM can be
+// neither started nor deleted.
 //
-// If the name is taken the error is [ErrAlreadyExists]. A VM that is not
-// stopped, or that cannot be copied for another reason, is [ErrInvalidRequest],
-// and too many versions in the project are [ErrQuotaExceeded]. If the response
-// is lost the error is [ErrOutcomeUnknown]: look the name up with Get. It is an
-// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// If the name is taken the error is [ErrAlreadyExists]. If the VM is not
+// stopped, or cannot be copied for another reason, it is [ErrInvalidRequest].
+// If the project has too many versions it is [ErrQuotaExceeded]. If the
+// response is lost it is [ErrOutcomeUnknown]: look the name up with Get. It is
+// an operation of August 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
@@ -125,8 +126,8 @@ func (s *MachineImagesService) Create(ctx context.Context, location, name string
 }
 
 // Ensure creates a machine image unless there is one of that name; see
-// [EnsureOptions]. The name must not be an ID. That the image has the version is
-// compared, whatever its state; Update makes it, of the VM.
+// [EnsureOptions]. The name must not be an ID. Ensure checks that the image has
+// the version, in whatever state. Update makes the version from the VM;
 // [MachineImagesService.WaitVersion] waits for it.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "MachineImages.Ensure", opts)
@@ -139,7 +140,7 @@ func (s *MachineImagesService) Plan(ctx context.Context, location, name string, 
 }
 
 // Compare returns the differences between a machine image and a request, as
-// Ensure sees them. It asks for the versions of the image.
+// Ensure sees them. It requests the versions of the image.
 func (s *MachineImagesService) Compare(ctx context.Context, image *MachineImage, request *MachineImageCreateRequest) ([]Drift, error) {
 	return s.ensurer("", "", request).differences(ctx, "MachineImages.Compare", image)
 }
@@ -176,28 +177,29 @@ func (s *MachineImagesService) ensurer(location, name string, request *MachineIm
 	}
 }
 
-// Update makes another version the latest one, at once. A version that does not
-// exist or is not ready is [ErrInvalidRequest]. It is an operation of August 2026;
-// a server of October 2025 answers [ErrNotFound].
+// Update makes another version the latest one, at once. If the version does not
+// exist or is not ready the error is [ErrInvalidRequest]. It is an operation of
+// August 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Update(ctx context.Context, location, image string, request *MachineImageUpdateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.client, &opMachineImagesUpdate, request, location, image)
 }
 
-// Delete deletes a machine image without versions, at once. One that has
-// versions, be it such as are being deleted, is [ErrInvalidRequest]:
-// [MachineImagesService.DeleteVersion]. Deleting one that does not exist is not
-// an error. Pass the ID: a delete is retried after a lost response, and by name
-// it could delete another image that has taken the name meanwhile. It is an
-// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// Delete deletes a machine image without versions, at once. If it has versions,
+// even ones that are being deleted, the error is [ErrInvalidRequest]: delete
+// them first with [MachineImagesService.DeleteVersion]. Deleting an image that
+// does not exist is not an error. Pass the ID: a delete is retried after a lost
+// response, and by name it could delete another image that has taken the name
+// meanwhile. It is an operation of August 2026; a server of October 2025
+// answers [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Delete(ctx context.Context, location, image string) error {
 	return remove(ctx, s.client, &opMachineImagesDelete, location, image)
 }
 
-// Rename gives a machine image another name; VMs that were made from it show
+// Rename gives a machine image another name; VMs that were created from it show
 // the old one. If the name is taken the error is [ErrAlreadyExists]. Pass the
 // ID: only then is the call idempotent. It is an operation of August 2026; a
 // server of October 2025 answers [ErrNotFound].

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// MachineImageVersion is one state of a machine image.
+// MachineImageVersion is a version of a machine image.
 type MachineImageVersion struct {
 	ID      string `json:"id"`      // prefix mv
 	Version string `json:"version"` // its label, unique in its image
 	State   string `json:"state"`   // one of the MachineImageVersionState constants, or another; "" if nothing is stored
 
-	ActualSizeMiB  int `json:"actual_size_mib"`  // of the disk; 0 until the version is ready
-	ArchiveSizeMiB int `json:"archive_size_mib"` // of what is stored, which is what it costs; 0 until the version is ready
+	ActualSizeMiB  int `json:"actual_size_mib"`  // size of the disk; 0 until the version is ready
+	ArchiveSizeMiB int `json:"archive_size_mib"` // size of the stored data, which is billed; 0 until the version is ready
 
 	CreatedAt time.Time `json:"created_at"`
 	Latest    bool      `json:"latest"` // whether it is the latest version of its image
@@ -32,18 +32,18 @@ func (v *MachineImageVersion) stateText() string { return v.State }
 const (
 	MachineImageVersionStateCreating   = "creating"
 	MachineImageVersionStateReady      = "ready"
-	MachineImageVersionStateFailed     = "failed"     // and stays so until it is deleted
-	MachineImageVersionStateDestroying = "destroying" // and then it is gone
+	MachineImageVersionStateFailed     = "failed"     // until it is deleted
+	MachineImageVersionStateDestroying = "destroying" // until it is gone
 )
 
 // MachineImageVersionCreateRequest is the body of
 // [MachineImagesService.CreateVersion].
 type MachineImageVersionCreateRequest struct {
-	// VM is as in [MachineImageCreateRequest]; it must be of the image's
+	// VM is as in [MachineImageCreateRequest]; it must have the image's
 	// architecture. Required.
 	VM string `json:"vm"`
 
-	// DestroySource has the VM deleted when the version is ready.
+	// DestroySource makes the server delete the VM when the version is ready.
 	DestroySource bool `json:"destroy_source,omitzero"`
 }
 
@@ -59,9 +59,9 @@ var (
 	listMachineImageVersions = listRoutes{project: &opMachineImagesListVersions}
 )
 
-// ListVersions returns one page of the versions of a machine image, in the order
-// of their IDs, which is the only one. It is an operation of August 2026; a server
-// of October 2025 answers [ErrNotFound].
+// ListVersions returns one page of the versions of a machine image. The order
+// is by ID only. It is an operation of August 2026; a server of October 2025
+// answers [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version
 func (s *MachineImagesService) ListVersions(ctx context.Context, location, image string, opts *ListOptions) (*Page[MachineImageVersion], error) {
@@ -76,12 +76,12 @@ func (s *MachineImagesService) AllVersions(ctx context.Context, location, image 
 	return all[MachineImageVersion](ctx, s.client, &listMachineImageVersions, opts, location, image)
 }
 
-// CreateVersion starts to make a further version of a machine image, with a label
+// CreateVersion starts to make another version of a machine image, with a label
 // as in [MachineImageCreateRequest]. It becomes the latest when it is ready;
-// [MachineImagesService.WaitVersion] waits for that. A label that the image has
-// already is [ErrAlreadyExists]; all else is as for [MachineImagesService.Create].
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// [MachineImagesService.WaitVersion] waits for it. If the image already has the
+// label the error is [ErrAlreadyExists]. Other errors are those of
+// [MachineImagesService.Create]. It is an operation of August 2026; a server of
+// October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version/{version}
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
@@ -89,21 +89,21 @@ func (s *MachineImagesService) CreateVersion(ctx context.Context, location, imag
 }
 
 // DeleteVersion starts to delete a version, given by its label;
-// [MachineImagesService.WaitVersionDeleted] waits for the end, which does not come
-// as long as VMs use it. If it was the latest, the newest of the others that are
-// ready takes its place. Other than with most deletes, one that does not exist is
-// [ErrNotFound]. It is an operation of August 2026; a server of October 2025
-// answers [ErrNotFound].
+// [MachineImagesService.WaitVersionDeleted] waits for the end. The server does
+// not delete the version while VMs use it. If it was the latest, the newest of
+// the other ready versions becomes the latest. Unlike most deletes,
+// DeleteVersion returns [ErrNotFound] if the version does not exist. It is an
+// operation of August 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version/{version}
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
 	return remove(ctx, s.client, &opMachineImagesDeleteVersion, location, image, version)
 }
 
-// WaitVersion waits until a version that is being made, given by its label or ID,
-// is ready, and returns it. Some 4 minutes for each 10 GiB are the most that it
-// takes. A version that failed, is being deleted, or is not there ends it. The
-// error is a [*WaitError].
+// WaitVersion waits until a version, given by its label or ID, is ready, and
+// returns it. That takes up to 4 minutes for each 10 GiB. It fails if the
+// version failed, is being deleted, or does not exist. The error is a
+// [*WaitError].
 func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts ...WaitOption) (*MachineImageVersion, error) {
 	w := waiter[MachineImageVersion]{
 		operation: "MachineImages.WaitVersion",
@@ -133,8 +133,8 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 	return w.run(ctx, opts)
 }
 
-// WaitVersionDeleted waits until a version that was deleted, given by its label or
-// ID, or its image is gone. The error is a [*WaitError].
+// WaitVersionDeleted waits until a deleted version, given by its label or ID,
+// or its image is gone. The error is a [*WaitError].
 func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts ...WaitOption) error {
 	return s.waitVersions(ctx, "MachineImages.WaitVersionDeleted", location, image, opts, func(_ context.Context, versions []MachineImageVersion) (bool, error) {
 		return !slices.ContainsFunc(versions, func(v MachineImageVersion) bool { return v.isCalled(version) }), nil
@@ -156,8 +156,8 @@ func (s *MachineImagesService) empty(ctx context.Context, location, image string
 	})
 }
 
-// waitVersions waits until what is to be done about the versions of an image is
-// done, or the image is gone.
+// waitVersions waits until done reports true for the versions of an image, or
+// the image is gone.
 func (s *MachineImagesService) waitVersions(ctx context.Context, operation, location, image string, opts []WaitOption,
 	done func(context.Context, []MachineImageVersion) (bool, error)) error {
 	finished := false
@@ -191,5 +191,5 @@ func (s *MachineImagesService) versions(ctx context.Context, location, image str
 	return versions, nil
 }
 
-// isCalled reports whether a label or an ID means the version.
+// isCalled reports whether a label or an ID names the version.
 func (v *MachineImageVersion) isCalled(ref string) bool { return v.Version == ref || v.ID == ref }

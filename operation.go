@@ -2,34 +2,35 @@ package cloudapi
 
 import "context"
 
-// Operation is one row of the contract: what a method of a service sends. Get
-// it in a middleware or a log handler with [OperationFromContext]: its fields
-// have few values, which makes them good labels for metrics and traces.
+// Operation is one operation of the contract. A middleware or a log handler
+// gets it with [OperationFromContext]. Its fields have few values, which makes
+// them good labels for metrics and traces.
 type Operation struct {
-	// Name is the service and the method, such as "VMs.Get". The list of a
-	// location has a name of its own, such as "VMs.ListInLocation".
+	// Name is the service and the method, such as "VMs.Get". A list of a
+	// location has its own name, such as "VMs.ListInLocation".
 	Name string
 
 	// Method is the HTTP method.
 	Method string
 
-	// Route is the path with the contract's names in place of values, such as
-	// "/project/{project_id}/location/{location}/vm/{vm_reference}".
+	// Route is the path with the contract's placeholders in place of values,
+	// such as "/project/{project_id}/location/{location}/vm/{vm_reference}".
 	Route string
 
 	retry retryClass
 }
 
-// retryClass tells what may be sent again after a failure that leaves open
-// whether the server acted.
+// retryClass says whether an operation may be retried after a failure that
+// leaves open whether the server acted.
 type retryClass uint8
 
 const (
-	// safe: sending it twice does what sending it once does.
+	// safe: the operation is idempotent.
 	safe retryClass = iota
 
-	// create: a repetition would make a second object, act twice, or fail on
-	// the trace of the first. It is sent again only if the server did nothing.
+	// create: a retry would make a second object, act twice, or fail because of
+	// the first attempt. The request is sent again only if the server certainly
+	// did nothing.
 	create
 )
 
@@ -39,8 +40,8 @@ const (
 	locationRoute = projectRoute + "/location/{location}"
 )
 
-// OperationFromContext returns the operation that a request belongs to, given
-// the request's context. It is false for a context that is not the SDK's.
+// OperationFromContext returns the operation of a request, given the request's
+// context. It returns false for a context that does not come from the SDK.
 func OperationFromContext(ctx context.Context) (Operation, bool) {
 	cl := callOf(ctx)
 	if cl == nil {
@@ -49,13 +50,13 @@ func OperationFromContext(ctx context.Context) (Operation, bool) {
 	return *cl.op, true
 }
 
-// record is what the response of an operation is decoded into: a pointer to one
-// of the record structs.
+// record is the type that a response is decoded into: a pointer to one of the
+// record structs.
 type record[T any] interface {
 	*T
 
-	// missing returns the name of a field that every complete record has and
-	// this one has not, or "".
+	// missing returns the name of a required field that is missing from this
+	// record, or "".
 	missing() string
 }
 
@@ -111,10 +112,11 @@ func remove(ctx context.Context, c *Client, op *Operation, args ...string) error
 	return cl.do(ctx, noContent{})
 }
 
-// missingID is what missing is for a record that is complete with its ID.
+// missingID implements missing for a record whose only required field is the
+// ID.
 func missingID(id string) string { return missingField("id", id) }
 
-// missingField is what missing is for a record that is complete with a field.
+// missingField implements missing for a record with one required field.
 func missingField(name, value string) string {
 	if value == "" {
 		return name
@@ -122,7 +124,7 @@ func missingField(name, value string) string {
 	return ""
 }
 
-// idOrName is what cursor is for a record that may be listed by name.
+// idOrName implements cursor for a record that can be listed by name.
 func idOrName(orderColumn, id, name string) string {
 	if orderColumn == OrderByName {
 		return name

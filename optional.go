@@ -7,15 +7,15 @@ import (
 	"reflect"
 )
 
-// Opt is an optional value for the few request fields in which null has a
-// meaning of its own, so that three cases must be told apart: absent (the zero
-// value, or [Opt.IsZero]), null ([Null]), and a value ([Value]).
+// Opt is an optional value for the few request fields in which null has its own
+// meaning. Such a field has three cases: absent (the zero value, or
+// [Opt.IsZero]), null ([Null]), and a value ([Value]).
 //
-// What null means is up to the server. In a configuration it removes a setting;
-// in a [PostgresFirewallRuleUpdateRequest] the real server ignores it, so that a
-// description is cleared by Value("").
+// The meaning of null depends on the field. In a configuration null removes a
+// setting. In a [PostgresFirewallRuleUpdateRequest] the real server ignores
+// null; use Value("") to clear a description.
 //
-// Such a field has the JSON option omitzero, which drops an absent one.
+// Such a field has the JSON option omitzero, which leaves out an absent value.
 type Opt[T any] struct {
 	value T
 	state optState
@@ -48,8 +48,9 @@ func (o Opt[T]) IsZero() bool { return o.state == optAbsent }
 // String returns the value as fmt.Sprint does, or "<absent>" or "<null>".
 func (o Opt[T]) String() string { return fmt.Sprint(o) }
 
-// Format prints the value as the verb and its flags say, or the same as
-// [Opt.String] for every verb. With %#v it prints Go.
+// Format prints the value as the verb and its flags say. If there is no value
+// it prints the result of [Opt.String] for every verb. With %#v it prints Go
+// syntax.
 func (o Opt[T]) Format(f fmt.State, verb rune) {
 	goSyntax := verb == 'v' && f.Flag('#')
 	switch {

@@ -11,39 +11,39 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// ListOptions selects and orders what a list holds. A nil *ListOptions is the
-// list of the whole project.
+// ListOptions selects and orders the items of a list. A nil *ListOptions
+// selects the whole project.
 //
 // Four lists have no parameters in the contract: SSH public keys, VM init
-// scripts, inference API keys, and the firewall rules of a database. Each comes
-// whole in one response, whatever the PageSize. StartAfter and OrderColumn,
-// which would select and order what comes, are refused with an
-// [*ArgumentError].
+// scripts, inference API keys, and the firewall rules of a database. The server
+// sends each as a whole in one response, whatever the PageSize. StartAfter and
+// OrderColumn are an [*ArgumentError] for these lists.
 type ListOptions struct {
-	// Location restricts the list to a location. Families that have no
-	// locations refuse it with an [*ArgumentError].
+	// Location restricts the list to a location. For families without locations
+	// it is an [*ArgumentError].
 	Location string `url:"-"`
 
-	// StartAfter is the cursor: the list begins behind the item with this ID,
-	// or, with OrderColumn "name", behind this name. The item need not exist.
+	// StartAfter is the cursor: the list begins after the item with this ID,
+	// or, with OrderColumn "name", after this name. The item need not exist.
 	StartAfter string `url:"start_after,omitempty"`
 
-	// PageSize is the number of items in a page. 0 leaves it to the server in
-	// List (10 in the contract; the real server takes 1000) and is 1000 in
-	// All. The real server gives at most 1000, whatever is asked for.
+	// PageSize is the number of items in a page. If it is 0, List uses the
+	// server's default (10 in the contract, 1000 on the real server), and All
+	// uses 1000. The real server sends at most 1000 items, even if more are
+	// requested.
 	PageSize int `url:"page_size,omitempty"`
 
 	// OrderColumn is "id", the default, or for some lists "name". IDs are
-	// random, so the order by ID says nothing about age. Names may repeat
-	// across locations; walking a whole project in their order can then lose
-	// items at page borders, which All reports as ErrPaginationStalled if the
-	// server counts the list.
+	// random, so the order by ID says nothing about age. Names may occur in
+	// several locations. A walk through a whole project in the order of names
+	// can then lose items at page borders; if the server counts the list, All
+	// reports that as ErrPaginationStalled.
 	OrderColumn string `url:"order_column,omitempty"`
 
-	// Tags restrict a list of Postgres databases to those that have all of them.
-	// The service of August 2026 selects them itself in the list of a project; of
-	// what other servers and lists send, the SDK leaves the rest out. Other
-	// families refuse it with an [*ArgumentError].
+	// Tags restrict a list of Postgres databases to those that have all of the
+	// tags. The service of August 2026 filters the list of a project itself;
+	// for other servers and lists, the SDK filters the response. For other
+	// families Tags are an [*ArgumentError].
 	Tags []PostgresTag `url:"tags,omitempty,comma"`
 }
 
@@ -54,51 +54,53 @@ const (
 )
 
 // Page is one page of a list. Items are in the short form of their record,
-// without the fields that only a single record carries.
+// without the fields that only Get returns.
 type Page[T any] struct {
 	Items []*T
 
-	// Count is the size of the whole list, of which this is a page; nil if
-	// the server does not tell. SSH keys, init scripts and inference keys come
-	// without it. The server counts in a statement of its own, so what comes
-	// and goes meanwhile can make it differ from what the pages hold. One that
-	// counts the items of each page instead is believed: All then takes a first
-	// page that is not full for the whole list.
+	// Count is the size of the whole list; nil if the server does not send it.
+	// SSH keys, init scripts and inference keys come without it. The server
+	// counts in a separate statement, so Count can differ from the number of
+	// items in the pages while items come and go. If a server sends the number
+	// of items of each page instead, All takes a first page that is not full
+	// for the whole list.
 	Count *int
 
-	// NextStartAfter is the cursor for the page behind this one: the last
-	// item's ID or name. It is "" for an empty page, which is how a list ends,
-	// and for the page of a list without parameters, which is all of it.
+	// NextStartAfter is the cursor of the next page: the last item's ID or
+	// name. It is "" for an empty page, which ends a list, and for the single
+	// page of a list without parameters.
 	//
-	// The audit log and the logs of a database go on with a key of the server's
-	// own, which is the PaginationKey of their options. It is "" for the last page.
+	// The audit log and the logs of a database continue with a key that the
+	// server sends, which is the PaginationKey of their options. It is "" for
+	// the last page.
 	NextStartAfter string
 }
 
-// listItem is a record of which there are lists.
+// listItem is a record that occurs in lists.
 type listItem[T any] interface {
 	record[T]
 
-	// cursor returns the start_after for the page behind the record: its ID,
-	// or what a list in the order of the given column continues from.
+	// cursor returns the start_after of the page after the record: its ID, or
+	// its value in the given order column.
 	cursor(orderColumn string) string
 }
 
-// minItemSize is less than the JSON of a record with an ID takes.
+// minItemSize is smaller than the JSON of any record with an ID.
 const minItemSize = len(`{"id":""},`) + ubid.Length
 
-// maxPageSize is the number of items in the largest page of the real server,
-// and what All asks for.
+// maxPageSize is the size of the largest page of the real server, and the page
+// size that All requests.
 const maxPageSize = 1000
 
 // listRoutes are the operations that list one family.
 type listRoutes struct {
 	project  *Operation
 	location *Operation // nil: the family has no locations
-	whole    bool       // the list has no parameters: one response is all of it
+	whole    bool       // the list has no parameters: one response has all items
 }
 
-// list fetches one page. args are what the routes need besides the location.
+// list fetches one page. args are the values for the route besides the
+// location.
 func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, opts *ListOptions, args ...string) (*Page[T], error) {
 	op := routes.project
 	var o ListOptions
@@ -135,7 +137,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRout
 	return page, nil
 }
 
-// check refuses options that the list does not have.
+// check refuses options that the list does not support.
 func (routes *listRoutes) check(o *ListOptions) error {
 	refuse := func(name, value, reason string) error {
 		return &ArgumentError{Operation: routes.project.Name, Name: name, Value: value, Reason: reason}
@@ -156,8 +158,8 @@ func (routes *listRoutes) check(o *ListOptions) error {
 	return nil
 }
 
-// decodePage reads a list in any of the forms that the contract leaves open:
-// an object with items, with or without a count, or a bare array.
+// decodePage decodes a page in any form that the contract allows: an object
+// with items, with or without a count, or a bare array.
 func decodePage[T any, P listItem[T]](r reply, o *ListOptions) (*Page[T], error) {
 	var body struct {
 		Items []*T `json:"items"`
@@ -167,11 +169,11 @@ func decodePage[T any, P listItem[T]](r reply, o *ListOptions) (*Page[T], error)
 	if bytes.HasPrefix(bytes.TrimLeft(r.body, " \t\r\n"), []byte("[")) {
 		decode = func() error { return r.records(&body.Items) }
 	}
-	// Room for the page that was asked for, as far as the response can fill it.
+	// Room for a full page, but no more items than the response can contain.
 	body.Items = make([]*T, 0, min(o.PageSize, len(r.body)/minItemSize))
 	err := decode()
 	if err == nil && len(body.Items) == 0 {
-		body.Items = nil // to tell an empty list from none
+		body.Items = nil // to tell an empty list from a missing one
 		err = decode()
 	}
 	if err != nil {
@@ -215,11 +217,11 @@ func all[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoute
 	return items(ctx, c, walk[T, P](c, routes, o, args))
 }
 
-// pageSeq yields pages until an error, which is its last element.
+// pageSeq yields pages until the last one or an error.
 type pageSeq[T any] func(context.Context) iter.Seq2[*Page[T], error]
 
-// items yields the items of pages. It holds one page at a time, and asks for
-// the next when the consumer gets there, or earlier with prefetch.
+// items yields the items of pages. It holds one page at a time, and fetches the
+// next when the consumer gets there, or earlier with prefetch.
 func items[T any](ctx context.Context, c *Client, pages pageSeq[T]) iter.Seq2[*T, error] {
 	if n := c.config.prefetch; n > 0 && ctx != nil {
 		pages = ahead(pages, n)
@@ -235,7 +237,7 @@ func items[T any](ctx context.Context, c *Client, pages pageSeq[T]) iter.Seq2[*T
 					yield(nil, contextError(ctx))
 					return
 				}
-				page.Items[i] = nil // so that a kept record keeps only itself
+				page.Items[i] = nil // so that a record that the consumer keeps does not keep the page
 				if !yield(item, nil) {
 					return
 				}
@@ -244,9 +246,9 @@ func items[T any](ctx context.Context, c *Client, pages pageSeq[T]) iter.Seq2[*T
 	}
 }
 
-// follow fetches page after page, from a cursor on, until one has no cursor for
-// the next. It takes cursors as they are. A page whose cursor was asked for
-// before does not lead on, and is an error.
+// follow fetches pages from a cursor on, until a page has no cursor for the
+// next. It does not interpret cursors. If the next cursor of a page was already
+// used, follow ends with an error.
 func follow[T any](operation, start string, fetch func(ctx context.Context, cursor string) (*Page[T], error)) pageSeq[T] {
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
@@ -273,10 +275,10 @@ func follow[T any](operation, start string, fetch func(ctx context.Context, curs
 	}
 }
 
-// ahead fetches up to n pages before they are asked for. When the consumer
-// stops, the request under way is cancelled and waited for. A panic while
-// fetching, or an exit of the goroutine, becomes one of the consumer, who would
-// take it for the end of the list, or could not recover from it.
+// ahead fetches up to n pages in advance. When the consumer stops, ahead
+// cancels the request in progress and waits for its end. If fetching panics or
+// exits its goroutine, the consumer's goroutine does the same. Otherwise the
+// consumer would see the end of the list, or could not recover.
 func ahead[T any](pages pageSeq[T], n int) pageSeq[T] {
 	type result struct {
 		page *Page[T]
@@ -318,12 +320,11 @@ func ahead[T any](pages pageSeq[T], n int) pageSeq[T] {
 }
 
 // Collect returns all items of a sequence as a slice, which is not nil, or the
-// error that ended it.
+// error of the sequence.
 //
 //	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
 //
-// A nil sequence is an [*ArgumentError]: to take it for an empty list could
-// look like the news that nothing is there.
+// A nil sequence is an [*ArgumentError], and not an empty list.
 func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
 	if seq == nil {
 		return nil, &ArgumentError{Operation: "Collect", Name: "seq", Reason: "must not be nil"}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// listByKey fetches one page of a list that goes on with a key of the server's
-// own, which comes with each page but the last. The options are its query.
+// listByKey fetches one page of a list that continues with a key from the
+// server. Each page but the last has such a key. The options are the query.
 func listByKey[T any, P record[T]](ctx context.Context, c *Client, op *Operation, options any, args ...string) (*Page[T], error) {
 	cl, err := c.newCall(op, nil, args)
 	if err != nil {
@@ -43,11 +43,11 @@ func listByKey[T any, P record[T]](ctx context.Context, c *Client, op *Operation
 	return page, nil
 }
 
-// newestFirst yields the items of a list by key, in which no page has anything
-// newer than the page before it: a server that ignores a key begins anew, and
-// would do so again and again. For each walk, begin fixes at the given time what
-// the options leave open, and returns the key to begin with and what fetches the
-// page of a key.
+// newestFirst yields the items of a list by key, the newest first. No page may
+// have a newer item than the page before: that shows a server that ignores the
+// key and sends the first page again and again. For each walk, begin fixes
+// defaults of the options at the given time, and returns the first key and the
+// function that fetches the page of a key.
 func newestFirst[T any](ctx context.Context, c *Client, op *Operation, at func(*T) time.Time,
 	begin func(now time.Time) (key string, fetch func(context.Context, string) (*Page[T], error))) iter.Seq2[*T, error] {
 	return items(ctx, c, func(ctx context.Context) iter.Seq2[*Page[T], error] {

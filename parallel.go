@@ -34,8 +34,10 @@ func (e *ending) repeat() {
 	}
 }
 
-// inParallel calls f with 0 to n-1, each on its own goroutine, and returns when all
-// calls have returned. If a call panics, so does inParallel, with the same value.
+// inParallel calls f with 0 to n-1, each on its own goroutine, and returns when
+// all calls have returned. If a call panics, for example in a middleware,
+// inParallel panics with the same value, so that the caller can recover from
+// it. If a call exits its goroutine, inParallel exits the caller's.
 func inParallel(n int, f func(i int)) {
 	endings := make([]ending, n)
 	var calls sync.WaitGroup

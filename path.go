@@ -8,13 +8,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// A pathParam is the rule for a placeholder of the route templates.
+// A pathParam is the rule for a placeholder of a route.
 type pathParam struct {
-	// kinds are those whose IDs may stand in it.
+	// kinds are the kinds of IDs that the placeholder accepts.
 	kinds kindSet
 
-	// idOnly is set where nothing but such an ID may stand, and not for a
-	// reference, which may as well be a name.
+	// idOnly is set if the placeholder accepts only an ID and no name.
 	idOnly bool
 }
 
@@ -72,7 +71,7 @@ func (op *Operation) param(name string) pathParam {
 	}
 }
 
-// check returns why the value cannot stand in the path, or "".
+// check returns why the value is invalid in the path, or "".
 func (p pathParam) check(value string) string {
 	if !p.idOnly {
 		return checkSegment(value)
@@ -83,11 +82,11 @@ func (p pathParam) check(value string) string {
 	return fmt.Sprintf("must be an ID: %s and %d characters of %s", p.kinds, ubid.Length-ubid.PrefixLength, ubid.Alphabet)
 }
 
-// checkDeletion returns why nothing that is to be deleted can have the value, or
-// "". Other operations leave that to the server, which answers that it does not
-// exist; of a deletion that is success.
+// checkDeletion returns why nothing that can be deleted has this reference, or
+// "". Other operations leave this check to the server, whose answer is that the
+// resource does not exist; but for a deletion that is success.
 //
-// The ID of another kind could be a name here, but one that nobody chooses.
+// The ID of another kind could be a name, but nobody chooses such a name.
 func (p pathParam) checkDeletion(value string) string {
 	id, err := ubid.Parse(value)
 	switch {
@@ -101,9 +100,9 @@ func (p pathParam) checkDeletion(value string) string {
 
 const maxSegment = 255
 
-// checkSegment returns why s cannot be a path segment, or "". What it lets
-// through needs no percent-encoding, which the server would not decode, and
-// cannot reach another resource than the one that the route means.
+// checkSegment returns why s cannot be a path segment, or "". A valid segment
+// needs no percent-encoding, which the server would not decode, and cannot lead
+// to another route.
 func checkSegment(s string) string {
 	switch {
 	case s == "":
@@ -125,11 +124,12 @@ func checkSegment(s string) string {
 	return ""
 }
 
-// path fills the route's placeholders with args, in order. A route with one
-// more placeholder than there are args takes the bound project for the first.
+// path fills the placeholders of the route with args, in order. If the route
+// has one placeholder more than there are args, the first is the project of the
+// client.
 //
-// byID reports whether the last placeholder was filled with an ID, which goes
-// on naming the same resource whatever happens to its name.
+// byID reports whether the last placeholder is filled with an ID, which names
+// the same resource even after a rename.
 func (op *Operation) path(project string, args []string) (path string, byID bool, err error) {
 	bound := strings.Count(op.Route, "{") == len(args)+1
 	if bound && project == "" {
@@ -156,7 +156,7 @@ func (op *Operation) path(project string, args []string) (path string, byID bool
 		}
 		param := op.param(name)
 		reason := param.check(value)
-		if reason == "" && op.Method == http.MethodDelete && len(args) == 0 { // what the path leads to
+		if reason == "" && op.Method == http.MethodDelete && len(args) == 0 { // the last placeholder
 			reason = param.checkDeletion(value)
 		}
 		if reason != "" {

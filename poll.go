@@ -8,14 +8,15 @@ import (
 
 // Waits of a client for resources of one family in one location share their
 // polls. When one of them is due it reads the list, and the others take their
-// records from it as well. So every wait is polled at least as often as by
-// itself, and n of them cost the requests of one list a round instead of n.
+// records from that list as well. So every wait polls at least as often as it
+// would alone, and n waits cost the requests of one list per round instead of
+// n.
 //
-// A list has the short form of the records. When it shows that a wait may have
-// come to its end, or does not have its resource, the wait asks for the
-// resource itself, and goes by that.
+// A list has the short form of the records. If the list shows that a wait may
+// be finished, or does not contain its resource, the wait gets the resource
+// itself and decides by that.
 
-// polls are the groups of waits of a client that are under way.
+// polls are the groups of waits of a client in progress.
 type polls struct {
 	mu     sync.Mutex
 	groups map[pollKey]any // of *pollGroup[T]
@@ -26,17 +27,17 @@ type pollKey struct {
 	routes            *listRoutes
 }
 
-// pollGroup is the waits that share their polls.
+// pollGroup is a group of waits that share their polls.
 type pollGroup[T any] struct {
 	polls  *polls // whose mutex guards waits and items
 	rounds *rounds[map[string]*T]
 	list   func(context.Context) (records map[string]*T, items int, err error)
-	waits  int // that are under way
-	items  int // that the last list had
+	waits  int // number of waits in progress
+	items  int // number of items in the last list
 }
 
-// sharedPolls returns a function that makes a wait one of its group, until it
-// calls leave.
+// sharedPolls returns a function that adds a wait to its group. leave removes
+// it.
 func sharedPolls[T any, P listItem[T]](c *Client, routes *listRoutes, location string) (join func() (group *pollGroup[T], leave func())) {
 	return func() (group *pollGroup[T], leave func()) {
 		key, p := pollKey{c.config.project, location, routes}, c.polls
@@ -63,8 +64,8 @@ func sharedPolls[T any, P listItem[T]](c *Client, routes *listRoutes, location s
 	}
 }
 
-// listByReference reads a list. It returns its records by ID and by name, with
-// nil for a name that several have, and how many they are.
+// listByReference reads a list. It returns the records by ID and by name, and
+// the number of records. A name that several records have maps to nil.
 func listByReference[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, location string) (map[string]*T, int, error) {
 	records, items := map[string]*T{}, 0
 	for record, err := range all[T, P](ctx, c, routes, &ListOptions{Location: location}) {
@@ -82,9 +83,9 @@ func listByReference[T any, P listItem[T]](ctx context.Context, c *Client, route
 	return records, items, nil
 }
 
-// await returns the first round that is over. It is nil if by the end of the
-// pause there is none and a list is not worth it, so that the wait has to ask
-// for its resource itself. A list is read within the slots.
+// await returns the next finished round. It returns nil if there is none at the
+// end of the pause and a list is not worth its requests; then the wait gets its
+// resource itself. The slots limit the requests of a list.
 func (g *pollGroup[T]) await(ctx context.Context, pause time.Duration, slots slots) (*round[map[string]*T], error) {
 	return g.rounds.await(ctx, pause, g.isWorthIt, func(ctx context.Context) (records map[string]*T, err error) {
 		items := 0
@@ -101,8 +102,8 @@ func (g *pollGroup[T]) await(ctx context.Context, pause time.Duration, slots slo
 	})
 }
 
-// isWorthIt reports whether the list takes fewer requests than the waits do by
-// themselves, and is not many times larger than what they need of it.
+// isWorthIt reports whether the list takes fewer requests than separate polls
+// of the waits, and is not many times larger than their records.
 func (g *pollGroup[T]) isWorthIt() bool {
 	g.polls.mu.Lock()
 	defer g.polls.mu.Unlock()

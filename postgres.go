@@ -21,8 +21,8 @@ type Postgres struct {
 	State    string `json:"state"`    // one of the PostgresState constants, or another
 	Location string `json:"location"` // such as "eu-central-h1"
 
-	// A target is what was asked for. It differs from what is while a resize
-	// is pending.
+	// A target is the requested value. It differs from the actual value while a
+	// resize is pending.
 	VMSize               string `json:"vm_size"` // such as "standard-2"
 	TargetVMSize         string `json:"target_vm_size"`
 	StorageSizeGiB       int    `json:"storage_size_gib"` // 0 until the server is placed on a host
@@ -32,44 +32,46 @@ type Postgres struct {
 	HAType  string `json:"ha_type"` // one of the PostgresHAType constants
 	Flavor  string `json:"flavor"`  // one of the PostgresFlavor constants
 
-	// These are of August 2026; a server of October 2025 does not send them.
-	TargetVersion     string    `json:"target_version"`      // differs from Version while an upgrade is pending, or has failed
+	// These fields are of August 2026; a server of October 2025 does not send
+	// them.
+	TargetVersion     string    `json:"target_version"`      // differs from Version while an upgrade is pending or after it failed
 	TargetServerCount int       `json:"target_server_count"` // 1 to 3: the primary and the standbys of the HAType
-	FallbackActive    bool      `json:"fallback_active"`     // whether the primary has another instance type than was asked for
+	FallbackActive    bool      `json:"fallback_active"`     // whether the primary has another instance type than requested
 	CreatedAt         time.Time `json:"created_at"`
 
-	// CACertificates are the root certificates as PEM; "" until they are made,
-	// and for a database whose certificate is publicly signed.
+	// CACertificates are the root certificates as PEM. It is "" until they
+	// exist, and for a database with a publicly signed certificate.
 	CACertificates string `json:"ca_certificates"`
 
 	// MaintenanceWindowStartAt is the hour of the day in UTC, 0 to 23, at which
-	// the two hours begin in which the server may interrupt the service; nil if
-	// it may at any time.
+	// the maintenance window of two hours begins. Only in the window may the
+	// server interrupt the service. Nil means at any time.
 	MaintenanceWindowStartAt *int `json:"maintenance_window_start_at"`
 
-	// MaintenanceWindowDays are the days of the window, from "mon" to "sun"; none
-	// stands for every day. It is of August 2026, in projects that have the
+	// MaintenanceWindowDays are the days of the window, from "mon" to "sun";
+	// empty means every day. It is of August 2026, for projects that have the
 	// feature.
 	MaintenanceWindowDays []string `json:"maintenance_window_days"`
 
 	ReadReplica bool `json:"read_replica"` // whether it follows another database
 
-	// Parent is what the database was made from by CreateReadReplica or
-	// Restore, as a path within the project:
+	// Parent is the database from which CreateReadReplica or Restore made this
+	// one, as a path within the project:
 	// "/location/<location>/postgres/<name>". It is "" for others, and when the
 	// parent is gone.
 	Parent string `json:"parent"`
 
 	Tags []PostgresTag `json:"tags"`
 
-	// From here on: lists, ReadReplicas, Rename and Promote do not return it.
+	// Lists, ReadReplicas, Rename and Promote do not return the remaining
+	// fields.
 	//
 	// ConnectionString is a URL with the name and password of the superuser.
-	// Its host changes with the name of the database.
+	// Rename changes its host.
 	ConnectionString Secret `json:"connection_string"`
 
-	// The same for clients in the private network, and its parts. They are of
-	// August 2026.
+	// The same URL for clients in the private network, and its parts. They are
+	// of August 2026.
 	PrivateConnectionString Secret `json:"private_connection_string"`
 	Hostname                string `json:"hostname"`
 	Username                string `json:"username"` // of the superuser
@@ -81,10 +83,10 @@ type Postgres struct {
 	LogDestinations    []PostgresLogDestination    `json:"log_destinations"` // of August 2026
 	ReadReplicas       []Postgres                  `json:"read_replicas"`    // in the short form
 
-	// The times that Restore can go back to. They are zero for replicas and
-	// restored databases, and if the server cannot tell; the earliest one also
-	// before the first backup. So is any time in a record that is not one by
-	// RFC 3339.
+	// The earliest and latest time that Restore accepts. They are zero for
+	// replicas and restored databases, and if the server does not know them.
+	// The earliest time is also zero before the first backup. All times in
+	// records that are not in RFC 3339 are zero, too.
 	EarliestRestoreTime time.Time `json:"earliest_restore_time"`
 	LatestRestoreTime   time.Time `json:"latest_restore_time"`
 }
@@ -98,21 +100,21 @@ func (p *Postgres) identity() Resource {
 
 func (p *Postgres) stateText() string { return p.State }
 
-// Known values of [Postgres.State]. There is none for a resize, a promotion or a
-// new password: the database stays "running". A server of October 2025 has none
-// for a restart either, nor for the steps of a restore, which are "creating".
+// Known values of [Postgres.State]. The database stays "running" during a
+// resize, a promotion or a change of the password. With a server of October
+// 2025 it also stays "running" during a restart, and all steps of a restore are
+// "creating".
 const (
-	// The database is being set up, or, when it was running before, worked on
-	// for a moment.
+	// The database is being set up, or is under short maintenance.
 	PostgresStateCreating = "creating"
 
 	PostgresStateRunning     = "running"
-	PostgresStateUnavailable = "unavailable" // fails its health check, or fails over
-	PostgresStateDeleting    = "deleting"    // and then it is gone
+	PostgresStateUnavailable = "unavailable" // it fails its health check, or a failover is in progress
+	PostgresStateDeleting    = "deleting"    // until it is gone
 
 	// States of August 2026.
 	PostgresStateRestarting        = "restarting"
-	PostgresStateRestoringBackup   = "restoring_backup" // the first step of a restored database or a read replica
+	PostgresStateRestoringBackup   = "restoring_backup" // the first step of a restored database or read replica
 	PostgresStateReplayingWAL      = "replaying_wal"
 	PostgresStateFinalizingRestore = "finalizing_restore"
 )
@@ -120,8 +122,8 @@ const (
 // Values of [Postgres.HAType].
 const (
 	PostgresHATypeNone  = "none"  // no standby server
-	PostgresHATypeAsync = "async" // one, replicated to asynchronously
-	PostgresHATypeSync  = "sync"  // two, replicated to synchronously
+	PostgresHATypeAsync = "async" // one standby, replicated asynchronously
+	PostgresHATypeSync  = "sync"  // two standbys, replicated synchronously
 )
 
 // Known values of [Postgres.Flavor].
@@ -134,14 +136,15 @@ const (
 // PostgresCreateRequest is the body of [PostgresService.Create].
 type PostgresCreateRequest struct {
 	// Size is "standard-" and 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-" and
-	// 1 or 2, which the service of August 2026 takes and calls "hobby-". In
-	// private locations it is one of the provider's sizes, such as "m6id.large".
-	// [PostgresService.Capabilities] has what there is. Required.
+	// 1 or 2, which the service of August 2026 accepts and calls "hobby-". In
+	// private locations it is one of the provider's sizes, such as
+	// "m6id.large". [PostgresService.Capabilities] returns the available sizes.
+	// Required.
 	Size string `json:"size"`
 
-	// StorageSize is in GiB. Each size allows three values, from 32 per vCPU
-	// ("burstable": from 16) to four times that; the two largest 1024, 2048
-	// and 4096; those of private locations one. Required.
+	// StorageSize is in GiB. Required. Each size allows three values, from 32
+	// per vCPU ("burstable": from 16) to four times that. The two largest sizes
+	// allow 1024, 2048 and 4096, and sizes of private locations one value.
 	StorageSize int `json:"storage_size"`
 
 	// Flavor is one of the PostgresFlavor constants. The server's default is
@@ -156,31 +159,31 @@ type PostgresCreateRequest struct {
 	// server's: "17" in October 2025, "18" in August 2026.
 	Version string `json:"version,omitzero"`
 
-	// RestrictByDefault true makes a database that nothing can reach before it
-	// is given firewall rules. The real server's default is two rules that let
+	// RestrictByDefault true makes a database without firewall rules, so that
+	// nothing can reach it. The real server's default is two rules that let
 	// everything in.
 	RestrictByDefault *bool `json:"restrict_by_default,omitzero"`
 
 	Tags []PostgresTag `json:"tags,omitzero"`
 
-	// The rest is of August 2026: a server of October 2025 refuses a request in
-	// which one of these is set, with [ErrInvalidRequest].
+	// The remaining fields are of August 2026. A server of October 2025 answers
+	// [ErrInvalidRequest] if one of them is set.
 	//
-	// PrivateSubnetName is the name of the subnet that is made for the database.
-	// The default is its ID and "-subnet".
+	// PrivateSubnetName is the name of the subnet that is made for the
+	// database. The default is the database's ID and "-subnet".
 	PrivateSubnetName string `json:"private_subnet_name,omitzero"`
 
-	// PGConfig and PgBouncerConfig are set from the beginning; see
+	// PGConfig and PgBouncerConfig are the initial configuration; see
 	// [PostgresConfig].
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 }
 
-// PostgresUpdateRequest is the body of [PostgresService.Update]. What is not
-// set is left as it is.
+// PostgresUpdateRequest is the body of [PostgresService.Update]. Fields that
+// are not set stay unchanged.
 type PostgresUpdateRequest struct {
-	// Size is the new size of the servers. Set StorageSize too if the present
-	// one is not possible with it.
+	// Size is the new size of the servers. Set StorageSize too if the size does
+	// not allow the present one.
 	Size string `json:"size,omitzero"`
 
 	// StorageSize is in GiB. It can be smaller than before if less than 80 % of
@@ -190,8 +193,8 @@ type PostgresUpdateRequest struct {
 	// HAType is one of the PostgresHAType constants.
 	HAType string `json:"ha_type,omitzero"`
 
-	// Tags replaces all tags of the database. Nil leaves them as they are; an
-	// empty slice removes them.
+	// Tags replaces all tags of the database. Nil means no change; an empty
+	// slice removes all tags.
 	Tags []PostgresTag `json:"tags,omitzero"`
 }
 
@@ -205,7 +208,7 @@ func (r passwordRequest) wire() any {
 }
 
 // maintenanceWindowRequest is the body of setting the maintenance window. The
-// server removes it if the hour is absent, and does not accept null.
+// server removes the window if the hour is absent; it refuses null.
 type maintenanceWindowRequest struct {
 	StartAt *int     `json:"maintenance_window_start_at,omitzero"`
 	Days    []string `json:"maintenance_window_days,omitempty"`
@@ -232,8 +235,8 @@ var (
 )
 
 // List returns one page of the project's databases, or of those in
-// [ListOptions.Location], and of these what has the [ListOptions.Tags]. Items
-// have the short form.
+// [ListOptions.Location], with all of the [ListOptions.Tags]. Items have the
+// short form.
 //
 //cloudapi:operation GET /project/{project_id}/postgres
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres
@@ -245,9 +248,8 @@ func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Po
 	return page, err
 }
 
-// All returns the project's databases, or those in [ListOptions.Location], page
-// by page, and of these what has the [ListOptions.Tags]. Items have the short
-// form.
+// All returns the project's databases, or those in [ListOptions.Location], with
+// all of the [ListOptions.Tags], page by page. Items have the short form.
 //
 //cloudapi:operation GET /project/{project_id}/postgres
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres
@@ -273,9 +275,9 @@ func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions) iter.Se
 	return watch[Postgres](ctx, s.client, &listPostgres, opts)
 }
 
-// Get returns a database with all its fields, among them the superuser's
-// password in [Postgres.ConnectionString]. One that does not exist is
-// [ErrNotFound].
+// Get returns a database with all its fields, including the superuser's
+// password in [Postgres.ConnectionString], or [ErrNotFound] if it does not
+// exist.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*Postgres, error) {
@@ -283,16 +285,16 @@ func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*
 }
 
 // Create starts to make a database with the given name: 1 to 63 lower-case
-// letters, digits and hyphens, no hyphen at either end. The record that it
-// returns is in state "creating" and lacks what is known only later;
+// letters, digits and hyphens, no hyphen at either end. It returns the database
+// in state "creating", with only the fields that are known so far.
 // [PostgresService.WaitRunning] waits for the rest, which takes minutes.
 //
-// If the name is taken the error is [ErrAlreadyExists]; it stays taken while
-// its last owner is being deleted. Values that are not possible are
-// [ErrInvalidRequest] with the field in [Error.FieldErrors]; so are the vCPU
-// quota, which is [ErrQuotaExceeded] as well, and missing billing information,
-// which is [ErrBillingRequired]. If the response is lost the error is
-// [ErrOutcomeUnknown]: look the name up with Get.
+// If the name is taken the error is [ErrAlreadyExists]; the name stays taken
+// while its last owner is being deleted. If a value is invalid the error is
+// [ErrInvalidRequest], and [Error.FieldErrors] names the field. If the vCPU
+// quota is exceeded the error also matches [ErrQuotaExceeded], and if billing
+// information is missing, [ErrBillingRequired]. If the response is lost the
+// error is [ErrOutcomeUnknown]: look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
@@ -301,10 +303,11 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 
 // Update starts to change a database, in the maintenance window if it has one.
 // [PostgresService.WaitResized] waits for another size, and with a server of
-// August 2026 [PostgresService.WaitServers] for another HAType, whose end one of
-// October 2025 does not show. Read replicas follow their parent: there it is
-// [ErrInvalidRequest] in August 2026. Sizes that do not fit each other, and less storage
-// than is needed, are [ErrInvalidRequest]; more than the vCPU quota allows is
+// August 2026 [PostgresService.WaitServers] waits for another HAType; one of
+// October 2025 does not show when the HAType is changed. Read replicas follow
+// their parent, and a server of August 2026 answers [ErrInvalidRequest] to an
+// update of one. If the sizes do not fit each other, or the storage is too
+// small, the error is [ErrInvalidRequest]. If the vCPU quota is exceeded it is
 // [ErrQuotaExceeded].
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
@@ -313,24 +316,24 @@ func (s *PostgresService) Update(ctx context.Context, location, postgres string,
 }
 
 // Delete starts to delete a database; [PostgresService.WaitDeleted] waits for
-// the end. Its read replicas go on as such. A database that does not exist is
-// not an error, so a mistyped name or location looks like success.
+// the end. Its read replicas stay read replicas. It also succeeds if the
+// database does not exist, so a mistyped name or location looks like success.
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Delete(ctx context.Context, location, postgres string) error {
 	return remove(ctx, s.client, &opPostgresDelete, location, postgres)
 }
 
-// CACertificates returns the root certificates of a database as a file in PEM
-// format, for clients that verify the server. It is [ErrNotFound] until they
-// are made, which is so when [Postgres.CACertificates] is "".
+// CACertificates returns the root certificates of a database as a PEM file, for
+// clients that verify the server. The error is [ErrNotFound] until the
+// certificates exist. Until then [Postgres.CACertificates] is "".
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/ca-certificates
 func (s *PostgresService) CACertificates(ctx context.Context, location, postgres string) (*File, error) {
 	return download(ctx, s.client, &opPostgresCACertificates, caCertificatesFile, nil, location, postgres)
 }
 
-// Rename gives a database another name, and with it another host name in
+// Rename gives a database another name, and changes the host in
 // [Postgres.ConnectionString]. It returns the short form of the record. If the
 // name is taken the error is [ErrAlreadyExists]. Pass the ID: only then is the
 // call idempotent.
@@ -342,9 +345,9 @@ func (s *PostgresService) Rename(ctx context.Context, location, postgres, newNam
 
 // ResetSuperuserPassword sets the password of the superuser: at least 12
 // characters, among them a lower-case letter, an upper-case letter and a digit.
-// What is refused is [ErrInvalidRequest] with the reasons in
-// [Error.FieldErrors]; so is a read replica. The record that it returns has
-// the new password, which the database accepts seconds later.
+// If the password is refused, or the database is a read replica, the error is
+// [ErrInvalidRequest] with the reasons in [Error.FieldErrors]. The returned
+// record has the new password; the database accepts it seconds later.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password
 func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, postgres string, password Secret) (*Postgres, error) {
@@ -364,32 +367,32 @@ func (s *PostgresService) Restart(ctx context.Context, location, postgres string
 }
 
 // SetMaintenanceWindow sets the hour of the day in UTC, 0 to 23, at which the
-// maintenance window begins, as in new(3); nil removes the window. The days, from
-// "mon" to "sun", are those on which there is one; none stands for every day.
-// Days are of August 2026, for projects that have the feature; otherwise they
-// are [ErrInvalidRequest].
+// maintenance window begins, as in new(3); nil removes the window. The days,
+// from "mon" to "sun", are the days that have a window; without days every day
+// has one. Days are of August 2026, for projects that have the feature;
+// otherwise they are [ErrInvalidRequest].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window
 func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int, days ...string) (*Postgres, error) {
 	return send[Postgres](ctx, s.client, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)
 }
 
-// postgresRunning is part of all that is waited for.
+// postgresRunning is a part of the conditions of several waits.
 func postgresRunning(p *Postgres) (bool, error) {
 	return reaches[*Postgres](PostgresStateRunning)(p)
 }
 
 // WaitRunning waits until a database that was created, restored, restarted or
-// made as a replica is running, and returns it. One that is being deleted or is gone
-// ends it. The error is a [*WaitError].
+// made as a replica is running, and returns it. It fails if the database is
+// being deleted or is gone. The error is a [*WaitError].
 func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	return waitShared(ctx, s.client, &listPostgres, "Postgres.WaitRunning", location, postgres, waitSlow, s.Get, postgresRunning, opts)
 }
 
-// WaitResized waits until a database has the sizes that were asked for and is
-// running, and returns it. If it has a maintenance window, that can take until
-// the next one. A database that is being deleted or is gone ends it. The error
-// is a [*WaitError].
+// WaitResized waits until a database has the requested sizes and is running,
+// and returns it. With a maintenance window that can take until the next
+// window. It fails if the database is being deleted or is gone. The error is a
+// [*WaitError].
 func (s *PostgresService) WaitResized(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	resized := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)
@@ -398,9 +401,9 @@ func (s *PostgresService) WaitResized(ctx context.Context, location, postgres st
 	return waitState(ctx, "Postgres.WaitResized", location, postgres, waitSlow, s.Get, resized, opts)
 }
 
-// WaitDeleted waits until a database that was deleted is gone, after which its
-// name is free. If another database has taken the name over meanwhile, that is
-// the end as well. The error is a [*WaitError].
+// WaitDeleted waits until a database that was deleted is gone. Its name is free
+// then. If another database has taken the name meanwhile, the wait succeeds,
+// too. The error is a [*WaitError].
 func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres string, opts ...WaitOption) error {
 	return waitDeleted(ctx, s.client, &listPostgres, "Postgres.WaitDeleted", location, postgres, waitSlow, s.Get, opts)
 }
