@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// PostgresBackup is a base backup of a database, from which, with the log that
-// follows it, the database can be restored.
+// PostgresBackup is a base backup of a database. The database can be restored
+// from it and from the write-ahead log that follows it.
 type PostgresBackup struct {
-	Key          string    `json:"key"` // of the object in the store that marks the end of the backup
+	Key          string    `json:"key"` // of the object that marks the end of the backup in the object store
 	LastModified time.Time `json:"last_modified"`
 }
 
 func (b *PostgresBackup) missing() string      { return missingField("key", b.Key) }
 func (b *PostgresBackup) cursor(string) string { return b.Key }
 
-// PostgresBackupCredentials let a program read the backups of a database from
-// the object store, which speaks the protocol of Amazon S3, until they expire.
+// PostgresBackupCredentials are credentials for reading the backups of a
+// database from an S3-compatible object store. They expire.
 type PostgresBackupCredentials struct {
 	Bucket          string    `json:"bucket"`
 	Endpoint        string    `json:"endpoint"` // the URL of the store
@@ -40,7 +40,8 @@ var (
 )
 
 // ListBackups returns the base backups of a database, all in one page. The
-// server asks the object store for them: what it cannot reach is [ErrServer].
+// server reads them from the object store; if it cannot the error is
+// [ErrServer].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -61,13 +62,12 @@ func (s *PostgresService) AllBackups(ctx context.Context, location, postgres str
 	return all[PostgresBackup](ctx, s.client, &listPostgresBackups, nil, location, postgres)
 }
 
-// CreateBackupCredentials returns credentials with which the backups of a
-// database can be read, and nothing else. Each call makes others, which expire
-// by themselves, so that after [ErrOutcomeUnknown] there is nothing to look for:
-// ask again.
+// CreateBackupCredentials returns read-only credentials for the backups of a
+// database. Each call makes new credentials, and they expire by themselves:
+// after [ErrOutcomeUnknown] just call it again.
 //
-// It is [ErrInvalidRequest] for read replicas, for databases that are not on
-// AWS unless the project has the feature, and for those on GCP.
+// The error is [ErrInvalidRequest] for read replicas, for databases on GCP, and
+// for databases that are not on AWS unless the project has the feature.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -4,7 +4,8 @@ import "context"
 
 // PostgresCapabilities are the databases that can be created in a project.
 type PostgresCapabilities struct {
-	// OptionTree has the options that go together, from the flavor on.
+	// OptionTree has the possible combinations of options, starting with the
+	// flavor.
 	OptionTree PostgresOptions `json:"option_tree"`
 
 	Metadata PostgresOptionsMetadata `json:"metadata"`
@@ -17,10 +18,10 @@ func (c *PostgresCapabilities) missing() string {
 	return ""
 }
 
-// PostgresOptions are the values of options, by the name of the option: for each
-// value the options that there are with it. A flavor has locations and versions,
-// a location families, a family sizes, a size storage_sizes (in GiB), and a
-// storage_size ha_types:
+// PostgresOptions maps the name of an option to its values, and each value to
+// the options that it allows. A flavor has locations and versions, a location
+// families, a family sizes, a size storage_sizes (in GiB), and a storage_size
+// ha_types:
 //
 //	capabilities, err := client.Postgres.Capabilities(ctx)
 //	if err != nil {
@@ -31,13 +32,13 @@ func (c *PostgresCapabilities) missing() string {
 //		fmt.Println(size)
 //	}
 //
-// An option or value that is not there gives a nil map, which has none. Locations
-// go by the name that the provider has for them; the name that the methods take
-// is the DisplayName in [PostgresOptionsMetadata].
+// An option or value that does not exist gives a nil map, which is safe to
+// index. Locations have the provider's names. The methods take the DisplayName
+// in [PostgresOptionsMetadata].
 type PostgresOptions map[string]map[string]PostgresOptions
 
-// PostgresOptionsMetadata says what the values in [PostgresOptions] are, by
-// option and value.
+// PostgresOptionsMetadata describes the values in [PostgresOptions], by option
+// and value.
 type PostgresOptionsMetadata struct {
 	Flavor   map[string]PostgresFlavorMetadata   `json:"flavor"`
 	Location map[string]PostgresLocationMetadata `json:"location"`
@@ -78,9 +79,9 @@ type PostgresHATypeMetadata struct {
 
 var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRoute + "/postgres/capabilities", safe}
 
-// Capabilities returns what can be asked of [PostgresService.Create] in the
-// project, which depends on the features that the project has. It needs the
-// permission to see databases, and is [ErrForbidden] without it.
+// Capabilities returns the values that [PostgresService.Create] accepts in the
+// project, which depend on the project's features. Without the permission to
+// see databases the error is [ErrForbidden].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -38,17 +38,16 @@ var (
 )
 
 // CreateClientKeyPair returns a client certificate and its private key, in that
-// order, as one file in PEM format. The certificate is for a database user of 1
-// to 64 letters, digits, hyphens and underscores, but not for the server's own,
-// "postgres" and "ubi_replication". It is valid for up to 366 days, of which
-// whole seconds count. To log in with it the user has to exist, and to be added
-// with [PostgresService.AddCertificateUser].
+// order, as one PEM file. The user is a database user with a name of 1 to 64
+// letters, digits, hyphens and underscores, but not "postgres" or
+// "ubi_replication". The certificate is valid for up to 366 days, in whole
+// seconds. To log in with it the user must exist and be added with
+// [PostgresService.AddCertificateUser].
 //
-// The server keeps neither the certificate nor the key: each call makes another
-// pair, and after [ErrOutcomeUnknown] there is nothing to look for: ask again.
-// Values that are not possible are [ErrInvalidRequest]. Until the database has
-// certificates of its own, which [Postgres.CACertificates] shows, it is
-// [ErrServer].
+// The server keeps neither the certificate nor the key, and each call makes
+// another pair: after [ErrOutcomeUnknown] just call it again. Invalid values
+// are [ErrInvalidRequest]. Until the database has its own certificates, see
+// [Postgres.CACertificates], the error is [ErrServer].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -59,9 +58,9 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 	return download(ctx, s.client, &opPostgresCreateClientKeyPair, clientKeyPairFile, request, location, postgres)
 }
 
-// AddCertificateUser lets a database user, which need not exist yet, log in with
-// a client certificate of that name, and returns all such users. A user that is
-// one of them already is not an error.
+// AddCertificateUser allows a database user, which need not exist yet, to log
+// in with a client certificate of that name. It returns all such users. It
+// succeeds if the user is already one of them.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -71,9 +70,9 @@ func (s *PostgresService) AddCertificateUser(ctx context.Context, location, post
 	return send[PostgresCertificateUsers](ctx, s.client, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }
 
-// RemoveCertificateUser takes from a user the right to connect with a client
-// certificate, and returns the users that still have it. It is no error if the
-// user does not have it.
+// RemoveCertificateUser no longer allows a user to log in with a client
+// certificate, and returns the remaining such users. It succeeds if the user is
+// not one of them.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

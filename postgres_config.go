@@ -7,22 +7,23 @@ import (
 	"maps"
 )
 
-// PostgresConfig is what users have set of the configuration of a database;
-// what they have not is at its default and not in it. Names are those of the
-// Postgres version and of PgBouncer, in their case. It is a record and the body
-// of [PostgresService.ReplaceConfig].
+// PostgresConfig contains the settings of a database that users have set; all
+// other settings are at their defaults. Names are those of the Postgres version
+// and of PgBouncer, in their case. It is a record and the body of
+// [PostgresService.ReplaceConfig].
 type PostgresConfig struct {
 	PGConfig        map[string]string `json:"pg_config"`        // of the server, such as "work_mem": "32MB"
 	PgBouncerConfig map[string]string `json:"pgbouncer_config"` // of the connection pooler, such as "pool_mode": "transaction"
 
-	// The rest is what a server of August 2026 says, and never part of a request.
+	// The remaining fields come from a server of August 2026 and are never part
+	// of a request.
 	//
-	// DefaultPGConfig, which [PostgresService.GetConfig] returns, has what the
-	// server sets itself, for this size of database.
+	// DefaultPGConfig, which [PostgresService.GetConfig] returns, has the
+	// settings that the server makes itself for this size of database.
 	DefaultPGConfig map[string]string `json:"default_pg_config,omitzero"`
 
-	// Message, which a change returns, is for people: that a restart is needed
-	// for example. It is "" if there is nothing to do.
+	// Message, which a change returns, is text for people, for example that a
+	// restart is needed. It is "" if there is nothing to do.
 	Message string `json:"message,omitzero"`
 }
 
@@ -36,8 +37,8 @@ func (c *PostgresConfig) missing() string {
 	return ""
 }
 
-// UnmarshalJSON reads a configuration. The real server returns numbers and
-// booleans if a client has set such: they become their JSON text.
+// UnmarshalJSON decodes a configuration. Numbers and booleans, which the real
+// server returns if a client has set them, become their JSON text.
 func (c *PostgresConfig) UnmarshalJSON(data []byte) error {
 	var lenient struct {
 		PGConfig        map[string]configValue `json:"pg_config"`
@@ -81,8 +82,8 @@ func configStrings(values map[string]configValue) map[string]string {
 }
 
 // PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig]. At
-// least one map must be set. [Value] sets a name, [Null] removes it, so that it
-// gets its default; others are left as they are.
+// least one map must be set. [Value] changes a setting, and [Null] resets it to
+// its default. Other settings stay unchanged.
 //
 //	request := &cloudapi.PostgresConfigUpdateRequest{
 //		PGConfig: map[string]cloudapi.Opt[string]{
@@ -101,21 +102,20 @@ var (
 	opPostgresUpdateConfig  = Operation{"Postgres.UpdateConfig", "PATCH", postgresRoute + "/config", safe}
 )
 
-// GetConfig returns what was set of the configuration of a database.
+// GetConfig returns the settings of a database that users have set.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/config
 func (s *PostgresService) GetConfig(ctx context.Context, location, postgres string) (*PostgresConfig, error) {
 	return fetch[PostgresConfig](ctx, s.client, &opPostgresGetConfig, location, postgres)
 }
 
-// ReplaceConfig sets the whole configuration of a database: what is not in it
-// gets its default. A nil map is an empty one; no configuration at all is an
-// [*ArgumentError], so that a forgotten one does not reset a database. It
-// returns what is set now, which takes effect moments later; some settings need a
-// Restart, and only a server of August 2026 tells, in [PostgresConfig.Message].
-// Names and values that are
-// not possible are [ErrInvalidRequest], in [Error.FieldErrors] under names such
-// as "pg_config.work_mem".
+// ReplaceConfig replaces the whole configuration of a database. Settings that
+// are not in it get their defaults. A nil map counts as empty. A nil config is
+// an [*ArgumentError], so that a forgotten argument does not reset a database.
+// ReplaceConfig returns the new settings. They take effect moments later, but
+// some need a Restart; a server of August 2026 says so in
+// [PostgresConfig.Message]. Invalid names and values are [ErrInvalidRequest],
+// in [Error.FieldErrors] under names such as "pg_config.work_mem".
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/config
 func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres string, config *PostgresConfig) (*PostgresConfig, error) {
@@ -128,9 +128,9 @@ func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres 
 	return send[PostgresConfig](ctx, s.client, &opPostgresReplaceConfig, body, location, postgres)
 }
 
-// UpdateConfig changes some of the configuration of a database and returns all
-// that is set now. A request without a map is an [*ArgumentError]; for the rest
-// see [PostgresService.ReplaceConfig].
+// UpdateConfig changes some settings of a database and returns all that are now
+// set. A request without a map is an [*ArgumentError]. For the effect and the
+// other errors see [PostgresService.ReplaceConfig].
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/config
 func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres string, request *PostgresConfigUpdateRequest) (*PostgresConfig, error) {
@@ -141,8 +141,8 @@ func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres s
 	return send[PostgresConfig](ctx, s.client, &opPostgresUpdateConfig, body, location, postgres)
 }
 
-// withoutAbsent returns a copy without the values that are absent, which would
-// be encoded as null, and null removes a setting.
+// withoutAbsent returns a copy without absent values: they would be encoded as
+// null, which removes a setting.
 func withoutAbsent(settings map[string]Opt[string]) map[string]Opt[string] {
 	settings = maps.Clone(settings)
 	maps.DeleteFunc(settings, func(_ string, value Opt[string]) bool { return value.IsZero() })

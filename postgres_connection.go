@@ -4,31 +4,31 @@ import (
 	"net/url"
 )
 
-// ConnectionOptions say in what a connection URL differs from the one that a
-// database's record has. Zero fields change nothing.
+// ConnectionOptions are the changes that [ConnectionURL] makes. Zero fields
+// change nothing.
 type ConnectionOptions struct {
-	// User is another role of the database. The password of the record is that
-	// of the superuser, so it is left out: give the role's own, if it has one.
+	// User is another role of the database. The password in the record is the
+	// superuser's, so it is left out: set Password if the role has one.
 	User string
 
-	// Password takes the place of the password.
+	// Password replaces the password.
 	Password Secret
 
 	// Database is the name of another database on the server.
 	Database string
 
-	// WithoutPassword leaves the password out. It is for programs that take it
-	// from elsewhere, such as PGPASSWORD or a password file.
+	// WithoutPassword leaves the password out. It is for programs that get the
+	// password from PGPASSWORD or a password file, for example.
 	WithoutPassword bool
 }
 
 // ConnectionURL returns the connection URL of a database for another role or
 // another database on the same server. The connection is
-// [Postgres.ConnectionString], of a record that Get returned. Host, port and
-// parameters, such as sslmode, stay as they are; what needs escaping is escaped.
+// [Postgres.ConnectionString] of a record from Get. Host, port and parameters
+// such as sslmode stay unchanged. ConnectionURL escapes names and passwords.
 //
-// A connection that is empty or no URL is an [*ArgumentError]: records in lists
-// and replicas that are being made have none yet.
+// If the connection is empty or not a URL the error is an [*ArgumentError]. It
+// is empty in records from lists and in replicas that are being made.
 func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	fail := func(reason string) (Secret, error) {
 		return Secret{}, &ArgumentError{Operation: "ConnectionURL", Name: "connection", Reason: reason}
@@ -38,7 +38,7 @@ func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	}
 	u, err := url.Parse(connection.Reveal())
 	if err != nil || u.Host == "" || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return fail("must be a postgres:// URL") // the parser's error would show it
+		return fail("must be a postgres:// URL") // the parser's error would contain the URL
 	}
 	user := u.User.Username()
 	password, hasPassword := u.User.Password()

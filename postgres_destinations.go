@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// PostgresMetricDestination is where the metrics of a database are sent.
+// PostgresMetricDestination is a server to which a database sends its metrics.
 type PostgresMetricDestination struct {
-	ID       string `json:"id"`       // prefix md; of old ones et
-	Username string `json:"username"` // for basic authentication there; "" if it has none
-	URL      string `json:"url"`      // of a server that takes Prometheus remote writes
+	ID       string `json:"id"`       // prefix md; et for old ones
+	Username string `json:"username"` // for basic authentication; "" if there is none
+	URL      string `json:"url"`      // of a server that accepts Prometheus remote writes
 
-	// AuthMethods are how it authenticates: "basic_auth", "authorization",
+	// AuthMethods are the ways to authenticate: "basic_auth", "authorization",
 	// "headers". They are of August 2026.
 	AuthMethods []string `json:"auth_methods"`
 }
@@ -31,27 +31,27 @@ type PostgresMetricDestinationCreateRequest struct {
 	Username string `json:"username"`
 	Password Secret `json:"password"`
 
-	// Options are other ways to authenticate, in place of a name and a password or
-	// beside them. They are of August 2026: a server of October 2025 refuses
-	// them, with [ErrInvalidRequest].
+	// Options are other ways to authenticate, instead of or in addition to a
+	// name and a password. They are of August 2026: a server of October 2025
+	// answers [ErrInvalidRequest].
 	Options *PostgresMetricDestinationOptions `json:"options,omitzero"`
 }
 
-// PostgresMetricDestinationOptions are headers of the requests that bring the
-// metrics. There must be one, unless there is a name and a password.
+// PostgresMetricDestinationOptions are headers of the requests that send the
+// metrics. At least one is required, unless there is a name and a password.
 type PostgresMetricDestinationOptions struct {
-	// Authorization is the header of that name, which excludes a name and a
-	// password.
+	// Authorization is the Authorization header. It cannot be combined with a
+	// name and a password.
 	Authorization *PostgresMetricAuthorization `json:"authorization,omitzero"`
 
-	// Headers are any but those that the server sets itself, such as
-	// Authorization, Content-Type and Host.
+	// Headers are other headers. Those that the server sets itself are refused,
+	// such as Authorization, Content-Type and Host.
 	Headers map[string]Secret `json:"headers,omitzero"`
 }
 
 // PostgresMetricAuthorization is an Authorization header.
 type PostgresMetricAuthorization struct {
-	Type        string `json:"type,omitzero"` // "Bearer" by default, and not "Basic"
+	Type        string `json:"type,omitzero"` // "Bearer" by default; not "Basic"
 	Credentials Secret `json:"credentials"`   // required
 }
 
@@ -92,7 +92,7 @@ func (o *PostgresMetricDestinationOptions) wire() any {
 	return options
 }
 
-// revealed returns what the secrets of a map are.
+// revealed returns a map with the contents of its secrets.
 func revealed(secrets map[string]Secret) map[string]string {
 	m := make(map[string]string, len(secrets))
 	for name, secret := range secrets {
@@ -101,7 +101,7 @@ func revealed(secrets map[string]Secret) map[string]string {
 	return m
 }
 
-// PostgresLogDestination is where the logs of a database are sent.
+// PostgresLogDestination is a server to which a database sends its logs.
 type PostgresLogDestination struct {
 	ID   string `json:"id"` // prefix 1d
 	Name string `json:"name"`
@@ -124,18 +124,18 @@ const (
 // PostgresLogDestinationCreateRequest is the body of
 // [PostgresService.CreateLogDestination].
 type PostgresLogDestinationCreateRequest struct {
-	Name string `json:"name"` // of any kind, and not unique; required
+	Name string `json:"name"` // any text, need not be unique; required
 	Type string `json:"type"` // one of the PostgresLogDestination constants; required
 
-	// URL begins with https:// for "otlp". For "syslog" it is tcp://, a host and a
-	// port. Required.
+	// URL begins with https:// for "otlp". For "syslog" it is tcp:// with a
+	// host and a port. Required.
 	URL string `json:"url"`
 
-	// Options may be nil. They cannot be read again.
+	// Options may be nil. No operation returns them.
 	Options *PostgresLogDestinationOptions `json:"options,omitzero"`
 }
 
-// PostgresLogDestinationOptions are what is sent along with the logs.
+// PostgresLogDestinationOptions are headers or data to send with the logs.
 type PostgresLogDestinationOptions struct {
 	Headers        map[string]Secret            `json:"headers,omitzero"`         // of the requests; for "otlp" only
 	StructuredData map[string]map[string]Secret `json:"structured_data,omitzero"` // by the ID of the element and the name; for "syslog" only
@@ -177,34 +177,36 @@ var (
 	opPostgresDeleteLogDestination    = Operation{"Postgres.DeleteLogDestination", "DELETE", postgresRoute + "/log-destination/{log_destination_id}", safe}
 )
 
-// CreateMetricDestination makes a database send its metrics somewhere, and
-// returns the database. [Postgres.MetricDestinations] holds the new destination
-// among the others and does not tell which it is: look for its URL and user
-// name, or, where these may repeat, for the ID that was not there before.
+// CreateMetricDestination makes a database send its metrics to a server, and
+// returns the database. [Postgres.MetricDestinations] contains all destinations
+// and does not mark the new one: look for its URL and user name, or for the ID
+// that is new.
 //
-// Each call makes another destination, also if there is the same already, and a
-// lost response ends in [ErrOutcomeUnknown]: look with Get.
+// Each call makes another destination, even if the same one exists. After a
+// lost response the error is [ErrOutcomeUnknown]: look for the destination with
+// Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination
 func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.client, &opPostgresCreateMetricDestination, request, location, postgres)
 }
 
-// DeleteMetricDestination removes a destination: the database sends no metrics to
-// it any more. A destination that does not exist is not an error; a database that does not exist is [ErrNotFound].
+// DeleteMetricDestination removes a destination: the database stops sending
+// metrics to it. Deleting one that does not exist is not an error. If the
+// database does not exist the error is [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination/{metric_destination_id}
 func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.client, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
 }
 
-// CreateLogDestination makes a database send its logs somewhere, and returns the
-// destination. [Postgres.LogDestinations] has all of them.
+// CreateLogDestination makes a database send its logs to a server, and returns
+// the destination. [Postgres.LogDestinations] contains all of them.
 //
-// Each call makes another destination, also if there is the same already, and a
-// lost response ends in [ErrOutcomeUnknown]: look with Get. A URL or options
-// that do not fit the type are [ErrInvalidRequest], in [Error.FieldErrors]
-// under "url" or "options".
+// Each call makes another destination, even if the same one exists. After a
+// lost response the error is [ErrOutcomeUnknown]: look for the destination with
+// Get. If the URL or the options do not fit the type the error is
+// [ErrInvalidRequest], in [Error.FieldErrors] under "url" or "options".
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -214,8 +216,9 @@ func (s *PostgresService) CreateLogDestination(ctx context.Context, location, po
 	return send[PostgresLogDestination](ctx, s.client, &opPostgresCreateLogDestination, request, location, postgres)
 }
 
-// DeleteLogDestination removes a destination: the database sends no logs to it any
-// more. A destination that does not exist is not an error; a database that does not exist is [ErrNotFound].
+// DeleteLogDestination removes a destination: the database stops sending logs
+// to it. Deleting one that does not exist is not an error. If the database does
+// not exist the error is [ErrNotFound].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -8,13 +8,13 @@ import (
 )
 
 // Ensure creates a database unless there is one of that name; see
-// [EnsureOptions]. The name must not be an ID. Size, storage_size and version, as
-// the targets of the database, flavor, ha_type, tags, in any order, and the
-// settings of pg_config and pgbouncer_config are compared; other settings,
-// firewall rules and the private_subnet_name are not. A read replica, which takes
-// no writes, is never what is asked for. Update changes size, storage_size,
-// ha_type, tags and settings; [PostgresService.WaitResized] waits for the end of
-// that, and [PostgresService.WaitServers] for another ha_type.
+// [EnsureOptions]. The name must not be an ID. Ensure compares flavor, ha_type,
+// tags in any order, the settings in pg_config and pgbouncer_config, and the
+// target values of size, storage_size and version. It does not compare other
+// settings, firewall rules and the private_subnet_name. A read replica always
+// differs, since it takes no writes. Update changes size, storage_size,
+// ha_type, tags and settings. [PostgresService.WaitResized] waits for the new
+// size, and [PostgresService.WaitServers] for the new ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Postgres.Ensure", opts)
 }
@@ -69,7 +69,7 @@ func (s *PostgresService) ensurer(location, name string, request *PostgresCreate
 		},
 		update: func(ctx context.Context, p *Postgres, d drift) (*Postgres, error) {
 			var update PostgresUpdateRequest
-			if d.has("size", "storage_size") { // one limits the other
+			if d.has("size", "storage_size") { // each limits the other
 				update.Size, update.StorageSize = request.Size, request.StorageSize
 			}
 			if d.has("ha_type") {
@@ -92,8 +92,8 @@ func (s *PostgresService) ensurer(location, name string, request *PostgresCreate
 	}
 }
 
-// contractSize returns the contract's name for a size: later versions of the real
-// server still accept it, but show "hobby" in place of "burstable".
+// contractSize returns the contract's name for a size. A server of August 2026
+// still accepts "burstable", but shows it as "hobby".
 func contractSize(size string) string {
 	if cpus, found := strings.CutPrefix(size, "hobby-"); found {
 		return "burstable-" + cpus
@@ -101,8 +101,8 @@ func contractSize(size string) string {
 	return size
 }
 
-// wantsSettings adds a map of settings if one that is wanted is not found, or has
-// another value.
+// wantsSettings adds a map of settings if the record lacks one of the wanted
+// settings, or has another value for it.
 func wantsSettings(d *drift, field string, wanted, found map[string]string) {
 	for name, value := range wanted {
 		if other, ok := found[name]; !ok || other != value {
@@ -112,7 +112,7 @@ func wantsSettings(d *drift, field string, wanted, found map[string]string) {
 	}
 }
 
-// settings returns settings as an update has them.
+// settings converts settings to the form of an update.
 func settings(values map[string]string) map[string]Opt[string] {
 	if len(values) == 0 {
 		return nil

@@ -5,12 +5,12 @@ import (
 	"iter"
 )
 
-// PostgresFirewallRule lets a range of addresses connect to a database.
+// PostgresFirewallRule allows a range of addresses to connect to a database.
 type PostgresFirewallRule struct {
-	ID          string `json:"id"`          // prefix pf; of a server of August 2026 fr
+	ID          string `json:"id"`          // prefix pf, or fr from a server of August 2026
 	CIDR        string `json:"cidr"`        // normalized: with prefix length, host bits cleared
 	Description string `json:"description"` // of the user
-	Port        int    `json:"port"`        // of August 2026: 5432, or 6432 for the connection pooler; 0 before
+	Port        int    `json:"port"`        // of August 2026: 5432, or 6432 for the connection pooler; 0 from older servers
 }
 
 func (r *PostgresFirewallRule) missing() string      { return missingID(r.ID) }
@@ -23,18 +23,18 @@ func (r *PostgresFirewallRule) identity() Resource {
 // PostgresFirewallRuleCreateRequest is the body of
 // [PostgresService.CreateFirewallRule].
 type PostgresFirewallRuleCreateRequest struct {
-	// CIDR is the range of addresses, IPv4 or IPv6. Required. Give the prefix
-	// length: the real server reads an IPv4 address without one as /32, but an
-	// IPv6 address as /64. Host bits are cleared.
+	// CIDR is the range of addresses, IPv4 or IPv6. Required. Include the
+	// prefix length: the real server reads an IPv4 address without one as /32,
+	// but an IPv6 address as /64. Host bits are cleared.
 	CIDR string `json:"cidr"`
 
-	// Description is any text. Blanks around it are removed.
+	// Description is any text. Spaces around it are removed.
 	Description string `json:"description,omitzero"`
 }
 
 // PostgresFirewallRuleUpdateRequest is the body of
-// [PostgresService.UpdateFirewallRule]. What is absent is left as it is; so is,
-// by the real server, what is null. Value("") clears the description.
+// [PostgresService.UpdateFirewallRule]. Absent fields stay unchanged. The real
+// server ignores null, too. Value("") clears the description.
 type PostgresFirewallRuleUpdateRequest struct {
 	CIDR        Opt[string] `json:"cidr,omitzero"`
 	Description Opt[string] `json:"description,omitzero"`
@@ -52,7 +52,7 @@ var (
 )
 
 // ListFirewallRules returns the firewall rules of a database. The real server
-// sends all of them at once, and their count.
+// sends all of them at once, with their count.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
 func (s *PostgresService) ListFirewallRules(ctx context.Context, location, postgres string, opts *ListOptions) (*Page[PostgresFirewallRule], error) {
@@ -66,22 +66,22 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 	return all[PostgresFirewallRule](ctx, s.client, &listPostgresFirewallRules, opts, location, postgres)
 }
 
-// CreateFirewallRule adds a rule, which takes effect seconds later. A range
-// that has one already is [ErrAlreadyExists].
+// CreateFirewallRule adds a rule, which takes effect seconds later. If the
+// range already has a rule the error is [ErrAlreadyExists].
 //
 // A server of August 2026 makes two rules, one for the port of the database and
-// one for that of the connection pooler, and returns the first: the list has both,
-// to be changed and deleted one by one. It is [ErrInvalidRequest] there once the
-// firewall that the rules are in, which is one of the project's, was deleted or
-// detached.
+// one for that of the connection pooler, and returns the first. The list
+// contains both; they are changed and deleted separately. The rules belong to a
+// firewall of the project. If that was deleted or detached, the error is
+// [ErrInvalidRequest].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
 func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, postgres string, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
 	return send[PostgresFirewallRule](ctx, s.client, &opPostgresCreateFirewallRule, request, location, postgres)
 }
 
-// UpdateFirewallRule changes a rule, which takes effect seconds later. A range
-// that has another rule is [ErrAlreadyExists].
+// UpdateFirewallRule changes a rule, which takes effect seconds later. If the
+// range already has another rule the error is [ErrAlreadyExists].
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}
 func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, postgres, ruleID string, request *PostgresFirewallRuleUpdateRequest) (*PostgresFirewallRule, error) {
@@ -89,7 +89,7 @@ func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, post
 }
 
 // DeleteFirewallRule deletes a rule. Deleting one that does not exist is not an
-// error; a database that does not exist is [ErrNotFound].
+// error. If the database does not exist the error is [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}
 func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, postgres, ruleID string) error {

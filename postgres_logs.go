@@ -10,15 +10,15 @@ import (
 
 // PostgresLogEntry is a line in the logs of a database.
 type PostgresLogEntry struct {
-	Timestamp     time.Time `json:"timestamp"`      // to the nanosecond
+	Timestamp     time.Time `json:"timestamp"`      // with a precision of one nanosecond
 	StreamName    string    `json:"stream_name"`    // one of the PostgresLogStream constants
 	SeverityLevel string    `json:"severity_level"` // one of the PostgresLogSeverity constants
 	Message       string    `json:"message"`
 	ServerUBID    string    `json:"server_ubid"` // the ID of the server, prefix pv
 	ServerRole    string    `json:"server_role"` // one of the PostgresServerRole constants
 
-	// Context says more where the line is about a connection: "user", "dbname",
-	// "pid" and "remote_host_port". Any of them may not be there.
+	// Context has details of a connection if the line is about one: "user",
+	// "dbname", "pid" and "remote_host_port". Any of them may be missing.
 	Context map[string]string `json:"context"`
 }
 
@@ -43,28 +43,28 @@ const (
 	PostgresLogSeverityWarn        = "WARN"
 	PostgresLogSeverityError       = "ERROR"
 	PostgresLogSeverityFatal       = "FATAL"
-	PostgresLogSeverityUnspecified = "UNSPECIFIED" // which cannot be asked for
+	PostgresLogSeverityUnspecified = "UNSPECIFIED" // not valid in PostgresLogsOptions
 )
 
 // PostgresLogsOptions select what [PostgresService.Logs] and
 // [PostgresService.AllLogs] return.
 type PostgresLogsOptions struct {
-	// Start and End bound the time. The defaults are half an hour before now, and
-	// now. Start can be up to 7 days ago, and End up to 24 hours behind it.
+	// Start and End limit the time. The defaults are half an hour ago and now.
+	// Start can be up to 7 days ago, and End up to 24 hours after Start.
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 
 	StreamName    string `url:"stream_name,omitempty"`    // one of the PostgresLogStream constants
-	SeverityLevel string `url:"severity_level,omitempty"` // one of the PostgresLogSeverity constants; others, also higher ones, are left out
+	SeverityLevel string `url:"severity_level,omitempty"` // one of the PostgresLogSeverity constants; only this level is returned, no higher one
 	ServerRole    string `url:"server_role,omitempty"`    // one of the PostgresServerRole constants
-	QueryPattern  string `url:"query_pattern,omitempty"`  // a part of the message, to the letter: up to 200 characters
+	QueryPattern  string `url:"query_pattern,omitempty"`  // a literal part of the message, up to 200 characters
 
 	// MaxLogLines is the number of lines in a page, up to 500. The default is 50
 	// in Logs and 500 in AllLogs.
 	MaxLogLines int `url:"max_log_lines,omitempty"`
 
-	// PaginationKey is [Page.NextStartAfter] of the page before, which came with
-	// the same options, Start and End among them.
+	// PaginationKey is [Page.NextStartAfter] of the previous page. Use it with
+	// the options of that page, including Start and End.
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
 
@@ -74,7 +74,7 @@ const (
 	logsSpan    = 30 * time.Minute
 )
 
-// inUTC returns the options with times as the server writes them.
+// inUTC returns the options with times in UTC, as the server writes them.
 func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
 	if o == nil {
 		return PostgresLogsOptions{}
@@ -87,12 +87,12 @@ func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
 var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", safe}
 
 // Logs returns one page of the logs of a database: the newest lines of the time
-// that the options give, the oldest of them first. [Page.NextStartAfter] is the
-// PaginationKey for the page of the lines before them, or "" if there are none.
-// Set Start and End to go on from page to page, since their defaults move.
+// in the options, sorted from old to new. [Page.NextStartAfter] is the
+// PaginationKey of the next page, which has older lines, or "" on the last
+// page. Set Start and End to read several pages, since their defaults move.
 //
-// It is [ErrInvalidRequest] if the service keeps no logs. If it cannot reach them
-// it is [ErrServer], for which the request is repeated.
+// If the service keeps no logs the error is [ErrInvalidRequest]. If the service
+// cannot reach its logs it is [ErrServer], which is retried.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -103,9 +103,10 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 }
 
 // AllLogs returns the logs of a database, the newest lines first, page by page;
-// see [PostgresService.Logs]. An End that the options leave open is the time at
-// which it begins, by the clock of this machine, and a Start half an hour before
-// End. A server that does not go on behind a page is [ErrPaginationStalled].
+// see [PostgresService.Logs]. If the options have no End, it is the time at
+// which the iteration begins, by the clock of this machine; if they have no
+// Start, it is half an hour before End. If the server repeats lines in place of
+// the next page, the error is [ErrPaginationStalled].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -2,7 +2,7 @@ package cloudapi
 
 import "context"
 
-// What is measured at a database is a [ResourceMetrics].
+// The metrics of a database are a [ResourceMetrics].
 type (
 	PostgresMetrics        = ResourceMetrics
 	PostgresMetric         = ResourceMetric
@@ -10,8 +10,8 @@ type (
 	PostgresMetricsOptions = ResourceMetricsOptions
 )
 
-// Known values of [ResourceMetric.Key] at a database, which can be asked for one
-// by one.
+// Known values of [ResourceMetric.Key] for a database. Each can be requested by
+// itself.
 const (
 	PostgresMetricCPUUsage            = "cpu_usage"
 	PostgresMetricLoadAverage         = "load_average"
@@ -29,11 +29,11 @@ const (
 
 var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/metrics", safe}
 
-// Metrics returns what was measured at a database. The server chooses the
-// distance of the values, so that there are some 480 in each series at most.
-// The options may be nil. Metrics that the server fails to get have no series,
-// unless one was asked for by its key: then it is [ErrServer]. [ErrNotFound]
-// may mean that the server keeps no metrics at all.
+// Metrics returns the metrics of a database. The server chooses the interval of
+// the values, so that a series has at most about 480. The options may be nil.
+// Metrics that the server cannot read have no series. If one metric was
+// requested by its key and cannot be read, the error is [ErrServer].
+// [ErrNotFound] may mean that the server keeps no metrics.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metrics
 func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *PostgresMetricsOptions) (*PostgresMetrics, error) {

@@ -9,28 +9,30 @@ import (
 type PostgresRestoreRequest struct {
 	Name string `json:"name"` // of the new database; required
 
-	// RestoreTarget is the time whose data the new database shall have, from
-	// [Postgres.EarliestRestoreTime] to [Postgres.LatestRestoreTime]. Required.
+	// RestoreTarget is the time to restore to, from
+	// [Postgres.EarliestRestoreTime] to [Postgres.LatestRestoreTime]. The new
+	// database has the data of this time. Required.
 	RestoreTarget time.Time `json:"restore_target"`
 
-	// The rest is of August 2026: a server of October 2025 refuses a request in
-	// which one of these is set, with [ErrInvalidRequest].
+	// The remaining fields are of August 2026. A server of October 2025 answers
+	// [ErrInvalidRequest] if one of them is set.
 	//
-	// PGConfig and PgBouncerConfig are set over the configuration of the other
-	// database; see [PostgresConfig].
+	// PGConfig and PgBouncerConfig change settings of the configuration, which
+	// is copied from the other database; see [PostgresConfig].
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 
-	// Tags take the place of the other database's, which are the default.
+	// Tags replace the tags, which are copied from the other database by
+	// default.
 	Tags []PostgresTag `json:"tags,omitzero"`
 }
 
-// PostgresReadReplicaOptions say in what a read replica differs from the
-// database that it follows. They are of August 2026: a server of October 2025
-// refuses any that is set, with [ErrInvalidRequest].
+// PostgresReadReplicaOptions are the settings of a read replica that differ
+// from its parent. They are of August 2026: a server of October 2025 answers
+// [ErrInvalidRequest] if one of them is set.
 type PostgresReadReplicaOptions struct {
-	// PGConfig and PgBouncerConfig are set over the configuration of the other
-	// database; see [PostgresConfig].
+	// PGConfig and PgBouncerConfig change settings of the configuration, which
+	// is copied from the parent; see [PostgresConfig].
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 
@@ -50,12 +52,13 @@ var (
 	opPostgresRestore            = Operation{"Postgres.Restore", "POST", postgresRoute + "/restore", create}
 )
 
-// Promote starts to make a read replica a database of its own and returns the
-// short form of the record; [PostgresService.WaitPromoted] waits for the end.
-// What is not a replica, or not any more, is [ErrInvalidRequest], which is why
-// it is not retried after a lost response.
+// Promote starts to make a read replica an independent database, and returns
+// the short form of the record; [PostgresService.WaitPromoted] waits for the
+// end. If the database is not a replica, or no longer one, the error is
+// [ErrInvalidRequest]. A retry would fail in the same way, so a lost response
+// is [ErrOutcomeUnknown].
 //
-// The service of August 2026 still has it, under a newer name as well:
+// The service of August 2026 also has this operation under a newer name:
 // [PostgresService.PromoteReadReplica].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote
@@ -63,9 +66,8 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 	return fetch[Postgres](ctx, s.client, &opPostgresPromote, location, postgres)
 }
 
-// PromoteReadReplica does what [PostgresService.Promote] does, by the newer of
-// the two names that the service of August 2026 has for it. There the record is
-// that of a database of its own at once.
+// PromoteReadReplica is [PostgresService.Promote] under the newer of its two
+// names in August 2026. Its record is that of an independent database at once.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -75,12 +77,12 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 	return fetch[Postgres](ctx, s.client, &opPostgresPromoteReadReplica, location, postgres)
 }
 
-// CreateReadReplica starts to make a database with the given name that follows
-// this one, and returns the new one; [PostgresService.WaitRunning] waits for
-// it, up to hours. It has the same size and no standby, and differs in what the
-// options say, of which there may be one. Before the first backup, which
-// [Postgres.EarliestRestoreTime] shows, it is [ErrInvalidRequest]; a name that
-// is taken is [ErrAlreadyExists].
+// CreateReadReplica starts to make a read replica of a database, with the given
+// name, and returns the replica; [PostgresService.WaitRunning] waits for it, up
+// to hours. It has the same size and no standby. At most one element of opts
+// may be given. Before the first backup, see [Postgres.EarliestRestoreTime],
+// the error is [ErrInvalidRequest]. If the name is taken it is
+// [ErrAlreadyExists].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/read-replica
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts ...PostgresReadReplicaOptions) (*Postgres, error) {
@@ -95,11 +97,11 @@ func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postg
 	return send[Postgres](ctx, s.client, &opPostgresCreateReadReplica, request, location, postgres)
 }
 
-// Restore starts to make another database with the data that this one had at
-// a time in the past, and returns the new one; [PostgresService.WaitRunning]
-// waits for it, up to hours. It has the same size and password and no standby.
-// A time that is not possible is [ErrInvalidRequest], a name that is taken
-// [ErrAlreadyExists].
+// Restore starts to make another database with the data that this one had at a
+// time in the past, and returns the new one; [PostgresService.WaitRunning]
+// waits for it, up to hours. It has the same size and password, and no standby.
+// If the time is not possible the error is [ErrInvalidRequest]. If the name is
+// taken it is [ErrAlreadyExists].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
@@ -111,10 +113,10 @@ func (s *PostgresService) Restore(ctx context.Context, location, postgres string
 	return send[Postgres](ctx, s.client, &opPostgresRestore, body, location, postgres)
 }
 
-// WaitPromoted waits until a database that was promoted is no replica any more
-// and is running, and returns it. Its server takes writes, as [Postgres.Primary]
-// shows, within half a minute after that. A database that is being deleted or is
-// gone ends it. The error is a [*WaitError].
+// WaitPromoted waits until a promoted database is no longer a replica and is
+// running, and returns it. Its server takes writes within half a minute after
+// that, as [Postgres.Primary] shows. It fails if the database is being deleted
+// or is gone. The error is a [*WaitError].
 func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	promoted := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)

@@ -14,12 +14,12 @@ type PostgresServer struct {
 	Role  string `json:"role"`  // one of the PostgresServerRole constants
 	State string `json:"state"` // one of the PostgresServerState constants, or another
 
-	// SynchronizationStatus is "ready" or "catching_up". It says nothing of the
-	// primary of a read replica.
+	// SynchronizationStatus is "ready" or "catching_up". It has no meaning for
+	// the primary of a read replica.
 	SynchronizationStatus string `json:"synchronization_status"`
 
 	VMSize         string `json:"vm_size"`         // such as "standard-2"
-	FallbackActive bool   `json:"fallback_active"` // whether it has another instance type than was asked for
+	FallbackActive bool   `json:"fallback_active"` // whether it has another instance type than requested
 }
 
 func (s *PostgresServer) missing() string      { return missingID(s.ID) }
@@ -45,10 +45,10 @@ const (
 const (
 	PostgresServerStateUpdating      = "updating"
 	PostgresServerStateCreating      = "creating"
-	PostgresServerStateSynchronizing = "synchronizing" // catches up for the first time
+	PostgresServerStateSynchronizing = "synchronizing" // is copying data for the first time
 	PostgresServerStateRunning       = "running"
 	PostgresServerStateRestarting    = "restarting"
-	PostgresServerStateFailingOver   = "failing_over" // takes over
+	PostgresServerStateFailingOver   = "failing_over" // is becoming the primary
 	PostgresServerStateUnavailable   = "unavailable"
 	PostgresServerStateDeleting      = "deleting"
 )
@@ -66,9 +66,8 @@ var (
 	listPostgresServers = listRoutes{project: &opPostgresListServers, whole: true}
 )
 
-// ListServers returns the servers of a database, all in one page. While a
-// standby takes over, the server of August 2026 answers nothing but
-// [ErrServer].
+// ListServers returns the servers of a database, all in one page. During a
+// failover the server of August 2026 always answers [ErrServer].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -89,12 +88,11 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 	return all[PostgresServer](ctx, s.client, &listPostgresServers, nil, location, postgres)
 }
 
-// Recycle starts to replace the primary server of a database by a new one, to
-// which it then fails over, and returns the database. Only its servers show
-// what goes on: ask for the ID of the primary with
-// [PostgresService.ListServers] before, and wait with
-// [PostgresService.WaitRecycled] behind it. A repetition may replace the new
-// server as well, so a lost response is [ErrOutcomeUnknown].
+// Recycle starts to replace the primary server of a database by a new one, and
+// to fail over to it. It returns the database. Only the list of servers shows
+// the progress: get the ID of the primary from [PostgresService.ListServers]
+// before, and call [PostgresService.WaitRecycled] afterwards. A retry could
+// replace the new server as well, so a lost response is [ErrOutcomeUnknown].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -104,25 +102,23 @@ func (s *PostgresService) Recycle(ctx context.Context, location, postgres string
 	return fetch[Postgres](ctx, s.client, &opPostgresRecycle, location, postgres)
 }
 
-// waitFailover is for what includes a failover, while which the list of servers
-// is a failure.
+// waitFailover is for waits that include a failover. The list of servers fails
+// during a failover.
 var waitFailover = waitConfig{first: 5 * time.Second, max: 15 * time.Second, tolerance: 20}
 
-// WaitServers waits until a database has as many servers as it should have,
-// which is [Postgres.TargetServerCount], all of them running and the standbys
-// up to date, and returns it: after a change of the HAType for example. A
-// database that is being deleted or is gone ends it. The error is a
-// [*WaitError].
+// WaitServers waits until a database has [Postgres.TargetServerCount] servers,
+// all of them running and the standbys up to date, and returns it. Use it after
+// a change of the HAType, for example. It fails if the database is being
+// deleted or is gone. The error is a [*WaitError].
 //
 // It needs a server of August 2026.
 func (s *PostgresService) WaitServers(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }
 
-// WaitRecycled waits until a database has the servers that it should have, as
-// [PostgresService.WaitServers] does, and the one with the given ID, which was
-// its primary before [PostgresService.Recycle], is none of them. The error is a
-// [*WaitError].
+// WaitRecycled waits as [PostgresService.WaitServers] does, and until the
+// server with the given ID, the primary before [PostgresService.Recycle], is
+// gone. The error is a [*WaitError].
 //
 // It needs a server of August 2026.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts ...WaitOption) (*Postgres, error) {

@@ -12,7 +12,8 @@ type PostgresTag struct {
 	Value string `json:"value"`
 }
 
-// String returns the tag as lists are asked for it, such as "team:payments".
+// String returns the tag in the form of a query parameter, such as
+// "team:payments".
 func (t PostgresTag) String() string { return t.Key + ":" + t.Value }
 
 // hasTags reports whether a database has all of the tags.
@@ -20,9 +21,9 @@ func (p *Postgres) hasTags(tags []PostgresTag) bool {
 	return !slices.ContainsFunc(tags, func(tag PostgresTag) bool { return !slices.Contains(p.Tags, tag) })
 }
 
-// selectable returns the options with those tags only by which a server may
-// select: one of August 2026 does so in the list of a project, and cannot tell
-// the parts of what has a comma or a second colon.
+// selectable returns the options with only the tags by which a server can
+// filter. A server of August 2026 filters the list of a project, but cannot
+// parse a tag with a comma or a second colon.
 func (o *ListOptions) selectable() *ListOptions {
 	if o == nil || len(o.Tags) == 0 {
 		return o
@@ -37,8 +38,8 @@ func (o *ListOptions) selectable() *ListOptions {
 	return &asked
 }
 
-// selectTags leaves out of a page what has not the tags. A server that has sent
-// it has counted it too.
+// selectTags removes the databases without the tags from a page. It then also
+// drops the count, which includes them.
 func (o *ListOptions) selectTags(page *Page[Postgres]) {
 	sent := len(page.Items)
 	page.Items = slices.DeleteFunc(page.Items, func(p *Postgres) bool { return !p.hasTags(o.Tags) })

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// PostgresUpgrade says how far the upgrade of a database to another major
-// version has come.
+// PostgresUpgrade is the progress of an upgrade of a database to another major
+// version.
 type PostgresUpgrade struct {
 	CurrentVersion string `json:"current_version"` // such as "17"
 	TargetVersion  string `json:"target_version"`  // such as "18"
 	UpgradeStatus  string `json:"upgrade_status"`  // one of the PostgresUpgradeStatus constants
 
-	// UpgradeStage is a label of the server's own, for people, such as
-	// "wait_for_maintenance_window"; "" before the first.
+	// UpgradeStage is a label of the server for people, such as
+	// "wait_for_maintenance_window". It is "" before the first stage.
 	UpgradeStage string `json:"upgrade_stage"`
 }
 
@@ -23,7 +23,7 @@ func (u *PostgresUpgrade) missing() string { return missingField("upgrade_status
 // Values of [PostgresUpgrade.UpgradeStatus].
 const (
 	PostgresUpgradeStatusRunning    = "running"
-	PostgresUpgradeStatusFailed     = "failed" // for good: the database keeps its version
+	PostgresUpgradeStatusFailed     = "failed" // final: the database keeps its version
 	PostgresUpgradeStatusNotRunning = "not_running"
 )
 
@@ -37,12 +37,12 @@ var (
 // [PostgresService.WaitUpgraded] waits for the end. [Postgres.TargetVersion] has
 // the new version at once.
 //
-// It is [ErrInvalidRequest] for a database that something else is being done
-// to, another upgrade for example, for a read replica, for a flavor other than
-// "standard" and for the latest version; [Error.FieldErrors] has the reason
-// under "needs_convergence", "read_replica", "flavor" or "version". As a
-// repetition is one of these, a lost response is [ErrOutcomeUnknown]: look with
-// UpgradeStatus.
+// The error is [ErrInvalidRequest] if another change of the database is in
+// progress, such as an upgrade, for a read replica, for a flavor other than
+// "standard", and for the latest version. [Error.FieldErrors] has the reason
+// under "needs_convergence", "read_replica", "flavor" or "version". A retry
+// would fail for one of these reasons, so a lost response is
+// [ErrOutcomeUnknown]: look with UpgradeStatus.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -52,8 +52,8 @@ func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string
 	return fetch[PostgresUpgrade](ctx, s.client, &opPostgresUpgrade, location, postgres)
 }
 
-// UpgradeStatus returns how far an upgrade has come. It is [ErrInvalidRequest]
-// for a database that is not being upgraded, also when it has been.
+// UpgradeStatus returns the progress of an upgrade. If no upgrade is in
+// progress, even after one has ended, the error is [ErrInvalidRequest].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -63,11 +63,11 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 	return fetch[PostgresUpgrade](ctx, s.client, &opPostgresUpgradeStatus, location, postgres)
 }
 
-// WaitUpgraded waits until an upgrade has ended, and returns the database, which
-// is running with the version that was asked for. An upgrade that fails ends it
-// with [ErrWaitFailed], and so does a database that is being deleted or is gone.
-// With a maintenance window it can take until the next one, and with much data
-// hours. The error is a [*WaitError].
+// WaitUpgraded waits until an upgrade has ended, and returns the database,
+// which is running with the new version. It fails with [ErrWaitFailed] if the
+// upgrade failed, or if the database is being deleted or is gone. It can take
+// until the next maintenance window, and hours if there is much data. The error
+// is a [*WaitError].
 //
 // It needs a server of August 2026.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {

@@ -6,10 +6,10 @@ import (
 )
 
 // PrivateLocationsService works with private locations: regions of another
-// provider in which resources are made with credentials of one's own.
+// provider in which resources are made with your own credentials.
 //
-// A private location is addressed by the name that was given to it,
-// [PrivateLocation.UIName], and not by its ID.
+// The reference is the name that was given to the private location,
+// [PrivateLocation.UIName], and not its ID.
 type PrivateLocationsService service
 
 // PrivateLocation is a region of another provider.
@@ -17,17 +17,17 @@ type PrivateLocation struct {
 	ID string `json:"id"` // prefix 10; no operation takes it
 
 	// Name is the provider's name of the region, one of the ProviderLocation
-	// constants, and need not be unique. It is not how a private location is
-	// addressed.
+	// constants. It need not be unique, and is not the reference of the private
+	// location.
 	Name string `json:"name"`
 
 	// UIName is the name that was given to the private location, unique in its
-	// project. It is what the methods here take, and the location of the
-	// resources in it.
+	// project. It is the reference of the private location, and the location of
+	// the resources in it.
 	UIName string `json:"ui_name"`
 
 	Provider string `json:"provider"` // such as "aws"
-	Path     string `json:"path"`     // within the project: "/private-location/" and UIName
+	Path     string `json:"path"`     // path within the project: "/private-location/" and UIName
 }
 
 func (l *PrivateLocation) missing() string             { return missingID(l.ID) }
@@ -48,9 +48,10 @@ const (
 // PrivateLocationCreateRequest is the body of [PrivateLocationsService.Create].
 // All fields are required.
 type PrivateLocationCreateRequest struct {
-	// Name is the location's own name: 1 to 63 lower-case letters, digits and
-	// hyphens, with no hyphen at either end. The real server lets it be that of
-	// a public location, which then cannot be told from it: avoid that.
+	// Name is the name of the private location: 1 to 63 lower-case letters,
+	// digits and hyphens, with no hyphen at either end. The real server accepts
+	// the name of a public location, but then cannot tell the two apart: do not
+	// use one.
 	Name string `json:"name"`
 
 	// ProviderLocationName is the region, one of the ProviderLocation
@@ -58,7 +59,7 @@ type PrivateLocationCreateRequest struct {
 	ProviderLocationName string `json:"provider_location_name"`
 
 	// AccessKey and SecretKey are the credentials for the provider. The real
-	// server does not try them before they are needed.
+	// server does not check them until it needs them.
 	AccessKey Secret `json:"access_key"`
 	SecretKey Secret `json:"secret_key"`
 }
@@ -89,7 +90,7 @@ var (
 )
 
 // List returns one page of the project's private locations. The order by name
-// is the order of [PrivateLocation.Name], the region.
+// is by [PrivateLocation.Name], the region.
 //
 //cloudapi:operation GET /project/{project_id}/private-location
 func (s *PrivateLocationsService) List(ctx context.Context, opts *ListOptions) (*Page[PrivateLocation], error) {
@@ -125,9 +126,9 @@ func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*Privat
 	return fetch[PrivateLocation](ctx, s.client, &opPrivateLocationsGet, name)
 }
 
-// Rename gives a private location another UIName, at once; the location of all
-// resources in it changes with it. If the name is taken the error is
-// [ErrAlreadyExists]. Since the old name is gone afterwards it is not retried
+// Rename gives a private location another UIName, at once. The location of all
+// resources in it changes, too. If the name is taken the error is
+// [ErrAlreadyExists]. Since the old name is then gone, the call is not retried
 // after a lost response, which is [ErrOutcomeUnknown].
 //
 //cloudapi:operation POST /project/{project_id}/private-location/{private_location_name}
@@ -136,8 +137,8 @@ func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName stri
 }
 
 // Ensure creates a private location unless there is one of that name; see
-// [EnsureOptions]. The provider_location_name is compared; nothing shows the
-// credentials. There is nothing that an update could change.
+// [EnsureOptions]. It compares the provider_location_name; no record shows the
+// credentials. It cannot update anything.
 func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
 }
@@ -173,30 +174,30 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 }
 
 // Delete deletes a private location, given its UIName. A server of October 2025
-// does so at once, one of August 2026 soon after the response;
-// [PrivateLocationsService.WaitDeleted] waits for the end with both. One that
-// has databases is [ErrConflict]; for other resources in it the real server
-// answers [ErrServer]. It does so too for days after a database in it was
-// deleted, as long as the backups are kept (at least 10 days): until then the
-// location cannot be deleted. Deleting one that does not exist is not an error.
+// deletes it at once, one of August 2026 soon after the response;
+// [PrivateLocationsService.WaitDeleted] waits for the end with both. If it has
+// databases the error is [ErrConflict]; if it has other resources the real
+// server answers [ErrServer]. The real server also answers ErrServer while it
+// keeps backups of deleted databases, at least 10 days: until then the location
+// cannot be deleted. Deleting one that does not exist is not an error.
 //
-// There is no delete by ID. After a lost response it is repeated, which could
-// delete another location that was given the name meanwhile: do not give a name
-// anew before the delete has returned.
+// There is no delete by ID. A delete is retried after a lost response, and
+// could then delete another location with the same name: do not reuse a name
+// before the delete has returned.
 //
 //cloudapi:operation DELETE /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
 	return remove(ctx, s.client, &opPrivateLocationsDelete, name)
 }
 
-// WaitDeleted waits until a private location that was deleted, given by its
-// UIName, is gone, after which its name is free. Nothing in its record tells that
-// it was, so without a Delete before it waits until the context ends. The error
+// WaitDeleted waits until a deleted private location, given by its UIName, is
+// gone. Its name is free then. Call Delete first: the record does not show a
+// deletion, so without one WaitDeleted waits until the context ends. The error
 // is a [*WaitError].
 func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts ...WaitOption) error {
 	const operation = "PrivateLocations.WaitDeleted"
 	if reason := (pathParam{}).checkDeletion(name); reason != "" {
-		// None goes by its ID, which must not look like success.
+		// An ID is not a reference, so the wait would falsely succeed.
 		return &ArgumentError{Operation: operation, Name: "private_location_name", Value: name, Reason: reason}
 	}
 	get := func(ctx context.Context, _, name string) (*PrivateLocation, error) { return s.Get(ctx, name) }

@@ -5,15 +5,15 @@ import (
 	"iter"
 )
 
-// ProjectsService works with projects, in which everything else lives. Its
-// methods take the project's ID; the client need not be bound to one.
+// ProjectsService works with projects, which contain all other resources. Its
+// methods take the project's ID; the client need not be bound to a project.
 type ProjectsService service
 
 // Project is a container of resources, with its own billing and permissions.
 type Project struct {
 	ID       string  `json:"id"`       // prefix pj
 	Name     string  `json:"name"`     // not unique; may hold upper case
-	Credit   float64 `json:"credit"`   // what is left of it, in US dollars
+	Credit   float64 `json:"credit"`   // the remaining credit, in US dollars
 	Discount int     `json:"discount"` // percent, 0 to 100
 }
 
@@ -28,7 +28,7 @@ type ProjectCreateRequest struct {
 	Name string `json:"name"`
 }
 
-// ObjectInfo tells what an ID stands for.
+// ObjectInfo describes the object with an ID.
 type ObjectInfo struct {
 	Type     string `json:"type"` // one of the ObjectType constants, or another
 	Location string `json:"location"`
@@ -65,8 +65,8 @@ var (
 	listProjects = listRoutes{project: &opProjectsList}
 )
 
-// List returns one page of the account's projects. It shows all of them, also
-// those in which the token has no rights. The order is by ID only.
+// List returns one page of the account's projects, including those in which the
+// token has no rights. The order is by ID only.
 //
 //cloudapi:operation GET /project
 func (s *ProjectsService) List(ctx context.Context, opts *ListOptions) (*Page[Project], error) {
@@ -80,35 +80,35 @@ func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	return all[Project](ctx, s.client, &listProjects, opts)
 }
 
-// Watch yields the account's projects, and then their changes, their credit
-// included, until the context ends.
+// Watch yields the account's projects, and then their changes, including those
+// of the credit, until the context ends.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Project], error] {
 	return watch[Project](ctx, s.client, &listProjects, opts)
 }
 
 // Create makes a project. Names need not be unique: each call makes another
-// project, and a lost response ends in [ErrOutcomeUnknown]. An account can have
-// 10; one more is [ErrInvalidRequest].
+// project. After a lost response the error is [ErrOutcomeUnknown]. An account
+// can have 10 projects; one more is [ErrInvalidRequest].
 //
-// On the real server the token gets no rights in the project it creates:
-// further calls with it are [ErrForbidden] until an administrator grants them.
+// On the real server the token gets no rights in the new project: further calls
+// with it are [ErrForbidden] until an administrator grants them.
 //
 //cloudapi:operation POST /project
 func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequest) (*Project, error) {
 	return send[Project](ctx, s.client, &opProjectsCreate, request)
 }
 
-// Get returns a project. One that does not exist, or that the token has no role
-// in, is [ErrNotFound] or [ErrForbidden].
+// Get returns a project. If it does not exist, or the token has no role in it,
+// the error is [ErrNotFound] or [ErrForbidden].
 //
 //cloudapi:operation GET /project/{project_id}
 func (s *ProjectsService) Get(ctx context.Context, projectID string) (*Project, error) {
 	return fetch[Project](ctx, s.client, &opProjectsGet, projectID)
 }
 
-// Delete deletes an empty project, at once. One that still has resources is
-// [ErrConflict]; note that VMs leave a default subnet and its firewall behind.
-// A project that does not exist is not an error.
+// Delete deletes an empty project, at once. If it still has resources the error
+// is [ErrConflict]. Note that the default subnet and firewall of a VM stay when
+// the VM is deleted. Deleting a project that does not exist is not an error.
 //
 //cloudapi:operation DELETE /project/{project_id}
 func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
@@ -116,9 +116,9 @@ func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 }
 
 // ObjectInfo returns the type, location and name of the object with the given
-// ID: a firewall, Kubernetes cluster, load balancer, database, subnet or VM.
-// An object that does not exist, is in another project or is not visible to
-// the token is [ErrNotFound].
+// ID: a firewall, Kubernetes cluster, load balancer, database, subnet or VM. If
+// it does not exist, is in another project, or is not visible to the token, the
+// error is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/object-info/{object_id}
 func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// maxExcerpt is how much of a text that is no envelope an error holds.
+	// maxExcerpt is the length of the excerpt of a body without an envelope.
 	maxExcerpt = 200
 
-	// Secrets are looked for in more than the excerpt, so that none is cut at
-	// its end and then not recognized.
+	// Secrets are masked in more than the excerpt, since a secret that is cut
+	// at the end of the excerpt would not be recognized.
 	maxSearched = 16 << 10
 )
 
-// known returns the secrets that the call knows of, which some responses
-// repeat: its credentials, and what its request holds.
+// known returns the secrets that a response may repeat: the client's
+// credentials, and the secrets in the request.
 func (cl *call) known() mask.Secrets {
 	cfg := &cl.client.config
 	values := make([]string, 0, 8)
@@ -33,9 +33,8 @@ func (cl *call) known() mask.Secrets {
 	return mask.New(values)
 }
 
-// withoutSecrets returns the error, with another text if there are secrets in
-// it: net/http quotes what it cannot read of a response, which may repeat the
-// request.
+// withoutSecrets returns the error with secrets masked in its text: net/http
+// quotes malformed parts of a response, and those may repeat the request.
 func (cl *call) withoutSecrets(err error) error {
 	text := fmt.Sprint(err)
 	if hidden := cl.known().Hide(text); hidden != text {
@@ -44,7 +43,7 @@ func (cl *call) withoutSecrets(err error) error {
 	return err
 }
 
-// masked is an error whose text has secrets in it, without them.
+// masked is an error with secrets masked in its text.
 type masked struct {
 	text  string
 	cause error

@@ -16,32 +16,32 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// accepter is what a response is handed to. It keeps what the operation
-// returns, or says what is wrong with the response.
+// accepter decodes and keeps the response of an operation, or returns what is
+// wrong with it.
 type accepter interface{ accept(reply) error }
 
-// acceptFunc is a function as an accepter.
+// acceptFunc is an accepter that is a function.
 type acceptFunc func(reply) error
 
 func (f acceptFunc) accept(r reply) error { return f(r) }
 
-// reply is a complete answer with a status below 300.
+// reply is a complete response with a status below 300.
 type reply struct {
 	status int
 	header http.Header
-	body   []byte // not to be kept: the buffer is used again
-	limit  int64  // of its size
+	body   []byte // must not be kept: the buffer is reused
+	limit  int64  // the limit of its size
 
-	// endless: nothing but the end of the connection ended the body, so that
-	// it cannot be told from one that was cut off.
+	// endless: only the end of the connection marks the end of the body, so
+	// that a truncated body cannot be recognized.
 	endless bool
 }
 
-// maxErrorBody is more than any envelope needs.
+// maxErrorBody is larger than any envelope.
 const maxErrorBody = 1 << 20
 
-// receive reads the response and closes it. answer is what it says: nil, an
-// [*Error] or a [*DecodeError]. err is set if there is no complete one.
+// receive reads the response and closes it. answer is its result: nil, an
+// [*Error] or a [*DecodeError]. err is set if the response is not complete.
 func (cl *call) receive(resp *http.Response) (answer, err error) {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
@@ -53,7 +53,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	buf := exchange.NewBuffer()
 	defer buf.Release()
 	if resp.StatusCode >= 300 {
-		// What can be read of an error is better than nothing.
+		// A truncated error body is better than none.
 		_ = buf.ReadAtMost(resp.Body, maxErrorBody)
 		return cl.serverError(resp, buf.Bytes()), nil
 	}
@@ -113,21 +113,21 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 	e.Type, e.Message = secrets.Hide(e.Type), secrets.Hide(e.Message)
 	if secrets.In(string(e.Details)) {
 		if e.Details = json.RawMessage(secrets.Hide(string(e.Details))); !json.Valid(e.Details) {
-			e.Details = nil // what was masked was no text
+			e.Details = nil // masking has made it invalid JSON
 		}
 	}
 	return e
 }
 
-// replyExcerpt returns the beginning of a response that could not be used. What
-// may be a record is shown without its values.
+// replyExcerpt returns the beginning of a response that could not be used. If
+// it may be a record its values are masked.
 func (cl *call) replyExcerpt(body []byte) string {
 	text := strings.TrimSpace(string(body[:min(len(body), maxSearched)]))
 	switch {
 	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["), strings.HasPrefix(text, `"`):
 		text = mask.Shape(text)
 	case !strings.HasPrefix(text, "<"):
-		return "" // it may be a file with keys in it
+		return "" // it may be a file that contains keys
 	}
 	text, _ = mask.Excerpt(cl.known().Hide(text), maxExcerpt)
 	return text
@@ -154,9 +154,9 @@ func (r reply) json(v any) error {
 	return err
 }
 
-// unmarshal is json.Unmarshal, or what v has in its place: something faster that
-// gives the same. UnmarshalJSON could not be that, for encoding/json has been
-// over all that it gets, twice.
+// unmarshal is json.Unmarshal, or v's own faster method with the same result.
+// UnmarshalJSON would not be faster, since encoding/json scans its input twice
+// before the call.
 func unmarshal(data []byte, v any) error {
 	if u, ok := v.(interface{ unmarshal([]byte) error }); ok {
 		return u.unmarshal(data)
@@ -164,7 +164,7 @@ func unmarshal(data []byte, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// noContent accepts a 204. Nothing more than an excerpt is read of what is none.
+// noContent accepts a 204. Of any other response it reads only an excerpt.
 type noContent struct{}
 
 func (noContent) accept(r reply) error {
@@ -178,7 +178,7 @@ func (noContent) accept(r reply) error {
 type recordResult[T any, P record[T]] struct{ record T }
 
 func (result *recordResult[T, P]) accept(r reply) error {
-	result.record = *new(T) // an earlier attempt may have filled a part of it
+	result.record = *new(T) // an earlier attempt may have filled some fields
 	if err := r.records(&result.record); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (result *recordResult[T, P]) accept(r reply) error {
 	return nil
 }
 
-// into decodes the response into v if there is memory for it.
+// into decodes the response into v unless that takes too much memory.
 func (r reply) into(v any) error {
 	if err := r.checkSize(v); err != nil {
 		return err
@@ -196,8 +196,8 @@ func (r reply) into(v any) error {
 	return r.json(v)
 }
 
-// records decodes the response into records, whose fields may have come in
-// another form than the one that they have.
+// records decodes the response into records, and converts fields that come in
+// another form.
 func (r reply) records(v any) error {
 	if err := r.checkSize(v); err != nil {
 		return err

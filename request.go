@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-querystring/query"
 )
 
-// newCall prepares an operation: the path from its arguments and the body from
-// the request, which is nil for operations without one.
+// newCall prepares an operation: the path from the arguments, and the body from
+// the request, which is nil if the operation has none.
 func (c *Client) newCall(op *Operation, request any, args []string) (*call, error) {
 	path, byID, err := op.path(c.config.project, args)
 	if errors.Is(err, ErrNoProject) {
@@ -27,7 +27,7 @@ func (c *Client) newCall(op *Operation, request any, args []string) (*call, erro
 	}
 	cl := &call{client: c, op: op, path: path, repeatable: op.retry == safe}
 	if r, ok := request.(renamer); ok && r.renames() && !byID {
-		// The old name is gone after the first time.
+		// After the first attempt the old name may be gone.
 		cl.repeatable = false
 	}
 	if request != nil {
@@ -38,18 +38,18 @@ func (c *Client) newCall(op *Operation, request any, args []string) (*call, erro
 	return cl, nil
 }
 
-// renamer is a request that changes the name by which its resource may be
-// addressed.
+// renamer is a request that may change the name of its resource, which may be
+// the reference in the path.
 type renamer interface{ renames() bool }
 
-// wirer is a request whose JSON is not the one that a program may print: it
-// holds secrets.
+// wirer is a request with secrets. Its JSON masks them, so it has another form
+// to send.
 type wirer interface {
 	wire() any
 	secretValues() []Secret
 }
 
-// encodeBody sets the body, which is {} for a nil request.
+// encodeBody sets the body; a nil request becomes {}.
 func (cl *call) encodeBody(request any) error {
 	if isNil(request) {
 		request = struct{}{}
@@ -81,7 +81,7 @@ func (cl *call) encodeBody(request any) error {
 	return nil
 }
 
-// isNil reports whether a request is nil, or a pointer, map or slice that is.
+// isNil reports whether a request is nil, or a nil pointer, map or slice.
 func isNil(request any) bool {
 	switch v := reflect.ValueOf(request); v.Kind() {
 	case reflect.Invalid:
@@ -92,15 +92,16 @@ func isNil(request any) bool {
 	return false
 }
 
-// losesText reports whether a string of the request was not UTF-8, for which
-// its encoding has U+FFFD, so that something else would be sent.
+// losesText reports whether the encoding changes a string of the request,
+// because it is not UTF-8 and is encoded with U+FFFD.
 func losesText(request any, encoded []byte) bool {
 	replaced := bytes.Contains(encoded, []byte(`\ufffd`)) || bytes.Contains(encoded, []byte("\uFFFD"))
 	return replaced && hasInvalidText(reflect.ValueOf(request))
 }
 
-// hasInvalidText looks for strings that are not UTF-8 in what encoding/json
-// looks at: not in what encodes itself, but for an Opt.
+// hasInvalidText reports whether a value has a string that is not UTF-8. Like
+// encoding/json it ignores the content of a json.Marshaler, but not that of an
+// Opt.
 func hasInvalidText(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:
@@ -133,24 +134,24 @@ func hasInvalidText(v reflect.Value) bool {
 	return false
 }
 
-// maskedJSON is what a Secret is in JSON.
+// maskedJSON is the JSON of a Secret.
 var maskedJSON = []byte(`"` + redacted + `"`)
 
-// newBody returns a reader of the body. It is what GetBody wants.
+// newBody returns a reader of the body, as GetBody requires.
 func (cl *call) newBody() (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(cl.body)), nil
 }
 
-// referrer is a request that names other resources by their IDs.
+// referrer is a request that contains IDs of other resources.
 type referrer interface {
-	// checkIDs returns what is wrong with one of the IDs, or nil.
+	// checkIDs returns an error if one of the IDs is invalid, or nil.
 	checkIDs() *ArgumentError
 }
 
-// checkID checks the ID in a field of a request. It holds it to the rule for
-// references in paths and no stricter one: the contract says of these fields
-// only that they are strings, and the server's refusal of what is not an ID of
-// the right kind names the field, and does no harm.
+// checkID checks an ID in a field of a request by the rule for references in
+// paths, and no stricter one. The contract says only that these fields are
+// strings. If an ID has the wrong kind the server refuses the request and names
+// the field.
 func checkID(field, id string) *ArgumentError {
 	if reason := checkSegment(id); reason != "" {
 		return &ArgumentError{Name: field, Value: withoutToken(id), Reason: reason}
@@ -158,7 +159,7 @@ func checkID(field, id string) *ArgumentError {
 	return nil
 }
 
-// checkOptionalID is [checkID] for a field that may be left out.
+// checkOptionalID is [checkID] for a field that may be empty.
 func checkOptionalID(field, id string) *ArgumentError {
 	if id == "" {
 		return nil
@@ -166,8 +167,8 @@ func checkOptionalID(field, id string) *ArgumentError {
 	return checkID(field, id)
 }
 
-// setQuery encodes the url-tagged fields of a struct, or of a pointer to one
-// that may be nil, as the query.
+// setQuery encodes the url-tagged fields of a struct, or of a pointer to one,
+// which may be nil, as the query.
 func (cl *call) setQuery(parameters any) error {
 	values, err := query.Values(parameters)
 	if err != nil {
@@ -178,7 +179,7 @@ func (cl *call) setQuery(parameters any) error {
 }
 
 // headerFunc returns a function that makes the headers of a request, with or
-// without those for content.
+// without those for a body.
 func (cfg *config) headerFunc() func(content bool) http.Header {
 	lines := make([]string, 0, 2*(4+len(cfg.headers))) // a name and a value each
 	add := func(name, value string) { lines = append(lines, name, value) }
@@ -197,12 +198,12 @@ func (cfg *config) headerFunc() func(content bool) http.Header {
 			lines = lines[2:]
 		}
 		if len(cfg.middleware) > 0 {
-			lines = slices.Clone(lines) // one may write to them
+			lines = slices.Clone(lines) // a middleware may write to them
 		}
-		h := make(http.Header, len(lines)/2+1) // and what a token source gives
+		h := make(http.Header, len(lines)/2+1) // and the header of a token source
 		for i := 0; i < len(lines); i += 2 {
-			// No value has room behind it, so that what somebody adds to it is
-			// not written to the next line.
+			// The capacity of each slice is its length, so that append does not
+			// overwrite the next value.
 			h[lines[i]] = lines[i+1 : i+2 : i+2]
 		}
 		return h
