@@ -14,27 +14,27 @@ import (
 	"time"
 )
 
-// Option is a setting for [NewClient] and [Client.With]. Of two that set the
-// same thing the later one holds.
+// Option is a setting for [NewClient] and [Client.With]. If two options set the
+// same thing the later one applies.
 type Option func(*config) error
 
-// config is what the options say. A client's config is never changed; With
-// works on a copy, so its slices must be cloned before they grow.
+// config contains the settings of a client. It is never changed; With works on
+// a copy, so its slices must be cloned before they grow.
 type config struct {
 	baseURL      *url.URL
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
-	client       *Client           // whose config this is
-	transport    http.RoundTripper // nil: one of the SDK, yet to be made
+	client       *Client           // the client that has this config
+	transport    http.RoundTripper // nil: the SDK's, not yet made
 	changes      []func(*http.Transport)
-	middleware   []http.RoundTripper // the outermost first, each above a layer
+	middleware   []http.RoundTripper // the outermost first, each on top of a layer
 	observers    []Observer
 	headers      []header
 	application  string
 	timeout      time.Duration
 	retry        RetryPolicy
-	budget       *retryBudget // of the client and all its copies
+	budget       *retryBudget // shared by the client and all its copies
 	limiter      Limiter
 	logger       *slog.Logger
 	maxResponse  int64
@@ -68,10 +68,10 @@ func defaultConfig() config {
 	return config{timeout: defaultTimeout, maxResponse: defaultResponseLimit, retry: defaultRetry()}
 }
 
-// FromEnv takes the base URL, the token and the project from the environment
+// FromEnv sets the base URL, the token and the project from the environment
 // variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT. A variable
-// that is unset or empty changes nothing. What a client or a call then lacks is
-// an error that names all variables that are missing.
+// that is unset or empty changes nothing. If a client or a call then lacks a
+// setting, the error names all missing variables.
 func FromEnv() Option {
 	return func(c *config) error {
 		c.fromEnv = true
@@ -99,8 +99,8 @@ func FromEnv() Option {
 	}
 }
 
-// missing returns a clause that names the variables that FromEnv has not found
-// and no other option has made up for.
+// missing returns a clause that names the variables that FromEnv did not find
+// and that no other option replaces.
 func (c *config) missing() string {
 	var names []string
 	if c.baseURL == nil {
@@ -119,17 +119,17 @@ func (c *config) missing() string {
 }
 
 // WithBaseURL sets the address of the API, such as "https://api.example.com".
-// It is required. A path is kept as a prefix; user information, a query or a
+// It is required. A path is kept as a prefix. User information, a query or a
 // fragment is an error.
 func WithBaseURL(address string) Option {
 	return func(c *config) error {
 		u, err := url.Parse(address)
 		if err != nil {
-			// The parser's error would repeat the address, which may hold a
+			// The parser's error would contain the address, and so perhaps a
 			// password.
 			return optionError("base URL", "", "cannot be parsed")
 		}
-		// What is safe to repeat: a slip may have put a password elsewhere.
+		// Remove the parts that may contain a password by mistake.
 		if end := strings.IndexAny(address, "?#"); end >= 0 {
 			address = address[:end]
 		}
@@ -161,8 +161,8 @@ func WithBaseURL(address string) Option {
 	}
 }
 
-// WithToken sets the personal access token, which is sent as a bearer token. The
-// ones of Ubicloud are made in its console and begin with "pat-".
+// WithToken sets the personal access token, which is sent as a bearer token.
+// Ubicloud's tokens are made in its console and begin with "pat-".
 func WithToken(token string) Option {
 	return func(c *config) error {
 		if err := checkToken(token); err != nil {
@@ -173,12 +173,12 @@ func WithToken(token string) Option {
 	}
 }
 
-// WithTokenSource sets a function that is asked for the token before each
-// attempt, for tokens that change while the program runs. It must be safe for
-// concurrent use and should keep the token itself. An error of it ends the
-// call and is wrapped in the call's error, which before a further attempt is
-// that of the last one. Waits and Watch take it for a failure that may pass, like
-// one of the connection.
+// WithTokenSource sets a function that returns the token before each attempt,
+// for tokens that change while the program runs. It must be safe for concurrent
+// use and should cache the token. If the function fails, the call ends; its
+// error wraps that of the function and, after a first attempt, describes the
+// last attempt. Waits and Watch treat this as a transient failure, like a
+// failed connection.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -189,7 +189,7 @@ func WithTokenSource(source func(context.Context) (string, error)) Option {
 	}
 }
 
-// checkToken never repeats the token in its error.
+// checkToken checks a token. Its error never contains the token.
 func checkToken(token string) error {
 	if token == "" {
 		return optionError("token", "", "must not be empty")
@@ -203,9 +203,8 @@ func checkToken(token string) error {
 	return nil
 }
 
-// WithProject binds the client to the project with this ID, in which all
-// operations but those of [ProjectsService] take place. See also
-// [Client.InProject].
+// WithProject binds the client to the project with this ID. All operations but
+// those of [ProjectsService] use it. See also [Client.InProject].
 func WithProject(id string) Option {
 	return func(c *config) error {
 		if !IsID(id, KindProject) {
@@ -216,19 +215,19 @@ func WithProject(id string) Option {
 	}
 }
 
-// WithTransport changes the transport of the SDK, which the function gets before
-// the first request: its certificates, its proxy, its dialer. What it does not
-// change stays as it is:
+// WithTransport changes the transport of the SDK: its certificates, its proxy,
+// its dialer. The function is called before the first request. The defaults
+// that it does not change are:
 //
-//   - up to 64 connections, for which further calls wait, and HTTP/2 where the
-//     server speaks it;
-//   - pings on HTTP/2, so that a connection that has died is given up;
-//   - no proxy and no resolver for the names of loopback;
+//   - up to 64 connections, after which further calls wait, and HTTP/2 if the
+//     server supports it;
+//   - pings on HTTP/2, to detect dead connections;
+//   - no proxy and no DNS for loopback names;
 //   - at most 1 MiB of response headers.
 //
-// In [Client.With] it gives the copy a transport, and so connections, of its own,
-// with the changes that the client's has as well. After [WithHTTPClient] it is
-// the SDK's transport again.
+// In [Client.With] it gives the copy its own transport and connections. The
+// changes of the original client apply to it, too. After [WithHTTPClient] it
+// restores the SDK's transport.
 func WithTransport(change func(*http.Transport)) Option {
 	return func(c *config) error {
 		if change == nil {
@@ -239,13 +238,13 @@ func WithTransport(change func(*http.Transport)) Option {
 	}
 }
 
-// WithHTTPClient makes requests go through the transport of the given client,
-// with its Timeout, if it has one, as the limit of one attempt. The client
-// itself is not used or changed. Its redirect policy and its cookies do not
-// apply: redirects are never followed, and the API has no cookies.
+// WithHTTPClient makes requests use the transport of the given client. The
+// client's Timeout, if set, limits one attempt. The client itself is not used
+// or changed. Its redirect policy and its cookies do not apply: redirects are
+// never followed, and the API has no cookies.
 //
-// Most programs are better off with [WithTransport], since a transport of their
-// own lacks what that one has.
+// Most programs should use [WithTransport], since another transport lacks the
+// defaults listed there.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
@@ -262,18 +261,17 @@ func WithHTTPClient(client *http.Client) Option {
 	}
 }
 
-// WithMiddleware wraps the transport. A middleware sees every attempt after
-// the SDK's own work on it and before the network; [OperationFromContext]
-// tells it what the request is for. The first one given is the outermost.
+// WithMiddleware wraps the transport. A middleware sees every attempt as it
+// goes to the network; [OperationFromContext] returns its operation. The first
+// middleware is the outermost.
 //
-// Each function is called once, when the option is applied, and what it returns
-// serves all copies of the client: a breaker or a counter in it is theirs
-// together. The middlewares that [Client.With] adds are below those that there
-// are.
+// Each function is called once, when the option is applied. All copies of the
+// client share the result, such as a circuit breaker or a counter. The
+// middlewares that [Client.With] adds are inside the existing ones.
 //
-// A middleware must not send a request more than once. A header Idempotency-Key
-// or X-Idempotency-Key that it adds is sent in lower case: net/http would send
-// a request with it more than once.
+// A middleware must not send a request more than once. If it adds a header
+// Idempotency-Key or X-Idempotency-Key, the name is sent in lower case, since
+// net/http would otherwise retry the request itself.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		for _, wrap := range middleware {
@@ -290,20 +288,20 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 	}
 }
 
-// Observer is told of a call: an operation with all its attempts and the pauses
-// between them. It is called before the first attempt, with the call's context,
-// and returns the context that the call goes on with, a child of the one it got,
-// and a function that is called with the call's result, also if something in it
-// panics. Either may be nil.
+// Observer observes calls. A call is an operation with all its attempts and the
+// delays between them. The observer is called before the first attempt, with
+// the call's context. It returns a child of this context, with which the call
+// continues, and a function that is called with the result of the call, even if
+// the call panics. Both may be nil.
 //
-// It is what a middleware cannot be, since that sees one attempt: it can open a
-// span in which those of the attempts lie.
+// A middleware sees only single attempts. An observer can open a span that
+// contains the spans of all attempts.
 type Observer func(ctx context.Context, op Operation) (context.Context, func(error))
 
-// WithObserver adds observers of the client's calls, of which the first one
-// given is the outermost. Each page of a list and each poll of a wait is a call
-// of its own; what is refused as an [*ArgumentError] is none. They must be safe
-// for concurrent use.
+// WithObserver adds observers of the client's calls. The first one is the
+// outermost. Each page of a list and each poll of a wait is a separate call. If
+// an [*ArgumentError] prevents a call the observers do not see it. Observers
+// must be safe for concurrent use.
 func WithObserver(observers ...Observer) Option {
 	return func(c *config) error {
 		if slices.ContainsFunc(observers, func(o Observer) bool { return o == nil }) {
@@ -314,11 +312,11 @@ func WithObserver(observers ...Observer) Option {
 	}
 }
 
-// WithHeader adds a header to every request, for gateways that ask for one.
-// The value is treated as a secret. An Authorization header takes the place of
-// the token. Headers that the SDK or net/http sets itself are an error, and so
-// are Idempotency-Key and X-Idempotency-Key: with one of them net/http repeats
-// a request whose connection broke, whether or not it was carried out.
+// WithHeader adds a header to every request, for gateways that require one. The
+// value is treated as a secret. An Authorization header replaces the token.
+// Headers that the SDK or net/http sets are an error. So are Idempotency-Key
+// and X-Idempotency-Key: with them net/http retries a request after a broken
+// connection, even if it was carried out.
 func WithHeader(name, value string) Option {
 	return func(c *config) error {
 		name = textproto.CanonicalMIMEHeaderKey(name)
@@ -368,11 +366,11 @@ func WithUserAgent(application string) Option {
 	}
 }
 
-// WithTimeout bounds one attempt: connecting, sending, and reading the
-// response. The default is 60 seconds; 0 is no limit. The context bounds the
-// call as a whole, with its retries. The error of an attempt that took too long
-// matches context.DeadlineExceeded too, as with net/http; ctx.Err tells whether
-// it was the caller's context that ended.
+// WithTimeout limits one attempt: connecting, sending, and reading the
+// response. The default is 60 seconds; 0 is no limit. The context limits the
+// whole call with its retries. The error of an attempt that took too long
+// matches context.DeadlineExceeded, as with net/http. To find out whether the
+// caller's context ended, use ctx.Err.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d < 0 {
@@ -383,9 +381,9 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// WithRetry sets how often and after what delays failed attempts are repeated.
-// Zero fields of the policy stand for the defaults in [NewClient], and for what
-// the client has in [Client.With].
+// WithRetry sets how often and after what delays failed attempts are retried.
+// Zero fields of the policy mean the defaults in [NewClient], and the current
+// values in [Client.With].
 func WithRetry(policy RetryPolicy) Option {
 	return func(c *config) error {
 		if policy.MaxAttempts < 0 || policy.MinDelay < 0 || policy.MaxDelay < 0 || policy.MaxRetryAfter < 0 || policy.Budget < 0 {
@@ -396,15 +394,15 @@ func WithRetry(policy RetryPolicy) Option {
 	}
 }
 
-// Limiter delays requests to a rate. A *rate.Limiter of golang.org/x/time/rate
-// is one.
+// Limiter limits the rate of requests. A *rate.Limiter of
+// golang.org/x/time/rate implements it.
 type Limiter interface {
 	Wait(context.Context) error
 }
 
-// WithLimiter sets a limiter that is asked before each attempt. An error of it
-// ends the call and is wrapped in the call's error, which before a further
-// attempt is that of the last one.
+// WithLimiter sets a limiter that is called before each attempt. If it fails,
+// the call ends; its error wraps that of the limiter and, after a first
+// attempt, describes the last attempt.
 func WithLimiter(limiter Limiter) Option {
 	return func(c *config) error {
 		c.limiter = limiter
@@ -412,13 +410,13 @@ func WithLimiter(limiter Limiter) Option {
 	}
 }
 
-// WithLogger sets a logger that gets one line for each attempt: at level Debug
-// if it succeeded; at level Info if the server's answer is that the resource
-// does not exist, which is what a wait for its deletion is after; otherwise at
-// level Warn. Attributes are operation, method, route, status, attempt and
-// duration, for a failure error, and retry_in if another attempt follows.
-// Status and duration are absent if the limiter, the token source or the
-// context kept the request from being sent. Bodies and headers are not logged.
+// WithLogger sets a logger that gets one line for each attempt. The level is
+// Debug if the attempt succeeded, Info if the resource does not exist (as a
+// wait for a deletion expects), and Warn otherwise. Attributes are operation,
+// method, route, status, attempt and duration, error after a failure, and
+// retry_in if another attempt follows. Status and duration are missing if the
+// limiter, the token source or the context prevented the request. Bodies and
+// headers are not logged.
 func WithLogger(logger *slog.Logger) Option {
 	return func(c *config) error {
 		c.logger = logger
@@ -426,8 +424,9 @@ func WithLogger(logger *slog.Logger) Option {
 	}
 }
 
-// WithResponseLimit sets the size in bytes, after decompression, beyond which a
-// response is refused with [ErrResponseTooLarge]. The default is 64 MiB.
+// WithResponseLimit sets the maximum size of a response in bytes, after
+// decompression. A larger one is refused with [ErrResponseTooLarge]. The
+// default is 64 MiB.
 func WithResponseLimit(bytes int64) Option {
 	return func(c *config) error {
 		if bytes <= 0 {
@@ -438,12 +437,12 @@ func WithResponseLimit(bytes int64) Option {
 	}
 }
 
-// maxPrefetch is more pages than it can be of use to hold.
+// maxPrefetch is larger than any useful number of pages.
 const maxPrefetch = 100
 
 // WithPrefetch makes the All methods fetch up to that many pages ahead, at most
-// 100, while the caller works on the items. The default is 0: a page is asked for when
-// its first item is.
+// 100, while the caller works on the items. The default is 0: a page is fetched
+// when the caller needs its first item.
 func WithPrefetch(pages int) Option {
 	return func(c *config) error {
 		if pages < 0 || pages > maxPrefetch {
@@ -454,8 +453,8 @@ func WithPrefetch(pages int) Option {
 	}
 }
 
-// WithInsecureHTTP permits to send credentials over plain http to hosts other
-// than the loopback ones. Everybody on the way can read them.
+// WithInsecureHTTP permits sending credentials over plain http to hosts other
+// than loopback. Everybody on the network path can read them.
 func WithInsecureHTTP() Option {
 	return func(c *config) error {
 		c.insecureHTTP = true

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Resource says what a resource is and where, whatever its kind.
+// Resource identifies a resource of any kind.
 type Resource struct {
 	Kind     Kind   `json:"kind"`
 	ID       string `json:"id"`
-	Location string `json:"location,omitzero"` // "" for what is in no location
-	Name     string `json:"name,omitzero"`     // "" for what has no name, such as a rule
+	Location string `json:"location,omitzero"` // "" if it is in no location
+	Name     string `json:"name,omitzero"`     // "" if it has no name, such as a rule
 
-	// Parent is what the resource is a part of: the firewall of a rule, the
-	// cluster of a node pool, the image of a version, the subnet of a NIC, the
-	// database of its firewall rules, metric and log destinations. It is nil for all
-	// others.
+	// Parent is the resource that this one is a part of: the firewall of a
+	// rule, the cluster of a node pool, the image of a version, the subnet of a
+	// NIC, the database of its firewall rules, metric and log destinations. It
+	// is nil for all others.
 	Parent *Resource `json:"parent,omitzero"`
 }
 
@@ -39,8 +39,8 @@ func (r Resource) String() string {
 	return b.String()
 }
 
-// Reference returns the location and the name, such as "eu-central-h1/web-1", or
-// the ID of what has no name.
+// Reference returns the location and the name, such as "eu-central-h1/web-1",
+// or the ID if the resource has no name.
 func (r Resource) Reference() string { return place(r.Location, cmp.Or(r.Name, r.ID)) }
 
 func place(location, reference string) string {
@@ -50,19 +50,19 @@ func place(location, reference string) string {
 	return location + "/" + reference
 }
 
-// Reference is what people write for a resource: an ID, or a name, in front of
-// which there is the location of what is in one.
+// Reference is the way people refer to a resource: an ID, or a name, after its
+// location if it is in one.
 type Reference struct {
 	ID       string // "" unless the reference is an ID
-	Location string // "" unless there is one
+	Location string // "" if the reference has none
 	Name     string // "" if the reference is an ID
 }
 
-// ParseReference reads an ID of a known kind, in capitals as well,
-// "location/name", "location/ID", or the name of what is in no location. What
-// would be an ID but for letters that IDs do not have, such as "o" in place of 0,
-// is a name unless it is in capitals. ParseReference sends nothing; the error is an
-// [*ArgumentError].
+// ParseReference parses an ID of a known kind, also in capitals,
+// "location/name", "location/ID", or the name of a resource in no location. A
+// text that is an ID except for letters that IDs do not have, such as "o" in
+// place of 0, is a name unless it is in capitals. ParseReference sends nothing;
+// the error is an [*ArgumentError].
 func ParseReference(s string) (Reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {
@@ -77,7 +77,7 @@ func ParseReference(s string) (Reference, error) {
 		return Reference{ID: last, Location: location}, nil
 	}
 	if id, err := ParseID(last); err == nil && last == strings.ToUpper(last) && id.Kind().Known() {
-		return Reference{ID: id.String(), Location: location}, nil // no name has capitals
+		return Reference{ID: id.String(), Location: location}, nil // names have no capitals
 	}
 	return Reference{Location: location, Name: last}, nil
 }
@@ -85,26 +85,27 @@ func ParseReference(s string) (Reference, error) {
 // String returns the reference as it is written.
 func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Name)) }
 
-// Resolve finds out what a reference stands for in the client's project. The
+// Resolve finds the resource of a reference in the client's project. The
 // reference is
 //
-//   - the ID of anything that has one, rules, node pools and NICs included;
+//   - the ID of any object that has one, including rules, node pools and NICs;
 //   - "location/name" of a VM, machine image, private subnet, firewall, load
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
 //
-// The kinds, if there are any, are those that it may be. A name that several
-// have is [ErrAmbiguous], and what the server takes for no name at all, as with
-// capitals or underscores, [ErrInvalidRequest]. What does not exist, or is of
-// none of the kinds, is [ErrNotFound]; what exists and must not be seen is
-// [ErrForbidden] or, where the server keeps it to itself, ErrNotFound too.
+// The kinds, if given, are the possible kinds of the resource. If several
+// resources have the name the error is [ErrAmbiguous]. If the name is not
+// valid, for example because of capitals or underscores, it is
+// [ErrInvalidRequest]. If the resource does not exist, or is of another kind,
+// it is [ErrNotFound]. If the token may not see it the error is [ErrForbidden],
+// or ErrNotFound if the server hides it.
 //
-// An ID mostly takes one request. Without an operation for it, the lists are
-// searched: for the ID of a private location that of private locations, for
-// that of a rule, node pool, image version, NIC or destination those of what may
-// have it, and, where a list does not show them, the members one by one. A name takes
-// one request for each of the kinds that it may be, and that of a load balancer
-// one more, since another may have it too.
+// Most IDs take one request. For other IDs Resolve searches lists: for a
+// private location the list of these, for a part such as a rule, node pool,
+// image version, NIC or destination the lists of the resources that may have
+// it, and, where a list does not show parts, these resources one by one. A name
+// takes one request for each possible kind, and the name of a load balancer one
+// more, since several may have it.
 //
 // [Lookup] returns the record itself.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
@@ -112,15 +113,15 @@ func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (
 	return resource, err
 }
 
-// ResolveInProjects is [Client.Resolve] for an ID of which the project is not
-// known. It searches all projects that the token may see, whichever the client
-// is bound to, and returns a client bound to the one that has the resource:
+// ResolveInProjects is [Client.Resolve] for an ID whose project is not known.
+// It searches all projects that the token may see, not only the client's, and
+// returns a client bound to the project that has the resource:
 //
 //	vm, client, err := client.ResolveInProjects(ctx, "vm3g8xpsxjs50pvjj2a7d3ky8h")
 //
-// What is in none of them is [ErrNotFound]. It takes the requests of a Resolve
-// for each project until the resource is found. A name is an
-// [*ArgumentError]: several projects may have it.
+// If no project has the resource the error is [ErrNotFound]. The search makes
+// the requests of a Resolve for each project until the resource is found. A
+// name is an [*ArgumentError], since several projects may have it.
 func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind) (*Resource, *Client, error) {
 	const operation = "ResolveInProjects"
 	ref, err := ParseReference(id)
@@ -151,8 +152,8 @@ func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind
 }
 
 // Fetch returns the record of a resource in its full form: a *[VM] for
-// [KindVM], and so on. It is for programs that work with what they do not know;
-// where the type is known [Lookup] returns it.
+// [KindVM], and so on. It is for programs that do not know the kind; others use
+// [Lookup], which returns the type.
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	f, part := familyOf(resource.Kind)
 	switch {
@@ -174,7 +175,7 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	return record, nil
 }
 
-// Record is any record that has an ID.
+// Record is the constraint of all records with an ID.
 type Record interface {
 	Firewall | FirewallRule | InferenceAPIKey | KubernetesCluster | KubernetesNodePool | LoadBalancer |
 		MachineImage | MachineImageVersion | NIC | Postgres | PostgresFirewallRule | PostgresLogDestination |
@@ -182,14 +183,14 @@ type Record interface {
 		SSHPublicKey | VM | VMInitScript
 }
 
-// Lookup returns the record that a reference stands for, in its full form. The
-// reference is one as for [Client.Resolve], to a resource of that kind:
+// Lookup returns the record of a reference, in its full form. The reference is
+// as in [Client.Resolve], to a resource of the kind:
 //
 //	vm, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
 //	db, err := cloudapi.Lookup[cloudapi.Postgres](ctx, client, "pgn30gjk1d1e2jj34v9x0dq4rp")
 //
-// What does not exist is [ErrNotFound]; the ID of another kind is an
-// [*ArgumentError].
+// If the resource does not exist the error is [ErrNotFound]. The ID of another
+// kind is an [*ArgumentError].
 func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, error) {
 	kind := kindOf[T]()
 	resource, record, err := c.find(ctx, "Lookup", reference, []Kind{kind})
@@ -202,8 +203,8 @@ func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, err
 	return record.(*T), nil
 }
 
-// find does the work of Resolve. It returns the record, in its full form, if it
-// came along.
+// find implements Resolve. It also returns the record in its full form if it
+// has read it.
 func (c *Client) find(ctx context.Context, operation, reference string, kinds []Kind) (*Resource, any, error) {
 	ref, err := ParseReference(reference)
 	if e, ok := errors.AsType[*ArgumentError](err); ok {
@@ -259,7 +260,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	return &resource, record, nil
 }
 
-// findName asks for a name in each family that may have it.
+// findName looks for a name in each family that may have it.
 func (c *Client) findName(ctx context.Context, operation string, ref Reference, kinds []Kind) (*Resource, any, error) {
 	var candidates []family
 	for _, f := range families() {
@@ -277,7 +278,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 	var found []Resource
 	var record any
 	var failures []error
-	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound) // unless there is more to say
+	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound) // the default error
 	if ref.Location == "" {
 		none = fmt.Errorf("%w; what is in a location goes by location/name", none)
 	}
@@ -287,12 +288,12 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 			record = records[i]
 			found = append(found, record.(identified).identity())
 		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
-			// Who may see one kind of resource need not be allowed to see others,
-			// and what cannot be the name of one may be that of another.
+			// The token may be allowed to see only some kinds, and a name may
+			// be valid only for some.
 			none = err
 		case errors.Is(err, ErrNotFound):
 			if errors.Is(err, ErrLocationNotFound) {
-				none = err // it has the names of those that there are
+				none = err // it lists the valid locations
 			}
 		default:
 			failures = append(failures, err)
@@ -309,7 +310,8 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 	return &found[0], record, nil
 }
 
-// findNamed asks for a name in one family, and whether it is the only one there.
+// findNamed looks for a name in one family, and checks that it occurs only once
+// there.
 func (c *Client) findNamed(ctx context.Context, operation string, ref Reference, f family) (any, error) {
 	record, err := f.get(ctx, c, ref.Location, ref.Name)
 	if err != nil || !f.repeats {
@@ -331,7 +333,7 @@ func ambiguous(operation string, ref Reference, one, other Resource) error {
 	return fmt.Errorf("cloudapi: %s: %v: %w: %v and %v", operation, ref, ErrAmbiguous, one, other)
 }
 
-// findPart looks for a part in everything that may have it.
+// findPart looks for a part in all resources that may have it.
 func (c *Client) findPart(ctx context.Context, operation string, f *family, part *part, ref Reference) (*Resource, any, error) {
 	var parent Resource
 	record, err := c.search(ctx, operation, f, ref, func(item any) (any, error) {
@@ -340,7 +342,7 @@ func (c *Client) findPart(ctx context.Context, operation string, f *family, part
 			var err error
 			item, err = part.whole(ctx, c, f, parent)
 			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
-				return nil, nil // it has gone since, or, as lists have only what may be seen, is about to
+				return nil, nil // it is gone since it was listed, or is about to go, since lists show only visible resources
 			} else if err != nil {
 				return nil, err
 			}
@@ -355,7 +357,7 @@ func (c *Client) findPart(ctx context.Context, operation string, f *family, part
 	return &resource, record, nil
 }
 
-// search returns the first thing that pick finds in the items of a family.
+// search returns the first result of pick for the items of a family.
 func (c *Client) search(ctx context.Context, operation string, f *family, ref Reference, pick func(item any) (any, error)) (any, error) {
 	for item, err := range f.all(ctx, c, &ListOptions{Location: ref.Location}) {
 		if err != nil {

@@ -15,38 +15,36 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
-// RetryPolicy says how often and after what delays failed attempts of a call
-// are repeated. Zero fields stand for the defaults, and in [Client.With] for what
-// the client has.
+// RetryPolicy sets how often and after what delays failed attempts of a call
+// are retried. Zero fields mean the defaults, and the current values in
+// [Client.With].
 //
-// What is repeated depends on the operation. A request that may be sent twice
-// is retried after the statuses 408, 429, 500, 502, 503 and 504, after failures
-// of the connection, timeouts of an attempt, and responses that were cut off. A
-// request that creates something is repeated only if it was certainly not
-// carried out: if it was not sent, or after a 429 or 503 that is the API's own
-// or has a Retry-After header. After any other failure it is not repeated, and
-// the error matches [ErrOutcomeUnknown] if the request may have been carried
-// out.
+// Retries depend on the operation. An idempotent request is retried after the
+// statuses 408, 429, 500, 502, 503 and 504, failed connections, timeouts of an
+// attempt, and truncated responses. A request that creates something is retried
+// only if it certainly was not carried out: if it was not sent, or after a 429
+// or 503 that is the API's own or has a Retry-After header. After any other
+// failure it is not retried, and the error matches [ErrOutcomeUnknown] if the
+// request may have been carried out.
 type RetryPolicy struct {
-	// MaxAttempts is the number of times that a request is sent at most, the
-	// first included. The default is 4; 1 is no retry.
+	// MaxAttempts is the maximum number of attempts, including the first. The
+	// default is 4; 1 means no retry.
 	MaxAttempts int
 
-	// The delay before the n-th retry is random, between 0 and MinDelay
-	// doubled n-1 times, but at most MaxDelay. The defaults are 500 ms and
-	// 30 s.
+	// The delay before the n-th retry is random, between 0 and MinDelay doubled
+	// n-1 times, but at most MaxDelay. The defaults are 500 ms and 30 s.
 	MinDelay, MaxDelay time.Duration
 
-	// MaxRetryAfter bounds the delay that a server may ask for in a
+	// MaxRetryAfter is the maximum delay that the SDK accepts from a
 	// Retry-After header. The default is 60 s.
 	MaxRetryAfter time.Duration
 
-	// Budget bounds the retries of all calls of a client, its copies by With and
-	// InProject included, while nothing succeeds. The default is 100. A retry
-	// takes one from the budget and gives it back if it succeeds; a call that
-	// succeeds at once gives back a fifth. A call whose retry is not in the
-	// budget ends with the error of its last attempt, which then matches
-	// [ErrRetryBudget], too.
+	// Budget limits the retries of all calls of a client, including its copies
+	// by With and InProject, while no call succeeds. The default is 100. A
+	// retry takes one from the budget and gives it back if it succeeds; a call
+	// that succeeds without a retry gives back a fifth. If the budget is used
+	// up, a call ends with the error of its last attempt, which then also
+	// matches [ErrRetryBudget].
 	Budget int
 }
 
@@ -60,7 +58,8 @@ func defaultRetry() RetryPolicy {
 	}
 }
 
-// over returns the policy with the fields of another one for those that are zero.
+// over returns the policy, with the fields of another policy in place of its
+// zero fields.
 func (p RetryPolicy) over(other RetryPolicy) RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   cmp.Or(p.MaxAttempts, other.MaxAttempts),
@@ -71,7 +70,7 @@ func (p RetryPolicy) over(other RetryPolicy) RetryPolicy {
 	}
 }
 
-// delay returns the pause after the given number of attempts.
+// delay returns the delay after the given number of attempts.
 func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration {
 	if retryAfter > 0 {
 		return min(retryAfter, p.MaxRetryAfter)
@@ -83,8 +82,8 @@ func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration
 	return rand.N(ceiling)
 }
 
-// checkRetry tells the loop of the call that the context belongs to whether
-// there is a further attempt.
+// checkRetry decides for retryablehttp whether there is another attempt. It
+// gets the call from the context.
 func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	cl := ctx.(*callContext).call
 	cl.again = cl.next(ctx)
@@ -92,7 +91,7 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	return cl.again, nil
 }
 
-// next decides whether there is a further attempt, and after what pause.
+// next decides whether there is another attempt, and after what delay.
 func (cl *call) next(ctx context.Context) bool {
 	if cl.err == nil || cl.unsent != nil || cl.attempts >= cl.client.config.retry.MaxAttempts || !cl.mayRetry() {
 		return false
@@ -114,7 +113,7 @@ func (cl *call) next(ctx context.Context) bool {
 			pause.Round(time.Millisecond), context.DeadlineExceeded)
 		return false
 	}
-	// What the server did not look at is no load for it.
+	// A request that was not sent is no load for the server.
 	if !exchange.IsUnsent(cl.err) && !cl.client.config.budget.take(cl.client.config.retry.Budget) {
 		cl.stopped = ErrRetryBudget
 		return false
@@ -122,7 +121,7 @@ func (cl *call) next(ctx context.Context) bool {
 	return true
 }
 
-// mayRetry reports whether repeating the last attempt can help and do no harm.
+// mayRetry reports whether a retry of the last attempt is useful and safe.
 func (cl *call) mayRetry() bool {
 	if e, ok := cl.err.(*Error); ok && cl.late && e.StatusCode == http.StatusInternalServerError && e.isOwn() {
 		return false
@@ -130,7 +129,7 @@ func (cl *call) mayRetry() bool {
 	return mayPass(cl.err) && (cl.repeatable || !cl.openOutcome())
 }
 
-// mayPass reports whether the failure of an attempt may be over at the next one.
+// mayPass reports whether the failure of an attempt is transient.
 func mayPass(err error) bool {
 	switch e := err.(type) {
 	case *Error:
@@ -158,12 +157,11 @@ func (cl *call) openOutcome() bool {
 	return cl.sent
 }
 
-// leavesOpen reports whether an answer does not tell if the operation was
-// carried out. A 302 or 303 may be how a server leads to the result, while the
-// other redirects ask for the same request at another address. A 429 or 503
-// tells that nothing was done if it is the API's own, or if it asks to come
-// back. Otherwise it may be that of a gateway, some of which answer so after
-// they have passed the request on.
+// leavesOpen reports whether the operation may have been carried out in spite
+// of the error. A 302 or 303 may lead to its result; other redirects ask for
+// the same request at another address. A 429 or 503 says that it was not, if it
+// is the API's own or has a Retry-After header. Otherwise it may come from a
+// gateway, and some gateways send it after they have passed the request on.
 func (e *Error) leavesOpen() bool {
 	switch e.StatusCode {
 	case http.StatusFound, http.StatusSeeOther, http.StatusRequestTimeout:
@@ -176,8 +174,8 @@ func (e *Error) leavesOpen() bool {
 	return e.StatusCode >= 500
 }
 
-// failed returns the error of the call: that of the last attempt, with what
-// the call as a whole adds to it.
+// failed returns the error of the call: that of the last attempt, with the
+// information about the whole call.
 func (cl *call) failed() error {
 	unknown := !cl.repeatable && cl.openOutcome()
 	switch e := cl.err.(type) {
@@ -191,8 +189,8 @@ func (cl *call) failed() error {
 	return cl.err
 }
 
-// parseRetryAfter reads both forms of the header: seconds and a date, which is
-// 0 if it lies in the past. It reports whether it could be read.
+// parseRetryAfter parses both forms of the header: seconds and a date. A date
+// in the past is 0. It reports whether the header is valid.
 func parseRetryAfter(value string, now time.Time) (after time.Duration, ok bool) {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {

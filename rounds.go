@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// rounds let goroutines that want to know the same thing share one reading of
-// it. One of them reads, and the others take what it found.
+// rounds let goroutines that need the same value share one reading of it. One
+// of them reads, and the others take its result.
 type rounds[V any] struct {
-	// paces, if not nil, are the pauses between the ends of readings and the
-	// beginnings of those behind them.
+	// paces, if not nil, are the pauses between the end of a reading and the
+	// beginning of the next.
 	paces *pauses
 
 	mu       sync.Mutex
@@ -18,26 +18,26 @@ type rounds[V any] struct {
 	earliest time.Time // when the next reading may begin
 }
 
-// round is one reading. The goroutine that leads it does it for all.
+// round is one reading. One goroutine leads it, and reads for all.
 type round[V any] struct {
 	led, begun bool
-	over       chan struct{} // closed when what follows is set
+	over       chan struct{} // closed when the following fields are set
 
 	value V
 	err   error
-	given bool // up by the goroutine that led it, for example since its context ended
+	given bool // given up by its leader, for example because its context ended
 }
 
 func newRounds[V any](paces *pauses) *rounds[V] {
 	return &rounds[V]{paces: paces, current: &round[V]{over: make(chan struct{})}}
 }
 
-// await returns the next round that is over. If there is none by the end of the
-// pause, the caller's read makes one, unless isWorthIt is there and says no:
-// then there is none, and the round is nil. The error is that of the context.
+// await returns the next round that ends. If there is none at the end of the
+// pause, it makes one with read. If isWorthIt is not nil and reports false, it
+// returns nil instead. The error is that of the context.
 //
-// What the round found is not older than the call if the pause is 0, and not
-// older than the end of the round before otherwise.
+// The value of the round is not older than the call if the pause is 0, and
+// otherwise not older than the end of the round before.
 func (r *rounds[V]) await(ctx context.Context, pause time.Duration, isWorthIt func() bool, read func(context.Context) (V, error)) (*round[V], error) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -73,10 +73,10 @@ func (r *rounds[V]) await(ctx context.Context, pause time.Duration, isWorthIt fu
 	return nil, contextError(ctx)
 }
 
-// lead reads, and ends the round.
+// lead reads the value, and ends the round.
 func (r *rounds[V]) lead(ctx context.Context, this *round[V], read func(context.Context) (V, error)) {
 	this.given = true
-	defer func() { // also if read panics
+	defer func() { // even if read panics
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.current = &round[V]{over: make(chan struct{})}

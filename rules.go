@@ -9,36 +9,36 @@ import (
 
 // SetRulesOptions are settings of the SetRules methods. Nil is fine.
 type SetRulesOptions struct {
-	// DryRun makes the method return what it would do, and do nothing.
+	// DryRun makes the method return the changes without making them.
 	DryRun bool
 }
 
-// RuleChanges is what a SetRules method did to the rules of a firewall or of a
-// database.
+// RuleChanges are the changes that a SetRules method made to the rules of a
+// firewall or a database.
 type RuleChanges[R any] struct {
-	Kept    []*R // were there already, and are wanted
-	Added   []*R // were made; after a dry run they have no ID
-	Deleted []*R // were there, and are not wanted
+	Kept    []*R // existed, and are wanted
+	Added   []*R // were created; they have no ID after a dry run
+	Deleted []*R // existed, and are not wanted
 }
 
 // Changed reports whether a rule was added or deleted.
 func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Deleted) > 0 }
 
-// SetRules makes the rules of a firewall those that are wanted, and no others.
-// It keeps the rules that are there already, then adds those that are missing,
-// then deletes the rest, by ID. What both the old and the new rules allow is
-// allowed all the time. Called again with the same rules it changes nothing. An
-// empty slice deletes all rules.
+// SetRules replaces the rules of a firewall. It keeps the wanted rules that
+// exist, then adds those that are missing, then deletes the rest, by ID.
+// Traffic that both the old and the new rules allow is never interrupted. A
+// second call with the same rules changes nothing. An empty slice deletes all
+// rules.
 //
 // Rules are compared by protocol, CIDR and port range, in any spelling that
-// [ParseCIDR] and [ParsePortRange] read; the description of a rule that is kept
-// stays as it is. A rule that cannot be read is an [*ArgumentError], and
-// nothing is sent. A create whose response was lost is looked up, as in an
-// Ensure. After any other error a part of the changes may have been made: the
-// error says how many, and the next call makes the rest.
+// [ParseCIDR] and [ParsePortRange] accept. A kept rule also keeps its
+// description. If a rule is invalid the error is an [*ArgumentError], and
+// nothing is sent. If the response to a create is lost, SetRules looks for the
+// rule, as Ensure does. After any other error some of the changes may have been
+// made: the error says how many, and the next call makes the rest.
 //
-// It takes one request to read the firewall, and one for each change. A change
-// is enforced moments after the response.
+// SetRules takes one request to read the firewall, and one for each change. A
+// change takes effect moments after the response.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",
@@ -48,7 +48,7 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 			if err != nil {
 				return nil, err
 			}
-			firewall = record.ID // its name may change meanwhile
+			firewall = record.ID // its name may change before the next request
 			return record.FirewallRules, nil
 		},
 		read: func(request FirewallRuleCreateRequest) (*FirewallRule, error) {
@@ -76,12 +76,14 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 	return set.apply(ctx, rules, opts)
 }
 
-// SetFirewallRules makes the firewall rules of a database those that are
-// wanted, and no others, as [FirewallsService.SetRules] does it for a firewall.
-// Rules are compared by CIDR, in any spelling that [ParseCIDR] reads. The
-// description of a rule that is kept stays as it is.
+// SetFirewallRules replaces the firewall rules of a database, as
+// [FirewallsService.SetRules] does for a firewall. Rules are compared by CIDR,
+// in any spelling that [ParseCIDR] accepts. A kept rule also keeps its
+// description.
 //
-// The service of August 2026 makes two rules of one, for the ports 5432 and
+// The service of August 2026 makes two rules for each request, for the ports
+// 5432 and 6432. SetFirewallRules keeps or deletes both; Added contains the
+// first one.
 // 6432. Both are kept, and both are deleted; Added has the first one.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
@@ -113,20 +115,20 @@ func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgr
 	return set.apply(ctx, rules, opts)
 }
 
-// ruleSet is what SetRules needs of a family whose resources have rules: R is
-// the record of a rule, W the request that makes one.
+// ruleSet describes the rules of one resource to SetRules: R is the record of a
+// rule, W the request that makes one.
 type ruleSet[R, W any] struct {
 	operation string
-	resource  string // the location and reference of what has the rules
+	resource  string // the location and reference of the resource that has the rules
 
 	list   func(context.Context) ([]R, error)
-	read   func(W) (*R, error) // the rule that a request asks for
-	key    func(*R) string     // what tells a rule from all others of the set
+	read   func(W) (*R, error) // returns the rule that a request asks for
+	key    func(*R) string     // identifies a rule in the set
 	create func(context.Context, *W) (*R, error)
 	remove func(context.Context, *R) error
 }
 
-// apply makes the rules those that are wanted.
+// apply replaces the rules by the wanted ones.
 func (s *ruleSet[R, W]) apply(ctx context.Context, wanted []W, opts *SetRulesOptions) (*RuleChanges[R], error) {
 	if ctx == nil {
 		return nil, noContext(s.operation)
@@ -150,8 +152,7 @@ func (s *ruleSet[R, W]) apply(ctx context.Context, wanted []W, opts *SetRulesOpt
 	return changes, nil
 }
 
-// compare finds out what is to be done, and the requests for what is to be
-// added.
+// compare returns the changes to make, and the requests for the rules to add.
 func (s *ruleSet[R, W]) compare(ctx context.Context, wanted []W) (*RuleChanges[R], []*W, error) {
 	rules := make([]*R, len(wanted))
 	isWanted := map[string]bool{}
@@ -182,13 +183,13 @@ func (s *ruleSet[R, W]) compare(ctx context.Context, wanted []W) (*RuleChanges[R
 		if key := s.key(rule); !isThere[key] {
 			changes.Added = append(changes.Added, rule)
 			requests = append(requests, &wanted[i])
-			isThere[key] = true // of two that are the same, one is enough
+			isThere[key] = true // keep one of two equal rules
 		}
 	}
 	return changes, requests, nil
 }
 
-// add makes a rule of which the list has shown that it is missing.
+// add creates a rule that is missing from the list.
 func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, error) {
 	listed := true
 	e := ensurer[R]{
@@ -218,7 +219,7 @@ func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, error
 	return added, err
 }
 
-// stopped says how far the changes had come before an error.
+// stopped returns an error that says how many changes were made before it.
 func (s *ruleSet[R, W]) stopped(changes *RuleChanges[R], added, deleted int, err error) error {
 	return fmt.Errorf("cloudapi: %s of %s ended with %d of %d rules added and %d of %d deleted: %w",
 		s.operation, s.resource, added, len(changes.Added), deleted, len(changes.Deleted), within{err})

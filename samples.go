@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Samples are the values of a series in the order of time. Their JSON is pairs
-// such as [1759512000.5,"0.42"]: a Unix time, and a value in a string, since it
-// may be "NaN".
+// Samples are the values of a series, sorted by time. Their JSON is pairs such
+// as [1759512000.5,"0.42"]: a Unix time, and a value in a string, since it may
+// be "NaN".
 //
-// There may be hundreds of thousands, so they are read by hand: in one pass,
-// into one slice, and with no memory for each but that of its Sample.
+// There may be hundreds of thousands, so the decoder is written by hand: it
+// makes one pass, and allocates one slice.
 type Samples []Sample
 
-// Sample is what was measured at one time. What is beyond the range of a field
-// is the nearest that it can hold.
+// Sample is a value at one time. A value beyond the range of a field becomes
+// the nearest value in range.
 type Sample struct {
-	Time  time.Time // to the nanosecond, as it was sent
+	Time  time.Time // with a precision of one nanosecond
 	Value float64   // may be NaN, or infinite
 }
 
@@ -33,9 +33,9 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 	if !r.token('[') {
 		return errors.New("samples are not an array")
 	}
-	// A pair has two commas, but for the last one, and at least the 8 bytes
-	// of `[0,"1"],`. That counts what is valid exactly, and bounds the memory
-	// for what is not.
+	// A pair has two commas, except the last one, and at least the 8 bytes of
+	// `[0,"1"],`. So this is the exact number of pairs in valid JSON, and
+	// limits the memory for invalid JSON.
 	samples := make(Samples, 0, min(bytes.Count(data, []byte(","))/2+1, len(data)/8))
 	for !r.token(']') {
 		first := len(samples) == 0
@@ -55,13 +55,13 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// liftSamples takes the samples out of JSON, in their order, and leaves their
-// number, counting from 1: "values":[...] becomes "values#":1. What has blanks
-// in it, or is not samples, stays.
+// liftSamples takes the samples out of JSON, in their order, and replaces them
+// by their number, counted from 1: "values":[...] becomes "values#":1. It
+// leaves values that contain spaces, or are not samples.
 //
-// It goes by the text, which cannot be anything but a member of an object: in a
-// string its quotes would be escaped. What it takes out is JSON, and so is what
-// it puts in; hence the rest is JSON if, and only if, data is.
+// It searches the text, which can only match a member of an object, since the
+// quotes would be escaped in a string. It replaces JSON values by JSON values,
+// so the rest is valid JSON if and only if data is.
 func liftSamples(data []byte) (rest []byte, lifted []Samples) {
 	const name, begin, end = `"values":`, `[[`, `]]`
 	for unread := data; ; {
@@ -104,10 +104,10 @@ func (s Samples) MarshalJSON() ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// sampleReader takes what it reads off the front of JSON.
+// sampleReader reads JSON from the front.
 type sampleReader struct{ rest []byte }
 
-// next skips blanks and returns the character behind them, or 0.
+// next skips white space and returns the following character, or 0.
 func (r *sampleReader) next() byte {
 	for len(r.rest) > 0 {
 		switch c := r.rest[0]; c {
@@ -120,7 +120,7 @@ func (r *sampleReader) next() byte {
 	return 0
 }
 
-// token takes a character if it is the next one.
+// token reads the character c if it is the next one.
 func (r *sampleReader) token(c byte) bool {
 	if r.next() != c {
 		return false
@@ -142,7 +142,7 @@ func (r *sampleReader) pair() (s Sample, ok bool) {
 	return s, r.token(']')
 }
 
-// number takes the characters that a JSON number may have.
+// number reads the characters that a JSON number may have.
 func (r *sampleReader) number() []byte {
 	r.next()
 	end := 0
@@ -157,7 +157,7 @@ func (r *sampleReader) number() []byte {
 	return number
 }
 
-// quotedNumber takes a JSON string that holds a number.
+// quotedNumber reads a JSON string that contains a number.
 func (r *sampleReader) quotedNumber() (value float64, ok bool) {
 	if !r.token('"') {
 		return 0, false
@@ -180,14 +180,14 @@ func (r *sampleReader) quotedNumber() (value float64, ok bool) {
 }
 
 const (
-	maxUnixTime     = 1 << 62 // which a time.Time can hold
-	maxExponent     = 99      // beyond the digits there are, all is too much or nothing
+	maxUnixTime     = 1 << 62 // time.Time can hold it
+	maxExponent     = 99      // larger exponents are out of range in any case
 	nanosecondsWide = 9       // digits behind the decimal point
 )
 
-// parseUnixTime reads a JSON number of seconds digit by digit: in a float,
-// times of this century are off by some 100 nanoseconds. What is finer than a
-// nanosecond is cut off, and what is beyond maxUnixTime is that.
+// parseUnixTime parses a JSON number of seconds digit by digit: a float would
+// be wrong by about 100 nanoseconds for times of this century. Fractions of a
+// nanosecond are cut off, and times beyond maxUnixTime become maxUnixTime.
 func parseUnixTime(number []byte) (time.Time, bool) {
 	mantissa, negative := bytes.CutPrefix(number, []byte("-"))
 	exponent := 0
@@ -203,11 +203,11 @@ func parseUnixTime(number []byte) (time.Time, bool) {
 	}
 	whole, fraction, pointed := bytes.Cut(mantissa, []byte("."))
 	if len(whole) == 0 || len(whole) > 1 && whole[0] == '0' || pointed && len(fraction) == 0 {
-		return time.Time{}, false // which is not JSON
+		return time.Time{}, false // not JSON
 	}
 	var seconds, nanos int64
 	tooMuch := false
-	point := len(whole) + exponent // digits before this one are seconds
+	point := len(whole) + exponent // the digits before this index are seconds
 	end := max(len(whole)+len(fraction), point+nanosecondsWide)
 	for i := min(0, point); i < end; i++ {
 		digit := byte('0')
@@ -237,12 +237,12 @@ func parseUnixTime(number []byte) (time.Time, bool) {
 	return time.Unix(seconds, nanos).UTC(), true
 }
 
-// appendUnixTime writes the number that parseUnixTime reads.
+// appendUnixTime appends the number that parseUnixTime parses.
 func appendUnixTime(b []byte, t time.Time) []byte {
 	seconds, nanos := t.Unix(), t.Nanosecond()
 	if seconds < 0 {
 		b, seconds = append(b, '-'), -seconds
-		if nanos > 0 { // which count up from the second before
+		if nanos > 0 { // nanos count up from the second before
 			seconds, nanos = seconds-1, int(time.Second)-nanos
 		}
 	}

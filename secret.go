@@ -8,18 +8,19 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// Secret is a string that does not show itself: printed with any verb of fmt,
-// logged with slog, or encoded as text or JSON it is "[redacted]", also deep
-// inside other values. [Secret.Reveal] is the one way to its content.
+// Secret is a string that is masked when it is printed with any verb of fmt,
+// logged with slog, or encoded as text or JSON: it shows "[redacted]", even
+// deep inside other values. Only [Secret.Reveal] returns its content.
 //
 // The zero value is the empty secret, which encodes as "".
 type Secret struct {
-	// value is behind a pointer because fmt prints unexported fields of
-	// structs without asking their methods: all it finds is an address.
+	// value is a pointer because fmt prints unexported fields of structs
+	// without calling their methods: it then prints only an address.
 	value *string
 
-	// Two secrets with the same content hold different pointers, so == would
-	// mislead; this makes it an error to compile. Use [Secret.Equal].
+	// Two secrets with the same content have different pointers, so == would
+	// give a wrong result. This field makes == a compile error. Use
+	// [Secret.Equal].
 	_ [0]func()
 }
 
@@ -55,7 +56,7 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString returns what the verb %#v prints.
+// GoString returns the output of the verb %#v.
 func (s Secret) GoString() string { return fmt.Sprintf("cloudapi.Secret(%q)", s.String()) }
 
 // Format prints the masked form for every verb.
@@ -70,17 +71,17 @@ func (s Secret) Format(f fmt.State, verb rune) {
 // LogValue returns the masked form.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText returns the masked form. Requests that carry a secret do not go
-// through it.
+// MarshalText returns the masked form. Requests that contain a secret do not
+// use it.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText keeps the text as the content.
+// UnmarshalText sets the content to the text.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = NewSecret(string(text))
 	return nil
 }
 
-// UnmarshalJSON keeps a JSON string as the content; null is the empty secret.
+// UnmarshalJSON sets the content to a JSON string; null is the empty secret.
 func (s *Secret) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {

@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// A few bytes of JSON can become a hundred times as much memory: {} as a
-// record, or as a map. So what a response would take is estimated before it is
-// decoded, where it could be too much at all.
+// A few bytes of JSON can take a hundred times as much memory, such as {}
+// decoded into a record or a map. So the memory of a large response is
+// estimated before it is decoded.
 
 const (
-	// freeSize is what any response may take.
+	// freeSize is the memory that any response may take.
 	freeSize = 16 << 20
 
-	// maxGrowth is how much a response may take beyond that, by its own size.
-	// What servers send takes two to ten times that.
+	// maxGrowth is how many times its own size a larger response may take in
+	// addition. Real responses take two to ten times their size.
 	maxGrowth = 32
 
-	// An object, and any other element of an array, take no more.
+	// Upper bounds for an object, and for any other element of an array.
 	maxObjectSize, maxElementSize = 2 << 10, 64
 )
 
 // checkSize refuses a response that would take too much memory when it is
-// decoded into v: beyond freeSize, more than maxGrowth times its own size, or
-// than twice the limit of responses. What v has no field for takes nothing.
+// decoded into v: more than freeSize plus the smaller of maxGrowth times its
+// size and twice the response limit. JSON without a field in v takes no memory.
 func (r reply) checkSize(v any) error {
 	growth := int64(len(r.body)) * maxGrowth
 	if r.limit < growth/2 {
@@ -43,18 +43,18 @@ func (r reply) checkSize(v any) error {
 	return nil
 }
 
-// sizer adds up what valid JSON takes in memory.
+// sizer adds up the memory that valid JSON takes.
 type sizer struct {
-	rest   []byte // what has not been read
+	rest   []byte // the JSON not yet read
 	size   int64
 	fields jsonFields
 }
 
-// value reads a value that is decoded into a type, which is nil if it is dropped.
+// value reads a value that is decoded into a type; a nil type drops it.
 func (s *sizer) value(t reflect.Type) {
 	first := s.next()
 	for t != nil && t.Kind() == reflect.Pointer {
-		if t = t.Elem(); first != 'n' { // which null begins with
+		if t = t.Elem(); first != 'n' { // not null
 			s.size += int64(t.Size())
 		}
 	}
@@ -81,13 +81,14 @@ func (s *sizer) value(t reflect.Type) {
 	}
 }
 
-// isAny reports whether a type decides itself what becomes of JSON. Those with an
-// UnmarshalJSON take less than an any does.
+// isAny reports whether a type decodes JSON of any form, as interfaces and
+// types with an UnmarshalJSON do. The latter take less memory than an any.
 func isAny(t reflect.Type) bool {
 	return t != nil && (t.Kind() == reflect.Interface || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()))
 }
 
-// object reads an object. What an array or a pointer holds of it was counted there.
+// object reads an object. Its own size was counted by the array or pointer that
+// contains it.
 func (s *sizer) object(t reflect.Type) {
 	var fields map[string]reflect.Type // of a struct
 	var entry reflect.Type             // of a map
@@ -114,7 +115,7 @@ func (s *sizer) object(t reflect.Type) {
 			s.value(field(fields, key))
 			return
 		}
-		if members++; members%8 == 1 { // room for eight at a time
+		if members++; members%8 == 1 { // maps grow by eight entries
 			s.size += 8 * int64(17+entry.Size())
 		}
 		s.size += int64(len(key)) + 8
@@ -156,7 +157,7 @@ func (s *sizer) each(end byte, f func()) {
 	s.rest = s.rest[1:]
 }
 
-// next skips blanks, and returns the character behind them.
+// next skips white space, and returns the following character.
 func (s *sizer) next() byte {
 	for s.rest[0] <= ' ' {
 		s.rest = s.rest[1:]
@@ -171,7 +172,7 @@ func (s *sizer) literal() {
 	}
 }
 
-// text reads a string, and returns it as it is between its quotes.
+// text reads a string, and returns the JSON between its quotes.
 func (s *sizer) text() []byte {
 	for end := 1; ; end++ {
 		switch s.rest[end] {
@@ -186,7 +187,7 @@ func (s *sizer) text() []byte {
 }
 
 // field returns the type of the field that a key is decoded into, or nil. Like
-// encoding/json it takes a key whose case differs.
+// encoding/json it ignores case.
 func field(fields map[string]reflect.Type, key []byte) reflect.Type {
 	if t, ok := fields[string(key)]; ok {
 		return t
@@ -203,10 +204,10 @@ func field(fields map[string]reflect.Type, key []byte) reflect.Type {
 	return nil
 }
 
-// jsonFields are the types of the fields of structs by their names in JSON.
+// jsonFields maps struct types to the types of their fields by JSON name.
 type jsonFields map[reflect.Type]map[string]reflect.Type
 
-// of returns those of one struct, which it keeps.
+// of returns the fields of a struct, and caches them.
 func (known jsonFields) of(t reflect.Type) map[string]reflect.Type {
 	fields := known[t]
 	if fields != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // SSHPublicKeysService works with the SSH public keys that are registered in a
-// project, so that VMs can be created with the name of one.
+// project. A VM can be created with the name of one.
 //
 // A reference is the ID (prefix sk) or the name.
 type SSHPublicKeysService service
@@ -39,7 +39,7 @@ type SSHPublicKeyCreateRequest struct {
 }
 
 // SSHPublicKeyUpdateRequest is the body of [SSHPublicKeysService.Update]. An
-// empty field is left as it is; at least one must be set.
+// empty field stays unchanged; at least one must be set.
 type SSHPublicKeyUpdateRequest struct {
 	Name      string `json:"name,omitzero"`
 	PublicKey string `json:"public_key,omitzero"`
@@ -60,7 +60,7 @@ var (
 )
 
 // List returns the project's SSH public keys, without the keys themselves. The
-// real server sends all of them at once, in the order of their names, and no
+// real server sends all of them at once, in the order of their names, without a
 // count.
 //
 //cloudapi:operation GET /project/{project_id}/ssh-public-key
@@ -76,8 +76,7 @@ func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.
 }
 
 // Watch yields the project's SSH public keys, and then their changes, until the
-// context ends. Records lack the key itself, so another key under the same name
-// is not an event.
+// context ends. Records lack the key itself, so a changed key is not an event.
 func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[SSHPublicKey], error] {
 	return watch[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
 }
@@ -97,10 +96,10 @@ func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicK
 	return fetch[SSHPublicKey](ctx, s.client, &opSSHPublicKeysGet, key)
 }
 
-// Update changes the name or the key or both, at once; VMs that were created
-// with it keep what they have. If the name is taken the error is
-// [ErrAlreadyExists]. A request that sets nothing is an [*ArgumentError]. To
-// change the name, address the key by ID: only then is it safe to repeat.
+// Update changes the name or the key or both, at once. VMs that were created
+// with the key keep it. If the name is taken the error is [ErrAlreadyExists]. A
+// request that sets nothing is an [*ArgumentError]. To change the name, pass
+// the ID: only then is the call idempotent.
 //
 //cloudapi:operation POST /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *SSHPublicKeyUpdateRequest) (*SSHPublicKey, error) {
@@ -111,8 +110,8 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 }
 
 // Ensure registers a key unless there is one of that name; see [EnsureOptions].
-// The name must not be an ID. The public_key is compared, without white space
-// around it, and changed by Update.
+// The name must not be an ID. Ensure compares the public_key, without white
+// space around it, and Update changes it.
 func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "SSHPublicKeys.Ensure", opts)
 }

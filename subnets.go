@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// PrivateSubnetsService works with private subnets, the networks that VMs, load
-// balancers and databases are in.
+// PrivateSubnetsService works with private subnets: the networks of VMs, load
+// balancers and databases.
 //
 // A reference is the ID (prefix ps) or the name.
 type PrivateSubnetsService service
 
-// PrivateSubnet is a private network in a location. The record has the same
-// fields wherever it occurs.
+// PrivateSubnet is a private network in a location. All methods return all of
+// its fields.
 type PrivateSubnet struct {
 	ID        string     `json:"id"`        // prefix ps
 	Name      string     `json:"name"`      // unique in its project and location
-	State     string     `json:"state"`     // one of the PrivateSubnetState constants, or another; usable unless it is "deleting"
+	State     string     `json:"state"`     // one of the PrivateSubnetState constants, or another; it can be used unless it is "deleting"
 	Location  string     `json:"location"`  // such as "eu-central-h1"
 	Net4      string     `json:"net4"`      // IPv4 range in CIDR notation, chosen by the server
 	Net6      string     `json:"net6"`      // unique local IPv6 range in CIDR notation
-	Firewalls []Firewall `json:"firewalls"` // those attached to it, without their PrivateSubnets
+	Firewalls []Firewall `json:"firewalls"` // the attached firewalls, without their PrivateSubnets
 	NICs      []NIC      `json:"nics"`
 }
 
@@ -37,7 +37,7 @@ const (
 	PrivateSubnetStateAvailable      = "available"
 	PrivateSubnetStateAddingNIC      = "adding_new_nic"
 	PrivateSubnetStateRefreshingKeys = "refreshing_keys"
-	PrivateSubnetStateDeleting       = "deleting" // in August 2026, and then it is gone
+	PrivateSubnetStateDeleting       = "deleting" // in August 2026, until it is gone
 )
 
 // NIC is a network interface in a private subnet.
@@ -46,7 +46,7 @@ type NIC struct {
 	Name        string `json:"name"`
 	PrivateIPv4 string `json:"private_ipv4"`
 	PrivateIPv6 string `json:"private_ipv6"`
-	VMName      string `json:"vm_name"` // the VM that has it; "" if none has
+	VMName      string `json:"vm_name"` // the name of its VM; "" if it has none
 }
 
 func (n *NIC) identity() Resource { return Resource{Kind: KindNIC, ID: n.ID, Name: n.Name} }
@@ -54,7 +54,7 @@ func (n *NIC) identity() Resource { return Resource{Kind: KindNIC, ID: n.ID, Nam
 // PrivateSubnetCreateRequest is the body of [PrivateSubnetsService.Create].
 type PrivateSubnetCreateRequest struct {
 	// FirewallID is the ID of a firewall in the same location. Without it the
-	// server makes one that lets everything in.
+	// server makes a firewall that lets everything in.
 	FirewallID string `json:"firewall_id,omitzero"`
 }
 
@@ -62,8 +62,8 @@ func (r PrivateSubnetCreateRequest) checkIDs() *ArgumentError {
 	return checkOptionalID("firewall_id", r.FirewallID)
 }
 
-// connectRequest is the body of connecting subnets. The hyphens are the
-// contract's.
+// connectRequest is the body of connecting subnets. The hyphens are in the
+// contract.
 type connectRequest struct {
 	ConnectedSubnetID string `json:"connected-subnet-id"`
 }
@@ -106,8 +106,8 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 }
 
 // Watch yields the project's private subnets, or those in
-// [WatchOptions.Location], and then their changes, their firewalls and NICs,
-// until the context ends.
+// [WatchOptions.Location], and then the changes of them, their firewalls and
+// their NICs, until the context ends.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateSubnet], error] {
 	return watch[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
 }
@@ -120,9 +120,9 @@ func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string
 }
 
 // Create makes a private subnet with the given name, which can be used at once.
-// The request may be nil: the server then makes a firewall for it, whose name
-// begins with the subnet's, and which lets everything in. If the name is taken
-// the error is [ErrAlreadyExists].
+// The request may be nil: the server then makes a firewall for the subnet,
+// which lets everything in; its name begins with the subnet's. If the name is
+// taken the error is [ErrAlreadyExists].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Create(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest) (*PrivateSubnet, error) {
@@ -130,10 +130,10 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 }
 
 // Ensure creates a private subnet unless there is one of that name; see
-// [EnsureOptions]. The name must not be an ID. That the firewall with the
-// request's firewall_id is attached is compared; Update attaches it, and leaves
-// those that are attached already. A subnet that is being deleted does not show
-// it: wait until it is gone before.
+// [EnsureOptions]. The name must not be an ID. Ensure checks that the firewall
+// with the request's firewall_id is attached. Update attaches it, and leaves
+// other firewalls attached. The record of a subnet that is being deleted does
+// not show that: wait until it is gone before you call Ensure.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "PrivateSubnets.Ensure", opts)
 }
@@ -186,30 +186,30 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 	}
 }
 
-// Delete starts to delete a private subnet, with the load balancers in it. Its
-// record does not show that; [PrivateSubnetsService.WaitDeleted] waits for the
-// end. One that has VMs is [ErrConflict], unless all of them are being deleted.
-// Deleting one that does not exist is not an error. The firewall that was made
-// with the subnet stays.
+// Delete starts to delete a private subnet and the load balancers in it;
+// [PrivateSubnetsService.WaitDeleted] waits for the end. The record does not
+// show the deletion. If the subnet has VMs the error is [ErrConflict], unless
+// all of them are being deleted. Deleting one that does not exist is not an
+// error. The firewall that was made with the subnet stays.
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet string) error {
 	return remove(ctx, s.client, &opPrivateSubnetsDelete, location, subnet)
 }
 
-// Connect lets two private subnets reach each other, moments later. The other
-// subnet is given by its ID; a name is [ErrInvalidRequest], and so is, on a server
-// of August 2026, a subnet of another location. Subnets that are connected
-// already, in either direction, are [ErrAlreadyExists]. No record shows
-// connections.
+// Connect connects two private subnets, so that they can reach each other
+// moments later. The other subnet is given by its ID. If a name is given, or,
+// on a server of August 2026, a subnet of another location, the error is
+// [ErrInvalidRequest]. If the subnets are already connected, in either
+// direction, the error is [ErrAlreadyExists]. No record shows connections.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.client, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
 }
 
-// Disconnect undoes Connect, from either side. Subnets that are not connected
-// are not an error, but for those of different locations: these are
+// Disconnect undoes Connect, from either side. It also succeeds if the subnets
+// are not connected. If they are in different locations the error is
 // [ErrInvalidRequest] on a server of August 2026.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}
@@ -225,8 +225,8 @@ func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, ne
 	return send[PrivateSubnet](ctx, s.client, &opPrivateSubnetsRename, renameRequest{newName}, location, subnet)
 }
 
-// WaitDeleted waits until a private subnet that was deleted is gone. Nothing
-// in its record tells that it was, so without a Delete before it waits until
+// WaitDeleted waits until a deleted private subnet is gone. Call Delete first:
+// the record does not show a deletion, so without one WaitDeleted waits until
 // the context ends. The error is a [*WaitError].
 func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts ...WaitOption) error {
 	return waitDeleted(ctx, s.client, &listPrivateSubnets, "PrivateSubnets.WaitDeleted", location, subnet, waitQuick, s.Get, opts)
