@@ -58,7 +58,9 @@
 //   - Files look like certificates and kubeconfigs, but their keys do not work.
 //   - Registered init scripts, which neither version of the service has, follow the
 //     contract. August 2026 refuses them.
-//   - Of August 2026 the audit log is answered with a 404.
+//   - The audit log knows what was done by requests to this server, and keeps the
+//     last 10,000 entries of each project at least. Rules of databases have no
+//     firewall in it.
 //   - In August 2026 the private subnet and the firewall of a database cannot be
 //     seen or deleted, and there are no databases in the public locations of AWS.
 //     An upgrade never fails. Logs and backups are made up, and always available.

@@ -60,9 +60,9 @@ func (s *Server) AddProject(name string) string {
 // The families are Firewall, InferenceApiKey, KubernetesCluster, LoadBalancer,
 // Location (of private ones), MachineImage, Postgres, PrivateSubnet, Project and Vm; the actions
 // are view, create, edit and delete, and for subnets connect and disconnect. SSH
-// keys and init scripts need "Project:edit", GitHub "Project:github". An asterisk stands for all: "Vm:*",
-// "*:view", or "*" for every permission. A project, token or permission that does
-// not exist fails the test.
+// keys and init scripts need "Project:edit", GitHub "Project:github", the audit log
+// "Project:auditlog". An asterisk stands for all: "Vm:*", "*:view", or "*" for every
+// permission. A project, token or permission that does not exist fails the test.
 func (s *Server) SetPermissions(projectID, token string, permissions ...string) {
 	for _, p := range permissions {
 		if !families.KnowsRight(p) {
@@ -125,7 +125,7 @@ func (cfg config) service() api.Config {
 
 // seed adds the projects and tokens that there are from the start.
 func (cfg config) seed(c *api.Call) {
-	own, foreign := &api.Account{Name: "own"}, &api.Account{Name: "foreign"}
+	own, foreign := api.NewAccount("own"), api.NewAccount("foreign")
 	main := c.AddProject(cfg.projectID, cfg.projectName, own)
 	if cfg.api >= August2026 {
 		c.Project = main

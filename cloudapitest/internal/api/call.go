@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"mime"
 	"net/http"
@@ -82,7 +83,16 @@ func (c *Call) checkQuery(op *Operation) error {
 	if c.Query, err = ParseQuery(c.request.URL.RawQuery); err != nil {
 		return reply.Unexpected()
 	}
-	known := slices.Concat(op.query, op.paging.parameters())
+	known := op.paging.parameters()
+	for i, parameter := range op.query {
+		known = append(known, parameter.Name)
+		if value, ok := Last(c.Query, parameter.Name); ok {
+			pointer := fmt.Sprintf("%s/parameters/%d/schema", op.pointer(), i)
+			if _, err := parameter.Schema.Check(pointer, reply.JSON(0, value).Body); err != nil {
+				return err
+			}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
 		if !slices.Contains(known, name) {
 			c.unknown = append(c.unknown, "query parameter "+name)

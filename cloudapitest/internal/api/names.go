@@ -103,6 +103,15 @@ func (c *Call) NewName() (string, error) {
 	return name, err
 }
 
+// Rename gives an object another name, if it has not got it already.
+func (c *Call) Rename(o Stored, name string) {
+	if o.Core().Name == name {
+		return
+	}
+	c.State.Index.Rename(o, name)
+	c.Log("rename", o.Core().ID)
+}
+
 // Rename gives an object of a kind with locations the name in the body.
 func Rename[T Stored](c *Call, kind cloudapi.Kind, o T) error {
 	name, err := c.NewName()
@@ -110,7 +119,7 @@ func Rename[T Stored](c *Call, kind cloudapi.Kind, o T) error {
 		err = CheckName[T](c, kind, name, o.Core())
 	}
 	if err == nil {
-		c.State.Index.Rename(o, name)
+		c.Rename(o, name)
 	}
 	return err
 }

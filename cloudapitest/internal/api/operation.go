@@ -25,10 +25,10 @@ type Operation struct {
 
 	handle       Handler
 	span         version.Span
-	paging       Paging   // for lists: what becomes of the page parameters
-	query        []string // the other parameters
-	bodyOptional bool     // with its content type
-	guarded      bool     // see [Operation.Guarded]
+	paging       Paging         // for lists: what becomes of the page parameters
+	query        []schema.Field // the other parameters
+	bodyOptional bool           // with its content type
+	guarded      bool           // see [Operation.Guarded]
 }
 
 // NoBody is the body of operations for which the contract has none.
@@ -57,8 +57,9 @@ func PATCH(name, route string, body schema.Schema, h Handler) Operation {
 // Paged returns the operation as one that lists.
 func (o Operation) Paged(p Paging) Operation { o.paging = p; return o }
 
-// Takes returns the operation as one with query parameters.
-func (o Operation) Takes(query ...string) Operation { o.query = query; return o }
+// Takes returns the operation as one with query parameters, in the order of the
+// description of the API.
+func (o Operation) Takes(query ...schema.Field) Operation { o.query = query; return o }
 
 // BodyOptional returns the operation as one whose body, together with its content
 // type, may be left out.
@@ -130,6 +131,10 @@ func (o *Operation) refers() bool {
 
 // bodyPointer is what messages call the schema of the body.
 func (o *Operation) bodyPointer() string {
-	path := strings.ReplaceAll(o.Route, "/", "~1")
-	return "#/paths/" + path + "/" + strings.ToLower(o.Method) + "/requestBody/content/application~1json/schema"
+	return o.pointer() + "/requestBody/content/application~1json/schema"
+}
+
+// pointer is what messages call the operation.
+func (o *Operation) pointer() string {
+	return "#/paths/" + strings.ReplaceAll(o.Route, "/", "~1") + "/" + strings.ToLower(o.Method)
 }

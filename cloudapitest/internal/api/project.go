@@ -3,10 +3,17 @@ package api
 import (
 	"slices"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
 // Account is the owner of projects and tokens.
-type Account struct{ Name string }
+type Account struct{ ID, Name, Email string }
+
+// NewAccount returns an account with an ID and an address.
+func NewAccount(name string) *Account {
+	return &Account{cloudapi.NewID("ac").String(), name, name + "@example.com"}
+}
 
 // Token is a personal access token.
 type Token struct {
@@ -19,6 +26,7 @@ type Project struct {
 	Account *Account
 	Rights  map[*Token]Rights // of a token that is missing: none
 	Unpaid  bool              // without valid billing information
+	log     []LogEntry
 }
 
 // Rights are the permissions of a token in a project, such as "Vm:view". An

@@ -16,7 +16,7 @@ type thing struct{ Object }
 func newCall(t *testing.T) *Call {
 	t.Helper()
 	c := &Call{State: newState([]string{"here", "there"}, nil), Now: time.Unix(1_000_000, 0), Params: map[string]string{}}
-	owner := &Account{"own"}
+	owner := NewAccount("own")
 	c.Project = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), "main", owner)
 	c.Token = c.State.AddToken("pat-a", owner)
 	c.Project.Rights[c.Token] = Rights{"*"}

@@ -17,7 +17,7 @@ func newCall(t *testing.T) *api.Call {
 	var c *api.Call
 	New(api.Config{Locations: []string{"eu-central-h1", "eu-north-h1"}, Quota: quota, Delays: api.Delays{Create: time.Minute}}).Do(func(open *api.Call) { c = open })
 	c.Params = map[string]string{}
-	owner := &api.Account{Name: "own"}
+	owner := api.NewAccount("own")
 	c.Project, c.Token = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), "main", owner), c.State.AddToken("pat-a", owner)
 	c.Project.Rights[c.Token] = api.Rights{"*"}
 	c.Location = c.State.Locations[0]

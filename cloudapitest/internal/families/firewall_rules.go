@@ -109,6 +109,7 @@ func (f *firewall) createRule(c *api.Call) (any, error) {
 	}
 	for _, r := range rules {
 		f.add(c, r)
+		c.Log("create", r.id, f.ID)
 	}
 	if len(rules) == 1 {
 		return rules[0].record(c), nil
@@ -218,6 +219,7 @@ func modifyFirewallRule(c *api.Call) (any, error) {
 	}
 	*f.rules[i] = changed
 	f.sort(c)
+	c.Log("update", changed.id)
 	return changed.record(c), nil
 }
 
@@ -231,6 +233,7 @@ func deleteFirewallRule(c *api.Call) (any, error) {
 	case !c.Permitted():
 		return nil, reply.Forbidden()
 	}
+	c.Log("destroy", f.rules[i].id, f.ID)
 	f.rules = slices.Delete(f.rules, i, i+1)
 	return reply.NoContent{}, nil
 }

@@ -108,13 +108,18 @@ func createFirewall(c *api.Call) (any, error) {
 	}
 	f := &firewall{Object: c.NewObject(cloudapi.KindFirewall, name), description: c.Body.Text("description")}
 	c.State.Add(f)
+	c.Log("create", f.ID)
 	return f.record(c), nil
 }
 
 // describe changes the description, which cannot be taken away.
 func (f *firewall) describe(c *api.Call) (any, error) {
+	before := f.description
 	if err := api.SetText(&f.description, "description")(c); err != nil {
 		return nil, err
+	}
+	if f.description != before {
+		c.Log("update", f.ID)
 	}
 	return f.record(c), nil
 }
@@ -128,6 +133,7 @@ func (f *firewall) delete(c *api.Call) error {
 		s.drop(f)
 	}
 	c.Remove(f, 0, nil)
+	c.Log("destroy", f.ID)
 	return nil
 }
 
@@ -141,6 +147,7 @@ func (f *firewall) attach(c *api.Call) (any, error) {
 		return nil, reply.Unexpected()
 	}
 	s.firewalls = append(s.firewalls, f)
+	c.Log("associate", f.ID, s.ID)
 	return f.details(c), nil
 }
 
@@ -150,6 +157,7 @@ func (f *firewall) detach(c *api.Call) (any, error) {
 		return nil, err
 	}
 	s.drop(f)
+	c.Log("disassociate", f.ID, s.ID)
 	return f.details(c), nil
 }
 

@@ -164,8 +164,12 @@ func (g *githubRepository) list(c *api.Call) (any, error) {
 
 // clear deletes after its reply what there is now.
 func (g *githubRepository) clear(c *api.Call) (any, error) {
-	for _, o := range g.entries(c) {
+	entries := g.entries(c)
+	for _, o := range entries {
 		c.Remove(o, c.Delays(o.Core()).Delete, nil)
+	}
+	if len(entries) > 0 {
+		c.Log("delete_all_cache_entries", g.ID)
 	}
 	return reply.NoContent{}, nil
 }
@@ -194,6 +198,7 @@ func (g *githubRepository) show(c *api.Call) (any, error) {
 func (g *githubRepository) drop(c *api.Call) (any, error) {
 	if e := g.entry(c); e != nil {
 		c.Remove(e, 0, nil)
+		c.Log("destroy", e.ID)
 	}
 	return reply.NoContent{}, nil
 }

@@ -58,6 +58,7 @@ func listInferenceAPIKeys(c *api.Call) (any, error) {
 func createInferenceAPIKey(c *api.Call) (any, error) {
 	k := &inferenceAPIKey{c.NewObject(cloudapi.KindInferenceAPIKey, ""), rand.Text()[:16] + rand.Text()[:16]}
 	c.State.Add(k)
+	c.Log("create", k.ID)
 	return k.record(c), nil
 }
 
@@ -79,6 +80,7 @@ func deleteInferenceAPIKey(c *api.Call) (any, error) {
 	}
 	if ok {
 		c.Remove(k, 0, nil)
+		c.Log("destroy", k.ID)
 	}
 	return reply.NoContent{}, nil
 }

@@ -33,7 +33,7 @@ func kubernetesOperations() []api.Operation {
 		api.DELETE("Kubernetes.Delete", kubernetesRoute, api.Delete(findKubernetesCluster, (*kubernetesCluster).delete)),
 		api.GET("Kubernetes.Kubeconfig", kubernetesRoute+"/kubeconfig", api.On(findKubernetesCluster, (*kubernetesCluster).file)).Needs("KubernetesCluster:edit"),
 		api.POST("Kubernetes.Rename", kubernetesRoute+"/rename", schema.Closed(schema.Required("name", schema.Text)), api.On(findKubernetesCluster, (*kubernetesCluster).rename)),
-		api.GET("Kubernetes.Metrics", kubernetesRoute+"/metrics", showMetrics(findKubernetesCluster, kubernetesMetrics)).Takes("start", "end", "key").Since(version.August2026),
+		api.GET("Kubernetes.Metrics", kubernetesRoute+"/metrics", showMetrics(findKubernetesCluster, kubernetesMetrics)).Takes(schema.Texts("start", "end", "key")...).Since(version.August2026),
 		api.POST("Kubernetes.Upgrade", kubernetesRoute+"/upgrade", api.NoBody, api.On(findKubernetesCluster, (*kubernetesCluster).upgrade)).Since(version.August2026),
 	}, nodePoolOperations())
 }
@@ -149,6 +149,7 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 	k.controlPlane.grow(c, k.running)
 	k.addPool(c, name+"-np", workers, k.running)
 	c.State.Add(k)
+	c.Log("create", k.ID)
 	return k.details(c), nil
 }
 
@@ -217,6 +218,7 @@ func (k *kubernetesCluster) delete(c *api.Call) error {
 			c.Remove(p, 0, nil)
 		}
 	})
+	c.Log("destroy", k.ID)
 	return nil
 }
 
@@ -231,6 +233,7 @@ func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
 	k.controlPlane.version = versions[i-1]
 	before := k.details(c)
 	k.upgraded = k.controlPlane.replace(c, c.Delays(&k.Object).Resize)
+	c.Log("upgrade", k.ID)
 	return before, nil
 }
 

@@ -139,7 +139,9 @@ func createNodePool(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return k.addPool(c, name, nodes, c.Now.Add(c.Delays(&k.Object).Create)).details(c), nil
+	p := k.addPool(c, name, nodes, c.Now.Add(c.Delays(&k.Object).Create))
+	c.Log("create", p.ID, k.ID)
+	return p.details(c), nil
 }
 
 // allow refuses an action while something is going on in the cluster.
@@ -177,6 +179,7 @@ func (p *nodePool) delete(c *api.Call) error {
 		p.drop(c)
 		p.cluster.pools = slices.DeleteFunc(p.cluster.pools, func(other *nodePool) bool { return other == p })
 	})
+	c.Log("destroy", p.ID, p.cluster.ID)
 	return nil
 }
 
@@ -196,7 +199,7 @@ func (p *nodePool) rename(c *api.Call) (any, error) {
 	if problems = append(problems, api.IDLikeNameProblems(cloudapi.KindKubernetesNodePool, name)...); problems != nil {
 		return nil, reply.InvalidRecord(problems...)
 	}
-	c.State.Index.Rename(p, name)
+	c.Rename(p, name)
 	return p.record(c), nil
 }
 
@@ -227,6 +230,7 @@ func (p *nodePool) resize(c *api.Call) (any, error) {
 	p.settled = later(c.Now, p.cluster.running).Add(delay)
 	p.grow(c, p.settled)
 	p.shrink(c, delay)
+	c.Log("update", p.ID, p.cluster.ID)
 	return before, nil
 }
 
@@ -240,6 +244,7 @@ func (p *nodePool) upgrade(c *api.Call) (any, error) {
 	p.version = k.controlPlane.version
 	before := p.details(c)
 	k.upgraded = p.replace(c, c.Delays(&k.Object).Resize)
+	c.Log("upgrade", p.ID, k.ID)
 	return before, nil
 }
 
@@ -269,5 +274,6 @@ func retireNode(c *api.Call) (any, error) {
 	p.count--
 	before := p.details(c)
 	c.Remove(node, c.Delays(&p.cluster.Object).Resize, nil)
+	c.Log("retire", cloudapi.NewID("kd").String(), p.cluster.ID, p.ID) // a node's own ID is in the audit log only
 	return before, nil
 }

@@ -202,6 +202,7 @@ func createLoadBalancer(c *api.Call) (any, error) {
 		l.certificate = c.Body.Flag("cert_enabled")
 	}
 	c.State.Add(l)
+	c.Log("create", l.ID)
 	return l.details(c), nil
 }
 
@@ -275,6 +276,7 @@ func (l *loadBalancer) update(c *api.Call) (any, error) {
 		return nil, err
 	}
 	*l = changed
+	c.Log("update", l.ID)
 	return l.details(c), nil
 }
 
@@ -286,10 +288,17 @@ func (l *loadBalancer) updateWithCertificate(c *api.Call) (any, error) {
 	if _, err := l.update(c); err != nil {
 		return nil, err
 	}
-	return l.toggleCertificate(c)
+	l.certificate = c.Body.Flag("cert_enabled")
+	return l.details(c), nil
 }
 
 func (l *loadBalancer) toggleCertificate(c *api.Call) (any, error) {
+	switch wanted := c.Body.Flag("cert_enabled"); {
+	case wanted && !l.certificate:
+		c.Log("enable_ssl", l.ID)
+	case !wanted && l.certificate:
+		c.Log("disable_ssl", l.ID)
+	}
 	l.certificate = c.Body.Flag("cert_enabled")
 	return l.details(c), nil
 }
@@ -321,6 +330,7 @@ func (l *loadBalancer) membersInBody(c *api.Call) ([]loadBalancerMember, error) 
 
 func (l *loadBalancer) delete(c *api.Call) error {
 	l.destroy(c)
+	c.Log("destroy", l.ID)
 	return nil
 }
 
@@ -334,6 +344,7 @@ func (l *loadBalancer) attach(c *api.Call) (any, error) {
 		return nil, reply.InvalidField("vm_id", "VM is already attached to a load balancer")
 	}
 	l.members = append(l.members, loadBalancerMember{vm: v})
+	c.Log("attach_vm", l.ID, v.ID)
 	return l.details(c), nil
 }
 
@@ -352,6 +363,7 @@ func (l *loadBalancer) detachMember(c *api.Call) (any, error) {
 		return nil, err
 	}
 	l.detach(c, v)
+	c.Log("detach_vm", l.ID, v.ID)
 	return l.details(c), nil
 }
 
@@ -372,6 +384,6 @@ func (l *loadBalancer) rename(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.State.Index.Rename(l, name)
+	c.Rename(l, name)
 	return l.record(c), nil
 }

@@ -163,10 +163,12 @@ func createMachineImage(c *api.Call) (any, error) {
 	if _, taken := api.FindByName[*machineImage](c, cloudapi.KindMachineImage, name); taken {
 		return nil, reply.InvalidRequest("Machine image with this name already exists in this location")
 	}
-	if _, err := m.capture(c, source, label); err != nil {
+	v, err := m.capture(c, source, label)
+	if err != nil {
 		return nil, err
 	}
 	c.State.Add(m)
+	c.Log("create", m.ID, v.ID)
 	return m.record(c), nil
 }
 
@@ -183,6 +185,7 @@ func (m *machineImage) createVersion(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Log("create", v.ID, m.ID)
 	return v.record(c), nil
 }
 
@@ -238,6 +241,7 @@ func (m *machineImage) setLatest(c *api.Call) (any, error) {
 	}
 	m.current(c)
 	m.latest = v
+	c.Log("update_latest_version", m.ID, v.ID)
 	return m.record(c), nil
 }
 
@@ -246,6 +250,7 @@ func (m *machineImage) delete(c *api.Call) error {
 		return reply.InvalidRequest("Machine image still has versions; destroy them first")
 	}
 	c.Remove(m, 0, nil)
+	c.Log("destroy", m.ID)
 	return nil
 }
 
@@ -275,6 +280,7 @@ func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 			}
 		}
 	})
+	c.Log("destroy", v.ID, m.ID)
 	return reply.NoContent{}, nil
 }
 

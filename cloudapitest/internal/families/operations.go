@@ -43,6 +43,7 @@ func operations() []api.Operation {
 		api.Guard(familyNames[cloudapi.KindMachineImage], machineImageOperations()),
 		githubOperations(),
 		inferenceEndpointOperations(),
+		auditLogOperations(),
 	)
 }
 
@@ -64,7 +65,7 @@ var familyNames = map[cloudapi.Kind]string{
 func KnowsRight(right string) bool {
 	names := append(slices.Collect(maps.Values(familyNames)), "Project", "Location", "*")
 	family, action, ok := strings.Cut(right, ":")
-	if right == "Project:github" {
+	if slices.Contains([]string{"Project:auditlog", "Project:github"}, right) {
 		return true
 	}
 	return right == "*" || ok && slices.Contains(names, family) &&

@@ -52,7 +52,7 @@ func postgresOperations() []api.Operation {
 	)
 	return slices.Concat(
 		[]api.Operation{
-			list.Until(version.October2025), list.Takes("tags").Since(version.August2026),
+			list.Until(version.October2025), list.Takes(schema.Texts("tags")...).Since(version.August2026),
 			api.GET("Postgres.ListInLocation", postgresDatabases, api.List(cloudapi.KindPostgres, (*postgres).record)).Paged(api.PagedDeclared),
 			api.GET("Postgres.Get", postgresDatabase, api.On(findPostgres, (*postgres).show)),
 			api.POST("Postgres.Create", postgresDatabase, create, createPostgres),
@@ -151,6 +151,7 @@ func createPostgres(c *api.Call) (any, error) {
 		p.rules = []postgresFirewallRule{}
 	}
 	c.State.Add(p)
+	c.Log("create", p.ID)
 	return p.details(c), nil
 }
 
@@ -213,6 +214,7 @@ func (p *postgres) update(c *api.Call) (any, error) {
 	if c.Body.Has("tags") {
 		p.tags = bodyTags(c.Body)
 	}
+	c.Log("update", p.ID)
 	return p.details(c), nil
 }
 
@@ -223,6 +225,7 @@ const keepBackups = 10 * 24 * time.Hour
 func (p *postgres) delete(c *api.Call) error {
 	after := c.Delays(&p.Object).Delete
 	c.Remove(p, after, func() { p.Location.InUse = later(p.Location.InUse, c.Now.Add(after+keepBackups)) })
+	c.Log("destroy", p.ID)
 	return nil
 }
 
@@ -238,12 +241,14 @@ func (p *postgres) promote(c *api.Call) (any, error) {
 			p.released = c.Now
 		}
 	}
+	c.Log("promote_read_replica", p.ID)
 	return p.record(c), nil
 }
 
 // restart shows in the state only in August 2026.
 func (p *postgres) restart(c *api.Call) (any, error) {
 	p.restarted = later(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
+	c.Log("restart", p.ID)
 	return p.details(c), nil
 }
 
@@ -301,6 +306,10 @@ func (p *postgres) derive(c *api.Call, name string, restored bool) (any, error) 
 	}
 	copied := newPostgres(c, name, p.flavor, p.target.alone())
 	copied.parent, copied.restored, copied.password = p, restored, p.password
+	verb := "create_replica"
+	if restored {
+		verb = "restore"
+	}
 	if c.Config.Version >= version.August2026 {
 		copied.config = p.config
 		if restored {
@@ -314,6 +323,7 @@ func (p *postgres) derive(c *api.Call, name string, restored bool) (any, error) 
 		copied.tags = bodyTags(c.Body)
 	}
 	c.State.Add(copied)
+	c.Log(verb, p.ID, copied.ID)
 	return copied.details(c), nil
 }
 
@@ -326,6 +336,7 @@ func (p *postgres) resetPassword(c *api.Call) (any, error) {
 		return nil, reply.InvalidFields(reply.Problem{Field: "password", What: problems})
 	}
 	p.password = password
+	c.Log("reset_superuser_password", p.ID)
 	return p.details(c), nil
 }
 
@@ -363,6 +374,7 @@ func (p *postgres) setWindow(c *api.Call) (any, error) {
 		p.window = &hour
 	}
 	p.reschedule(c.Now)
+	c.Log("set_maintenance_window", p.ID)
 	return p.details(c), nil
 }
 

@@ -58,6 +58,7 @@ func (p *postgres) createBackupCredentials(c *api.Call) (any, error) {
 	case !p.onAWS():
 		return nil, reply.InvalidRequest("Backup downloads are not available for this PostgreSQL database.")
 	}
+	c.Log("create_backup_credentials", p.ID)
 	return postgresBackupCredentials{
 		Bucket:          "backups-of-" + p.ID,
 		Endpoint:        "https://s3." + p.Location.Region + ".localhost",

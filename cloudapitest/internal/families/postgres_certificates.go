@@ -63,6 +63,7 @@ func (p *postgres) createKeyPair(c *api.Call) (any, error) {
 	case p.caCertificates(c.Now) == nil:
 		return nil, reply.Unexpected()
 	}
+	c.Log("create_cert", p.ID)
 	pair := clientKeyPair(p.ID, name, c.Now, time.Duration(duration)*time.Second)
 	return reply.File{ContentType: pemType, Name: name + ".pem", Content: []byte(pair)}, nil
 }
@@ -75,6 +76,7 @@ func (p *postgres) addUser(c *api.Call) (any, error) {
 	}
 	if !slices.Contains(p.users, name) {
 		p.users = append(p.users, name)
+		c.Log("add_cert_auth_user", p.ID)
 	}
 	return api.Items[string]{Items: p.users}, nil
 }
@@ -84,6 +86,9 @@ func (p *postgres) removeUser(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.users = slices.DeleteFunc(p.users, func(u string) bool { return u == name })
+	if i := slices.Index(p.users, name); i >= 0 {
+		p.users = slices.Delete(p.users, i, i+1)
+		c.Log("remove_cert_auth_user", p.ID)
+	}
 	return api.Items[string]{Items: p.users}, nil
 }

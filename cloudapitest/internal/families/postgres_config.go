@@ -80,11 +80,20 @@ func (p *postgres) showConfig(c *api.Call) (any, error) {
 }
 
 func (p *postgres) replaceConfig(c *api.Call) (any, error) {
-	return p.configure(c, postgresConfig{c.Body.Object("pg_config"), c.Body.Object("pgbouncer_config")})
+	return p.reconfigure(c, postgresConfig{c.Body.Object("pg_config"), c.Body.Object("pgbouncer_config")})
 }
 
 func (p *postgres) updateConfig(c *api.Call) (any, error) {
-	return p.configure(c, p.config.changed(c.Body))
+	return p.reconfigure(c, p.config.changed(c.Body))
+}
+
+// reconfigure is [postgres.configure] for a database that exists.
+func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) {
+	r, err := p.configure(c, config)
+	if err == nil {
+		c.Log("update_config", p.ID)
+	}
+	return r, err
 }
 
 // setConfig merges the settings of the body over those that the database has.

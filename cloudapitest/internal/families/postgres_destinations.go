@@ -67,6 +67,7 @@ func (p *postgres) createMetricDestination(c *api.Call) (any, error) {
 		return nil, err
 	}
 	p.destinations = append(p.destinations, d)
+	c.Log("create", d.ID, p.ID)
 	return p.details(c), nil
 }
 
@@ -146,7 +147,10 @@ func deleteMetricDestination(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.destinations = slices.DeleteFunc(p.destinations, func(d postgresMetricDestination) bool { return d.ID == id })
+	if i := slices.IndexFunc(p.destinations, func(d postgresMetricDestination) bool { return d.ID == id }); i >= 0 {
+		p.destinations = slices.Delete(p.destinations, i, i+1)
+		c.Log("destroy", id)
+	}
 	return reply.NoContent{}, nil
 }
 
@@ -156,6 +160,7 @@ func (p *postgres) createLogDestination(c *api.Call) (any, error) {
 		return nil, err
 	}
 	p.logs = append(p.logs, d)
+	c.Log("create", d.ID, p.ID)
 	return d, nil
 }
 
@@ -204,7 +209,10 @@ func deleteLogDestination(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.logs = slices.DeleteFunc(p.logs, func(d postgresLogDestination) bool { return d.ID == id })
+	if i := slices.IndexFunc(p.logs, func(d postgresLogDestination) bool { return d.ID == id }); i >= 0 {
+		p.logs = slices.Delete(p.logs, i, i+1)
+		c.Log("destroy", id)
+	}
 	return reply.NoContent{}, nil
 }
 

@@ -90,6 +90,9 @@ func (p *postgres) createRule(c *api.Call) (any, error) {
 		}
 	}
 	p.rules = append(p.rules, rules...)
+	for _, r := range rules {
+		c.Log("create", r.ID, p.ID)
+	}
 	return rules[0], nil
 }
 
@@ -115,6 +118,7 @@ func updatePostgresRule(c *api.Call) (any, error) {
 		changed.Description = strings.TrimSpace(c.Body.Text("description"))
 	}
 	p.rules[i] = changed
+	c.Log("update", changed.ID)
 	return changed, nil
 }
 
@@ -124,6 +128,7 @@ func deletePostgresRule(c *api.Call) (any, error) {
 		return nil, err
 	}
 	if i >= 0 {
+		c.Log("destroy", p.rules[i].ID)
 		p.rules = slices.Delete(p.rules, i, i+1)
 	}
 	return reply.NoContent{}, nil

@@ -11,13 +11,19 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func postgresLogOperations() []api.Operation {
 	return []api.Operation{
-		api.GET("Postgres.Logs", postgresDatabase+"/logs", getPostgresLogs).Takes("start", "end", "stream_name", "severity_level",
-			"server_role", "query_pattern", "max_log_lines", "pagination_key").Since(version.August2026),
+		api.GET("Postgres.Logs", postgresDatabase+"/logs", api.On(findPostgres, (*postgres).showLogs)).Takes(append(schema.Texts("start", "end"),
+			schema.Optional("stream_name", schema.OneOf("postgres", "pgbouncer", "upgrade")),
+			schema.Optional("severity_level", schema.OneOf("DEBUG", "INFO", "WARN", "ERROR", "FATAL")),
+			schema.Optional("server_role", schema.OneOf(primaryRole, standbyRole)),
+			schema.Optional("query_pattern", schema.Text),
+			schema.Optional("max_log_lines", schema.Integer),
+			schema.Optional("pagination_key", schema.Like(logKeyForm)))...).Since(version.August2026),
 	}
 }
 
@@ -51,78 +57,47 @@ type logPlace struct {
 	server int // of those that have a line then
 }
 
-var (
-	logKeyForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
-	logChoices = []struct {
-		name   string
-		number int // among the parameters, which messages have
-		values []string
-	}{
-		{"stream_name", 2, []string{"postgres", "pgbouncer", "upgrade"}},
-		{"severity_level", 3, []string{"DEBUG", "INFO", "WARN", "ERROR", "FATAL"}},
-		{"server_role", 4, []string{primaryRole, standbyRole}},
-	}
-)
+var logKeyForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // key has the form of a UUID.
 func (p logPlace) key() string {
 	return fmt.Sprintf("%08x-0000-7000-8000-%012x", p.second, p.server)
 }
 
-// getPostgresLogs shows the newest lines of a range, the oldest of them first, and
-// if there are more, the key for those before.
-func getPostgresLogs(c *api.Call) (any, error) {
-	f, err := logFilterOf(c)
-	if err != nil {
-		return nil, err
-	}
-	p, err := findPostgres(c)
-	if err == nil {
-		err = f.setRange(c)
-	}
-	if err != nil {
+// showLogs shows the newest lines of a range, the oldest of them first, and if there
+// are more, the key for those before.
+func (p *postgres) showLogs(c *api.Call) (any, error) {
+	f := logFilterOf(c)
+	if err := f.setRange(c); err != nil {
 		return nil, err
 	}
 	return p.logLines(c.Now, f), nil
 }
 
-// logFilterOf returns what the query asks for, but for the range, as far as that
-// fits the description of the API.
-func logFilterOf(c *api.Call) (logFilter, error) {
-	const parameters = "#/paths/~1project~1{project_id}~1location~1{location}~1postgres~1{postgres_database_reference}~1logs/get/parameters/"
+// logFilterOf returns what the query asks for, but for the range.
+func logFilterOf(c *api.Call) logFilter {
 	const first = 50
-	for _, choice := range logChoices {
-		value, ok := api.Last(c.Query, choice.name)
-		if ok && !slices.Contains(choice.values, value) {
-			return logFilter{}, reply.BadRequest("%s isn't part of the enum in %s%d/schema", ruby.Quote(value), parameters, choice.number)
-		}
+	asked := func(name string) string {
+		value, _ := api.Last(c.Query, name)
+		return value
 	}
 	f := logFilter{
-		stream:   c.Query.Get("stream_name"),
-		severity: c.Query.Get("severity_level"),
-		role:     c.Query.Get("server_role"),
-		pattern:  c.Query.Get("query_pattern"),
+		stream:   asked("stream_name"),
+		severity: asked("severity_level"),
+		role:     asked("server_role"),
+		pattern:  asked("query_pattern"),
 		before:   logPlace{second: 1<<63 - 1},
 		limit:    first,
 	}
-	if text, ok := api.Last(c.Query, "max_log_lines"); ok {
-		n, isNumber := ruby.Integer(text)
-		if !isNumber {
-			return f, reply.BadRequest("%s6/schema expected integer, but received String: %s", parameters, ruby.Quote(text))
-		}
-		if n > 0 {
-			f.limit = int(n)
-		}
+	if n, _ := ruby.Integer(asked("max_log_lines")); n > 0 {
+		f.limit = int(n)
 	}
-	if key, ok := api.Last(c.Query, "pagination_key"); ok {
-		if !logKeyForm.MatchString(key) {
-			return f, reply.BadRequest("Parameter %s does not match pattern %s", ruby.Quote(key), logKeyForm)
-		}
+	if key := asked("pagination_key"); key != "" {
 		second, _ := strconv.ParseInt(key[:8], 16, 64) // the form has been checked
 		server, _ := strconv.ParseInt(key[24:], 16, 64)
 		f.before = logPlace{second, int(server)}
 	}
-	return f, nil
+	return f
 }
 
 // setRange takes the range from the query, and checks what the description does

@@ -1,10 +1,13 @@
 package families
 
-import "github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+import (
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
 
 func postgresMetricsOperations() []api.Operation {
 	return []api.Operation{
-		api.GET("Postgres.Metrics", postgresDatabase+"/metrics", showMetrics(findPostgres, postgresMetrics)).Takes("start", "end", "key"),
+		api.GET("Postgres.Metrics", postgresDatabase+"/metrics", showMetrics(findPostgres, postgresMetrics)).Takes(schema.Texts("start", "end", "key")...),
 	}
 }
 

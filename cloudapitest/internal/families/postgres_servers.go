@@ -131,5 +131,6 @@ func (p *postgres) recycle(c *api.Call) (any, error) {
 	if !p.converging(c.Now) {
 		p.replace(c, p.target, append(newServers(1), p.fleet[1:]...))
 	}
+	c.Log("recycle", p.ID)
 	return p.details(c), nil
 }

@@ -78,5 +78,6 @@ func (p *postgres) upgrade(c *api.Call) (any, error) {
 		to.version = versions[i-1]
 		db.resize(c, to)
 	}
+	c.Log("upgrade", p.ID)
 	return p.upgradeRecord(c.Now), nil
 }

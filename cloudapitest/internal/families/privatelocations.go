@@ -85,6 +85,7 @@ func createPrivateLocation(c *api.Call) (any, error) {
 	}
 	c.State.Add(l)
 	c.State.Locations = append(c.State.Locations, l.place)
+	c.Log("create", l.ID)
 	return l.record(c), nil
 }
 
@@ -108,6 +109,7 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 	}
 	c.State.Index.Rename(l, name)
 	l.place.Name = name
+	c.Log("update", l.ID)
 	return l.record(c), nil
 }
 
@@ -122,6 +124,7 @@ func (l *privateLocation) delete(c *api.Call) error {
 		return reply.Unexpected()
 	}
 	c.Remove(l, 0, nil)
+	c.Log("destroy", l.ID)
 	c.State.Locations = slices.DeleteFunc(c.State.Locations, func(place *api.Location) bool { return place == l.place })
 	return nil
 }

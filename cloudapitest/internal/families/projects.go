@@ -74,7 +74,9 @@ func createProject(c *api.Call) (any, error) {
 	if problems := api.IDLikeNameProblems(cloudapi.KindProject, name); problems != nil {
 		return nil, reply.InvalidRecord(problems...)
 	}
-	return recordProject(c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), name, c.Token.Account), c), nil
+	c.Project = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), name, c.Token.Account)
+	c.Log("create", c.Project.ID)
+	return recordProject(c.Project, c), nil
 }
 
 func getProject(c *api.Call) (any, error) { return recordProject(c.Project, c), nil }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
@@ -97,7 +98,7 @@ var chance = []struct {
 }{
 	{regexp.MustCompile(`\.(ip[46]|private_ipv[46])$`), sameFamily},
 	{regexp.MustCompile(`\.net[46]$`), sameSize},
-	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at|last_accessed_at)$`), bothTimes},
+	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at|last_accessed_at|at)$`), bothTimes},
 	{regexp.MustCompile(`^(\.items\[\d+\])?\.key$`), bothSecrets}, // of inference keys; keys of tags and metrics are further down
 	{regexp.MustCompile(`\.ca_certificates$`), sameCertificates},
 }
@@ -192,6 +193,7 @@ type replayer struct {
 	token   *api.Token
 	tokens  *strings.Replacer
 	ids     map[string]string // recorded to ours
+	keys    map[string]string // for the next page, recorded to ours
 	tally   map[string]*tally
 	script  script
 }
@@ -237,11 +239,12 @@ func newReplayerOf(t *testing.T, v version.Version, s script) *replayer {
 			"pat-<token>", "pat-unknown",
 			"PAT-<token>", strings.ToUpper(admin)),
 		ids:   map[string]string{otherProject: otherProject},
+		keys:  map[string]string{},
 		tally: map[string]*tally{},
 	}
 	r.service.Do(func(c *api.Call) {
-		r.account = &api.Account{Name: "own"}
-		stranger := &api.Account{Name: "foreign"}
+		r.account = api.NewAccount("main")
+		stranger := api.NewAccount("foreign")
 		r.token = c.State.AddToken(admin, r.account)
 		c.State.AddToken(powerless, r.account)
 		c.AddProject(mainProject, "main", r.account).Rights[r.token] = api.Rights{"*"}
@@ -474,8 +477,11 @@ func (r *replayer) send(x *recordings.Exchange) (status int, contentType, body s
 // recordedID is an ID, or the name of a node, which begins with one.
 var recordedID = regexp.MustCompile(`[0-9a-z]{26}(-[0-9a-z]{5}\b)?`)
 
-// translate replaces recorded IDs and names of nodes by ours.
+// translate replaces recorded IDs, names of nodes and keys by ours.
 func (r *replayer) translate(s string) string {
+	for recorded, ours := range r.keys {
+		s = strings.ReplaceAll(s, url.QueryEscape(recorded), url.QueryEscape(ours))
+	}
 	return recordedID.ReplaceAllStringFunc(s, func(id string) string {
 		return cmp.Or(r.ids[id], r.ids[id[:26]]+id[26:], id)
 	})
@@ -521,6 +527,9 @@ func (r *replayer) compareTexts(path, want, got string, s strictness) []string {
 		if want == got {
 			return nil
 		}
+	case path == ".pagination_key":
+		r.keys[want] = got
+		return nil
 	case nodeOf.MatchString(path) && bothNodes(recorded, got):
 		return r.learn(path, recorded, got)
 	}

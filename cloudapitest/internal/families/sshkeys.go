@@ -64,6 +64,7 @@ func createSSHPublicKey(c *api.Call) (any, error) {
 		return nil, err
 	}
 	c.State.Add(k)
+	c.Log("create", k.ID)
 	return k.record(c), nil
 }
 
@@ -77,11 +78,13 @@ func (k *sshPublicKey) update(c *api.Call) (any, error) {
 	}
 	c.State.Index.Rename(k, changed.Name)
 	*k = changed
+	c.Log("update", k.ID)
 	return k.record(c), nil
 }
 
 func (k *sshPublicKey) delete(c *api.Call) error {
 	c.Remove(k, 0, nil)
+	c.Log("destroy", k.ID)
 	return nil
 }
 

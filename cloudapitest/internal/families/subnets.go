@@ -100,6 +100,7 @@ func createPrivateSubnet(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Log("create", s.ID)
 	return s.record(c), nil
 }
 
@@ -212,6 +213,7 @@ func (s *privateSubnet) delete(c *api.Call) error {
 		l.destroy(c)
 	}
 	c.Remove(s, c.Delays(&s.Object).Delete, nil)
+	c.Log("destroy", s.ID)
 	return nil
 }
 
@@ -227,6 +229,7 @@ func (s *privateSubnet) connect(c *api.Call) (any, error) {
 		return nil, reply.InvalidRecord(reply.Taken(pair))
 	}
 	s.connected[other], other.connected[s] = true, true
+	c.Log("connect", s.ID, other.ID)
 	return s.record(c), nil
 }
 
@@ -236,6 +239,7 @@ func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
 		return nil, reply.InvalidRequest("Subnet to be disconnected not found")
 	}
 	s.disconnect(other)
+	c.Log("disconnect", s.ID, other.ID)
 	return s.record(c), nil
 }
 

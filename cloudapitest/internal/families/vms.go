@@ -217,6 +217,7 @@ func createVM(c *api.Call) (any, error) {
 		return nil, err
 	}
 	v.add(c)
+	c.Log("create", v.ID)
 	return v.details(c), nil
 }
 
@@ -414,6 +415,7 @@ func (v *vm) delete(c *api.Call) error {
 		return reply.InvalidRequest("Cannot delete VM while it is being captured as a machine image version")
 	}
 	v.remove(c, c.Delays(&v.Object).Delete)
+	c.Log("destroy", v.ID)
 	return nil
 }
 

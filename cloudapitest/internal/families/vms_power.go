@@ -26,6 +26,7 @@ func (p power) state(now time.Time) string {
 // restartAlways takes a VM in any state.
 func (v *vm) restartAlways(c *api.Call) (any, error) {
 	v.turn(c, "restarting", "")
+	c.Log("restart", v.ID)
 	return v.details(c), nil
 }
 
@@ -36,6 +37,7 @@ func (v *vm) restart(c *api.Call) (any, error) {
 		return nil, err
 	}
 	v.turn(c, "restarting", "")
+	c.Log("restart", v.ID)
 	return before, nil
 }
 
@@ -48,6 +50,7 @@ func (v *vm) stop(c *api.Call) (any, error) {
 	if before.State != "starting" {
 		v.turn(c, "stopping", "stopped")
 	}
+	c.Log("stop", v.ID)
 	return before, nil
 }
 
@@ -59,6 +62,7 @@ func (v *vm) start(c *api.Call) (any, error) {
 		return nil, err
 	}
 	v.turn(c, "starting", "")
+	c.Log("start", v.ID)
 	return v.details(c), nil
 }
 

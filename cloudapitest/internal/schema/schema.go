@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
@@ -17,19 +19,21 @@ import (
 // Schema describes a value in a body as the description of the API does, as far
 // as the server checks it.
 type Schema struct {
-	Type      string // "string", "integer", "boolean", "array", "object"; "" if there is no value
+	Type      string // "string", "integer", "number", "boolean", "array", "object"; "" if there is no value
 	nullable  bool
 	Enum      []string
 	Items     *Schema // of an array
-	Fields    []field // of an object
+	Fields    []Field // of an object
 	open      bool    // an object that may have any other fields
 	values    *Schema // of those other fields; nil for any
 	AnyOf     []Schema
-	moment    bool   // a string that must be a time
-	component string // messages call the schema by this name
+	moment    bool           // a string that must be a time
+	pattern   *regexp.Regexp // of a string; nil for any
+	component string         // messages call the schema by this name
 }
 
-type field struct {
+// Field is a field of an object, or a parameter of a query.
+type Field struct {
 	Name     string
 	required bool
 	Schema   Schema
@@ -37,14 +41,14 @@ type field struct {
 }
 
 // Since returns the field as one that versions before v do not have.
-func (f field) Since(v version.Version) field { f.span = f.span.Since(v); return f }
+func (f Field) Since(v version.Version) Field { f.span = f.span.Since(v); return f }
 
 // Until returns the field as one that versions after v do not have.
-func (f field) Until(v version.Version) field { f.span = f.span.Until(v); return f }
+func (f Field) Until(v version.Version) Field { f.span = f.span.Until(v); return f }
 
 // In returns the schema with the fields that a version has.
 func (s Schema) In(v version.Version) Schema {
-	var fields []field
+	var fields []Field
 	for _, f := range s.Fields {
 		if f.span.Has(v) {
 			f.Schema = f.Schema.In(v)
@@ -66,21 +70,34 @@ func (s Schema) In(v version.Version) Schema {
 var (
 	Text     = Schema{Type: "string"}
 	Integer  = Schema{Type: "integer"}
+	Number   = Schema{Type: "number"}
 	Boolean  = Schema{Type: "boolean"}
 	FreeForm = Schema{Type: "object", open: true}
 	Moment   = Schema{Type: "string", moment: true} // a time in the form of RFC 3339
 )
 
 // Closed returns an object that has no other fields.
-func Closed(fields ...field) Schema { return Schema{Type: "object", Fields: fields} }
+func Closed(fields ...Field) Schema { return Schema{Type: "object", Fields: fields} }
 
 // MapOf returns an object with fields of any names.
 func MapOf(values Schema) Schema { return Schema{Type: "object", open: true, values: &values} }
 
-func Required(name string, s Schema) field { return field{Name: name, required: true, Schema: s} }
-func Optional(name string, s Schema) field { return field{Name: name, Schema: s} }
+func Required(name string, s Schema) Field { return Field{Name: name, required: true, Schema: s} }
+func Optional(name string, s Schema) Field { return Field{Name: name, Schema: s} }
 
 func ArrayOf(items Schema) Schema { return Schema{Type: "array", Items: &items} }
+
+// Texts returns optional strings with the names.
+func Texts(names ...string) []Field {
+	fields := make([]Field, len(names))
+	for i, name := range names {
+		fields[i] = Optional(name, Text)
+	}
+	return fields
+}
+
+// Like returns a string of a form.
+func Like(form *regexp.Regexp) Schema { return Schema{Type: "string", pattern: form} }
 
 func OneOf(values ...string) Schema { return Schema{Type: "string", Enum: values} }
 
@@ -123,6 +140,8 @@ func (s Schema) Check(pointer string, raw json.RawMessage) (any, error) {
 		return nil, reply.BadRequest("%s expected %s, but received %s: %s", pointer, s.Type, ruby.Class(raw), ruby.Inspect(raw))
 	case s.moment && !isMoment(value.(string)):
 		return nil, reply.BadRequest("%s Value: %s is not conformant with date-time format", pointer, ruby.Inspect(raw))
+	case s.pattern != nil && !s.pattern.MatchString(value.(string)):
+		return nil, reply.BadRequest("Parameter %s does not match pattern %s", ruby.Inspect(raw), s.pattern)
 	case s.Enum != nil && !slices.Contains(s.Enum, value.(string)):
 		return nil, reply.BadRequest("%s isn't part of the enum in %s", ruby.Inspect(raw), pointer)
 	}
@@ -158,6 +177,9 @@ func (s Schema) convert(pointer string, raw json.RawMessage) (any, bool, error) 
 		return v, ok, nil
 	case "integer":
 		v, ok := toInteger(value)
+		return v, ok, nil
+	case "number":
+		v, ok := toNumber(value)
 		return v, ok, nil
 	case "boolean":
 		v, ok := toBoolean(value)
@@ -231,10 +253,10 @@ func (s Schema) checkObject(pointer string, raw json.RawMessage) (any, error) {
 	return values, nil
 }
 
-func (s Schema) field(name string) (field, bool) {
-	i := slices.IndexFunc(s.Fields, func(f field) bool { return f.Name == name })
+func (s Schema) field(name string) (Field, bool) {
+	i := slices.IndexFunc(s.Fields, func(f Field) bool { return f.Name == name })
 	if i < 0 {
-		return field{}, false
+		return Field{}, false
 	}
 	return s.Fields[i], true
 }
@@ -295,6 +317,18 @@ func toInteger(value any) (any, bool) {
 		return nil, true
 	}
 	return n, true
+}
+
+func toNumber(value any) (float64, bool) {
+	text := ""
+	switch v := value.(type) {
+	case json.Number:
+		text = v.String()
+	case string:
+		text = v
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	return n, err == nil
 }
 
 func toBoolean(value any) (flag, ok bool) {

@@ -1,0 +1,138 @@
+package families
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+func auditLogOperations() []api.Operation {
+	return api.AllSince(version.August2026,
+		api.GET("AuditLog.List", api.ProjectRoute+"/audit-log", listAuditLog).Needs("Project:auditlog").Guarded().Takes(append(
+			schema.Texts("action", "end"),
+			schema.Optional("limit", schema.Number),
+			schema.Optional("object", schema.Text),
+			schema.Optional("pagination_key", schema.Text),
+			schema.Optional("subject", schema.Text))...),
+	)
+}
+
+type auditLogRecord struct {
+	At          string   `json:"at"`
+	Action      string   `json:"action"`
+	SubjectID   string   `json:"subject_id"`
+	SubjectName string   `json:"subject_name"`
+	ObjectIDs   []string `json:"object_ids"`
+}
+
+type auditLogPage struct {
+	PaginationKey string           `json:"pagination_key,omitempty"`
+	Items         []auditLogRecord `json:"items"`
+}
+
+func recordLogEntry(e api.LogEntry) auditLogRecord {
+	return auditLogRecord{e.At.UTC().Format(time.RFC3339), action(e), e.Account.ID, e.Account.Name, append([]string{}, e.Objects...)}
+}
+
+func action(e api.LogEntry) string { return e.Kind.Prefix() + "/" + e.Verb }
+
+// listAuditLog shows the newest entries that the query lets through, and if there
+// are more, the key of the next one. What cannot be read lets nothing through, except for
+// a key, which does nothing then.
+func listAuditLog(c *api.Call) (any, error) {
+	const most = 1000
+	limit := most
+	text, _ := api.Last(c.Query, "limit")
+	if n, _ := ruby.LeadingInteger(text); n > 0 {
+		limit = int(min(n, most))
+	}
+	page := auditLogPage{Items: []auditLogRecord{}}
+	lets := auditLogFilter(c)
+	for _, e := range slices.Backward(c.Project.Entries()) {
+		switch {
+		case !lets(e):
+		case len(page.Items) == limit:
+			page.PaginationKey = fmt.Sprintf("%d.%06d/%s", e.At.Unix(), e.At.Nanosecond()/1000, e.ID)
+			return page, nil
+		default:
+			page.Items = append(page.Items, recordLogEntry(e))
+		}
+	}
+	return page, nil
+}
+
+// auditLogFilter returns the function that says of an entry whether the query asks
+// for it.
+func auditLogFilter(c *api.Call) func(api.LogEntry) bool {
+	asked := func(name string) string {
+		text, _ := api.Last(c.Query, name)
+		return strings.TrimSpace(text)
+	}
+	from, until, ok := auditLogRange(c.Now, asked("end"))
+	if before, ok := keyTime(asked("pagination_key")); ok {
+		until = before
+	}
+	return func(e api.LogEntry) bool {
+		return ok && !e.At.Before(from) && !e.At.After(until) &&
+			hasAction(e, asked("action")) && isBy(e, asked("subject")) && isAbout(e, asked("object"))
+	}
+}
+
+// auditLogRange returns the three months that end with a day, the current one by
+// default. It reports false if the day is no day, or more than three months away.
+func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
+	const months = 3
+	today := midnight(now)
+	end := today
+	if day != "" {
+		if end, ok = ruby.ParseDate(day); !ok {
+			return from, until, false
+		}
+		end = midnight(end)
+	}
+	from, until = end.AddDate(0, -months, 1), end.AddDate(0, 0, 1).Add(-1)
+	return from, until, !end.Before(today.AddDate(0, -months, 0)) && !end.After(today.AddDate(0, months, 0))
+}
+
+// midnight is the beginning of a day in UTC.
+func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// keyTime returns the time in a key for the next page.
+func keyTime(key string) (time.Time, bool) {
+	moment, id, _ := strings.Cut(key, "/")
+	seconds, fraction, _ := strings.Cut(moment, ".")
+	s, errS := strconv.ParseInt(seconds, 10, 64)
+	us, errUS := strconv.ParseInt(fraction, 10, 64)
+	return time.Unix(s, us*1000), errS == nil && errUS == nil && api.ValidID(id)
+}
+
+// hasAction reports whether an entry is of an action: a kind and a verb, or one of
+// both.
+func hasAction(e api.LogEntry, asked string) bool {
+	kind, verb, both := strings.Cut(asked, "/")
+	switch {
+	case asked == "":
+		return true
+	case both && verb != "":
+		return action(e) == asked
+	}
+	return kind == e.Kind.Prefix() || kind == e.Verb
+}
+
+// isBy reports whether an entry is of an account that has the ID, name or address.
+func isBy(e api.LogEntry, asked string) bool {
+	return asked == "" || slices.Contains([]string{e.Account.ID, e.Account.Name, e.Account.Email}, asked)
+}
+
+func isAbout(e api.LogEntry, asked string) bool {
+	id, err := cloudapi.ParseID(asked)
+	return asked == "" || err == nil && slices.Contains(e.Objects, id.String())
+}
