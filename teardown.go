@@ -9,38 +9,38 @@ import (
 	"time"
 )
 
-// TeardownOptions says what a teardown spares and how it goes about the rest. A
-// nil *TeardownOptions spares nothing but the project itself.
+// TeardownOptions sets what a teardown keeps and how it deletes the rest. A nil
+// *TeardownOptions keeps nothing but the project itself.
 type TeardownOptions struct {
-	// Keep reports whether a resource stays. What it needs stays as well: the
-	// machine image of a VM, the subnet of a VM or load balancer, the firewalls
-	// of a subnet, the private location of whatever is in one, and the project.
-	// A read replica does not need its parent, and a load balancer not its VMs.
-	// PlanTeardown calls it once for each resource.
+	// Keep reports whether a resource stays. The resources that it needs stay
+	// as well: the machine image of a VM, the subnet of a VM or load balancer,
+	// the firewalls of a subnet, the private location of any resource in it,
+	// and the project. A read replica does not need its parent, nor a load
+	// balancer its VMs. PlanTeardown calls Keep once for each resource.
 	Keep func(Resource) bool
 
-	// Project has the project itself deleted, behind everything in it. It
+	// Project deletes the project itself after everything in it. The project
 	// stays if Keep keeps anything.
 	Project bool
 
-	// Concurrency is the largest number of requests at a time. The default, for 0
-	// or less, is 8.
+	// Concurrency is the maximum number of concurrent requests. The default,
+	// for 0 or less, is 8.
 	Concurrency int
 
-	// Progress is called for each beginning, poll and end of a deletion, on the
-	// goroutine of Run: Operation is "Teardown", Done and Total count the
-	// resources of the plan, State is that of the record, "deleting", "deleted",
-	// or a [TeardownOutcome] with the reason in Err. The deletion of the resource
-	// waits until Progress returns.
+	// Progress is called for the beginning, each poll and the end of a
+	// deletion, on the goroutine of Run. Operation is "Teardown". Done and
+	// Total count the resources of the plan. State is that of the record,
+	// "deleting", "deleted", or a [TeardownOutcome] with the reason in Err. The
+	// deletion of the resource waits until Progress returns.
 	Progress func(Progress)
 }
 
-// TeardownPlan is what [Client.PlanTeardown] found to be deleted, in an order in
-// which it can be. It does not change.
+// TeardownPlan contains the resources to delete, as [Client.PlanTeardown] found
+// them, in a possible order. It does not change.
 type TeardownPlan struct {
 	client  *Client
 	options TeardownOptions
-	steps   []teardownStep    // each behind those that have to end before it
+	steps   []teardownStep    // each after those that must end before it
 	kept    []keptResource    // the rest
 	private map[string]string // the IDs of the private locations, by name
 	subnets map[string]string // see surveyor
@@ -49,27 +49,28 @@ type TeardownPlan struct {
 // teardownStep is a resource to be deleted.
 type teardownStep struct {
 	resource Resource
-	before   []int // the steps that have to end before, by index
-	stage    int   // one more than the last of theirs, from 0
+	before   []int // the indexes of the steps that must end before
+	stage    int   // one more than the highest stage of those, from 0
 }
 
-// keptResource is one that stays, since Keep says so or for another that needs it.
+// keptResource is a resource that stays, because Keep keeps it or because
+// another one needs it.
 type keptResource struct{ resource, neededBy Resource }
 
-// PlanTeardown finds out what the client's project contains and in which order
-// it can be deleted. It changes nothing.
+// PlanTeardown finds the resources of the client's project and an order in
+// which they can be deleted. It changes nothing.
 //
-// The plan has everything that a list of the project shows, the default subnets
-// and firewalls of VMs and subnets included. Rules, node pools and the like are
-// deleted with the resource that they belong to, and the versions of a machine
+// The plan contains everything that the lists of the project show, including
+// the default subnets and firewalls of VMs and subnets. Rules, node pools and
+// other parts are deleted with their resource, and the versions of a machine
 // image before it. The server itself deletes the nodes of clusters and the
 // networks of databases.
 //
-// A plan must not miss anything, so a list that fails is an error: [ErrForbidden],
-// for example, if the token may not see SSH keys. Most lists of the real server do
-// not fail but leave out what the token may not see; that is in no plan. A list
-// that the server does not have, such as that of machine images in October 2025,
-// is taken for empty.
+// A plan must be complete, so a list that fails is an error, for example
+// [ErrForbidden] if the token may not see SSH keys. But most lists of the real
+// server do not fail: they leave out the resources that the token may not see,
+// and so does the plan. If the server does not have a list, such as that of
+// machine images in October 2025, it counts as empty.
 func (c *Client) PlanTeardown(ctx context.Context, opts *TeardownOptions) (*TeardownPlan, error) {
 	if ctx == nil {
 		return nil, noContext("PlanTeardown")
@@ -124,7 +125,8 @@ func (c *Client) PlanTeardown(ctx context.Context, opts *TeardownOptions) (*Tear
 	return p, nil
 }
 
-// keep returns what stays, with what needs it: nothing for what Keep keeps.
+// keep returns the resources that stay, each with the one that needs it, or
+// with none if Keep keeps it.
 func (p *TeardownPlan) keep(all []surveyed, needs map[string][]string) map[string]Resource {
 	kept := map[string]Resource{}
 	if p.options.Keep == nil {
@@ -135,7 +137,7 @@ func (p *TeardownPlan) keep(all []surveyed, needs map[string][]string) map[strin
 			kept[item.ID] = Resource{}
 		}
 	}
-	for _, item := range all { // each comes before what it needs
+	for _, item := range all { // each comes before the resources that it needs
 		if _, ok := kept[item.ID]; !ok {
 			continue
 		}
@@ -148,10 +150,10 @@ func (p *TeardownPlan) keep(all []surveyed, needs map[string][]string) map[strin
 	return kept
 }
 
-// finish completes a step, given those that precede it.
+// finish completes a step, given the preceding ones.
 //
-// Where a server lets clusters and databases be in a project's own subnets no
-// record tells in which: so subnets come behind all of their location.
+// Clusters and databases may be in subnets of the project, but no record tells
+// in which. So a subnet comes after all of them in its location.
 func (s *teardownStep) finish(preceding []teardownStep) {
 	for i, other := range preceding {
 		within := other.resource.Kind == KindKubernetesCluster || other.resource.Kind == KindPostgres
@@ -164,9 +166,9 @@ func (s *teardownStep) finish(preceding []teardownStep) {
 	}
 }
 
-// Stages returns what is to be deleted. What is in a stage can go when what is
-// in those before it has gone. Run is quicker than that: nothing waits for what
-// does not need it.
+// Stages returns the resources to delete. Those of a stage can be deleted when
+// those of the stages before are gone. Run is faster, since a resource does not
+// wait for others that it does not depend on.
 func (p *TeardownPlan) Stages() [][]Resource {
 	stages := [][]Resource{}
 	for _, s := range p.steps {
@@ -178,7 +180,7 @@ func (p *TeardownPlan) Stages() [][]Resource {
 	return stages
 }
 
-// Kept returns what stays because of [TeardownOptions.Keep].
+// Kept returns the resources that stay because of [TeardownOptions.Keep].
 func (p *TeardownPlan) Kept() []Resource {
 	kept := make([]Resource, len(p.kept))
 	for i, k := range p.kept {
@@ -187,7 +189,7 @@ func (p *TeardownPlan) Kept() []Resource {
 	return kept
 }
 
-// String describes the plan, one resource a line.
+// String describes the plan, with one resource per line.
 func (p *TeardownPlan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "teardown of project %s: %d to delete, %d to keep\n", p.project(), len(p.steps), len(p.kept))
@@ -210,7 +212,7 @@ func (p *TeardownPlan) String() string {
 	return b.String()
 }
 
-// MarshalJSON encodes the project's ID, the stages and what is kept.
+// MarshalJSON encodes the project's ID, the stages and the kept resources.
 func (p *TeardownPlan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Project string       `json:"project"`
@@ -226,26 +228,26 @@ func (p *TeardownPlan) project() string {
 	return p.client.Project()
 }
 
-// Run deletes what the plan lists, and nothing else, and waits until it is gone.
-// It returns nil if everything is gone, whoever deleted it. Otherwise the error is
-// a [*TeardownError] that accounts for each resource of the plan. Run may be
-// called again.
+// Run deletes the resources in the plan, and nothing else, and waits until they
+// are gone. It returns nil if all are gone, whoever deleted them. Otherwise the
+// error is a [*TeardownError] that reports each resource of the plan that is
+// left. Run may be called again.
 //
-// Run deletes by ID, so a resource that has taken over a name is safe. A private
-// location is deleted by name, which Run looks up immediately before. A resource
-// is deleted when everything that needs it is gone. If something that is not in
-// the plan needs it by then, it stays: a load balancer that was made in the subnet
-// since, a subnet that uses the firewall, anything that would be deleted with the
-// project.
+// Run deletes by ID, so it never deletes another resource with the same name.
+// It deletes private locations by name, which it looks up immediately before.
+// Run deletes a resource when everything that needs it is gone. If something
+// outside the plan needs it at that time, the resource stays. Examples are a
+// load balancer that was made in the subnet since, a subnet that uses the
+// firewall, and any other resource of a project that would be deleted with it.
 //
-// A deletion that fails for a reason that may pass is tried again for a quarter of
-// a minute. A deletion that fails for good holds up only the resources that the
-// failed one needs. Run waits for deletions that the server has accepted until the
-// context ends. A token that cannot see the project any more finds nothing, so the
-// resources count as gone.
+// If a deletion fails with a transient error, Run retries it for about 15
+// seconds. A deletion that fails permanently blocks only the resources that the
+// failed one needs. Run waits for deletions that the server has accepted until
+// the context ends. If the token can no longer see the project it finds
+// nothing, so the resources count as gone.
 //
-// The server keeps a private location for days after a database in it is gone, as
-// long as there are backups of it. Such a location is in the report as
+// The server keeps a private location for days after its last database is gone,
+// as long as there are backups. Such a location is reported as
 // [TeardownFailed]: run the plan again then.
 func (p *TeardownPlan) Run(ctx context.Context) error {
 	if p.client == nil {
@@ -286,34 +288,35 @@ func (p *TeardownPlan) Run(ctx context.Context) error {
 	return report
 }
 
-// TeardownError is the report of a teardown that did not delete everything.
-// Each resource of the plan is in it once, in the plan's order.
+// TeardownError is the report of a teardown that did not delete everything. It
+// contains each resource of the plan once, in the plan's order.
 type TeardownError struct {
 	Project string            // the project's ID
-	Deleted []Resource        // what is gone
-	Failed  []TeardownFailure // what is not, or not known to be
+	Deleted []Resource        // resources that are gone
+	Failed  []TeardownFailure // resources that are left, or may be
 }
 
 // TeardownFailure says why a resource was not deleted.
 type TeardownFailure struct {
 	Resource  Resource
 	Outcome   TeardownOutcome
-	BlockedBy []Resource // what needs the resource, if the outcome is TeardownBlocked
+	BlockedBy []Resource // the resources that need this one, if the outcome is TeardownBlocked
 	Err       error      // the reason
 }
 
-// TeardownOutcome says how far the deletion of a resource has come.
+// TeardownOutcome says how far the deletion of a resource got.
 type TeardownOutcome string
 
 // Values of [TeardownFailure.Outcome].
 const (
-	TeardownFailed   TeardownOutcome = "failed"    // the server refused, or no answer came
-	TeardownUnderWay TeardownOutcome = "under way" // the end of the deletion was not seen; it may be gone by now
-	TeardownBlocked  TeardownOutcome = "blocked"   // not tried, because of something that needs it
+	TeardownFailed   TeardownOutcome = "failed"    // the server refused, or there was no response
+	TeardownUnderWay TeardownOutcome = "under way" // the deletion was accepted, but its end was not seen
+	TeardownBlocked  TeardownOutcome = "blocked"   // not tried, because another resource needs it
 	TeardownNotTried TeardownOutcome = "not tried" // the context ended before its turn
 )
 
-// Error says in one line how much is left, and why for the first of it.
+// Error returns in one line how many resources are left, and the reason for the
+// first.
 func (e *TeardownError) Error() string {
 	var counts []string
 	var first *TeardownFailure

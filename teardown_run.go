@@ -15,20 +15,20 @@ type teardownRun struct {
 	surveyor
 	plan     *TeardownPlan
 	started  time.Time
-	index    map[string]int     // of the steps, by the IDs of their resources
-	ended    []chan struct{}    // closed with the step
-	failures []*TeardownFailure // of a step that has ended; nil: its resource is gone
+	index    map[string]int     // index of the steps by the IDs of their resources
+	ended    []chan struct{}    // closed at the end of the step
+	failures []*TeardownFailure // of steps that have ended; nil: the resource is gone
 
-	// What is asked for each resource is found out for many at once.
+	// Lookups that many steps share.
 	mu        sync.Mutex
-	surveys   map[Resource]*rounds[map[string][]Resource] // of users, by kind and location
-	locations *rounds[[]surveyed]                         // of private locations
+	surveys   map[Resource]*rounds[map[string][]Resource] // users of resources, by kind and location
+	locations *rounds[[]surveyed]                         // private locations
 
 	events chan Progress // from the steps
-	seen   chan struct{} // answers each; closed when nobody listens any more
+	seen   chan struct{} // confirms each event; closed when no one receives any more
 }
 
-// steps does all steps, and reports what they say.
+// steps runs all steps, and reports their events.
 func (r *teardownRun) steps(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var steps ending
@@ -38,7 +38,7 @@ func (r *teardownRun) steps(ctx context.Context) {
 			inParallel(len(r.plan.steps), func(i int) { r.step(ctx, cancel, i) })
 		})
 	}()
-	defer func() { // nothing goes on behind a Progress that panics
+	defer func() { // stop everything if Progress panics
 		cancel()
 		close(r.seen)
 		for range r.events {
@@ -58,7 +58,7 @@ func (r *teardownRun) steps(ctx context.Context) {
 	steps.repeat()
 }
 
-// step does a step when its turn has come. If it panics it cancels the others.
+// step runs a step after those that must end before it.
 func (r *teardownRun) step(ctx context.Context, cancel func(), i int) {
 	returned := false
 	defer func() {
@@ -84,7 +84,7 @@ func (r *teardownRun) step(ctx context.Context, cancel func(), i int) {
 	returned = true
 }
 
-// stateDeleted is the [Progress.State] of what is gone.
+// stateDeleted is the [Progress.State] of a resource that is gone.
 const stateDeleted = "deleted"
 
 func (r *teardownRun) report(resource Resource, p Progress) {
@@ -93,8 +93,8 @@ func (r *teardownRun) report(resource Resource, p Progress) {
 	<-r.seen
 }
 
-// teardownTries is how often a deletion is asked for that may yet be possible,
-// with the pauses of a wait between them: 13 seconds together.
+// teardownTries is how often a failed deletion is tried, with the pauses of a
+// wait in between: 13 seconds together.
 const teardownTries = 6
 
 // delete deletes a resource and waits until it is gone.
@@ -120,8 +120,8 @@ func (r *teardownRun) delete(ctx context.Context, resource Resource) *TeardownFa
 	return nil
 }
 
-// wait waits until a resource that is being deleted where it is now is gone, be
-// it with its private location.
+// wait waits until a resource that is being deleted, or its private location,
+// is gone. at is the resource under its present name.
 func (r *teardownRun) wait(ctx context.Context, resource, at Resource) error {
 	f, _ := familyOf(at.Kind)
 	if at.ID == "" || f.gone == nil {
@@ -137,7 +137,8 @@ func (r *teardownRun) wait(ctx context.Context, resource, at Resource) error {
 	return err
 }
 
-// waitOptions are those of a wait for the end of a resource, or of its parts.
+// waitOptions are the options of a wait for the deletion of a resource, or of
+// its parts.
 func (r *teardownRun) waitOptions(resource Resource) []WaitOption {
 	return []WaitOption{func(c *waitConfig) { c.slots = r.slots }, WaitProgress(func(p Progress) {
 		if p.Done < p.Total {
@@ -147,8 +148,8 @@ func (r *teardownRun) waitOptions(resource Resource) []WaitOption {
 	})}
 }
 
-// try asks for the deletion of a resource unless something needs it, and
-// returns where it is; nothing if it is gone already.
+// try requests the deletion of a resource unless something needs it. It returns
+// the resource under its present name, or none if it is already gone.
 func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *TeardownFailure) {
 	at, err := r.locate(ctx, resource)
 	if err == nil && at.ID == "" {
@@ -174,7 +175,7 @@ func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *Te
 		err = r.slots.do(ctx, func() error { return f.remove(ctx, r.client, at.Location, f.address(at)) })
 	}
 	if err == nil && f.noID {
-		// What went by that name, if anything, need not have been this one.
+		// The name may belong to another resource by now.
 		var now Resource
 		if now, err = r.locate(ctx, resource); err == nil && now.ID != "" && now.Name != at.Name {
 			err = fmt.Errorf("it goes by the name of %s by now: %w", now.Name, ErrLocationNotFound)
@@ -189,9 +190,9 @@ func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *Te
 	return at, &TeardownFailure{Resource: resource, Outcome: TeardownFailed, Err: err}
 }
 
-// usersOf returns what needs a resource at the moment. The resources of a kind
-// and location share a survey. There is some time between two of those, in
-// which more resources come to want one, so that a run takes few.
+// usersOf returns the resources that need a resource now. The resources of a
+// kind and location share a survey. There is a pause between two surveys, in
+// which more resources come to share the next, so a run makes few.
 func (r *teardownRun) usersOf(ctx context.Context, resource Resource) ([]Resource, error) {
 	if len(dependants(resource.Kind)) == 0 {
 		return nil, nil
@@ -214,16 +215,16 @@ func (r *teardownRun) usersOf(ctx context.Context, resource Resource) ([]Resourc
 	return survey.value[resource.ID], survey.err
 }
 
-// mayPass reports whether a further try can succeed.
+// mayPass reports whether another try can succeed.
 func (r *teardownRun) mayPass(f *TeardownFailure) bool {
 	if f.Outcome == TeardownBlocked {
 		return !slices.ContainsFunc(f.BlockedBy, func(by Resource) bool { return r.failureOf(by) != nil })
 	}
 	return isTransient(f.Err) || isVanishing(f.Err) || errors.Is(f.Err, ErrConflict) ||
-		errors.Is(f.Err, ErrLocationNotFound) // gone or renamed since it was looked for
+		errors.Is(f.Err, ErrLocationNotFound) // gone or renamed since the lookup
 }
 
-// blocked says why those that need a resource are still there.
+// blocked returns an error that says why the users of a resource still exist.
 func (r *teardownRun) blocked(users []Resource) error {
 	for _, by := range users {
 		if failure := r.failureOf(by); failure != nil {
@@ -233,8 +234,8 @@ func (r *teardownRun) blocked(users []Resource) error {
 	return fmt.Errorf("%v needs it and is not in the plan", users[0])
 }
 
-// failureOf returns why a resource that was to be deleted before was not. It is
-// nil for one that is not in the plan, or whose turn is not over.
+// failureOf returns why a resource of the plan was not deleted. It is nil if
+// the resource is not in the plan, or its step has not ended.
 func (r *teardownRun) failureOf(resource Resource) *TeardownFailure {
 	i, ok := r.index[resource.ID]
 	if !ok {
@@ -248,10 +249,9 @@ func (r *teardownRun) failureOf(resource Resource) *TeardownFailure {
 	}
 }
 
-// locate returns the resource with the name that its private location has by
-// now: names of private locations are the one part of a path that may have come
-// to stand for something else. The result has no ID if the private location is
-// gone, and whatever was in it with it.
+// locate returns the resource under the present name of its private location,
+// since another private location may have taken the old name. If the private
+// location is gone, everything in it is gone too, and the result has no ID.
 func (r *teardownRun) locate(ctx context.Context, resource Resource) (Resource, error) {
 	private := r.plan.private[resource.Location]
 	if resource.Kind == KindPrivateLocation {

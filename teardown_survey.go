@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// surveyor looks at what a project contains.
+// surveyor lists the resources of a project.
 type surveyor struct {
 	client *Client
 	slots  slots
 
-	// subnets has the IDs of load balancers' private subnets, which they do not
-	// leave, by theirs.
+	// subnets maps the IDs of load balancers to the IDs of their private
+	// subnets, which never change.
 	subnets map[string]string
 }
 
@@ -25,15 +25,15 @@ func (p *TeardownPlan) surveyor() surveyor {
 	return surveyor{p.client, make(slots, concurrency), p.subnets}
 }
 
-// surveyed is a resource that is there, with its record.
+// surveyed is an existing resource with its record.
 type surveyed struct {
 	Resource
 	record any
 }
 
-// survey lists what there is of some kinds, in one location unless that is "", in
-// the order of the kinds. A kind of which the server has no list does not
-// count, unless there is none at all.
+// survey lists the resources of some kinds, in one location or, if that is "",
+// in all, in the order of the kinds. If the server does not have the list of a
+// kind, the kind is left out; but not having any of the lists is an error.
 func (s surveyor) survey(ctx context.Context, kinds []Kind, location string) ([]surveyed, error) {
 	lists, errs := make([][]surveyed, len(kinds)), make([]error, len(kinds))
 	inParallel(len(kinds), func(i int) { lists[i], errs[i] = s.list(ctx, kinds[i], location) })
@@ -48,8 +48,8 @@ func (s surveyor) survey(ctx context.Context, kinds []Kind, location string) ([]
 	return slices.Concat(lists...), nil
 }
 
-// list lists a kind, by location and name. Load balancers whose subnet is not
-// known come in their full form, which alone tells it.
+// list lists a kind, sorted by location and name. If the subnet of a load
+// balancer is not known, list gets its full form, which contains it.
 func (s surveyor) list(ctx context.Context, kind Kind, location string) ([]surveyed, error) {
 	f, _ := familyOf(kind)
 	var items []surveyed
@@ -71,8 +71,8 @@ func (s surveyor) list(ctx context.Context, kind Kind, location string) ([]surve
 	return items, err
 }
 
-// complete gets the full form of the load balancers whose subnet is not known,
-// and leaves out those that have gone meanwhile.
+// complete gets the full form of load balancers whose subnet is not known. It
+// removes those that are gone meanwhile.
 func (s surveyor) complete(ctx context.Context, f *family, items []surveyed) ([]surveyed, error) {
 	errs := make([]error, len(items))
 	inParallel(len(items), func(i int) {
@@ -93,8 +93,9 @@ func (s surveyor) complete(ctx context.Context, f *family, items []surveyed) ([]
 	return slices.DeleteFunc(items, func(item surveyed) bool { return item.record == nil }), nil
 }
 
-// users returns what needs the resources of the kind and location of one, by
-// their IDs. Of private locations it is that one alone.
+// users returns which resources need those of the kind and location of the
+// given resource, by their IDs. For a private location it looks only at this
+// one.
 func (s surveyor) users(ctx context.Context, resource Resource) (map[string][]Resource, error) {
 	location := resource.Location
 	if resource.Kind == KindPrivateLocation {
@@ -102,7 +103,7 @@ func (s surveyor) users(ctx context.Context, resource Resource) (map[string][]Re
 	}
 	all, err := s.survey(ctx, dependants(resource.Kind), location)
 	if isGone(err) {
-		return nil, nil // with the project
+		return nil, nil // gone with the project
 	}
 	if err != nil {
 		return nil, err
@@ -120,16 +121,16 @@ func (s surveyor) users(ctx context.Context, resource Resource) (map[string][]Re
 	return users, nil
 }
 
-// dependants returns the kinds from whose records it can be seen what needs a
-// resource of a kind.
+// dependants returns the kinds whose records show that they need a resource of
+// a kind.
 func dependants(kind Kind) []Kind {
 	switch kind {
 	case KindPrivateSubnet:
-		return []Kind{KindLoadBalancer, KindVM, KindPrivateSubnet} // a subnet's own record names its VMs
+		return []Kind{KindLoadBalancer, KindVM, KindPrivateSubnet} // a subnet's record also names its VMs
 	case KindFirewall:
 		return []Kind{KindPrivateSubnet}
 	case KindMachineImage:
-		return []Kind{KindVM, KindMachineImage} // a VM's record has the name of its image
+		return []Kind{KindVM, KindMachineImage} // a VM's record contains the name of its image
 	case KindPrivateLocation, KindProject:
 		var kinds []Kind
 		for _, f := range families() {
@@ -142,9 +143,9 @@ func dependants(kind Kind) []Kind {
 	return nil
 }
 
-// needs tells what each resource needs, both by their IDs: what cannot be
-// deleted as long as it is there, or would take it along, or leave it without
-// protection. It is always of a family behind its own.
+// needs returns which resources each resource needs, by their IDs. A needed
+// resource cannot be deleted first, or its deletion would delete the other one
+// or remove its protection. Its family is always after that of the other one.
 func (s surveyor) needs(all []surveyed) map[string][]string {
 	ids := map[Resource]string{}
 	for _, item := range all {

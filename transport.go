@@ -13,49 +13,48 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
-// call is one operation under way, from its arguments to its result.
+// call is one operation in progress, from its arguments to its result.
 //
-// It goes through retryablehttp, whose loop of attempts is the call's own, so
-// that the callbacks of the loop know the call: [call.RoundTrip] makes an
-// attempt, [call.checkRetry] decides about the next one, and the pause before
-// that is in the loop's RetryWaitMin. One attempt takes in all that belongs to
-// it, reading and decoding the response included, so that a response that is
-// cut off is a failed attempt like a connection that breaks.
+// A call uses retryablehttp with its own Client, so that the callbacks know the
+// call: [call.RoundTrip] makes an attempt, [checkRetry] decides about the next
+// one, and RetryWaitMin of the Client is the delay before it. An attempt
+// includes reading and decoding the response, so that a truncated response is a
+// failed attempt like a broken connection.
 type call struct {
 	client *Client
 	op     *Operation
 
 	path       string // as it is sent
-	unescaped  string // the same path if its escaping matters, as in calls of Do; or ""
+	unescaped  string // the unescaped path, in calls of Do; or ""
 	query      string
-	body       []byte // nil: the request has none
-	accept     string // the types of content that are asked for; "": JSON
-	late       bool   // whether a 500 of the API says that there is nothing yet, for longer than a call lasts
+	body       []byte // nil: no body
+	accept     string // the Accept header; "": JSON
+	late       bool   // whether a 500 of the API means that the file does not exist yet, and will not during the call
 	secrets    []string
 	repeatable bool
 	result     accepter
 
-	// What net/http and retryablehttp need, kept here to be allocated once.
+	// Arguments for net/http and retryablehttp, here to be allocated once.
 	ctx     callContext
 	url     url.URL
 	request retryablehttp.Request
 	http    http.Client
 	loop    retryablehttp.Client
 
-	attempts int   // requests that were handed to the transport
-	again    bool  // whether there is to be a further attempt
-	stopped  error // why there is none although one is due
+	attempts int   // requests passed to the transport
+	again    bool  // whether there is another attempt
+	stopped  error // why a due retry was not made
 
 	// Of the last attempt:
 	err     error
-	unsent  error // why it came to nothing before the transport; err is then that of the attempt before
+	unsent  error // why the attempt ended before the transport; err is then from the attempt before
 	started time.Time
 	sent    bool // whether it may have reached the server
-	status  int  // 0: no answer
+	status  int  // 0: no response
 }
 
-// do sends the request until an attempt succeeds or none is left. The error is
-// nil only if the response was accepted.
+// do makes attempts until one succeeds or none is left. The error is nil only
+// if the response was accepted.
 func (cl *call) do(ctx context.Context, result accepter) error {
 	if ctx == nil {
 		return noContext(cl.op.Name)
@@ -64,8 +63,8 @@ func (cl *call) do(ctx context.Context, result accepter) error {
 	return cl.observed(ctx, cl.client.config.observers)
 }
 
-// observed makes the attempts while the observers, the first one outermost,
-// look on.
+// observed makes the attempts inside the observers, the first of which is the
+// outermost.
 func (cl *call) observed(ctx context.Context, observers []Observer) (err error) {
 	if len(observers) == 0 {
 		return cl.run(ctx)
@@ -81,8 +80,8 @@ func (cl *call) observed(ctx context.Context, observers []Observer) (err error) 
 	return cl.observed(inner, observers[1:])
 }
 
-// errNotReturned is the result of a call for its observers if something in it,
-// such as a middleware, panics.
+// errNotReturned is the result that observers get if the call panics, for
+// example in a middleware.
 var errNotReturned = errors.New("the call did not return")
 
 // run makes the attempts.
@@ -106,7 +105,7 @@ func (cl *call) run(ctx context.Context) error {
 		return nil
 	}
 	if cl.again && cl.stopped == nil {
-		cl.stopped = contextError(ctx) // it ended during the pause between attempts
+		cl.stopped = contextError(ctx) // it ended during the delay between attempts
 	}
 	return cl.failed()
 }
@@ -135,13 +134,14 @@ func callOf(ctx context.Context) *call {
 	return cl
 }
 
-// noHeader is what requests have that only the loop sees. Nobody writes to it.
+// noHeader is the header of the requests that only retryablehttp sees. Nobody
+// writes to it.
 var noHeader = http.Header{}
 
-// newRequest makes the request that the loop goes round with. It has neither
-// headers nor a body: each attempt gets its own, so that nothing but the
-// transport ever holds the credentials, and none is shared with an attempt that
-// may still be under way.
+// newRequest makes the request for retryablehttp. It has neither headers nor a
+// body, since each attempt gets its own: only the transport ever gets the
+// credentials, and an attempt shares nothing with an earlier one that is still
+// in progress.
 func (cl *call) newRequest() *http.Request {
 	base := cl.client.config.baseURL
 	cl.url = url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path + cl.path, RawQuery: cl.query}
@@ -159,22 +159,22 @@ func (cl *call) newRequest() *http.Request {
 	return req.WithContext(&cl.ctx)
 }
 
-// errNotSent marks failures of what comes before the network.
+// errNotSent marks failures before the network.
 var errNotSent = errors.New("nothing was sent")
 
-// errTokenSource marks those of the token source.
+// errTokenSource marks failures of the token source.
 var errTokenSource = errors.New("token source")
 
-// RoundTrip makes one attempt, if it may. It is what the loop takes for the
-// network. What came of the attempt is in the call; the loop gets the response,
-// which has been read.
+// RoundTrip makes one attempt. It is the transport of retryablehttp. The result
+// of the attempt is stored in the call; retryablehttp only gets the response,
+// whose body has been read.
 //
-// Like every transport without a CloseIdleConnections it keeps the loop from
-// closing connections after one failure, to the harm of all other calls.
+// The call has no method CloseIdleConnections, so that retryablehttp does not
+// close connections that other calls use after a failure.
 func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	header, err := cl.prepare(req.Context())
 	if err != nil {
-		err = cl.withoutSecrets(err) // a token source may tell what it has to renew
+		err = cl.withoutSecrets(err) // the error of a token source may contain secrets
 		cl.unsent, cl.stopped = err, err
 		if cl.attempts == 0 {
 			cl.err, cl.stopped = cl.transportError(fmt.Errorf("%w, %w", err, errNotSent)), nil
@@ -192,8 +192,8 @@ func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// attempt sends a copy of the request and takes in the response. The response
-// is nil if there is no complete one.
+// attempt sends a copy of the request and decodes the response. The returned
+// response is nil if it was not complete.
 func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, error) {
 	parent, limit := req.Context(), cl.client.config.timeout
 	begin := exchange.BeginOnce
@@ -208,7 +208,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 	defer attempt.End()
 
 	req = req.WithContext(attempt)
-	req.Host = req.URL.Host // which the loop does without, and saves a copy of the URL
+	req.Host = req.URL.Host // retryablehttp does not need it, and without it copies less
 	req.Header = header
 	if cl.body != nil {
 		req.Body, _ = cl.newBody()
@@ -216,10 +216,10 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 		req.ContentLength = int64(len(cl.body))
 	}
 	resp, err := cl.client.transport(0).RoundTrip(req)
-	cl.sent = resp != nil || attempt.Sent(err) // the former by a way that the attempt does not see
+	cl.sent = resp != nil || attempt.Sent(err) // a response may come from a middleware, which the attempt does not see
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:
-		resp.Body.Close() // a middleware's, for net/http returns either
+		resp.Body.Close() // from a middleware: net/http never returns both
 	case err == nil && resp == nil:
 		err = errors.New("the transport returned neither a response nor an error")
 	}
@@ -239,7 +239,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 	return nil, cl.transportError(err)
 }
 
-// prepare does what precedes each attempt, and returns its headers.
+// prepare does the work before an attempt, and returns its headers.
 func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
@@ -273,8 +273,8 @@ func (cl *call) transportError(err error) *TransportError {
 	return &TransportError{Operation: cl.op.Name, Method: cl.op.Method, Path: cl.path, Err: cl.withoutSecrets(err)}
 }
 
-// contextError returns why a context ended, so that both its error and a cause
-// of the caller's can be found.
+// contextError returns an error that matches both the context's error and its
+// cause.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
@@ -283,7 +283,7 @@ func contextError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// noContext is what a nil context is answered with.
+// noContext returns the error for a nil context.
 func noContext(operation string) error {
 	return &ArgumentError{Operation: operation, Name: "ctx", Reason: "must not be nil"}
 }

@@ -18,11 +18,11 @@ type VM struct {
 	State    string `json:"state"`     // one of the VMState constants, or another
 	Location string `json:"location"`  // such as "eu-central-h1"
 	Size     string `json:"size"`      // such as "standard-2": the family and the number of vCPUs
-	UnixUser string `json:"unix_user"` // the user that the public key is for
+	UnixUser string `json:"unix_user"` // the user who can log in with the public key
 
-	// BootImage is what Create asked for, such as "ubuntu-noble" or
-	// "golden@latest", or the server's default. "" from a server of October
-	// 2025, which does not show it.
+	// BootImage is the boot image of Create, such as "ubuntu-noble" or
+	// "golden@latest", or the server's default. It is "" from a server of
+	// October 2025, which does not send it.
 	BootImage string `json:"boot_image"`
 
 	StorageSizeGiB int    `json:"storage_size_gib"` // of all volumes; 0 until the VM is placed on a host
@@ -30,7 +30,8 @@ type VM struct {
 	IP4Enabled     bool   `json:"ip4_enabled"`      // whether it has a public IPv4 address
 	IP4            string `json:"ip4"`              // public address; "" if it has none, or none yet
 
-	// From here on: only Get, Create, Start, Stop and Restart return it.
+	// The remaining fields are returned only by Get, Create, Start, Stop and
+	// Restart.
 	Firewalls   []Firewall `json:"firewalls"`    // of its subnet, each with its Path
 	PrivateIPv4 string     `json:"private_ipv4"` // known from the beginning
 	PrivateIPv6 string     `json:"private_ipv6"` // known from the beginning
@@ -45,13 +46,13 @@ func (v *VM) identity() Resource {
 }
 func (v *VM) stateText() string { return v.State }
 
-// Known values of [VM.State]. There is none for failure: a VM that cannot be
-// set up stays "creating".
+// Known values of [VM.State]. There is none for failure: if a VM cannot be set
+// up it stays "creating".
 const (
 	VMStateCreating = "creating"
 
-	// No host has room; the server goes on trying. It says
-	// VMStateNoCapacityAvailable after a quarter of an hour, and still tries.
+	// No host has room, and the server keeps trying. After 15 minutes the state
+	// changes to VMStateNoCapacityAvailable, and the server still tries.
 	VMStateWaitingForCapacity  = "waiting for capacity"
 	VMStateNoCapacityAvailable = "no capacity available"
 
@@ -61,28 +62,28 @@ const (
 	VMStateStarting   = "starting"  // after Start, or after its host was rebooted
 	VMStateStopping   = "stopping"  // after Stop
 	VMStateStopped    = "stopped"
-	VMStateDeleting   = "deleting" // and then it is gone
+	VMStateDeleting   = "deleting" // until it is gone
 
-	// The provider has stopped it, and Start is refused.
+	// The provider has stopped the VM, and Start is refused.
 	VMStateStoppedByAdmin = "stopped by admin"
 
-	// It does not answer its host.
+	// The VM does not respond to its host.
 	VMStateUnavailable = "unavailable"
 )
 
 // VMCreateRequest is the body of [VMsService.Create].
 type VMCreateRequest struct {
-	// PublicKey is who may log in: one or more lines as in an authorized_keys
-	// file, or the name of a registered SSH public key. It is copied. Required.
-	// A single word that is not the name of a registered key is refused with a 400
-	// ("public_key invalid SSH public key format"). Of a line the real server
-	// checks only that it has the form of a key, not that it is one.
+	// PublicKey is one or more lines as in an authorized_keys file, or the name
+	// of a registered SSH public key, which is copied. Its owner can log in.
+	// Required. A single word that is not the name of a registered key is a 400
+	// ("public_key invalid SSH public key format"). The real server checks only
+	// that a line has the form of a key.
 	PublicKey string `json:"public_key"`
 
-	// BootImage is the operating system, such as "ubuntu-noble", "ubuntu-jammy",
-	// "debian-12" or "almalinux-9", or, in August 2026, a machine image of the
-	// location: "golden@v1" for a version of it, "golden@latest" for the newest.
-	// The default is the server's.
+	// BootImage is the operating system, such as "ubuntu-noble",
+	// "ubuntu-jammy", "debian-12" or "almalinux-9". In August 2026 it can be a
+	// machine image of the location: "golden@v1" for a version, "golden@latest"
+	// for the latest. The default is the server's.
 	BootImage string `json:"boot_image,omitzero"`
 
 	// Size is "standard-" and 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-" and
@@ -90,17 +91,18 @@ type VMCreateRequest struct {
 	Size string `json:"size,omitzero"`
 
 	// StorageSize is in GiB. Each size allows two values: 20 and 40 per vCPU,
-	// or 10 and 20 if it is burstable. The smaller one is the default, which
-	// the real server also uses for negative values.
+	// or 10 and 20 if it is burstable. The default is the smaller one, also for
+	// negative values on the real server.
 	StorageSize int `json:"storage_size,omitzero"`
 
-	// PrivateSubnetID is the ID of a subnet in the same location. Without it
-	// the VM goes into the subnet "default-<location>", which is made if need
-	// be, with a firewall that lets everything in. Both stay when the VM goes.
+	// PrivateSubnetID is the ID of a subnet in the same location. The default
+	// is the subnet "default-<location>". If it does not exist the server makes
+	// it, with a firewall that lets everything in. Both stay when the VM is
+	// deleted.
 	PrivateSubnetID string `json:"private_subnet_id,omitzero"`
 
 	// EnableIP4 gives the VM a public IPv4 address. The real server's default
-	// is not to.
+	// is false.
 	EnableIP4 *bool `json:"enable_ip4,omitzero"`
 
 	// UnixUser is the user that the public key is for, up to 32 lower-case
@@ -110,19 +112,19 @@ type VMCreateRequest struct {
 	// GPU is "count:type", such as "1:20b5".
 	GPU string `json:"gpu,omitzero"`
 
-	// InitScript is the name or ID of a registered init script, which runs at
-	// the first start with InitScriptArgs as its arguments, split as a shell
-	// does. This is the contract's form. The real server of October 2025 does
-	// not know either field; that of August 2026 refuses InitScriptArgs, which
-	// the SDK sends with every InitScript, since that server would take the name
-	// for the script itself: use InitScriptText there.
+	// InitScript is the name or ID of a registered init script. It runs at the
+	// first start with InitScriptArgs as its arguments, split as in a shell.
+	// This is the contract's form. The real server of October 2025 does not
+	// know these fields. That of August 2026 takes InitScript for the script
+	// itself. To prevent that, the SDK always sends InitScriptArgs, which that
+	// server refuses: use InitScriptText there.
 	InitScript     string `json:"init_script,omitzero"`
 	InitScriptArgs string `json:"init_script_args,omitzero"`
 
 	// InitScriptText is a script that runs at the first start, up to 2000
-	// characters: [NewScript]. It is the form of August 2026, for which a server
-	// of October 2025 looks for a registered script of that name. It excludes
-	// InitScript and InitScriptArgs.
+	// characters: see [NewScript]. It is of August 2026; a server of October
+	// 2025 takes it for the name of a registered script. It cannot be combined
+	// with InitScript and InitScriptArgs.
 	InitScriptText Script `json:"-"`
 }
 
@@ -179,16 +181,16 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 }
 
 // Create starts to make a VM with the given name: 1 to 63 lower-case letters,
-// digits and hyphens, no hyphen at either end. The record that it returns is in
-// state "creating" and lacks what is known only later;
+// digits and hyphens, no hyphen at either end. It returns the VM in state
+// "creating", with only the fields that are known so far;
 // [VMsService.WaitRunning] waits for the rest.
 //
-// If the name is taken the error is [ErrAlreadyExists]; it stays taken while
-// its last owner is being deleted. Values that are not possible are
-// [ErrInvalidRequest] with the field in [Error.FieldErrors]; so are the vCPU
-// quota, which is [ErrQuotaExceeded] as well, and missing billing information,
-// which is [ErrBillingRequired]. If the response is lost the error is
-// [ErrOutcomeUnknown]: look the name up with Get.
+// If the name is taken the error is [ErrAlreadyExists]; the name stays taken
+// while its last owner is being deleted. If a value is invalid the error is
+// [ErrInvalidRequest], and [Error.FieldErrors] names the field. If the vCPU
+// quota is exceeded the error also matches [ErrQuotaExceeded], and if billing
+// information is missing, [ErrBillingRequired]. If the response is lost the
+// error is [ErrOutcomeUnknown]: look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
@@ -196,10 +198,10 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 }
 
 // Ensure creates a VM unless there is one of that name; see [EnsureOptions].
-// The name must not be an ID. Size, storage_size (once the VM is placed on a
-// host), boot_image (where the record shows it), unix_user, enable_ip4 and
-// private_subnet_id are compared. The rest the record does not show, or, for the
-// GPU, not in the request's form. There is nothing that an update could change.
+// The name must not be an ID. Ensure compares size, storage_size (once the VM
+// is placed on a host), boot_image (if the record has it), unix_user,
+// enable_ip4 and private_subnet_id. The record does not have the other fields,
+// or, for the GPU, not in the request's form. Ensure cannot update anything.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
 }
@@ -251,17 +253,17 @@ func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) en
 }
 
 // Delete starts to delete a VM; [VMsService.WaitDeleted] waits for the end. Its
-// subnet stays. A VM that does not exist is not an error, so a mistyped name,
-// or another existing location, looks like success. One of which a machine image
-// is being made is [ErrInvalidRequest].
+// subnet stays. It also succeeds if the VM does not exist, so a mistyped name,
+// or another existing location, looks like success. While a machine image is
+// being made of the VM the error is [ErrInvalidRequest].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
 	return remove(ctx, s.client, &opVMsDelete, location, vm)
 }
 
-// Rename gives a VM another name; the guest does not notice. It returns the
-// short form of the record. If the name is taken the error is
+// Rename gives a VM another name; the operating system keeps the old one. It
+// returns the short form of the record. If the name is taken the error is
 // [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename
@@ -270,13 +272,12 @@ func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (
 }
 
 // Restart starts to restart a VM; [VMsService.WaitRunning] waits for the end. A
-// lost response is [ErrOutcomeUnknown], since a repetition may restart the VM
-// again.
+// retry could restart the VM again, so a lost response is [ErrOutcomeUnknown].
 //
-// A server of October 2025 returns it in state "restarting", and accepts a
-// restart in every state. One of August 2026 returns it as it was before, shows
-// "restarting" from the next Get, and answers [ErrInvalidRequest] for a VM that
-// is not running.
+// A server of October 2025 returns the VM in state "restarting", and accepts a
+// restart in every state. One of August 2026 returns the state before the
+// restart, shows "restarting" from the next Get on, and answers
+// [ErrInvalidRequest] if the VM is not running.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart
 func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
@@ -285,10 +286,10 @@ func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, err
 
 // Start starts a VM that is stopped or unavailable, and returns it in state
 // "starting"; [VMsService.WaitRunning] waits for the end. In any other state,
-// and while a machine image is being made of it, it is [ErrInvalidRequest]. A
-// retry would fail in the same way, so a lost response is [ErrOutcomeUnknown].
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// and while a machine image is being made of the VM, the error is
+// [ErrInvalidRequest]. A retry would fail in the same way, so a lost response
+// is [ErrOutcomeUnknown]. It is an operation of August 2026; a server of
+// October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/start
 func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error) {
@@ -296,39 +297,39 @@ func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error
 }
 
 // Stop starts to stop a VM that is running, starting, restarting, rebooting or
-// unavailable. It returns the VM in the state before, which is "stopping" from
-// the next Get on; [VMsService.WaitStopped] waits for the end. What is stopped
-// still costs what it did. In any other state it is [ErrInvalidRequest]. A
-// retry would fail in the same way, so a lost response is [ErrOutcomeUnknown].
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// unavailable; [VMsService.WaitStopped] waits for the end. It returns the VM in
+// the state before; from the next Get on the state is "stopping". A stopped VM
+// costs as much as a running one. In any other state the error is
+// [ErrInvalidRequest]. A retry would fail in the same way, so a lost response
+// is [ErrOutcomeUnknown]. It is an operation of August 2026; a server of
+// October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/stop
 func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.client, &opVMsStop, location, vm)
 }
 
-// WaitStopped waits until a VM is stopped, and returns it. A VM that is being
-// deleted or is gone ends it. One that the provider has stopped does not, for
-// it can be neither started nor made an image of. The error is a [*WaitError].
+// WaitStopped waits until a VM is stopped, and returns it. It fails if the VM
+// is being deleted or is gone. It goes on if the provider has stopped the VM,
+// since such a VM can be neither started nor copied to an image. The error is a
+// [*WaitError].
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return waitShared(ctx, s.client, &listVMs, "VMs.WaitStopped", location, vm, waitQuick, s.Get, reaches[*VM](VMStateStopped), opts)
 }
 
-// WaitRunning waits until a VM that was created, started or restarted is running,
-// and returns it with its addresses. It goes on while no host has room for it;
-// [WaitProgress] shows that, and the context bounds it. A VM that is being
-// deleted or is gone ends it; one that is stopped does not, since it may be
-// started again, so the wait for it goes on until the context ends. The error
-// is a [*WaitError].
+// WaitRunning waits until a VM that was created, started or restarted is
+// running, and returns it with its addresses. It fails if the VM is being
+// deleted or is gone. It goes on until the context ends while no host has room,
+// which [WaitProgress] shows, and while the VM is stopped, since it may be
+// started again. The error is a [*WaitError].
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return waitShared(ctx, s.client, &listVMs, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
 }
 
-// WaitDeleted waits until a VM that was deleted is gone. Its name is free then. If
-// the VM is given by its name, and another VM has taken the name meanwhile, the
-// wait ends with success, too. A token that cannot see the project finds no VM
-// either, so the wait succeeds there. The error is a [*WaitError].
+// WaitDeleted waits until a VM that was deleted is gone. Its name is free then.
+// If the VM is given by its name, and another VM has taken the name meanwhile,
+// the wait succeeds, too. It also succeeds if the token cannot see the project,
+// since the token then finds no VM. The error is a [*WaitError].
 func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts ...WaitOption) error {
 	return waitDeleted(ctx, s.client, &listVMs, "VMs.WaitDeleted", location, vm, waitQuick, s.Get, opts)
 }

@@ -9,44 +9,43 @@ import (
 	"time"
 )
 
-// Progress is what everything that takes longer than a request reports while
-// it goes on: the waits, Ensure, Watch and a teardown. One function can draw
-// them all: Operation and Resource say what it is about, Done of Total how far
-// it has come, State what it looks like.
+// Progress is a report of an operation that takes longer than one request: a
+// wait, an Ensure, a Watch or a teardown. One function can display all of them:
+// Operation and Resource say what is in progress, Done and Total how far it is,
+// and State its present state.
 type Progress struct {
-	Operation string        // what goes on, such as "VMs.WaitRunning"
-	Resource  string        // what it is about, such as "eu-central-h1/web-1"
-	State     string        // the state of the record, or what is being done; "" if there is none
-	Done      int           // how much of Total is finished
-	Total     int           // 1 for a single resource; 0 for what has no end
-	Polls     int           // how often it was looked at
-	Elapsed   time.Duration // since the beginning
+	Operation string        // such as "VMs.WaitRunning"
+	Resource  string        // such as "eu-central-h1/web-1"
+	State     string        // the state of the record, or the present step; "" if there is none
+	Done      int           // how many of Total are finished
+	Total     int           // 1 for a single resource; 0 if there is no end
+	Polls     int           // the number of polls
+	Elapsed   time.Duration // time since the beginning
 	Record    any           // the record, such as a *VM; nil if there is none
-	Err       error         // why looking or acting failed this time, or nil
+	Err       error         // why this poll or step failed, or nil
 }
 
 // WaitOption is a setting of the Wait methods.
 //
-// Waits of one client that go on at the same time, for resources of one family
-// in one location, share their polls where that takes fewer requests: those for
-// a state that lists show, and those for a deletion. One list is read for all of
-// them in place of a Get for each. A wait is polled as often as by itself, or
-// more often, and what ends it is always the full record. Before that, the
-// records in [Progress] can be in the short form of a list.
+// Waits of one client that run at the same time, for resources of one family in
+// one location, share their polls if that takes fewer requests. This applies to
+// waits for a state that lists show, and to waits for a deletion. They read one
+// list for all instead of a Get for each. A shared wait polls at least as often
+// as it would alone, and the full record always decides its end. Before that,
+// the records in [Progress] can be in the short form of a list.
 type WaitOption func(*waitConfig)
 
 type waitConfig struct {
 	first, max time.Duration
 	tolerance  int
 	progress   func(Progress)
-	slots      slots // which the polls take part in
+	slots      slots // which limit the polls
 }
 
-// slots bounds how many requests of an undertaking are under way at a time. A
-// nil one does not.
+// slots limits the number of concurrent requests. A nil slots has no limit.
 type slots chan struct{}
 
-// do calls f once there is a slot, unless the context ends before.
+// do calls f when there is a free slot, unless the context ends before.
 func (s slots) do(ctx context.Context, f func() error) error {
 	if s == nil {
 		return f()
@@ -60,10 +59,11 @@ func (s slots) do(ctx context.Context, f func() error) error {
 	}
 }
 
-// WaitInterval sets the pauses between polls. The first pause is first; each one
-// after it is longer by half, up to max. Every pause varies at random by a fifth.
-// The defaults depend on the resource: 1 to 5 seconds for VMs and networks, 5 to 15 for
-// databases and clusters. A value of 0 or less stands for the default.
+// WaitInterval sets the pauses between polls. The first pause is first; each
+// later one is longer by half, up to max. Every pause varies at random by a
+// fifth. The defaults depend on the resource: 1 to 5 seconds for VMs and
+// networks, 5 to 15 for databases and clusters. A value of 0 or less means the
+// default.
 func WaitInterval(first, max time.Duration) WaitOption {
 	return func(c *waitConfig) {
 		if first > 0 {
@@ -75,16 +75,15 @@ func WaitInterval(first, max time.Duration) WaitOption {
 	}
 }
 
-// WaitTolerance sets how many polls in a row may fail in a way that another
-// poll can mend, such as a server error, before the wait ends with the last
-// failure. The default is 5. Each poll has the client's retries of its own.
+// WaitTolerance sets how many polls in a row may fail with a transient error,
+// such as a server error, before the wait ends with the last error. The default
+// is 5. Each poll also has the client's retries.
 func WaitTolerance(polls int) WaitOption {
 	return func(c *waitConfig) { c.tolerance = polls }
 }
 
-// WaitProgress sets a function that is called after each poll, on the
-// goroutine of the wait. The last poll of a wait that succeeds is reported with
-// Done 1.
+// WaitProgress sets a function that is called after each poll, on the goroutine
+// of the wait. The last poll of a successful wait has Done 1.
 func WaitProgress(report func(Progress)) WaitOption {
 	return func(c *waitConfig) { c.progress = report }
 }
@@ -94,12 +93,12 @@ var (
 	waitSlow  = waitConfig{first: 5 * time.Second, max: 15 * time.Second, tolerance: 5}
 )
 
-// WaitError says that a wait ended without what was waited for. The reason is
-// wrapped: the context's error, the failure of a poll, or [ErrWaitFailed].
+// WaitError says that a wait failed. It wraps the reason: the context's error,
+// the failure of a poll, or [ErrWaitFailed].
 type WaitError struct {
-	Operation string        // what was waited for, such as "VMs.WaitRunning"
-	Resource  string        // the location and reference that was waited for
-	Polls     int           // how often it was looked at
+	Operation string        // the wait, such as "VMs.WaitRunning"
+	Resource  string        // the location and reference of the resource
+	Polls     int           // the number of polls
 	Elapsed   time.Duration // since the wait began
 	State     string        // the last record's state; "" if there is none
 	Record    any           // the last record, such as a *VM, or nil
@@ -129,9 +128,8 @@ type stater interface{ stateText() string }
 // stateDeleting is the one state that all families with states share.
 const stateDeleting = "deleting"
 
-// Wait polls with fetch until done reports true, and returns the record with
-// which it did. It is what all Wait methods are made of, for conditions of the
-// caller's own:
+// Wait polls with fetch until done reports true, and returns that record. All
+// Wait methods use it. Call it for your own conditions:
 //
 //	vm, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.VM, error) {
 //		return client.VMs.Get(ctx, location, id)
@@ -139,10 +137,10 @@ const stateDeleting = "deleting"
 //		return vm.IP4 != "", nil
 //	})
 //
-// The first poll is at once. The context bounds the wait; without a deadline it
-// goes on until the condition holds. Failures of fetch that another poll can
-// mend are tolerated ([WaitTolerance]); others, and an error of done, end it.
-// The error is a [*WaitError], which holds the last record.
+// Wait polls the first time at once. The context limits the wait; without a
+// deadline it goes on until the condition holds. Transient errors of fetch are
+// tolerated ([WaitTolerance]). Other errors of fetch, and any error of done,
+// end the wait. The error is a [*WaitError], which contains the last record.
 func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts ...WaitOption) (*T, error) {
 	switch {
 	case fetch == nil:
@@ -160,10 +158,10 @@ func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), d
 	return w.run(ctx, opts)
 }
 
-// WaitAll runs a wait for each of the items at the same time, and returns when
-// all of them have ended. The records are in the order of the items; that of a
-// wait that failed is nil. The error joins those of all waits that failed, and
-// is nil if none did.
+// WaitAll runs a wait for each of the items concurrently, and returns when all
+// have ended. The records are in the order of the items; the record of a failed
+// wait is nil. The error joins the errors of all failed waits, and is nil if
+// none failed.
 //
 //	names := []string{"web-1", "web-2", "web-3"}
 //	vms, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
@@ -192,13 +190,13 @@ type waiter[T any] struct {
 	fetch     func(context.Context) (*T, error)
 	done      func(*T) (bool, error)
 
-	// gone: the wait is for the end of the resource. If the resource is not found
-	// the wait has succeeded.
+	// gone: the wait is for a deletion, and succeeds if the resource is not
+	// found.
 	gone bool
 
-	// join makes the wait share its polls with others; nil: it does not. Then
-	// done must be able to tell from the short form of a record that the wait is
-	// not over, and reference is what the record goes by in a list.
+	// join makes the wait share its polls with others; nil: it does not. With
+	// join, done must see from the short form of a record that the wait is not
+	// over, and reference is the key of the record in a list.
 	join      func() (group *pollGroup[T], leave func())
 	reference string
 }
@@ -231,7 +229,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 		if err == nil {
 			record, err = w.look(ctx, round)
 		}
-		var end error // why the wait ends now, unless it is finished
+		var end error // why the wait ends, unless it is finished
 		switch {
 		case err == nil:
 			var finished bool
@@ -272,8 +270,8 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	}
 }
 
-// look returns the record as it is in the round, or, if that does not settle
-// it, as the server says.
+// look returns the record from the round, or, if that may be the end of the
+// wait, from the server.
 func (w *waiter[T]) look(ctx context.Context, round *round[map[string]*T]) (record *T, err error) {
 	if round != nil {
 		if isTransient(round.err) {
@@ -292,25 +290,26 @@ func (w *waiter[T]) look(ctx context.Context, round *round[map[string]*T]) (reco
 	return record, err
 }
 
-// tolerates reports whether another poll may succeed where one failed.
+// tolerates reports whether another poll may succeed after an error.
 func (w *waiter[T]) tolerates(err error) bool {
 	return isTransient(err) || w.gone && isVanishing(err)
 }
 
-// pauses are those between polls.
+// pauses are the pauses between polls.
 type pauses struct{ pause, max time.Duration }
 
 func (c *waitConfig) pauses() *pauses { return &pauses{c.first, c.max} }
 
-// next returns the next pause, with a random deviation of a fifth. The one
-// behind it is longer by half, up to max.
+// next returns the next pause, with a random deviation of a fifth. Each pause
+// is longer by half than the one before, up to max.
 func (p *pauses) next() time.Duration {
 	d := min(p.pause, math.MaxInt64/2)
 	p.pause = max(p.pause, min(d+d/2+1, p.max))
 	return d - d/5 + rand.N(d/5*2+1)
 }
 
-// sleep pauses for d or until the context ends, which is its error.
+// sleep pauses for d or until the context ends. The error is that of the
+// context.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -337,10 +336,10 @@ func recordOf[T any](record *T) any {
 	return record
 }
 
-// waitDeleted waits until the resource that a reference names is gone, which it
-// is not for what no such resource can have. If it is a name, and another resource
-// takes it over, the first one is gone too. routes are those of the list that waits
-// share, or nil.
+// waitDeleted waits until the resource with a reference is gone. A reference
+// that no such resource can have is an error. If the reference is a name, and
+// another resource takes it, the first one is gone too. routes are those of the
+// list that waits share, or nil.
 func waitDeleted[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), opts []WaitOption) error {
 	if reason := (pathParam{kinds: kindSet(kindOf[T]())}).checkDeletion(ref); reason != "" {
@@ -368,8 +367,8 @@ func waitDeleted[T any, P listItem[T]](ctx context.Context, c *Client, routes *l
 	return err
 }
 
-// waitState waits until a resource has one state, and fails if it gets into
-// another from which it will not.
+// waitState waits until a resource satisfies done, and fails if done returns an
+// error, because it never will.
 func waitState[T any](ctx context.Context, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), done func(*T) (bool, error), opts []WaitOption) (*T, error) {
 	w := waiter[T]{
@@ -382,8 +381,8 @@ func waitState[T any](ctx context.Context, operation, location, ref string, conf
 	return w.run(ctx, opts)
 }
 
-// waitShared is waitState for a condition that the short form of a record in a
-// list can show not to hold yet, so that waits share their polls.
+// waitShared is waitState for a condition that the short form of a record can
+// disprove, so that waits share their polls.
 func waitShared[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), done func(*T) (bool, error), opts []WaitOption) (*T, error) {
 	w := waiter[T]{
@@ -398,8 +397,8 @@ func waitShared[T any, P listItem[T]](ctx context.Context, c *Client, routes *li
 	return w.run(ctx, opts)
 }
 
-// reaches returns the condition of having a state, which a resource that is
-// being deleted will not have any more.
+// reaches returns the condition of having a state. It fails for a resource that
+// is being deleted.
 func reaches[P stater](want string) func(P) (bool, error) {
 	return func(record P) (bool, error) {
 		switch record.stateText() {

@@ -8,22 +8,22 @@ import (
 	"slices"
 )
 
-// maxWalks is how often a list is walked until it shows as many items as it
+// maxWalks is how often a list is walked until it contains as many items as it
 // counts.
 const maxWalks = 4
 
-// walk fetches the pages of a list, and yields of each what no page before it
-// had.
+// walk fetches the pages of a list, and yields from each page the items that no
+// page before had.
 //
-// A list ends with an empty page, and otherwise only with a first page that
-// [Page.isWhole]. The number of items seen and the length of a page are no sign:
-// the server counts in a statement of its own, it may send fewer items than it
-// is asked for, and items come and go.
+// A list ends with an empty page, or with a first page that [Page.isWhole]. The
+// number of items and the length of a page do not mark the end: the server
+// counts in a separate statement, it may send fewer items than requested, and
+// items come and go.
 //
-// A list that ends although every page counted more items than were seen is
-// walked again, after the delay of a retry. On the real server that is chance:
-// an item came between the page and its count, or one went ahead of the cursor
-// while another came behind it.
+// If every page counted more items than the walk has seen, the list is walked
+// again, after the delay of a retry. On the real server that is chance: an item
+// came between the page and its count, or one after the cursor was deleted
+// while another was added before it.
 func walk[T any, P listItem[T]](c *Client, routes *listRoutes, o ListOptions, args []string) pageSeq[T] {
 	pages := follow(routes.project.Name, o.StartAfter, func(ctx context.Context, cursor string) (*Page[T], error) {
 		asked := o
@@ -66,24 +66,25 @@ func walk[T any, P listItem[T]](c *Client, routes *listRoutes, o ListOptions, ar
 }
 
 // isWhole reports whether a first page is the whole list: it has as many items
-// as it counts, and another number than that at which pages are cut off.
+// as it counts, and was not cut off at the page size.
 func (p *Page[T]) isWhole(pageSize int) bool {
 	n := len(p.Items)
 	return p.Count != nil && *p.Count == n && n != pageSize && n != maxPageSize
 }
 
-// maxKnown is how many IDs of one list are remembered, if they ascend.
+// maxKnown is the maximum number of IDs to remember, if the IDs of a list
+// ascend.
 const maxKnown = 2 * maxPageSize
 
-// tally is what was seen of a list.
+// tally is a record of the items seen in a list.
 type tally struct {
-	known     map[string]struct{} // the IDs of the items, but for those up to passed
-	passed    string              // IDs up to this one are taken for known
+	known     map[string]struct{} // the IDs of the items after passed
+	passed    string              // IDs up to this one count as known
 	ascending bool                // whether the IDs of every walk have ascended
-	items     int                 // how many were new
-	least     *int                // the smallest count of a page; nil: none has one
+	items     int                 // number of new items
+	least     *int                // the smallest count of a page; nil: no page had one
 
-	// Of the walk under way.
+	// Of the walk in progress.
 	last    string // the greatest ID
 	inOrder int    // items whose ID was greater than all before
 }
@@ -92,10 +93,10 @@ func newTally(orderColumn string) *tally {
 	return &tally{known: map[string]struct{}{}, ascending: orderColumn == "" || orderColumn == OrderByID}
 }
 
-// begin takes note that the list is walked from its beginning.
+// begin starts another walk from the beginning of the list.
 func (t *tally) begin() { t.last, t.inOrder = "", 0 }
 
-// add takes note of an item, and reports whether it is new.
+// add records an item, and reports whether it is new.
 func (t *tally) add(id string) bool {
 	if id > t.last {
 		t.last = id
@@ -111,15 +112,15 @@ func (t *tally) add(id string) bool {
 	return true
 }
 
-// count takes note of what a page counts.
+// count records the count of a page.
 func (t *tally) count(count *int) {
 	if count != nil && (t.least == nil || *count < *t.least) {
 		t.least = count
 	}
 }
 
-// forget keeps a long list from being remembered as a whole: if IDs ascend, those
-// that are no greater than the last were seen.
+// forget limits the memory for a long list: if IDs ascend, those up to the last
+// one were seen.
 func (t *tally) forget() {
 	if t.ascending && len(t.known) > maxKnown {
 		t.passed = t.last
@@ -127,13 +128,13 @@ func (t *tally) forget() {
 	}
 }
 
-// complete reports whether as many items were seen as a page counted: what was
-// in the list all the time was counted by every page. In a long list, of which
-// not all is remembered, the items of one walk are enough. A server that counts
-// the items of each page in place of those of the list is believed.
+// complete reports whether as many items were seen as some page counted, since
+// every page counts the items that stay in the list. For a long list, of which
+// tally forgets items, those of one walk are enough. A server that sends the
+// number of items of each page in place of the list's is believed.
 func (t *tally) complete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
-// stalled is the error for a list that does not get complete.
+// stalled returns the error for a list that does not become complete.
 func (t *tally) stalled(operation, orderColumn string) error {
 	hint := ""
 	if orderColumn == OrderByName {

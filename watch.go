@@ -13,76 +13,76 @@ import (
 	"time"
 )
 
-// EventType is what happened to a record.
+// EventType is the kind of a change.
 type EventType string
 
 // Values of [Event.Type].
 const (
-	EventAdded    EventType = "added"    // it is new in the list
-	EventModified EventType = "modified" // it is not as it was
-	EventDeleted  EventType = "deleted"  // it is in the list no more
+	EventAdded    EventType = "added"    // the record is new in the list
+	EventModified EventType = "modified" // the record has changed
+	EventDeleted  EventType = "deleted"  // the record is no longer in the list
 )
 
 // Event is a change that a Watch method has seen.
 //
-// Records belong to the program that gets them. The watch keeps each until the
-// next event of it, where the same pointer is Old, or Record if it was deleted;
-// until then it neither reads nor changes it. What the program changes in it
-// neither causes an event nor hides one.
+// Records belong to the program that gets them. The watch keeps each record
+// until its next event, in which the same pointer is Old, or Record after a
+// deletion. Until then the watch neither reads nor changes it. If the program
+// changes the record, this neither causes nor hides an event.
 type Event[T any] struct {
 	Type   EventType
-	Record *T // as it is; if it was deleted, as it was seen last
-	Old    *T // as it was before, if it was modified; or nil
+	Record *T // the new record; after a deletion the last one
+	Old    *T // the record before a modification; otherwise nil
 }
 
-// WatchOptions are the settings of the Watch methods. A nil *WatchOptions is
+// WatchOptions are the settings of the Watch methods. A nil *WatchOptions means
 // the whole project and the defaults.
 //
-// A watch reads the list again and again. The first round yields every record as
-// [EventAdded]; each later round yields what has changed since the round before. A
-// watch does not see what appears and disappears between two rounds, nor a change
-// in a field that lists do not show: items have the short form of their record.
-// Another order of the elements of an array is no change.
+// A watch polls the list. The first round yields every record as [EventAdded];
+// each later round yields the changes since the round before. A watch does not
+// see a record that appears and disappears between two rounds, nor a change of
+// a field that lists do not show: items have the short form of their record. A
+// different order of the elements of an array is not a change.
 //
-// A watch tells records apart by ID. If a resource is deleted and another one is
+// A watch identifies records by ID. If a resource is deleted and another one is
 // made with the same name, the watch may yield the new one as added before it
-// yields the old one as deleted: a round yields additions while it reads the list,
-// and deletions at its end. A record that the token may not see any more is
-// yielded as deleted, too.
+// yields the old one as deleted: a round yields additions while it reads the
+// list, and deletions at its end. A record that the token may no longer see is
+// yielded as deleted.
 //
-// A failure that may pass, such as a server error, does not end a watch. The watch
-// reports it to Progress and tries again after a pause. A round that fails on its
-// way yields no deletions; the changes that it has yielded before count. Any other
-// error is yielded as the last element, and so is the error of the context when it
-// ends. A list that stalls ([ErrPaginationStalled]) may have changed
-// while the server looked, so only the third time without a complete round in
-// between is the end.
+// A transient failure, such as a server error, does not end a watch. The watch
+// reports it to Progress and tries again after a pause. A round that fails
+// yields no deletions, but the changes that it has yielded before remain valid.
+// Any other error, and the error of the context when it ends, is yielded as the
+// last element. A list that stalls ([ErrPaginationStalled]) may have changed
+// while the server read it, so only three stalled rounds without a complete one
+// in between end the watch.
 //
-// A watch holds one copy of the records, and some 60 bytes beside each. Every
-// range over the sequence is a watch of its own, which starts with nothing.
-// It has no goroutine that outlives the loop.
+// A watch holds one copy of the records, and about 60 bytes for each. Every
+// range over the sequence is a separate watch, which starts with nothing. It
+// has no goroutine that outlives the loop.
 type WatchOptions struct {
-	// Location restricts the list to a location. Families that have no
-	// locations refuse it with an [*ArgumentError].
+	// Location restricts the list to a location. For families without locations
+	// it is an [*ArgumentError].
 	Location string
 
-	// PageSize is the number of items in a page; 0 is 1000, the most that the
-	// real server gives. Lists without parameters have one page.
+	// PageSize is the number of items in a page; 0 means 1000, the maximum of
+	// the real server. Lists without parameters have one page.
 	PageSize int
 
-	// Interval is the pause after the first round, and after each round that saw
-	// a change. After each round that saw none, or that failed, the pause grows by
-	// half, up to MaxInterval. Every pause varies at random by a fifth. The
-	// defaults, for 0 or less, are 5 and 30 seconds. If the server asks for a
-	// longer pause in Retry-After, the watch takes that, up to
+	// Interval is the pause after the first round, and after each round with a
+	// change. After each round without a change, or that failed, the pause
+	// grows by half, up to MaxInterval. Every pause varies at random by a
+	// fifth. The defaults, for 0 or less, are 5 and 30 seconds. If the server
+	// asks for a longer pause in Retry-After, the watch uses that, up to
 	// [RetryPolicy.MaxRetryAfter].
 	Interval, MaxInterval time.Duration
 
-	// Progress, if not nil, is called after each round, on the goroutine of
-	// the loop: Polls is the number of rounds, Done that of the records, Total
-	// 0, and Err why the round failed. Each round has the client's retries for
-	// each of its pages. Without it a watch that fails again and again looks
-	// like one that sees no change.
+	// Progress, if not nil, is called after each round, on the goroutine of the
+	// loop. Polls is the number of rounds, Done the number of records, Total is
+	// 0, and Err is the error of the round. Each page of a round has the
+	// client's retries. Without Progress a watch that always fails looks like
+	// one without changes.
 	Progress func(Progress)
 }
 
@@ -90,12 +90,12 @@ const (
 	watchInterval    = 5 * time.Second
 	watchMaxInterval = 30 * time.Second
 
-	// maxStalls is how often a list stalls before that is the end. Once may be
-	// chance: much has come and gone while it was walked.
+	// maxStalls is how often a list may stall before the watch ends. One stall
+	// may be chance, if many items came and went during the walk.
 	maxStalls = 3
 )
 
-// withDefaults returns the options with the defaults for what is not set.
+// withDefaults returns the options with defaults for unset fields.
 func (o *WatchOptions) withDefaults() WatchOptions {
 	var d WatchOptions
 	if o != nil {
@@ -110,7 +110,7 @@ func (o *WatchOptions) withDefaults() WatchOptions {
 	return d
 }
 
-// watch yields what changes in a list.
+// watch yields the changes of a list.
 func watch[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, opts *WatchOptions) iter.Seq2[Event[T], error] {
 	o := opts.withDefaults()
 	list := all[T, P](ctx, c, routes, &ListOptions{Location: o.Location, PageSize: o.PageSize})
@@ -148,7 +148,7 @@ func watch[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRou
 	}
 }
 
-// retryAfter returns the pause that the server asks for with an error.
+// retryAfter returns the pause that the server requests in an error.
 func (c *Client) retryAfter(err error) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return min(e.RetryAfter, c.config.retry.MaxRetryAfter)
@@ -156,7 +156,7 @@ func (c *Client) retryAfter(err error) time.Duration {
 	return 0
 }
 
-// watcher compares a list with what it was.
+// watcher compares a list with its previous state.
 type watcher[T any, P listItem[T]] struct {
 	list    iter.Seq2[*T, error]
 	records map[string]*sighting[T] // by ID
@@ -165,18 +165,18 @@ type watcher[T any, P listItem[T]] struct {
 	left    bool // whether the consumer has left the loop
 
 	seed   maphash.Seed
-	buffer []byte // of digest
+	buffer []byte // for digest
 }
 
-// sighting is what was seen of a record last.
+// sighting is the last known state of a record.
 type sighting[T any] struct {
-	record *T     // as it was yielded
-	digest uint64 // of what it was then
+	record *T     // the yielded record
+	digest uint64 // its digest at that time
 	round  int
 }
 
-// look walks the list once and yields what differs from the rounds before. It
-// reports whether it has yielded anything.
+// look walks the list once and yields the changes since the rounds before. It
+// reports whether it has yielded any.
 func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, err error) {
 	w.round++
 	emit := func(e Event[T]) bool {
@@ -202,7 +202,7 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 	return changed, nil
 }
 
-// compare takes note of a record, and returns the event that it makes.
+// compare stores a record, and returns its event.
 func (w *watcher[T, P]) compare(record *T) (event Event[T], changed bool) {
 	id, digest := P(record).cursor(OrderByID), w.digest(record)
 	known := w.records[id]
@@ -219,7 +219,7 @@ func (w *watcher[T, P]) compare(record *T) (event Event[T], changed bool) {
 	return event, true
 }
 
-// missing returns the IDs of the records that this round has not seen.
+// missing returns the IDs of the records that are not in this round.
 func (w *watcher[T, P]) missing() (ids []string) {
 	for id, s := range w.records {
 		if s.round != w.round {
@@ -230,7 +230,7 @@ func (w *watcher[T, P]) missing() (ids []string) {
 	return ids
 }
 
-// tolerates reports whether there is another round after one that ended so.
+// tolerates reports whether the watch goes on after a round with the error.
 func (w *watcher[T, P]) tolerates(err error) bool {
 	switch {
 	case err == nil:
@@ -242,17 +242,17 @@ func (w *watcher[T, P]) tolerates(err error) bool {
 	return err == nil || isTransient(err)
 }
 
-// digest returns a number that two records have in common if they are alike;
-// that others have it too is as likely as one in 2^64. Unlike a record to
-// compare with, it stays what it is when the program changes the record.
+// digest returns a hash of a record. Equal records have equal hashes; different
+// ones have the same hash with a probability of 1 in 2^64. Unlike a copy of the
+// pointer, the hash does not change when the program changes the record.
 func (w *watcher[T, P]) digest(record *T) uint64 {
 	w.buffer = appendContent(w.buffer[:0], w.seed, reflect.ValueOf(record).Elem())
 	return maphash.Bytes(w.seed, w.buffer)
 }
 
-// appendContent appends bytes that stand for a value, behind pointers and in
-// unexported fields too. Those of a list are the same in whatever order its
-// elements are: their number and the sum of their hashes.
+// appendContent appends bytes that represent a value, including values behind
+// pointers and in unexported fields. The bytes of a slice do not depend on the
+// order of its elements: they are the length and the sum of the hashes.
 func appendContent(b []byte, seed maphash.Seed, v reflect.Value) []byte {
 	number := binary.LittleEndian.AppendUint64
 	switch v.Kind() {
@@ -281,7 +281,7 @@ func appendContent(b []byte, seed maphash.Seed, v reflect.Value) []byte {
 		}
 		return number(number(b[:start], uint64(v.Len())), sum)
 	case reflect.Struct:
-		if t, ok := v.Addr().Interface().(*time.Time); ok { // the moment counts, not its zone
+		if t, ok := v.Addr().Interface().(*time.Time); ok { // the time zone does not matter
 			return number(number(b, uint64(t.Unix())), uint64(t.Nanosecond()))
 		}
 		for i := range v.NumField() {
