@@ -11,14 +11,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
 
 const (
-	root   = "../.."
-	module = "github.com/cloudapi-sdk/cloudapi"
-	// version is what the modules are published as here, and what otelcloudapi
-	// asks for.
-	version = "v0.1.0"
+	root    = "../.."
+	module  = "github.com/cloudapi-sdk/cloudapi"
+	version = "v" + cloudapi.Version
 )
 
 // program is what a user might write: a program, and a test of it.
