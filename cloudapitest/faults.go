@@ -16,22 +16,23 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// Match selects the requests that a script of faults applies to. The zero value
-// matches every request. A request has to meet all conditions that are set.
+// Match selects the requests that a script of faults applies to. A request must
+// meet all conditions that are set. The zero value matches every request.
 type Match struct {
-	// Operation is an operation's name in the SDK, such as "Projects.Get", or
-	// its method and route template, "GET /project/{project_id}". What lists a
-	// location has a name of its own, such as "VMs.ListInLocation"; the methods
-	// All and Wait… have none, since they use other operations.
+	// Operation is the name of an operation in the SDK, such as "Projects.Get",
+	// or its method and route template, such as "GET /project/{project_id}".
+	// The list of a location has its own name, such as "VMs.ListInLocation".
+	// The methods All and Wait… use other operations and have no name.
 	Operation string
-	// Method is an HTTP method, Route a route template.
+	// Method is an HTTP method, and Route a route template.
 	Method, Route string
 	// Path is the escaped path as it was sent.
 	Path string
-	// Nth is the number of the first request to be hit among those that match,
-	// counted from 1 and from the call of [Server.Fail]. 0 is the first one too.
+	// Nth is the number of the first matching request to hit, counted from 1
+	// since the call of [Server.Fail]. 0 means 1.
 	Nth int
-	// Func, if not nil, is asked last. It must not call methods of the server.
+	// Func, if not nil, is called last, and reports whether the request
+	// matches. It must not call methods of the server.
 	Func func(Request) bool
 }
 
@@ -43,7 +44,7 @@ func (m Match) fits(r Request) bool {
 		(m.Func == nil || m.Func(r))
 }
 
-// Fault is what happens to one request. It comes from [Reply], [DropBefore],
+// Fault is the fault of one request. Make one with [Reply], [DropBefore],
 // [DropAfter], [Truncate], [Delay], [BeforeCount] or [Handle].
 type Fault struct {
 	kind      faultKind
@@ -68,10 +69,10 @@ const (
 	custom
 )
 
-// Reply answers with the status, header and body, and does not execute the
-// request. The status is 200 or more; use [Handle] to send an informational reply
-// before it. The header may be nil. If it has no Content-Type and the body is
-// JSON, the reply is declared as JSON.
+// Reply responds with the status, header and body, and does not execute the
+// request. The status is at least 200; use [Handle] to send an informational
+// response first. The header may be nil. If it has no Content-Type and the body
+// is JSON, the content type is JSON.
 func Reply(status int, header http.Header, body string) Fault {
 	header = maps.Clone(header)
 	if _, declared := header["Content-Type"]; !declared && json.Valid([]byte(body)) {
@@ -86,26 +87,27 @@ func Reply(status int, header http.Header, body string) Fault {
 // DropBefore closes the connection without executing the request.
 func DropBefore() Fault { return Fault{kind: dropBefore} }
 
-// DropAfter executes the request and closes the connection without an answer.
+// DropAfter executes the request and closes the connection without a response.
 func DropAfter() Fault { return Fault{kind: dropAfter} }
 
-// Truncate executes the request and closes the connection after the first n bytes
-// of the reply's body. A body of n bytes or fewer fails the test, since it arrives
-// whole, unless the fault is [Fault.Optional] or [Fault.Repeating].
+// Truncate executes the request and closes the connection after the first n
+// bytes of the response body. If the body has n bytes or fewer nothing is cut,
+// which fails the test unless the fault is [Fault.Optional] or
+// [Fault.Repeating].
 func Truncate(n int) Fault { return Fault{kind: truncate, limit: n} }
 
-// Delay executes the request after a while.
+// Delay executes the request after the duration.
 func Delay(d time.Duration) Fault { return Fault{delay: d} }
 
-// BeforeCount executes a request for a page of a list in two parts, as the service
-// does: it reads the items of the page, calls f, and then counts all items. f may
-// send requests to the server; what it creates or deletes changes the count and
-// not the page. A request that is not answered with such a page fails the test,
-// unless the fault is [Fault.Optional] or [Fault.Repeating].
+// BeforeCount executes a request for a page of a list in two steps, as the
+// service does: it reads the items of the page, calls f, and then counts all
+// items. f may send requests to the server; they change the count but not the
+// page. If the response is not such a page the test fails, unless the fault is
+// [Fault.Optional] or [Fault.Repeating].
 func BeforeCount(f func()) Fault { return Fault{kind: beforeCount, between: f} }
 
-// Handle calls f to answer the request, and does not execute it. A panic in f,
-// other than [http.ErrAbortHandler], fails the test.
+// Handle calls f to respond to the request, and does not execute it. A panic in
+// f, other than [http.ErrAbortHandler], fails the test.
 func Handle(f func(http.ResponseWriter, *http.Request)) Fault {
 	return Fault{kind: custom, handler: f}
 }
@@ -119,28 +121,28 @@ func (f Fault) After(d time.Duration) Fault {
 // canMiss reports whether the fault may have no effect.
 func (f Fault) canMiss() bool { return f.optional || f.repeating }
 
-// Optional returns the fault as one that does not fail the test if no request
-// meets it, or if it has no effect.
+// Optional returns a fault that does not fail the test if no request meets it,
+// or if it has no effect.
 func (f Fault) Optional() Fault {
 	f.optional = true
 	return f
 }
 
-// Repeating returns the fault as one that applies to every further request that
-// matches. There may be none. It has to be the last fault of a script.
+// Repeating returns a fault that applies to all further matching requests, or
+// to none. It must be the last fault of a script.
 func (f Fault) Repeating() Fault {
 	f.repeating = true
 	return f
 }
 
-// Fail scripts faults for the requests that match: the first fault for the
-// first of them, the second for the next, and so on. Afterwards requests are
-// executed as usual. Several scripts may wait at once; a request goes to the
-// oldest one that it matches and that has faults left.
+// Fail scripts faults for the matching requests: the first fault for the first
+// request, the second for the next, and so on. Later requests are executed as
+// usual. There may be several scripts: a request gets its fault from the oldest
+// matching script that has faults left.
 //
-// A match that no request can meet, such as one of an unknown operation, and a
-// fault without effect fail the test. So does a fault that no request has met when
-// the test ends, unless it is [Fault.Optional] or [Fault.Repeating].
+// A match that no request can meet, such as an unknown operation, and a fault
+// without effect fail the test. A fault that no request has met by the end of
+// the test also fails it, unless it is [Fault.Optional] or [Fault.Repeating].
 func (s *Server) Fail(match Match, faults ...Fault) {
 	if problem := s.checkScript(match, faults); problem != "" {
 		s.complain("cloudapitest: Fail: %s", problem)
@@ -193,10 +195,10 @@ type faultScripts struct {
 }
 
 type faultScript struct {
-	caller string // of Fail: file and line
+	caller string // the caller of Fail: file and line
 	match  Match
-	seen   int     // how many requests have matched while there were faults
-	faults []Fault // that are left
+	seen   int     // number of matching requests while there were faults left
+	faults []Fault // faults that are left
 }
 
 func (f *faultScripts) add(script *faultScript) {
@@ -205,8 +207,8 @@ func (f *faultScripts) add(script *faultScript) {
 	f.scripts = append(f.scripts, script)
 }
 
-// unmet returns a report for each script of which faults are left that should have
-// come.
+// unmet returns a report for each script with faults left that are not
+// optional.
 func (f *faultScripts) unmet() (reports []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

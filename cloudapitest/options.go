@@ -12,7 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// Option changes how a server is set up.
+// Option is a setting of a server.
 type Option func(*config) error
 
 type config struct {
@@ -59,8 +59,8 @@ func newConfig(opts []Option) (config, error) {
 	return cfg, nil
 }
 
-// Lenient makes the server accept without a failure of the test what a correct
-// client would not send.
+// Lenient makes the server accept requests that a correct client would not
+// send, without failing the test.
 func Lenient() Option {
 	return func(c *config) error {
 		c.lenient = true
@@ -68,19 +68,20 @@ func Lenient() Option {
 	}
 }
 
-// API is a version of the service, by the month that it is of.
+// API is a version of the service, named by its month.
 type API string
 
 const (
 	// October2025 is the version of the contract. It is the default.
 	October2025 API = "2025-10"
-	// August2026 is the version of the operations and fields that the
-	// documentation of package cloudapi says came in August 2026.
+	// August2026 is the version with the operations and fields that the
+	// documentation of package cloudapi describes as of August 2026.
 	August2026 API = "2026-08"
 )
 
-// WithAPI sets the version of the service that the server speaks. What only
-// another version has is refused as the service of that version refuses it.
+// WithAPI sets the version of the service that the server implements. It
+// refuses operations and fields of other versions as the service of that
+// version does.
 func WithAPI(v API) Option {
 	return func(c *config) error {
 		if !version.Known(version.Version(v)) {
@@ -91,8 +92,8 @@ func WithAPI(v API) Option {
 	}
 }
 
-// WithToken sets the token that has every permission in the project. The default
-// is a random one. Tokens start with "pat-".
+// WithToken sets the token that has every permission in the project. It must
+// start with "pat-". The default is random.
 func WithToken(token string) Option {
 	return func(c *config) error {
 		c.token = token
@@ -100,24 +101,25 @@ func WithToken(token string) Option {
 	}
 }
 
-// Access is what a token may do.
+// Access is the set of permissions of a token.
 type Access int
 
 const (
-	// AccessFull is every permission in the project, as the token of
-	// [WithToken] has it.
+	// AccessFull is every permission in the project, as for the token of
+	// [WithToken].
 	AccessFull Access = iota
-	// AccessNone is no permission in any project, unless [Server.SetPermissions]
-	// gives it some: lists are empty, and what exists is forbidden.
+	// AccessNone is no permission in any project, unless
+	// [Server.SetPermissions] adds some: lists are empty, and existing objects
+	// are forbidden.
 	AccessNone
 	// AccessForeign is every permission in [Server.OtherProjectID], which
 	// belongs to another account.
 	AccessForeign
-	// AccessRevoked is that of a deleted token: it does not authenticate.
+	// AccessRevoked is a deleted token: it does not authenticate.
 	AccessRevoked
 )
 
-// WithTokenAccess adds a token beside the one of [WithToken].
+// WithTokenAccess adds another token to that of [WithToken].
 func WithTokenAccess(token string, access Access) Option {
 	return func(c *config) error {
 		if access < AccessFull || access > AccessRevoked {
@@ -128,7 +130,7 @@ func WithTokenAccess(token string, access Access) Option {
 	}
 }
 
-// WithProjectID sets the ID of the project. The default is a random one.
+// WithProjectID sets the ID of the project. The default is random.
 func WithProjectID(id string) Option {
 	return func(c *config) error {
 		parsed, err := cloudapi.ParseID(id)
@@ -151,8 +153,8 @@ func WithProjectName(name string) Option {
 	}
 }
 
-// WithPageCap sets the largest page of a list, which is also the page that a
-// request without page_size gets. The default, as with the real server, is 1000.
+// WithPageCap sets the maximum and default size of a page. The default, as with
+// the real server, is 1000.
 func WithPageCap(n int) Option {
 	return func(c *config) error {
 		if n < 1 {
@@ -163,8 +165,8 @@ func WithPageCap(n int) Option {
 	}
 }
 
-// WithRequestLog makes [Server.Requests] return the last n requests only. The
-// default is all requests. A server that runs for long needs a bound.
+// WithRequestLog limits [Server.Requests] to the last n requests. The default
+// is no limit. Set one for a server that runs for long.
 func WithRequestLog(n int) Option {
 	return func(c *config) error {
 		if n < 0 {
@@ -175,42 +177,45 @@ func WithRequestLog(n int) Option {
 	}
 }
 
-// Delays are the durations of what the service does after its reply. With zero the
-// next request sees the result.
+// Delays are the durations of the asynchronous effects of requests. With zero
+// the next request sees the result.
 type Delays struct {
-	// Create is how long a VM, database, cluster or image version shows "creating",
-	// and how long the nodes of a new node pool do.
+	// Create is how long a VM, database, cluster, image version or node of a
+	// new node pool has the state "creating".
 	Create time.Duration
-	// Backup is the time from a database's start to its first backup, before
-	// which it can be neither restored nor replicated. It can be restored to 5
-	// minutes after that at the earliest. It alone may be negative, as if the
-	// database had run for longer: with -time.Hour it can be restored at once.
+	// Backup is the time from the start of a database to its first backup.
+	// Before that it can be neither restored nor replicated. The earliest time
+	// to restore to is 5 minutes after the backup. Only Backup may be negative,
+	// as if the database had run for longer: with -time.Hour it can be restored
+	// at once.
 	Backup time.Duration
-	// Restart is how long a VM shows "restarting", "starting" or "stopping".
+	// Restart is how long a VM has the state "restarting", "starting" or
+	// "stopping".
 	Restart time.Duration
-	// Resize is how long a database or node pool keeps its former size, how long a
-	// node that is retired stays, and what an upgrade of a cluster or node pool
+	// Resize is how long a database or node pool keeps its old size, how long a
+	// retired node stays, and how long an upgrade of a cluster or node pool
 	// takes for each node. A database with a maintenance window keeps its size
-	// until that opens.
+	// until the window opens.
 	Resize time.Duration
 	// Promote is how long a promoted database remains a read replica.
 	Promote time.Duration
-	// Detach is how long a detached VM is still among those of the load balancer.
+	// Detach is how long a detached VM stays in the list of the load balancer's
+	// VMs.
 	Detach time.Duration
 	// Delete is how long a VM, database, cluster, node pool, subnet or load
-	// balancer can still be read after its deletion was accepted.
+	// balancer can still be read after its deletion.
 	Delete time.Duration
 }
 
-// DefaultDelays returns the delays of a server without [WithDelays]: 3 seconds
-// each.
+// DefaultDelays returns the delays of a server without [WithDelays]: all are 3
+// seconds.
 func DefaultDelays() Delays {
 	const d = 3 * time.Second
 	return Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
 }
 
-// WithDelays replaces all delays. [Server.SetDelays] replaces those of a kind or
-// an object.
+// WithDelays replaces all delays. [Server.SetDelays] replaces those of a kind
+// or an object.
 func WithDelays(d Delays) Option {
 	return func(c *config) error {
 		c.delays = d
@@ -225,8 +230,8 @@ func (d Delays) check() error {
 	return nil
 }
 
-// Quota is the number of vCPUs that a project may use, and of projects that an
-// account may have.
+// Quota is the number of vCPUs that a project may use, and the number of
+// projects that an account may have.
 type Quota struct {
 	VM, Postgres, Kubernetes int
 	Projects                 int
@@ -237,8 +242,8 @@ func DefaultQuota() Quota {
 	return Quota{VM: 32, Postgres: 128, Kubernetes: 32, Projects: 10}
 }
 
-// WithQuota replaces all quotas. A quota of 0 allows nothing. A subnet has room
-// for 59 VMs, whatever the quota is.
+// WithQuota replaces all quotas. A quota of 0 allows nothing. In any case a
+// subnet has room for only 59 VMs.
 func WithQuota(q Quota) Option {
 	return func(c *config) error {
 		if min(q.VM, q.Postgres, q.Kubernetes, q.Projects) < 0 {
@@ -249,7 +254,7 @@ func WithQuota(q Quota) Option {
 	}
 }
 
-// WithLocations replaces the public locations, which are eu-central-h1,
+// WithLocations replaces the public locations. The default is eu-central-h1,
 // eu-north-h1 and us-east-a2.
 func WithLocations(names ...string) Option {
 	return func(c *config) error {
@@ -266,7 +271,7 @@ func WithLocations(names ...string) Option {
 	}
 }
 
-// locationForm is what can stand in a path.
+// locationForm is the form of a location's name in a path.
 var locationForm = regexp.MustCompile(`^[A-Za-z0-9_~][A-Za-z0-9._~-]*$`)
 
 var tokenForm = regexp.MustCompile(`^pat-[!-~]+$`)
@@ -278,7 +283,7 @@ func checkToken(token string) error {
 	return nil
 }
 
-// newToken returns a token of the real form: an ID and a secret.
+// newToken returns a token in the real form: an ID and a secret.
 func newToken() string {
 	return fmt.Sprintf("pat-%s-%.16s%.16s", cloudapi.NewID(cloudapi.KindInferenceAPIKey), rand.Text(), rand.Text())
 }

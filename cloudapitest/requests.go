@@ -11,20 +11,21 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 )
 
-// Request is a request that arrived, as [Server.Requests] reports it.
+// Request is a request that arrived, as returned by [Server.Requests].
 type Request struct {
-	// Name is the SDK's name of the operation, such as "Projects.Get", which
-	// cloudapi.Operation has too. Operation is the method and the route
-	// template, such as "GET /project/{project_id}", and Route the template
-	// alone. All are "" for a request that is no operation of the API.
+	// Name is the SDK's name of the operation, such as "Projects.Get", as in
+	// cloudapi.Operation. Operation is the method and the route template, such
+	// as "GET /project/{project_id}", and Route only the template. All are ""
+	// if the request is not an operation of the API.
 	Name, Operation, Route string
 	Method                 string
-	Path                   string // escaped, as it was sent
+	Path                   string // the escaped path, as it was sent
 	RawQuery               string
-	// Header holds what was sent, with the credentials replaced by "***".
+	// Header contains the headers that were sent, with credentials replaced by
+	// "***".
 	Header http.Header
 	Body   []byte
-	// Status is that of the answer; 0 if there was none, or none yet.
+	// Status is the status of the response; 0 if there was none, or none yet.
 	Status int
 	Time   time.Time
 }
@@ -52,8 +53,8 @@ type requestLog struct {
 	entries []*logEntry
 }
 
-// last returns the entries within the bound. Older ones are dropped later, when
-// there are as many of them.
+// last returns the entries within the limit. Older ones are dropped when there
+// are as many of them.
 func (l *requestLog) last() []*logEntry {
 	if !l.bounded {
 		return l.entries
@@ -61,7 +62,7 @@ func (l *requestLog) last() []*logEntry {
 	return l.entries[max(0, len(l.entries)-l.bound):]
 }
 
-// logEntry is a request whose status may still be to come.
+// logEntry is a request whose status may not be known yet.
 type logEntry struct {
 	log     *requestLog
 	request Request
@@ -88,7 +89,7 @@ func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte) *logEn
 	return e
 }
 
-// answered notes the status of the reply, unless that has begun already.
+// answered stores the status of the response, unless it already has one.
 func (e *logEntry) answered(status int) {
 	e.log.mu.Lock()
 	defer e.log.mu.Unlock()
@@ -97,10 +98,11 @@ func (e *logEntry) answered(status int) {
 	}
 }
 
-// credentials are the headers whose values are secrets.
+// credentials matches the names of headers with secret values.
 var credentials = regexp.MustCompile(`(?i)auth|cookie|token|secret|password|credential|api-?key`)
 
-// maskCredentials keeps the scheme of the Authorization header.
+// maskCredentials masks credentials, but keeps the scheme of the Authorization
+// header.
 func maskCredentials(h http.Header) http.Header {
 	h = h.Clone()
 	for name, values := range h {
@@ -117,14 +119,14 @@ func maskCredentials(h http.Header) http.Header {
 	return h
 }
 
-// statusRecorder notes the status that a custom fault answers with.
+// statusRecorder records the status that a custom fault sends.
 type statusRecorder struct {
 	http.ResponseWriter
 	entry *logEntry
 }
 
 func (w *statusRecorder) WriteHeader(status int) {
-	if status >= 200 || status == http.StatusSwitchingProtocols { // others announce the reply
+	if status >= 200 || status == http.StatusSwitchingProtocols { // others precede the response
 		w.entry.answered(status)
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -135,11 +137,11 @@ func (w *statusRecorder) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Flush is for handlers that do not know of http.ResponseController.
+// Flush is for handlers that do not use http.ResponseController.
 func (w *statusRecorder) Flush() {
 	w.entry.answered(http.StatusOK)
 	http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap gives http.ResponseController the writer below.
+// Unwrap returns the wrapped writer to http.ResponseController.
 func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -18,7 +18,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
 )
 
-// TB is what [New] needs of a *testing.T, *testing.B or *testing.F.
+// TB contains the methods of *testing.T, *testing.B and *testing.F that [New]
+// needs.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -26,16 +27,16 @@ type TB interface {
 	Cleanup(func())
 }
 
-// Server is a server of the API whose state lives in memory. Its methods may be
-// called from several goroutines. Make one with [New] or [NewServer].
+// Server is an in-memory server of the API. Its methods are safe for concurrent
+// use. Make one with [New] or [NewServer].
 type Server struct {
 	config  config
 	service *api.Service
 	log     requestLog
 	faults  faultScripts
 
-	// complain and fatal report what is the test's mistake, misuse what is the
-	// client's.
+	// complain and fatal report mistakes of the test, and misuse those of the
+	// client.
 	complain func(format string, args ...any)
 	fatal    func(format string, args ...any)
 	misuse   func(format string, args ...any)
@@ -44,14 +45,15 @@ type Server struct {
 	memory      *memnet.Listener
 	transport   *http.Transport
 	closing     chan struct{}
-	lifecycle   sync.Mutex // guards closed, and serving and connections while it is false
+	lifecycle   sync.Mutex // guards closed; until closed is set, also serving and connections
 	closed      bool
 	serving     sync.WaitGroup
 	connections sync.WaitGroup
 }
 
-// New starts a server for a test, and closes it when the test ends. A request that
-// a correct client would not send fails the test, unless the server is [Lenient].
+// New starts a server for a test, and closes it at the end of the test. A
+// request that a correct client would not send fails the test, unless the
+// server is [Lenient].
 func New(t TB, opts ...Option) *Server {
 	t.Helper()
 	cfg, err := newConfig(opts)
@@ -75,8 +77,8 @@ func New(t TB, opts ...Option) *Server {
 }
 
 // NewServer starts a server for a program that is not a test. It is always
-// lenient, and the caller closes it. NewServer panics if an option has an unusable
-// value, and so does a method of the server where it would fail a test.
+// lenient, and the caller must close it. NewServer panics if an option is
+// invalid. Methods of the server panic where they would fail a test.
 func NewServer(opts ...Option) *Server {
 	cfg, err := newConfig(opts)
 	if err != nil {
@@ -102,27 +104,27 @@ func newServer(cfg config) *Server {
 	s.transport = s.memory.Transport()
 	s.service.Do(cfg.seed)
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.countConnection}
-	// Each request has a connection of its own, as with the real server: on a
-	// connection that was used before, net/http would repeat a request by itself
-	// when a fault drops the connection.
+	// Each request has its own connection, as with the real server. On a reused
+	// connection net/http would retry a request by itself when a fault drops
+	// the connection.
 	s.http.SetKeepAlivesEnabled(false)
 	return s
 }
 
-// URL returns the base URL under which [Server.RoundTripper] reaches the server.
-// Any other http URL works with it too.
+// URL returns a base URL for [Server.RoundTripper]. Any other http URL works
+// too.
 func (s *Server) URL() string { return "http://api.localhost" }
 
-// RoundTripper returns a transport whose connections all lead to the server, in
-// memory.
+// RoundTripper returns a transport that connects to the server in memory,
+// whatever the URL.
 func (s *Server) RoundTripper() http.RoundTripper { return s.transport }
 
-// HTTPClient returns a new client over [Server.RoundTripper].
+// HTTPClient returns a new client with [Server.RoundTripper].
 func (s *Server) HTTPClient() *http.Client { return &http.Client{Transport: s.transport} }
 
-// Client returns a client with the server's token and project, which reaches the
-// server in memory. Options come after those and may replace them. An option that
-// [cloudapi.NewClient] refuses fails the test.
+// Client returns a client with the server's token and project, which connects
+// to the server in memory. The given options are applied after those and may
+// replace them. If [cloudapi.NewClient] refuses an option the test fails.
 func (s *Server) Client(opts ...cloudapi.Option) *cloudapi.Client {
 	client, err := cloudapi.NewClient(append([]cloudapi.Option{
 		cloudapi.WithBaseURL(s.URL()),
@@ -140,16 +142,16 @@ func (s *Server) Client(opts ...cloudapi.Option) *cloudapi.Client {
 // [Server.ProjectID].
 func (s *Server) Token() string { return s.config.token }
 
-// ProjectID returns the ID of the project that exists from the start.
+// ProjectID returns the ID of the first project.
 func (s *Server) ProjectID() string { return s.config.projectID }
 
-// OtherProjectID returns the ID of a project of another account, which the server
-// treats as missing for all tokens but those of [AccessForeign].
+// OtherProjectID returns the ID of a project of another account. For all tokens
+// but those of [AccessForeign] it does not exist.
 func (s *Server) OtherProjectID() string { return s.config.otherProjectID }
 
-// Start serves the API on a free port of the loopback interface, beside the
-// in-memory connections, and returns the base URL. It fails the test if there is
-// no free port or the server is closed.
+// Start serves the API on a free port of the loopback interface, in addition to
+// the in-memory connections, and returns the base URL. If there is no free
+// port, or the server is closed, the test fails.
 func (s *Server) Start() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil && !s.serveInBackground(l) {
@@ -162,8 +164,8 @@ func (s *Server) Start() string {
 	return "http://" + l.Addr().String()
 }
 
-// Serve serves the API on l until the server is closed, and always returns an
-// error, which is then [http.ErrServerClosed]. It closes l.
+// Serve serves the API on l until the server is closed. It then closes l and
+// returns [http.ErrServerClosed]. Its error is never nil.
 func (s *Server) Serve(l net.Listener) error {
 	if !s.enter() {
 		return errors.Join(http.ErrServerClosed, l.Close())
@@ -172,8 +174,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.http.Serve(l)
 }
 
-// Close closes all connections and returns when all goroutines of the server have
-// ended. It may be called more than once.
+// Close closes all connections and returns when all goroutines of the server
+// have ended. It may be called more than once.
 func (s *Server) Close() {
 	s.lifecycle.Lock()
 	first := !s.closed
@@ -191,7 +193,8 @@ func (s *Server) Close() {
 
 func (s *Server) serveMemory() { s.serveInBackground(s.memory) }
 
-// serveInBackground reports whether it does: not if the server is closed.
+// serveInBackground serves on l unless the server is closed. It reports whether
+// it does.
 func (s *Server) serveInBackground(l net.Listener) bool {
 	if !s.enter() {
 		l.Close()
@@ -199,12 +202,12 @@ func (s *Server) serveInBackground(l net.Listener) bool {
 	}
 	go func() {
 		defer s.serving.Done()
-		s.http.Serve(l) // returns when Close is called; there is nothing else to tell
+		s.http.Serve(l) // returns after Close, with an error that says only that
 	}()
 	return true
 }
 
-// enter counts one more listener in, unless the server is closed.
+// enter adds a listener, unless the server is closed.
 func (s *Server) enter() bool {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
@@ -220,7 +223,7 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 		s.connections.Add(1)
 		s.lifecycle.Lock()
 		defer s.lifecycle.Unlock()
-		if s.closed { // accepted while http.Server was closing the others
+		if s.closed { // accepted while Close was closing the others
 			c.Close()
 		}
 	case http.StateClosed, http.StateHijacked:
@@ -228,7 +231,7 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 	}
 }
 
-// serve takes one request through log, faults and state.
+// serve handles a request: it logs it, applies faults and executes it.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.reportPanic()
 	body, err := io.ReadAll(r.Body)
@@ -271,13 +274,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	out.Write(w)
 }
 
-// looks reports whether a request reads what another version of the service has. A
-// client for all versions finds out in this way what there is: a 404 means nothing.
+// looks reports whether a request reads an object of another version of the
+// service. A client that supports all versions may send such requests to find
+// out what the server has: the 404 is not a mistake.
 func (s *Server) looks(r *http.Request) bool {
 	return r.Method == http.MethodGet && s.service.InSomeVersion(r.Method, r.URL.EscapedPath())
 }
 
-// answer executes a request and reports what no correct client sends.
+// answer executes a request and reports mistakes that a correct client does not
+// make.
 func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	split := false
 	if fault.kind == beforeCount {
@@ -296,8 +301,8 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	return out
 }
 
-// reportPanic tells the test of a panic, above all in a function of its own, and
-// drops the connection. The server of net/http would only log it.
+// reportPanic reports a panic, for example in a function of the test, and drops
+// the connection. The server of net/http would only log it.
 func (s *Server) reportPanic() {
 	v := recover()
 	if v == nil {
@@ -309,8 +314,8 @@ func (s *Server) reportPanic() {
 	panic(http.ErrAbortHandler)
 }
 
-// pause reports whether the delay went by without the client going away or the
-// server being closed.
+// pause waits for the delay. It reports false if the client has gone away or
+// the server was closed meanwhile.
 func (s *Server) pause(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		return true

@@ -9,13 +9,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// AddVMs adds n running VMs of size burstable-1 to the project, and returns their
-// IDs. It sends no requests, so quota, faults and log do not apply. With the prefix
-// "load" the VMs are called "load-1", "load-2" and so on. They are in subnets of 59
-// VMs each, "load-net-1" and so on.
+// AddVMs adds n running VMs of size burstable-1 to the project, and returns
+// their IDs. It sends no requests, so quota, faults and log do not apply. With
+// the prefix "load" the VMs are called "load-1", "load-2" and so on. They are
+// in subnets of 59 VMs each, "load-net-1" and so on.
 //
-// A location that does not exist, and a name that is invalid or taken, fail the
-// test.
+// If the location does not exist, or a name is invalid or taken, the test
+// fails.
 func (s *Server) AddVMs(location, prefix string, n int) []string {
 	var ids []string
 	s.service.Do(func(c *api.Call) {
@@ -28,9 +28,10 @@ func (s *Server) AddVMs(location, prefix string, n int) []string {
 	return ids
 }
 
-// SetState makes the VM, database, cluster, subnet or image version with the ID show a state,
-// such as "stopped" for a VM, whatever happens to it. With "" it shows its own
-// state again. An ID of no such object fails the test.
+// SetState sets the state that the VM, database, cluster, subnet or image
+// version with the ID shows, such as "stopped" for a VM, until it is set again.
+// With "" the object shows its own state again. If there is no such object the
+// test fails.
 func (s *Server) SetState(id, state string) {
 	s.service.Do(func(c *api.Call) {
 		if !families.SetState(c, id, state) {
@@ -39,8 +40,8 @@ func (s *Server) SetState(id, state string) {
 	})
 }
 
-// AddProject adds a project to the account of [Server.Token], and returns its ID.
-// That token has every permission in it.
+// AddProject adds a project to the account of [Server.Token], and returns its
+// ID. The token has every permission in it.
 func (s *Server) AddProject(name string) string {
 	id := cloudapi.NewID(cloudapi.KindProject).String()
 	if !families.IsProjectName(name) {
@@ -53,16 +54,17 @@ func (s *Server) AddProject(name string) string {
 	return id
 }
 
-// SetPermissions replaces the permissions of a token in a project. A token without
-// permissions gets empty lists, and a 403 for each object that exists.
+// SetPermissions replaces the permissions of a token in a project. A token
+// without permissions gets empty lists, and a 403 for each existing object.
 //
-// A permission is the service's name of a family and an action, such as "Vm:view".
-// The families are Firewall, InferenceApiKey, KubernetesCluster, LoadBalancer,
-// Location (of private ones), MachineImage, Postgres, PrivateSubnet, Project and Vm; the actions
-// are view, create, edit and delete, and for subnets connect and disconnect. SSH
-// keys and init scripts need "Project:edit", GitHub "Project:github", the audit log
-// "Project:auditlog". An asterisk stands for all: "Vm:*", "*:view", or "*" for every
-// permission. A project, token or permission that does not exist fails the test.
+// A permission is the service's name of a family and an action, such as
+// "Vm:view". The families are Firewall, InferenceApiKey, KubernetesCluster,
+// LoadBalancer, Location (for private ones), MachineImage, Postgres,
+// PrivateSubnet, Project and Vm. The actions are view, create, edit and delete,
+// and for subnets connect and disconnect. SSH keys and init scripts need
+// "Project:edit", GitHub "Project:github", the audit log "Project:auditlog". An
+// asterisk matches everything: "Vm:*", "*:view", or "*" for every permission.
+// If the project, the token or a permission does not exist the test fails.
 func (s *Server) SetPermissions(projectID, token string, permissions ...string) {
 	for _, p := range permissions {
 		if !families.KnowsRight(p) {
@@ -79,15 +81,14 @@ func (s *Server) SetPermissions(projectID, token string, permissions ...string) 
 	})
 }
 
-// SetBilling sets whether a project has valid billing information. At first every
-// project has. Without it VMs, databases and clusters cannot be created; those
-// that exist remain.
+// SetBilling sets whether a project has valid billing information, which is the
+// default. Without it VMs, databases and clusters cannot be created; existing
+// ones remain.
 func (s *Server) SetBilling(projectID string, valid bool) {
 	s.setProject("SetBilling", projectID, func(_ *api.Call, p *api.Project) { p.Unpaid = !valid })
 }
 
-// setProject changes a project. It is an error of the test if there is none with
-// the ID.
+// setProject changes a project. If there is none with the ID the test fails.
 func (s *Server) setProject(method, id string, change func(*api.Call, *api.Project)) {
 	s.service.Do(func(c *api.Call) {
 		if p := c.State.Project(id); p != nil {
@@ -98,10 +99,11 @@ func (s *Server) setProject(method, id string, change func(*api.Call, *api.Proje
 	})
 }
 
-// SetDelays replaces the delays of [WithDelays] for one kind of object, or for the
-// object of that kind with the ID or name ref, which need not exist yet. What has
-// begun already keeps its delay. VMs, databases, clusters, subnets, load balancers
-// and image versions have delays; another kind, or a negative delay, fails the test.
+// SetDelays replaces the delays of [WithDelays] for the object of a kind with
+// the ID or name ref, which need not exist yet, or for all objects of the kind
+// if ref is "". Effects that have already begun keep their delay. VMs,
+// databases, clusters, subnets, load balancers and image versions have delays.
+// Another kind, or a negative delay, fails the test.
 func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 	if !families.HasDelays(kind) {
 		s.complain("cloudapitest: SetDelays: %s has no delays", kind)
@@ -123,7 +125,7 @@ func (cfg config) service() api.Config {
 	}
 }
 
-// seed adds the projects and tokens that there are from the start.
+// seed adds the first projects and tokens.
 func (cfg config) seed(c *api.Call) {
 	own, foreign := api.NewAccount("own"), api.NewAccount("foreign")
 	main := c.AddProject(cfg.projectID, cfg.projectName, own)
