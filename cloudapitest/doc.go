@@ -70,8 +70,8 @@
 //     refused. Of the settings that a read replica shares with its parent only
 //     max_connections is checked.
 //   - An image version fails only if [Server.SetState] says so, and is deleted
-//     even if VMs use it. Versions have no quota. A VM that is copied with
-//     destroy_source has the state "deleting" from the start.
+//     even if VMs use it. A VM that is copied with destroy_source has the state
+//     "deleting" from the start.
 //   - The GitHub installation "acme" always exists, with the repositories
 //     "app", which has a cache entry, and "docs". Inference endpoints are three
 //     examples.

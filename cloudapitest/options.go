@@ -202,8 +202,8 @@ type Delays struct {
 	// Detach is how long a detached VM stays in the list of the load balancer's
 	// VMs.
 	Detach time.Duration
-	// Delete is how long a VM, database, cluster, node pool, subnet or load
-	// balancer can still be read after its deletion.
+	// Delete is how long a VM, database, cluster, node pool, subnet, load balancer
+	// or, in August 2026, private location can still be read after its deletion.
 	Delete time.Duration
 }
 
@@ -230,23 +230,25 @@ func (d Delays) check() error {
 	return nil
 }
 
-// Quota is the number of vCPUs that a project may use, and the number of
-// projects that an account may have.
+// Quota is the number of vCPUs that a project may use, the number of versions of
+// machine images that it may have, and the number of projects that an account
+// may have.
 type Quota struct {
 	VM, Postgres, Kubernetes int
+	MachineImageVersions     int // of August 2026
 	Projects                 int
 }
 
 // DefaultQuota returns the quota of a new project on the real server.
 func DefaultQuota() Quota {
-	return Quota{VM: 32, Postgres: 128, Kubernetes: 32, Projects: 10}
+	return Quota{VM: 32, Postgres: 128, Kubernetes: 32, MachineImageVersions: 16, Projects: 10}
 }
 
 // WithQuota replaces all quotas. A quota of 0 allows nothing. In any case a
 // subnet has room for only 59 VMs.
 func WithQuota(q Quota) Option {
 	return func(c *config) error {
-		if min(q.VM, q.Postgres, q.Kubernetes, q.Projects) < 0 {
+		if min(q.VM, q.Postgres, q.Kubernetes, q.MachineImageVersions, q.Projects) < 0 {
 			return fmt.Errorf("WithQuota: %+v has a negative quota", q)
 		}
 		c.quota = q

@@ -102,8 +102,8 @@ func (s *Server) setProject(method, id string, change func(*api.Call, *api.Proje
 // SetDelays replaces the delays of [WithDelays] for the object of a kind with
 // the ID or name ref, which need not exist yet, or for all objects of the kind
 // if ref is "". Effects that have already begun keep their delay. VMs,
-// databases, clusters, subnets, load balancers and image versions have delays.
-// Another kind, or a negative delay, fails the test.
+// databases, clusters, subnets, load balancers, private locations and image
+// versions have delays. Another kind, or a negative delay, fails the test.
 func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 	if !families.HasDelays(kind) {
 		s.complain("cloudapitest: SetDelays: %s has no delays", kind)

@@ -1,29 +1,34 @@
 package api
 
 import (
-	"net/http"
 	"regexp"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 var (
-	// The real server's gate ignores case, the part behind it that takes the
-	// token out of the header does not: "bearer pat-…" is an invalid token, not
-	// a missing one.
-	tokenGate   = regexp.MustCompile(`^(?i:Bearer:?\s+pat-)`)
-	tokenHeader = regexp.MustCompile(`^Bearer:?\s+(pat-\S+)\s*$`)
+	// The real server's gate ignores case. In October 2025 the part behind it that
+	// takes the token out of the header does not: "bearer pat-…" is an invalid
+	// token there, not a missing one.
+	tokenGate      = regexp.MustCompile(`^(?i:Bearer:?\s+pat-)`)
+	tokenHeader    = regexp.MustCompile(`^Bearer:?\s+(pat-\S+)\s*$`)
+	anyTokenHeader = regexp.MustCompile(`^(?i:Bearer):?\s+(pat-\S+)\s*$`)
 )
 
 // authenticate returns the token of the request.
-func (s *State) authenticate(h http.Header) (*Token, error) {
-	header := h.Get("Authorization")
+func (c *Call) authenticate() (*Token, error) {
+	header := c.request.Header.Get("Authorization")
 	if !tokenGate.MatchString(header) {
 		return nil, reply.MissingCredentials()
 	}
-	if m := tokenHeader.FindStringSubmatch(header); m != nil {
-		if t, ok := s.tokens[canonicalToken(m[1])]; ok {
+	form := tokenHeader
+	if c.Config.Version >= version.August2026 {
+		form = anyTokenHeader
+	}
+	if m := form.FindStringSubmatch(header); m != nil {
+		if t, ok := c.State.tokens[canonicalToken(m[1])]; ok {
 			return t, nil
 		}
 	}

@@ -2,8 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
-	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -42,7 +40,7 @@ type Call struct {
 func (c *Call) execute() (any, error) {
 	op := c.request.Operation
 	var err error
-	if c.Token, err = c.State.authenticate(c.request.Header); err != nil {
+	if c.Token, err = c.authenticate(); err != nil {
 		return nil, err
 	}
 	if op == nil {
@@ -77,35 +75,6 @@ func (c *Call) CheckText() error {
 }
 
 func (c *Call) checkPath(op *Operation) error { return op.checkParams(c.Params, c.Config.Pattern) }
-
-func (c *Call) checkQuery(op *Operation) error {
-	var err error
-	if c.Query, err = ParseQuery(c.request.URL.RawQuery); err != nil {
-		return reply.Unexpected()
-	}
-	known := op.paging.parameters()
-	for i, parameter := range op.query {
-		known = append(known, parameter.Name)
-		if value, ok := Last(c.Query, parameter.Name); ok {
-			pointer := fmt.Sprintf("%s/parameters/%d/schema", op.pointer(), i)
-			if _, err := parameter.Schema.Check(pointer, reply.JSON(0, value).Body); err != nil {
-				return err
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
-		if !slices.Contains(known, name) {
-			c.unknown = append(c.unknown, "query parameter "+name)
-		}
-	}
-	return op.paging.check(c.Query)
-}
-
-// ParseQuery differs from url.ParseQuery in that a semicolon is a character like
-// any other, as it is for the real server.
-func ParseQuery(raw string) (url.Values, error) {
-	return url.ParseQuery(strings.ReplaceAll(raw, ";", "%3B"))
-}
 
 // checkBody decodes the body as far as the operation has one. A GET may have any.
 func (c *Call) checkBody(op *Operation) error {

@@ -48,15 +48,6 @@ func (p Paging) check(query url.Values) error {
 	return nil
 }
 
-// Last returns the value of a query parameter; the last one counts.
-func Last(query url.Values, name string) (string, bool) {
-	values, ok := query[name]
-	if !ok {
-		return "", false
-	}
-	return values[len(values)-1], true
-}
-
 // Page is the reply of a list that counts. Count is the number of all items, not
 // only of those on the page.
 type Page struct {

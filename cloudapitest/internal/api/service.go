@@ -33,8 +33,9 @@ type Config struct {
 // Delays are the durations of what goes on after a reply.
 type Delays struct{ Create, Backup, Restart, Resize, Promote, Detach, Delete time.Duration }
 
-// Quota is the number of vCPUs per project, and of projects per account.
-type Quota struct{ VM, Postgres, Kubernetes, Projects int }
+// Quota is the number of vCPUs and of versions of machine images per project, and
+// of projects per account.
+type Quota struct{ VM, Postgres, Kubernetes, MachineImageVersions, Projects int }
 
 // Service executes requests on its state, one at a time.
 type Service struct {

@@ -43,7 +43,7 @@ func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
 // HasDelays reports whether objects of the kind take time for something.
 func HasDelays(kind cloudapi.Kind) bool {
 	return slices.Contains([]cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster,
-		cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer, cloudapi.KindMachineImageVersion}, kind)
+		cloudapi.KindPrivateLocation, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer, cloudapi.KindMachineImageVersion}, kind)
 }
 
 // SetState makes a VM, database, cluster, subnet or version of an image show a state. It reports

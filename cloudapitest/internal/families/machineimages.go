@@ -207,7 +207,10 @@ func vmToCapture(c *api.Call) (*vm, error) {
 
 // capture begins a version of the image from what the VM has stored.
 func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineImageVersion, error) {
-	switch {
+	stored := len(api.InProject[*machineImageVersion](c.State, cloudapi.KindMachineImageVersion, c.Project))
+	switch most := c.Config.Quota.MachineImageVersions; {
+	case stored >= most:
+		return nil, reply.InvalidField("version", "Insufficient quota for machine image versions. Requested: %d, maximum allowed: %d", stored+1, most)
 	case source.captured(c):
 		return nil, reply.InvalidRequest("Another machine image version is already being captured from this source VM")
 	case source.Shown(source.state(c)) != "stopped":

@@ -2,11 +2,13 @@ package families
 
 import (
 	"slices"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func privateLocationOperations() []api.Operation {
@@ -113,18 +115,29 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 	return l.record(c), nil
 }
 
-// delete looks for databases only. Like the real server it fails if there is
-// something else in the location, or if there was a database whose backups are
-// still kept.
+// delete looks for databases only. Something else in the location, or the backups of
+// a database that was there, make the real server fail: in October 2025 with the
+// request, and in August 2026 after its reply, so that the location stays.
 func (l *privateLocation) delete(c *api.Call) error {
-	switch kinds := c.State.Index.KindsIn(l.place); {
+	kinds := c.State.Index.KindsIn(l.place)
+	used := len(kinds) > 0 || c.Now.Before(l.place.InUse)
+	later := c.Config.Version >= version.August2026
+	switch {
 	case slices.Contains(kinds, cloudapi.KindPostgres):
 		return reply.Dependency("Private location '%s' has some resources, first, delete them.", l.Name)
-	case len(kinds) > 0, c.Now.Before(l.place.InUse):
+	case used && !later:
 		return reply.Unexpected()
 	}
-	c.Remove(l, 0, nil)
 	c.Log("destroy", l.ID)
-	c.State.Locations = slices.DeleteFunc(c.State.Locations, func(place *api.Location) bool { return place == l.place })
+	if used {
+		return nil
+	}
+	var delay time.Duration
+	if later {
+		delay = c.Delays(&l.Object).Delete
+	}
+	c.Remove(l, delay, func() {
+		c.State.Locations = slices.DeleteFunc(c.State.Locations, func(place *api.Location) bool { return place == l.place })
+	})
 	return nil
 }

@@ -42,6 +42,29 @@ var stories = map[string]script{
 	},
 	"load-balancer-certificates": {},
 	"audit-log":                  {},
+	"rules-for-all": {
+		before: map[int]func(*replayer){
+			56: (*replayer).settle, // VM created; its polls are not recorded
+			62: (*replayer).settle, // image created
+			71: (*replayer).settle, // VM and subnets deleted
+		},
+		exceptions: map[int]string{
+			71: "the label is the time of the recording",
+			22: "net/http refuses a path with a broken escape before any handler sees it",
+			26: "the addresses of the service are not part of the API",
+			28: "the endpoint of the vendor's command line is not part of the API",
+		},
+	},
+	"keys-and-lists": {},
+	"failures": {
+		before: map[int]func(*replayer){
+			1: (*replayer).seedGitHub,
+			9: (*replayer).settle, // VM created; its polls are not recorded
+		},
+		exceptions: map[int]string{
+			126: "the pattern is another one",
+		},
+	},
 	"kubernetes-nodepools": {
 		before: map[int]func(*replayer){1: func(r *replayer) { r.service.Config.Quota.Kubernetes = 256 }}, // of a verified project
 		exceptions: map[int]string{
@@ -106,14 +129,16 @@ var recordedIn2026 = time.Date(2026, 11, 22, 3, 15, 0, 0, time.UTC)
 
 // seedAugust2026 adds the projects that each story begins with.
 func (r *replayer) seedAugust2026() {
-	r.service.Config.Quota = api.Quota{VM: 32, Postgres: 128, Kubernetes: 32, Projects: 10}
+	r.service.Config.Quota = api.Quota{VM: 32, Postgres: 128, Kubernetes: 32, MachineImageVersions: 16, Projects: 10}
 	r.service.Do(func(c *api.Call) {
-		for _, id := range []string{"pj7fqp3fdhma2nvw50wbd91521", "pjkq13vqymqt2nyzx063yhj7fg", "pj597ka8k9se6jzzhxyc96nk9d"} {
-			c.AddProject(id, "main", r.account).Rights[r.token] = api.Rights{"*"}
+		for id, name := range map[string]string{
+			"pj7fqp3fdhma2nvw50wbd91521": "main", "pjkq13vqymqt2nyzx063yhj7fg": "big", "pj597knrqegt0j0nz4zcy78jm9": "flags",
+		} {
+			c.AddProject(id, name, r.account).Rights[r.token] = api.Rights{"*"}
 			r.ids[id] = id
 		}
 		const foreign = "pjrxamngzcr61qfbhasn8xap9g"
-		token := c.State.Token("pat-foreign")
+		token := c.State.Token(foreignToken)
 		c.AddProject(foreign, "other", token.Account).Rights[token] = api.Rights{"*"}
 		r.ids[foreign] = foreign
 	})

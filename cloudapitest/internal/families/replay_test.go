@@ -101,6 +101,7 @@ var chance = []struct {
 	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at|last_accessed_at|at)$`), bothTimes},
 	{regexp.MustCompile(`^(\.items\[\d+\])?\.key$`), bothSecrets}, // of inference keys; keys of tags and metrics are further down
 	{regexp.MustCompile(`\.ca_certificates$`), sameCertificates},
+	{regexp.MustCompile(`^\.password$`), bothPasswords},
 }
 
 func sameFamily(want, got string) bool {
@@ -122,6 +123,8 @@ func bothTimes(want, got string) bool {
 }
 
 func bothSecrets(want, got string) bool { return want == "<inference-key>" && len(got) == 32 }
+
+func bothPasswords(want, got string) bool { return want == "<generated-password>" && len(got) == 26 }
 
 func sameCertificates(want, got string) bool {
 	const begin = "-----BEGIN CERTIFICATE-----\n"
@@ -207,6 +210,7 @@ const (
 	mainProject  = "pj8r0dvyb26y6ma6y7n1sw0nzz"
 	bigProject   = "pjzatsevwk966gjp1349j667ga"
 	otherProject = "pj1xcg6nqjqe0q0vs4352awxgp"
+	foreignToken = "pat-foreign"
 	k8sA         = "kc290pf961ep1mysv0q61km3py"
 	pgA          = "pgk7jq8jv1st3nmq3wycne7fcp"
 	vmA          = "vmvy0yr3q0a21kesjyqn06h59a"
@@ -214,11 +218,18 @@ const (
 )
 
 func newReplayer(t *testing.T) *replayer {
-	return newReplayerOf(t, version.October2025, script{exceptions, before})
+	r := newReplayerOf(t, version.October2025, script{exceptions, before})
+	r.service.Do(func(c *api.Call) {
+		stranger := c.State.Token(foreignToken)
+		c.AddProject(mainProject, "main", r.account).Rights[r.token] = api.Rights{"*"}
+		c.AddProject(bigProject, "big", r.account)
+		c.AddProject(otherProject, "other", stranger.Account).Rights[stranger] = api.Rights{"*"}
+	})
+	return r
 }
 
 func newReplayerOf(t *testing.T, v version.Version, s script) *replayer {
-	const admin, powerless, foreign = "pat-admin", "pat-powerless", "pat-foreign"
+	const admin, powerless = "pat-admin", "pat-powerless"
 	const d = 3 * time.Second
 	r := &replayer{
 		t:      t,
@@ -234,7 +245,7 @@ func newReplayerOf(t *testing.T, v version.Version, s script) *replayer {
 		tokens: strings.NewReplacer(
 			"pat-<admin-token>", admin,
 			"pat-<powerless-token>", powerless,
-			"pat-<other-token>", foreign,
+			"pat-<other-token>", foreignToken,
 			"pat-<revoked-token>", "pat-revoked",
 			"pat-<token>", "pat-unknown",
 			"PAT-<token>", strings.ToUpper(admin)),
@@ -247,9 +258,7 @@ func newReplayerOf(t *testing.T, v version.Version, s script) *replayer {
 		stranger := api.NewAccount("foreign")
 		r.token = c.State.AddToken(admin, r.account)
 		c.State.AddToken(powerless, r.account)
-		c.AddProject(mainProject, "main", r.account).Rights[r.token] = api.Rights{"*"}
-		c.AddProject(bigProject, "big", r.account)
-		c.AddProject(otherProject, "other", stranger).Rights[c.State.AddToken(foreign, stranger)] = api.Rights{"*"}
+		c.State.AddToken(foreignToken, stranger)
 	})
 	server := &http.Server{Handler: http.HandlerFunc(r.serve)}
 	t.Cleanup(func() { server.Close() })
@@ -522,8 +531,8 @@ func (r *replayer) compareTexts(path, want, got string, s strictness) []string {
 	switch {
 	case s == shapes || timeless(want) == timeless(got):
 		return nil
-	case strings.HasSuffix(path, ".hostname") || strings.HasSuffix(path, ".connection_string") || strings.HasSuffix(path, ".url"):
-		want, got = r.resettle(want), password.ReplaceAllString(got, ":<password>@")
+	case strings.HasSuffix(path, ".hostname") || strings.HasSuffix(path, "connection_string") || strings.HasSuffix(path, ".url"):
+		want, got = password.ReplaceAllString(r.resettle(want), ":<password>@"), password.ReplaceAllString(got, ":<password>@")
 		if want == got {
 			return nil
 		}
@@ -546,7 +555,7 @@ var password = regexp.MustCompile(`:[^:/@]+@`)
 // resettle makes of a recorded host name ours. It ends in the service's domain,
 // and that of a load balancer has the last characters of its subnet's ID.
 func (r *replayer) resettle(host string) string {
-	host = strings.Replace(host, ".ubicloud.com", ".localhost", 1)
+	host = strings.NewReplacer(".ubicloud.com", ".localhost", ".ubicloud.app", ".localhost").Replace(host)
 	for recorded, ours := range r.ids {
 		if strings.HasPrefix(recorded, cloudapi.KindPrivateSubnet.Prefix()) {
 			host = strings.Replace(host, "."+recorded[21:]+".lb.", "."+ours[21:]+".lb.", 1)

@@ -12,6 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func privateSubnetOperations() []api.Operation {
@@ -219,10 +220,12 @@ func (s *privateSubnet) delete(c *api.Call) error {
 
 func (s *privateSubnet) connect(c *api.Call) (any, error) {
 	const pair = "subnet_id_1 and subnet_id_2"
-	other, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, c.Body.Text("connected-subnet-id"))
+	other, ok := s.connectable(c, c.Body.Text("connected-subnet-id"))
 	switch {
 	case !ok:
 		return nil, reply.InvalidRequest("Subnet to be connected not found")
+	case other == s && c.Config.Version >= version.August2026:
+		return nil, reply.InvalidRequest("Cannot connect private subnet to itself")
 	case other == s:
 		return nil, reply.InvalidRequest(pair + " is invalid")
 	case s.connected[other]:
@@ -234,13 +237,20 @@ func (s *privateSubnet) connect(c *api.Call) (any, error) {
 }
 
 func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
-	other, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, c.Params["private_subnet_id"])
+	other, ok := s.connectable(c, c.Params["private_subnet_id"])
 	if !ok {
 		return nil, reply.InvalidRequest("Subnet to be disconnected not found")
 	}
 	s.disconnect(other)
 	c.Log("disconnect", s.ID, other.ID)
 	return s.record(c), nil
+}
+
+// connectable returns the subnet with the ID. In August 2026 it must be in the same
+// location.
+func (s *privateSubnet) connectable(c *api.Call, id string) (*privateSubnet, bool) {
+	other, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, id)
+	return other, ok && (other.Location == s.Location || c.Config.Version < version.August2026)
 }
 
 // disconnect may be asked for from either side.

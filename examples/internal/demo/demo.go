@@ -105,7 +105,7 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 	s.Delays.Backup = -24 * time.Hour // as if the databases were a day old: they can be restored
 	server := cloudapitest.NewServer(
 		cloudapitest.WithDelays(s.Delays),
-		cloudapitest.WithQuota(cloudapitest.Quota{VM: 1000, Postgres: 1000, Kubernetes: 1000, Projects: 10}),
+		cloudapitest.WithQuota(cloudapitest.Quota{VM: 1000, Postgres: 1000, Kubernetes: 1000, MachineImageVersions: 1000, Projects: 10}),
 		cloudapitest.WithRequestLog(0),
 	)
 	client := server.Client(cloudapi.WithUserAgent(application))

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+// checkQuery parses the query and checks the parameters that the operation has.
+func (c *Call) checkQuery(op *Operation) error {
+	var err error
+	if c.Query, err = ParseQuery(c.request.URL.RawQuery); err != nil {
+		if c.Config.Version < version.August2026 {
+			return reply.Unexpected()
+		}
+		return reply.BadRequest("%v", err)
+	}
+	known := op.paging.parameters()
+	for i, parameter := range op.query {
+		known = append(known, parameter.Name)
+		if value, ok := Last(c.Query, parameter.Name); ok {
+			pointer := fmt.Sprintf("%s/parameters/%d/schema", op.pointer(), i)
+			if _, err := parameter.Schema.Check(pointer, reply.JSON(0, value).Body); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
+		if !slices.Contains(known, name) {
+			c.unknown = append(c.unknown, "query parameter "+name)
+		}
+	}
+	return op.paging.check(c.Query)
+}
+
+// ParseQuery differs from url.ParseQuery in that a semicolon is a character like
+// any other, and in that a parameter that has a value cannot have elements or
+// members as well: "a=1&a[]=2". The errors are in the words of the real server.
+func ParseQuery(raw string) (url.Values, error) {
+	values := url.Values{}
+	for pair := range strings.SplitSeq(raw, "&") {
+		var parts [2]string // name and value
+		parts[0], parts[1], _ = strings.Cut(pair, "=")
+		for i, part := range parts {
+			text, err := url.QueryUnescape(part)
+			if err != nil {
+				return nil, fmt.Errorf("invalid %%-encoding (%s)", part)
+			}
+			parts[i] = text
+		}
+		name := parts[0]
+		outer, inner, nested := strings.Cut(name, "[")
+		if nested && outer != "" && values.Has(outer) {
+			kind := "Hash"
+			if strings.HasPrefix(inner, "]") {
+				kind = "Array"
+			}
+			return nil, fmt.Errorf("expected %s (got String) for param `%s'", kind, outer)
+		}
+		if pair != "" {
+			values.Add(name, parts[1])
+		}
+	}
+	return values, nil
+}
+
+// Last returns the value of a query parameter; the last one counts.
+func Last(query url.Values, name string) (string, bool) {
+	values, ok := query[name]
+	if !ok {
+		return "", false
+	}
+	return values[len(values)-1], true
+}

@@ -1,0 +1,90 @@
+package families_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// TestRulesForAllOperations sends what the two versions answer differently, whatever
+// the operation is.
+func TestRulesForAllOperations(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		scheme, query string
+		october       int
+		august        string // in the reply; "" for success
+	}{
+		{"bearer", "", 401, ""},
+		{"BEARER", "", 401, ""},
+		{"Basic", "", 401, "MissingCredentials"},
+		{"Bearer", "?x=%zz", 500, `invalid %-encoding (%zz)`},
+		{"Bearer", "?%=1", 500, `invalid %-encoding (%)`},
+		{"Bearer", "?a=1&a[]=2", 500, "expected Array (got String) for param `a'"},
+		{"Bearer", "?a=1&a[b]=2", 500, "expected Hash (got String) for param `a'"},
+		{"Bearer", "?a[]=2&a=1&;=;", 200, ""},
+	} {
+		for _, v := range []cloudapitest.API{cloudapitest.October2025, cloudapitest.August2026} {
+			srv := cloudapitest.New(t, cloudapitest.WithAPI(v), cloudapitest.Lenient())
+			req, err := http.NewRequestWithContext(t.Context(), "GET", srv.URL()+"/project/"+srv.ProjectID()+"/firewall", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.URL.RawQuery = strings.TrimPrefix(tt.query, "?")
+			req.Header.Set("Authorization", tt.scheme+" "+srv.Token())
+			resp, err := srv.HTTPClient().Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var body strings.Builder
+			resp.Write(&body)
+			resp.Body.Close()
+			if v == cloudapitest.October2025 && resp.StatusCode != tt.october ||
+				v == cloudapitest.August2026 && (resp.StatusCode != 200 || tt.august != "") && !strings.Contains(body.String(), tt.august) {
+				t.Errorf("%s %q of %s: %s", tt.scheme, tt.query, v, body.String())
+			}
+		}
+	}
+}
+
+// TestPrivateLocationsGoLater deletes an empty location, and one with a subnet, which
+// stays.
+func TestPrivateLocationsGoLater(t *testing.T) {
+	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
+		ctx, places := t.Context(), client.PrivateLocations
+		createPlace(t, client, "empty", "us-east-1")
+		createPlace(t, client, "used", "us-west-2")
+		must(client.PrivateSubnets.Create(ctx, "used", "net", nil))
+		for _, name := range []string{"empty", "used"} {
+			if err := places.Delete(ctx, name); err != nil {
+				t.Error(err)
+			}
+			must(places.Get(ctx, name))
+		}
+		if err := places.WaitDeleted(ctx, "empty"); err != nil {
+			t.Error(err)
+		}
+		elapse(time.Hour)
+		must(places.Get(ctx, "used"))
+	}, cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.WithDelays(cloudapitest.Delays{Delete: time.Minute}))
+}
+
+func TestVersionsOfImagesHaveAQuota(t *testing.T) {
+	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
+		ctx := t.Context()
+		vm := must(client.VMs.Create(ctx, here, "source", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))
+		must(client.VMs.Stop(ctx, here, vm.ID))
+		must(client.MachineImages.Create(ctx, here, "golden", &cloudapi.MachineImageCreateRequest{VM: vm.ID, Version: "v1"}))
+		_, err := client.MachineImages.CreateVersion(ctx, here, "golden", "v2", &cloudapi.MachineImageVersionCreateRequest{VM: vm.ID})
+		refused(t, err, "Insufficient quota for machine image versions. Requested: 2, maximum allowed: 1")
+		if !errors.Is(err, cloudapi.ErrQuotaExceeded) {
+			t.Errorf("%v, want %v", err, cloudapi.ErrQuotaExceeded)
+		}
+	}, cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.WithDelays(cloudapitest.Delays{}),
+		cloudapitest.WithQuota(cloudapitest.Quota{VM: 2, MachineImageVersions: 1}))
+}
