@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestRetryBudget: 1,000 callers against a service that is down send far fewer
@@ -16,17 +18,17 @@ func TestRetryBudget(t *testing.T) {
 		down := true
 		var mu sync.Mutex
 		failNext := false
-		network := recorder{answer: func(*http.Request) (*http.Response, error) {
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if down || failNext {
 				failNext = false
-				return respond(http.StatusInternalServerError, envelope(http.StatusInternalServerError)), nil
+				return stub.Respond(http.StatusInternalServerError, stub.Envelope(http.StatusInternalServerError)), nil
 			}
-			return respond(http.StatusOK, `{"items":[],"count":0}`), nil
+			return stub.Respond(http.StatusOK, `{"items":[],"count":0}`), nil
 		}}
-		client := network.client(t, WithRetry(RetryPolicy{MaxAttempts: 4}))
-		copied := client.InProject(testProject)
+		client := recorded(t, &network, WithRetry(RetryPolicy{MaxAttempts: 4}))
+		copied := client.InProject(stub.Project)
 		const callers = 1000
 		stopped := 0
 		var calls sync.WaitGroup
@@ -48,7 +50,7 @@ func TestRetryBudget(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		if sent := len(network.take()); sent > callers+200 || stopped < callers/2 {
+		if sent := len(network.Take()); sent > callers+200 || stopped < callers/2 {
 			t.Errorf("%d callers sent %d requests, %d were stopped by the budget", callers, sent, stopped)
 		}
 
@@ -59,8 +61,8 @@ func TestRetryBudget(t *testing.T) {
 			}
 		}
 		failNext = true
-		network.take()
-		if _, err := client.VMs.List(t.Context(), nil); err != nil || len(network.take()) != 2 {
+		network.Take()
+		if _, err := client.VMs.List(t.Context(), nil); err != nil || len(network.Take()) != 2 {
 			t.Errorf("a single failure is not repeated: %v", err)
 		}
 	})

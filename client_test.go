@@ -17,12 +17,13 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestNoProject(t *testing.T) {
 	t.Parallel()
-	var network recorder
-	client := network.client(t).InProject("")
+	var network stub.Recorder
+	client := recorded(t, &network).InProject("")
 	_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 	if !errors.Is(err, ErrNoProject) || err.Error() != "cloudapi: VMs.Get: "+ErrNoProject.Error() {
 		t.Errorf("Get: %v", err)
@@ -32,15 +33,15 @@ func TestNoProject(t *testing.T) {
 			t.Errorf("All: %v", err)
 		}
 	}
-	if sent := network.take(); len(sent) != 0 {
+	if sent := network.Take(); len(sent) != 0 {
 		t.Errorf("%d requests were sent", len(sent))
 	}
 }
 
 func TestWithAndInProjectChangeACopy(t *testing.T) {
 	t.Parallel()
-	var first, second recorder
-	client := first.client(t, WithHeader("X-A", "1"), WithMiddleware(naming("one")))
+	var first, second stub.Recorder
+	client := recorded(t, &first, WithHeader("X-A", "1"), WithMiddleware(naming("one")))
 	before := fmt.Sprintf("%+v", client.config)
 	changed, err := client.With(
 		WithBaseURL("https://other.example.com"), WithToken("other"), WithProject("pj00000000021g000000000001"),
@@ -56,23 +57,23 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 	for _, c := range []*Client{changed, client, client.InProject("pjzzzzzzzzz75qzzzzzzzzzzzz")} {
 		_, _ = c.VMs.List(t.Context(), nil)
 	}
-	sent := first.take()
-	if len(sent) != 2 || sent[0].target != "/project/"+testProject+"/vm" || sent[1].target != "/project/pjzzzzzzzzz75qzzzzzzzzzzzz/vm" {
+	sent := first.Take()
+	if len(sent) != 2 || sent[0].Target != "/project/"+stub.Project+"/vm" || sent[1].Target != "/project/pjzzzzzzzzz75qzzzzzzzzzzzz/vm" {
 		t.Fatalf("the original sent %+v", sent)
 	}
 	for _, s := range sent {
-		if s.host != "api.example.com" || s.header.Get("X-A") != "1" || s.header.Get("X-B") != "" || !slices.Equal(s.header["X-Through"], []string{"one"}) ||
-			s.header.Get("Authorization") != "Bearer "+testToken || s.header.Get("User-Agent") != userAgent("") {
+		if s.Host != "api.example.com" || s.Header.Get("X-A") != "1" || s.Header.Get("X-B") != "" || !slices.Equal(s.Header["X-Through"], []string{"one"}) ||
+			s.Header.Get("Authorization") != "Bearer "+stub.Token || s.Header.Get("User-Agent") != userAgent("") {
 			t.Errorf("the original sent %+v", s)
 		}
 	}
-	sent = second.take()
+	sent = second.Take()
 	if len(sent) != 1 {
 		t.Fatalf("the changed copy sent %d requests", len(sent))
 	}
 	s := sent[0]
-	if s.host != "other.example.com" || s.header.Get("X-A") != "2" || s.header.Get("X-B") != "3" || !slices.Equal(s.header["X-Through"], []string{"one", "two"}) ||
-		s.header.Get("Authorization") != "Bearer other" || s.header.Get("User-Agent") != userAgent("job/1") {
+	if s.Host != "other.example.com" || s.Header.Get("X-A") != "2" || s.Header.Get("X-B") != "3" || !slices.Equal(s.Header["X-Through"], []string{"one", "two"}) ||
+		s.Header.Get("Authorization") != "Bearer other" || s.Header.Get("User-Agent") != userAgent("job/1") {
 		t.Errorf("the changed copy sent %+v", s)
 	}
 	if _, err := client.With(WithTimeout(-1)); !errors.Is(err, ErrInvalidArgument) {
@@ -84,8 +85,8 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 // array, where a second copy would overwrite it.
 func TestCopiesDoNotShareSlices(t *testing.T) {
 	t.Parallel()
-	var network recorder
-	base := network.client(t, WithHeader("X-1", ""), WithHeader("X-2", ""), WithHeader("X-3", ""),
+	var network stub.Recorder
+	base := recorded(t, &network, WithHeader("X-1", ""), WithHeader("X-2", ""), WithHeader("X-3", ""),
 		WithMiddleware(naming("1")), WithMiddleware(naming("2")), WithMiddleware(naming("3")),
 		WithObserver(following("1")), WithObserver(following("2")), WithObserver(following("3")))
 	var copies []*Client
@@ -102,12 +103,12 @@ func TestCopiesDoNotShareSlices(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = again.VMs.List(t.Context(), nil)
-		s := network.take()[0]
-		if s.header.Get("X-4") != name || !slices.Equal(s.header["X-Through"], []string{"1", "2", "3", name}) {
-			t.Errorf("the copy %s sent %v", name, s.header)
+		s := network.Take()[0]
+		if s.Header.Get("X-4") != name || !slices.Equal(s.Header["X-Through"], []string{"1", "2", "3", name}) {
+			t.Errorf("the copy %s sent %v", name, s.Header)
 		}
-		if !slices.Equal(s.observers, []string{"1", "2", "3", name}) {
-			t.Errorf("the copy %s was observed by %v", name, s.observers)
+		if !slices.Equal(followers(s.Context), []string{"1", "2", "3", name}) {
+			t.Errorf("the copy %s was observed by %v", name, followers(s.Context))
 		}
 	}
 }
@@ -116,18 +117,18 @@ func TestCopiesDoNotShareSlices(t *testing.T) {
 // all copies of the client, also where they have another transport.
 func TestMiddlewaresAreShared(t *testing.T) {
 	t.Parallel()
-	var first, second recorder
+	var first, second stub.Recorder
 	made, through := 0, 0
 	counting := WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		made++
 		passed := 0
-		return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			passed++
 			through = passed
 			return next.RoundTrip(req)
 		})
 	})
-	base := first.client(t, counting)
+	base := recorded(t, &first, counting)
 	with := func(opts ...Option) *Client {
 		c, err := base.With(opts...)
 		if err != nil {
@@ -136,7 +137,7 @@ func TestMiddlewaresAreShared(t *testing.T) {
 		return c
 	}
 	for i, c := range []*Client{
-		base, with(WithTimeout(time.Hour)), base.InProject(testProject), with(WithMiddleware(naming("below"))),
+		base, with(WithTimeout(time.Hour)), base.InProject(stub.Project), with(WithMiddleware(naming("below"))),
 		with(WithHTTPClient(&http.Client{Transport: &second})),
 	} {
 		_, _ = c.VMs.List(t.Context(), nil)
@@ -144,7 +145,7 @@ func TestMiddlewaresAreShared(t *testing.T) {
 			t.Errorf("after %d calls there are %d middlewares, and one has seen %d requests", i+1, made, through)
 		}
 	}
-	if a, b := first.take(), second.take(); len(a) != 4 || len(b) != 1 || !slices.Equal(a[3].header["X-Through"], []string{"below"}) {
+	if a, b := first.Take(), second.Take(); len(a) != 4 || len(b) != 1 || !slices.Equal(a[3].Header["X-Through"], []string{"below"}) {
 		t.Errorf("the transports got %v and %v", a, b)
 	}
 }
@@ -153,14 +154,14 @@ func TestMiddlewaresAreShared(t *testing.T) {
 // not that of the call any more.
 func TestMiddlewareWithAContextOfItsOwn(t *testing.T) {
 	t.Parallel()
-	var network recorder
-	client := network.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+	var network stub.Recorder
+	client := recorded(t, &network, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			return next.RoundTrip(req.WithContext(context.Background()))
 		})
 	}, naming("second")))
 	_, _ = client.VMs.List(t.Context(), nil)
-	if sent := network.take(); len(sent) != 1 || !slices.Equal(sent[0].header["X-Through"], []string{"second"}) {
+	if sent := network.Take(); len(sent) != 1 || !slices.Equal(sent[0].Header["X-Through"], []string{"second"}) {
 		t.Errorf("sent %+v", sent)
 	}
 }
@@ -169,12 +170,12 @@ func TestMiddlewareWithAContextOfItsOwn(t *testing.T) {
 func TestWithRetryInWith(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := recorder{answer: func(*http.Request) (*http.Response, error) {
-			resp := respond(503, envelope(503))
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+			resp := stub.Respond(503, stub.Envelope(503))
 			resp.Header.Set("Retry-After", "3600")
 			return resp, nil
 		}}
-		client := network.client(t, WithRetry(RetryPolicy{MaxAttempts: 3, MaxRetryAfter: 7 * time.Second}))
+		client := recorded(t, &network, WithRetry(RetryPolicy{MaxAttempts: 3, MaxRetryAfter: 7 * time.Second}))
 		for _, tt := range []struct {
 			policy   RetryPolicy
 			attempts int
@@ -191,7 +192,7 @@ func TestWithRetryInWith(t *testing.T) {
 			}
 			start := time.Now()
 			_, _ = changed.VMs.List(t.Context(), nil)
-			if n := len(network.take()); n != tt.attempts || time.Since(start) != tt.took {
+			if n := len(network.Take()); n != tt.attempts || time.Since(start) != tt.took {
 				t.Errorf("%+v: %d attempts in %v", tt.policy, n, time.Since(start))
 			}
 		}
@@ -212,7 +213,7 @@ func TestConnectionsAreShared(t *testing.T) {
 	replies := []struct {
 		status int
 		body   string
-	}{{200, testVM}, {404, envelope(404)}, {500, "oops"}, {200, "{"}, {302, ""}, {200, testVM}, {200, testVM}}
+	}{{200, stub.VM}, {404, stub.Envelope(404)}, {500, "oops"}, {200, "{"}, {302, ""}, {200, stub.VM}, {200, stub.VM}}
 	served := 0
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -228,7 +229,7 @@ func TestConnectionsAreShared(t *testing.T) {
 		return listener.Dial(ctx)
 	}}
 	counter := &closeCounter{RoundTripper: transport}
-	client, err := NewClient(WithBaseURL("http://api.localhost"), WithToken(testToken), WithProject(testProject),
+	client, err := NewClient(WithBaseURL("http://api.localhost"), WithToken(stub.Token), WithProject(stub.Project),
 		WithHTTPClient(&http.Client{Transport: counter}), WithRetry(RetryPolicy{MaxAttempts: 1}))
 	if err != nil {
 		t.Fatal(err)
@@ -287,20 +288,20 @@ func TestDo(t *testing.T) {
 		{"get with a body", "GET", []string{"x"}, nil, []int{1}, "GET /x [1]"},
 		{"lower case", "post", []string{"x"}, nil, nil, "POST /x {}"},
 	} {
-		var network recorder
-		err := network.client(t).Do(t.Context(), tt.method, tt.segments, tt.query, tt.in, nil)
+		var network stub.Recorder
+		err := recorded(t, &network).Do(t.Context(), tt.method, tt.segments, tt.query, tt.in, nil)
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.StatusCode != 404 {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		s := network.take()[0]
-		if got := fmt.Sprintf("%s %s %s", s.method, s.target, s.body); got != tt.want {
+		s := network.Take()[0]
+		if got := fmt.Sprintf("%s %s %s", s.Method, s.Target, s.Body); got != tt.want {
 			t.Errorf("%s: sent %q, want %q", tt.name, got, tt.want)
 		}
-		if hasType := s.header.Get("Content-Type") == "application/json"; hasType != s.hasBody {
-			t.Errorf("%s: the content type is %q", tt.name, s.header.Get("Content-Type"))
+		if hasType := s.Header.Get("Content-Type") == "application/json"; hasType != s.HasBody {
+			t.Errorf("%s: the content type is %q", tt.name, s.Header.Get("Content-Type"))
 		}
-		if path, _, _ := strings.Cut(s.target, "?"); ok && (e.Path != path || e.Operation != "Do" || strings.Contains(err.Error(), "\n")) {
+		if path, _, _ := strings.Cut(s.Target, "?"); ok && (e.Path != path || e.Operation != "Do" || strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%s: the error is %q, of %q", tt.name, err, e.Path)
 		}
 	}
@@ -323,10 +324,10 @@ func TestDoRefuses(t *testing.T) {
 		{"no JSON", "POST", []string{"a"}, make(chan int), "request"},
 		{"masked secret", "POST", []string{"a"}, map[string]any{"password": NewSecret("hunter2")}, "request"},
 	} {
-		var network recorder
-		err := network.client(t).Do(t.Context(), tt.method, tt.segments, nil, tt.in, nil)
+		var network stub.Recorder
+		err := recorded(t, &network).Do(t.Context(), tt.method, tt.segments, nil, tt.in, nil)
 		argErr, ok := errors.AsType[*ArgumentError](err)
-		if !ok || argErr.Name != tt.argument || len(network.take()) != 0 {
+		if !ok || argErr.Name != tt.argument || len(network.Take()) != 0 {
 			t.Errorf("%s: %#v", tt.name, err)
 		}
 	}
@@ -345,17 +346,17 @@ func TestDoDecodes(t *testing.T) {
 		want   any
 		err    error
 	}{
-		{"record", 200, testVM, &vm, &VM{ID: testVMID, Name: "web-1", State: "running", Location: "eu-central-h1"}, nil},
+		{"record", 200, stub.VM, &vm, &VM{ID: stub.VMID, Name: "web-1", State: "running", Location: "eu-central-h1"}, nil},
 		{"bytes", 200, "any\x00thing", &raw, new([]byte("any\x00thing")), nil},
 		{"no bytes", 204, "", &raw, new([]byte{}), nil},
 		{"dropped", 200, "<html>", nil, nil, nil},
 		{"wrong type", 200, `"x"`, &number, new(0), ErrInvalidResponse},
 		{"nothing", 204, "", &number, new(0), ErrInvalidResponse},
 	} {
-		network := recorder{answer: always(tt.status, tt.body)}
-		err := network.client(t).Do(t.Context(), "GET", []string{"x"}, nil, nil, tt.out)
+		network := stub.Recorder{Answer: stub.Always(tt.status, tt.body)}
+		err := recorded(t, &network).Do(t.Context(), "GET", []string{"x"}, nil, nil, tt.out)
 		if !errors.Is(err, tt.err) || !reflect.DeepEqual(tt.out, tt.want) {
-			t.Errorf("%s: %v, %s", tt.name, err, mustJSON(tt.out))
+			t.Errorf("%s: %v, %s", tt.name, err, stub.JSON(tt.out))
 		}
 	}
 }
@@ -364,11 +365,11 @@ func TestDoDecodes(t *testing.T) {
 func TestDoReturnsBytesOfItsOwn(t *testing.T) {
 	t.Parallel()
 	next := byte('a')
-	network := recorder{answer: func(*http.Request) (*http.Response, error) {
+	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 		defer func() { next++ }()
-		return respond(200, strings.Repeat(string(next), 100)), nil
+		return stub.Respond(200, strings.Repeat(string(next), 100)), nil
 	}}
-	client := network.client(t)
+	client := recorded(t, &network)
 	var replies [20][]byte
 	for i := range replies {
 		if err := client.Do(t.Context(), "GET", []string{"x"}, nil, nil, &replies[i]); err != nil {
@@ -380,14 +381,6 @@ func TestDoReturnsBytesOfItsOwn(t *testing.T) {
 			t.Errorf("reply %d has become %s", i, reply)
 		}
 	}
-}
-
-func mustJSON(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return b
 }
 
 // TestDoRetriesByMethod: a POST that lost its reply may have been carried out.
@@ -406,9 +399,9 @@ func TestDoRetriesByMethod(t *testing.T) {
 
 func TestClientDescribesItself(t *testing.T) {
 	t.Parallel()
-	var network recorder
-	client := network.client(t)
-	const want = `cloudapi.Client(https://api.example.com, project "` + testProject + `")`
+	var network stub.Recorder
+	client := recorded(t, &network)
+	const want = `cloudapi.Client(https://api.example.com, project "` + stub.Project + `")`
 	for _, got := range []string{client.String(), fmt.Sprintf("%v", client), fmt.Sprintf("%#v", client), fmt.Sprintf("%d", client),
 		fmt.Sprintf("%v", *client), fmt.Sprintf("%+v", *client), fmt.Sprint([]Client{*client})[1 : len(want)+1], client.LogValue().String()} {
 		if got != want {
@@ -417,8 +410,8 @@ func TestClientDescribesItself(t *testing.T) {
 	}
 	for _, v := range []any{client, *client} {
 		var decoded string
-		if err := json.Unmarshal(mustJSON(v), &decoded); err != nil || decoded != want {
-			t.Errorf("its JSON is %s", mustJSON(v))
+		if err := json.Unmarshal(stub.JSON(v), &decoded); err != nil || decoded != want {
+			t.Errorf("its JSON is %s", stub.JSON(v))
 		}
 	}
 }

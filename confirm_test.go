@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	unknown := error(&TransportError{Operation: "VMs.Create", Method: "POST", Path: "/x", Err: errors.New("connection reset"), outcomeUnknown: true})
 	known := error(&Error{StatusCode: 400, Message: "bad"})
-	wanted, other := &VM{ID: testVMID, Size: "standard-2"}, &VM{ID: testVMID, Size: "standard-4"}
+	wanted, other := &VM{ID: stub.VMID, Size: "standard-2"}, &VM{ID: stub.VMID, Size: "standard-4"}
 	missing := error(&Error{StatusCode: 404, Type: "ResourceNotFound", Message: "gone"})
 	sentinels := []error{ErrOutcomeUnknown, ErrAlreadyExists, ErrNotFound, ErrInvalidArgument, context.Canceled}
 	for _, tt := range []struct {

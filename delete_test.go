@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestDeleteExisting(t *testing.T) {
@@ -15,12 +16,12 @@ func TestDeleteExisting(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
 		ctx := t.Context()
-		firewall := must(client.Firewalls.Create(ctx, somewhere, "edge", nil))(t)
-		rule := must(client.Firewalls.CreateRule(ctx, somewhere, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}))(t)
-		location := must(client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
+		firewall := stub.Must(client.Firewalls.Create(ctx, somewhere, "edge", nil))(t)
+		rule := stub.Must(client.Firewalls.CreateRule(ctx, somewhere, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}))(t)
+		location := stub.Must(client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
 			Name: "own", ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s"),
 		}))(t)
-		key := must(client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: publicKey}))(t)
+		key := stub.Must(client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
 
 		for reference, want := range map[string]string{
 			"eu-central-h1/edge": firewall.ID,
@@ -64,8 +65,8 @@ func TestDeleteExistingRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		ctx := t.Context()
-		must(client.Firewalls.Create(ctx, somewhere, "edge", nil))(t)
-		rule := must(client.Firewalls.CreateRule(ctx, somewhere, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}))(t)
+		stub.Must(client.Firewalls.Create(ctx, somewhere, "edge", nil))(t)
+		rule := stub.Must(client.Firewalls.CreateRule(ctx, somewhere, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}))(t)
 		for _, test := range []struct {
 			reference string
 			kinds     []cloudapi.Kind
@@ -91,9 +92,9 @@ func TestResolveInProjects(t *testing.T) {
 		srv := cloudapitest.New(t)
 		home := srv.Client()
 		ctx := t.Context()
-		vm := must(home.VMs.Create(ctx, somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey}))(t)
-		key := must(home.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: publicKey}))(t)
-		other := must(home.Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: "other"}))(t)
+		vm := stub.Must(home.VMs.Create(ctx, somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		key := stub.Must(home.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
+		other := stub.Must(home.Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: "other"}))(t)
 		stranger := home.InProject(other.ID)
 		for _, id := range []string{vm.ID, key.ID} {
 			resource, client, err := stranger.ResolveInProjects(ctx, id)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // ensureCase is the Ensure of a family, in a form that does not depend on its
@@ -39,15 +40,15 @@ type ensureCase struct {
 func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 	t.Helper()
 	ctx := t.Context()
-	firewall := must(c.Firewalls.Create(ctx, somewhere, "own-rules", nil))(t)
-	other := must(c.Firewalls.Create(ctx, somewhere, "other-rules", nil))(t)
-	subnet := must(c.PrivateSubnets.Create(ctx, somewhere, "own-net", nil))(t)
-	otherNet := must(c.PrivateSubnets.Create(ctx, somewhere, "other-net", nil))(t)
+	firewall := stub.Must(c.Firewalls.Create(ctx, somewhere, "own-rules", nil))(t)
+	other := stub.Must(c.Firewalls.Create(ctx, somewhere, "other-rules", nil))(t)
+	subnet := stub.Must(c.PrivateSubnets.Create(ctx, somewhere, "own-net", nil))(t)
+	otherNet := stub.Must(c.PrivateSubnets.Create(ctx, somewhere, "other-net", nil))(t)
 	key := "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx %s@example.com\n"
 	return []ensureCase{
 		newEnsureCase("VMs", cloudapi.KindVM,
 			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.VM, cloudapi.EnsureOutcome, error) {
-				r := cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-2", StorageSize: 40, PrivateSubnetID: subnet.ID, EnableIP4: new(false)}
+				r := cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "standard-2", StorageSize: 40, PrivateSubnetID: subnet.ID, EnableIP4: new(false)}
 				switch variant {
 				case "size":
 					r.Size, r.StorageSize = "burstable-2", 0
@@ -513,8 +514,8 @@ func TestEnsureLosesAnUpdate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := cloudapitest.New(t)
 				client := srv.Client()
-				firewall := must(client.Firewalls.Create(t.Context(), somewhere, "fw-1", nil))(t)
-				must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
+				firewall := stub.Must(client.Firewalls.Create(t.Context(), somewhere, "fw-1", nil))(t)
+				stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
 				srv.Fail(cloudapitest.Match{Method: "POST"}, tt.fault)
 				subnet, created, err := client.PrivateSubnets.Ensure(t.Context(), somewhere, "net-1",
 					&cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}, &cloudapi.EnsureOptions{Update: true})
@@ -532,8 +533,8 @@ func TestEnsureWithNobodysSubnet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
-		must(client.VMs.Create(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey}))(t)
-		_, _, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey,
+		stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		_, _, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey,
 			PrivateSubnetID: cloudapi.NewID(cloudapi.KindPrivateSubnet).String()}, nil)
 		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || drift.Fields[0].Field != "private_subnet_id" {
 			t.Errorf("%v", err)
@@ -547,10 +548,10 @@ func TestEnsureInAnotherSubnetOfTheName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
-		here := must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
-		there := must(client.PrivateSubnets.Create(t.Context(), elsewhere, "net-1", nil))(t)
-		request := &cloudapi.VMCreateRequest{PublicKey: publicKey, PrivateSubnetID: here.ID}
-		must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
+		here := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
+		there := stub.Must(client.PrivateSubnets.Create(t.Context(), elsewhere, "net-1", nil))(t)
+		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: here.ID}
+		stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
 		request.PrivateSubnetID = there.ID
 		_, _, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", request, nil)
 		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || drift.Fields[0].Field != "private_subnet_id" {
@@ -562,7 +563,7 @@ func TestEnsureInAnotherSubnetOfTheName(t *testing.T) {
 // changed is a transport that changes the records in replies.
 func changed(change func(record map[string]any)) cloudapi.Option {
 	return cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(req *http.Request) (*http.Response, error) {
+		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req)
 			if err != nil || resp.StatusCode != http.StatusOK {
 				return resp, err
@@ -615,8 +616,8 @@ func TestEnsurePostgresSettings(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
 		request := cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
-		must(client.Postgres.Create(t.Context(), somewhere, "db-1", &request))(t)
-		must(client.Postgres.ReplaceConfig(t.Context(), somewhere, "db-1", &cloudapi.PostgresConfig{
+		stub.Must(client.Postgres.Create(t.Context(), somewhere, "db-1", &request))(t)
+		stub.Must(client.Postgres.ReplaceConfig(t.Context(), somewhere, "db-1", &cloudapi.PostgresConfig{
 			PGConfig: map[string]string{"work_mem": "4MB", "max_connections": "250"}}))(t)
 		request.PGConfig = map[string]string{"work_mem": "8MB"}
 		request.PgBouncerConfig = map[string]string{"pool_mode": "session"}
@@ -631,7 +632,7 @@ func TestEnsurePostgresSettings(t *testing.T) {
 				t.Errorf("an update of settings: %v, %v", created, err)
 			}
 		}
-		config := must(client.Postgres.GetConfig(t.Context(), somewhere, "db-1"))(t)
+		config := stub.Must(client.Postgres.GetConfig(t.Context(), somewhere, "db-1"))(t)
 		if want := map[string]string{"work_mem": "8MB", "max_connections": "250"}; !maps.Equal(config.PGConfig, want) || !maps.Equal(config.PgBouncerConfig, request.PgBouncerConfig) {
 			t.Errorf("the settings are %v", config)
 		}
@@ -704,7 +705,7 @@ func TestEnsureAtTheQuota(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range ids {
 			group.Go(func() {
-				vm, _, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey}, nil)
+				vm, _, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil)
 				if err != nil {
 					t.Error(err)
 					return
@@ -716,7 +717,7 @@ func TestEnsureAtTheQuota(t *testing.T) {
 		if ids[0] != ids[1] || changes(srv) != 2 {
 			t.Errorf("%v after %d POSTs", ids, changes(srv))
 		}
-		vm, created, err := client.VMs.Ensure(t.Context(), somewhere, "web-2", &cloudapi.VMCreateRequest{PublicKey: publicKey}, nil)
+		vm, created, err := client.VMs.Ensure(t.Context(), somewhere, "web-2", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil)
 		if vm != nil || created == cloudapi.EnsureCreated || !errors.Is(err, cloudapi.ErrInvalidRequest) || errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("another one: %v, %v, %v", vm, created, err)
 		}
@@ -771,8 +772,8 @@ func TestEnsureOutlastsFailures(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := cloudapitest.New(t)
 				client := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
-				request := &cloudapi.VMCreateRequest{PublicKey: publicKey}
-				must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
+				request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}
+				stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
 				if err := client.VMs.Delete(t.Context(), somewhere, "web-1"); err != nil {
 					t.Fatal(err)
 				}
@@ -805,8 +806,8 @@ func TestEnsureEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Delete: time.Hour}))
 		client := srv.Client()
-		request := &cloudapi.VMCreateRequest{PublicKey: publicKey}
-		must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
+		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}
+		stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
 		if err := client.VMs.Delete(t.Context(), somewhere, "web-1"); err != nil {
 			t.Fatal(err)
 		}
@@ -830,8 +831,8 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		ctx := t.Context()
-		one := must(client.PrivateSubnets.Create(ctx, somewhere, "one", nil))(t)
-		two := must(client.PrivateSubnets.Create(ctx, somewhere, "two", nil))(t)
+		one := stub.Must(client.PrivateSubnets.Create(ctx, somewhere, "one", nil))(t)
+		two := stub.Must(client.PrivateSubnets.Create(ctx, somewhere, "two", nil))(t)
 		request := func(subnet string) *cloudapi.LoadBalancerCreateRequest {
 			return &cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin", SrcPort: 80, DstPort: 80, HealthCheckProtocol: "tcp", PrivateSubnetID: subnet}
 		}
@@ -865,7 +866,7 @@ func TestEnsureRefuses(t *testing.T) {
 		client, ctx := srv.Client(), t.Context()
 		id := cloudapi.NewID(cloudapi.KindVM).String()
 		for _, name := range []string{"", id, "a/b", "..", "ä"} {
-			vm, created, err := client.VMs.Ensure(ctx, somewhere, name, &cloudapi.VMCreateRequest{PublicKey: publicKey}, nil)
+			vm, created, err := client.VMs.Ensure(ctx, somewhere, name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil)
 			if vm != nil || created == cloudapi.EnsureCreated || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 				t.Errorf("%q: %v, %v, %v", name, vm, created, err)
 			}
@@ -880,7 +881,7 @@ func TestEnsureRefuses(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"net-1", "eu-central-h1/net-1", "pat-secret", id} {
-			_, _, errVM := client.VMs.Ensure(ctx, somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, PrivateSubnetID: id}, nil)
+			_, _, errVM := client.VMs.Ensure(ctx, somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: id}, nil)
 			_, _, errSubnet := client.PrivateSubnets.Ensure(ctx, somewhere, "net-1", &cloudapi.PrivateSubnetCreateRequest{FirewallID: id}, nil)
 			_, _, errBalancer := client.LoadBalancers.Ensure(ctx, somewhere, "lb", &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: id}, nil)
 			for _, err := range []error{errVM, errSubnet, errBalancer} {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestErrorTexts pins the one line that each error is for people.
@@ -152,7 +154,7 @@ func TestRefusalsByText(t *testing.T) {
 	const quota = "Insufficient quota for requested size. Requested vCPU count: 60, currently used vCPU count: 13, " +
 		"maximum allowed vCPU count: 32, remaining vCPU count: 19"
 	details := func(field, text string) *Error {
-		return &Error{StatusCode: 400, Type: "InvalidRequest", Details: mustJSON(map[string]string{field: text})}
+		return &Error{StatusCode: 400, Type: "InvalidRequest", Details: stub.JSON(map[string]string{field: text})}
 	}
 	message := func(text string) *Error {
 		return &Error{StatusCode: 400, Type: "InvalidRequest", Message: text, Details: []byte("null")}
@@ -165,7 +167,7 @@ func TestRefusalsByText(t *testing.T) {
 		{details("size", quota), ErrQuotaExceeded},
 		{details("worker_nodes", quota), ErrQuotaExceeded},
 		{details("node_count", quota), ErrQuotaExceeded},
-		{with(details("size", ""), func(e *Error) { e.Details = mustJSON(map[string][]string{"size": {"odd", quota}}) }), ErrQuotaExceeded},
+		{with(details("size", ""), func(e *Error) { e.Details = stub.JSON(map[string][]string{"size": {"odd", quota}}) }), ErrQuotaExceeded},
 		{message("Project limit exceeded. You can create up to 10 projects. Contact support@ubicloud.com if you need more."), ErrQuotaExceeded},
 		{details("billing_info", "Project doesn't have valid billing information"), ErrBillingRequired},
 		{message("project_id and location_id and name is already taken"), ErrAlreadyExists},
@@ -207,7 +209,7 @@ func TestErrorPrefix(t *testing.T) {
 	t.Parallel()
 	const prefix = "cloudapi: "
 	ctx := t.Context()
-	forbidden := answering(t, 403, "application/json", envelope(403))
+	forbidden := answering(t, 403, "application/json", stub.Envelope(403))
 	stalled := answering(t, 200, "application/json", `{"items":[],"count":7}`)
 	get := func(c *Client, opts ...Option) error {
 		c, err := c.With(opts...)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const testKubeconfig = "---\napiVersion: v1\nkind: Config\nusers:\n- name: kubernetes-admin\n  user:\n    token: eyJhbGciOi.invented\n"
@@ -79,7 +81,7 @@ func TestFileReplies(t *testing.T) {
 		{"a page in disguise", sent(200, "text/plain", "\n<!DOCTYPE html>"), kubeconfigFile, "it is a page, not a file"},
 		{"JSON", sent(200, "application/json", `{"message":"no"}`), kubeconfigFile, "it is JSON, not a file"},
 		{"JSON of a vendor", sent(200, "application/problem+json", `{}`), kubeconfigFile, "it is JSON, not a file"},
-		{"an error in disguise", sent(200, "text/plain", envelope(404)), kubeconfigFile, "it is JSON, not a file"},
+		{"an error in disguise", sent(200, "text/plain", stub.Envelope(404)), kubeconfigFile, "it is JSON, not a file"},
 		{"no PEM", sent(200, "application/x-pem-file", "certificates"), caCertificatesFile, "it is not PEM"},
 		{"PEM cut off", sent(200, "application/x-pem-file", testPEM[:len(testPEM)-30]), caCertificatesFile, "unexpected EOF in a PEM block"},
 		{"PEM cut off in its last line", sent(200, "application/x-pem-file", testPEM[:len(testPEM)-8]), caCertificatesFile, "unexpected EOF in a PEM block"},
@@ -147,13 +149,13 @@ func TestFilesThatAreNotWhole(t *testing.T) {
 		{"a part", http.StatusPartialContent, ""},
 		{"an encoding that was not asked for", http.StatusOK, "br"},
 	} {
-		network := recorder{answer: func(*http.Request) (*http.Response, error) {
-			resp := respond(tt.status, "apiVersion: v1\n")
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+			resp := stub.Respond(tt.status, "apiVersion: v1\n")
 			resp.Header.Set("Content-Type", "application/yaml")
 			resp.Header.Set("Content-Encoding", tt.encoding)
 			return resp, nil
 		}}
-		f, err := network.client(t).Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "k8s-1")
+		f, err := recorded(t, &network).Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "k8s-1")
 		if !errors.Is(err, ErrInvalidResponse) || f != nil {
 			t.Errorf("%s: %v, %v", tt.name, f, err)
 		}
@@ -164,7 +166,7 @@ func TestFileRetries(t *testing.T) {
 	t.Parallel()
 	for body, attempts := range map[string]int{testPEM[:len(testPEM)-30]: 2, "certificates": 1} {
 		requests := 0
-		client := mockClient(t, roundTripperFunc(func(*http.Request) (*http.Response, error) {
+		client := mockClient(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {
 			requests++
 			return &http.Response{
 				StatusCode: http.StatusOK,
@@ -203,7 +205,7 @@ func TestFileHidesItsContent(t *testing.T) {
 	if strings.Contains(nested, "116 111") || strings.Contains(nested, "token") {
 		t.Errorf("nested it prints %s", nested)
 	}
-	if got := string(mustJSON(map[string]any{"file": &file})); got != `{"file":"cloudapi.File(\"kubeconfig.yaml\", \"text/plain\", 5 bytes)"}` {
+	if got := string(stub.JSON(map[string]any{"file": &file})); got != `{"file":"cloudapi.File(\"kubeconfig.yaml\", \"text/plain\", 5 bytes)"}` {
 		t.Errorf("its JSON is %s", got)
 	}
 }
@@ -217,26 +219,26 @@ func TestKubeconfigThatIsNotThereYet(t *testing.T) {
 		body     string
 		requests int
 	}{
-		{"the API's own 500", envelope(500), 1},
+		{"the API's own 500", stub.Envelope(500), 1},
 		{"a gateway's 500", "<html>", 4},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			network := recorder{answer: always(500, tt.body)}
-			client := network.client(t, WithRetry(RetryPolicy{}))
+			network := stub.Recorder{Answer: stub.Always(500, tt.body)}
+			client := recorded(t, &network, WithRetry(RetryPolicy{}))
 			_, err := client.Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "apps")
-			if sent := len(network.take()); sent != tt.requests || !errors.Is(err, ErrServer) {
+			if sent := len(network.Take()); sent != tt.requests || !errors.Is(err, ErrServer) {
 				t.Errorf("%s: %d requests, %v", tt.name, sent, err)
 			}
 			_, err = client.Postgres.CACertificates(t.Context(), "eu-central-h1", "pg-1")
-			if sent := len(network.take()); sent != 4 || !errors.Is(err, ErrServer) {
+			if sent := len(network.Take()); sent != 4 || !errors.Is(err, ErrServer) {
 				t.Errorf("%s, to another operation: %d requests, %v", tt.name, sent, err)
 			}
 		})
 	}
-	network := recorder{answer: always(503, envelope(503))}
+	network := stub.Recorder{Answer: stub.Always(503, stub.Envelope(503))}
 	synctest.Test(t, func(t *testing.T) {
-		_, _ = network.client(t, WithRetry(RetryPolicy{})).Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "apps")
-		if sent := len(network.take()); sent != 4 {
+		_, _ = recorded(t, &network, WithRetry(RetryPolicy{})).Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "apps")
+		if sent := len(network.Take()); sent != 4 {
 			t.Errorf("after a 503: %d requests", sent)
 		}
 	})

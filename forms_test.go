@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const lbID = "1b28t5cy4tqj4kzpwqac7cn1j2"
@@ -17,17 +19,17 @@ func TestIDsAndRecords(t *testing.T) {
 	t.Parallel()
 	const other = "vm00000000021g000000000001"
 	for name, vms := range map[string]string{
-		"IDs":         `["` + testVMID + `","` + other + `"]`,
-		"records":     `[` + testVM + `,{"id":"` + other + `","name":"web-2"}]`,
-		"one of each": `[{"id":"` + testVMID + `"}, "` + other + `"]`,
+		"IDs":         `["` + stub.VMID + `","` + other + `"]`,
+		"records":     `[` + stub.VM + `,{"id":"` + other + `","name":"web-2"}]`,
+		"one of each": `[{"id":"` + stub.VMID + `"}, "` + other + `"]`,
 	} {
 		body := `{"id":"` + lbID + `","name":"web-lb","src_port":443,"vms":` + vms + `,"later":{"vms":[{}]}}`
 		client := answering(t, http.StatusOK, "application/json", body)
-		want := &LoadBalancer{ID: lbID, Name: "web-lb", SrcPort: 443, VMs: []string{testVMID, other}}
+		want := &LoadBalancer{ID: lbID, Name: "web-lb", SrcPort: 443, VMs: []string{stub.VMID, other}}
 		for method, call := range map[string]func() (*LoadBalancer, error){
 			"Get": func() (*LoadBalancer, error) { return client.LoadBalancers.Get(t.Context(), "eu-central-h1", "web-lb") },
 			"AttachVM": func() (*LoadBalancer, error) {
-				return client.LoadBalancers.AttachVM(t.Context(), "eu-central-h1", "web-lb", testVMID)
+				return client.LoadBalancers.AttachVM(t.Context(), "eu-central-h1", "web-lb", stub.VMID)
 			},
 		} {
 			if got, err := call(); err != nil || !reflect.DeepEqual(got, want) {
@@ -105,12 +107,12 @@ func TestFormsThatAreNone(t *testing.T) {
 		"a text":                       `"` + lbID + `"`,
 		"an ID that is a record":       `{"id":{"id":"` + lbID + `"}}`,
 		"a name that is a record":      `{"id":"` + lbID + `","name":{"id":"x"}}`,
-		"VMs that are no array":        `{"id":"` + lbID + `","vms":{"id":"` + testVMID + `"}}`,
+		"VMs that are no array":        `{"id":"` + lbID + `","vms":{"id":"` + stub.VMID + `"}}`,
 		"a VM that is a number":        `{"id":"` + lbID + `","vms":[1]}`,
 		"a VM without ID":              `{"id":"` + lbID + `","vms":[{"name":"web-1"}]}`,
 		"a VM whose ID is a number":    `{"id":"` + lbID + `","vms":[{"id":1}]}`,
-		"a port that is a text":        `{"id":"` + lbID + `","src_port":"443","vms":[{"id":"` + testVMID + `"}]}`,
-		"JSON that ends in the middle": `{"id":"` + lbID + `","vms":[{"id":"` + testVMID + `"}`,
+		"a port that is a text":        `{"id":"` + lbID + `","src_port":"443","vms":[{"id":"` + stub.VMID + `"}]}`,
+		"JSON that ends in the middle": `{"id":"` + lbID + `","vms":[{"id":"` + stub.VMID + `"}`,
 	} {
 		client := answering(t, http.StatusOK, "application/json", body)
 		if l, err := client.LoadBalancers.Get(t.Context(), "eu-central-h1", "web-lb"); l != nil || !errors.Is(err, ErrInvalidResponse) {

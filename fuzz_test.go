@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // oddSegments would name another resource than the caller means, or none.
@@ -32,14 +33,14 @@ func FuzzPath(f *testing.F) {
 		f.Add(uint8(8), odd, "web-1")
 		f.Add(uint8(15), "eu-central-h1", odd)
 	}
-	f.Add(uint8(70), "eu-central-h1", testVMID)
-	f.Add(uint8(2), testProject, "")
+	f.Add(uint8(70), "eu-central-h1", stub.VMID)
+	f.Add(uint8(2), stub.Project, "")
 	f.Add(uint8(4), "..;", "pj%2e%2e")
 	f.Add(uint8(70), "pat-secret", strings.Repeat("~", 255))
 	f.Fuzz(func(t *testing.T, n uint8, first, second string) {
 		row := rows[int(n)%len(rows)]
 		op := Operation{Name: row.Names[0], Method: row.Method, Route: row.Route}
-		values := []string{first, second, testVMID, testProject}
+		values := []string{first, second, stub.VMID, stub.Project}
 		args := values[:strings.Count(row.Route, "{")]
 		got, _, err := op.path("", args)
 		if err != nil {
@@ -77,32 +78,32 @@ func FuzzDoPath(f *testing.F) {
 	}
 	f.Add("%2e%2e", "..%2f")
 	f.Add("a//b", "\\..\\")
-	var network recorder
-	client, err := NewClient(WithBaseURL("https://api.example.com/prefix"), WithToken(testToken), WithHTTPClient(&http.Client{Transport: &network}))
+	var network stub.Recorder
+	client, err := NewClient(WithBaseURL("https://api.example.com/prefix"), WithToken(stub.Token), WithHTTPClient(&http.Client{Transport: &network}))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, first, second string) {
 		want := []string{first, second}
 		err := client.Do(t.Context(), "GET", want, nil, nil, nil)
-		sent := network.take()
+		sent := network.Take()
 		if errors.Is(err, ErrInvalidArgument) {
 			if len(sent) > 0 || !slices.ContainsFunc(want, func(s string) bool { return s == "" || s == "." || s == ".." }) {
 				t.Fatalf("%q: %v after %d requests", want, err, len(sent))
 			}
 			return
 		}
-		if len(sent) != 1 || sent[0].host != "api.example.com" {
+		if len(sent) != 1 || sent[0].Host != "api.example.com" {
 			t.Fatalf("%q: sent %+v, %v", want, sent, err)
 		}
-		target, found := strings.CutPrefix(sent[0].target, "/prefix/")
+		target, found := strings.CutPrefix(sent[0].Target, "/prefix/")
 		got := strings.Split(target, "/")
 		if !found || len(got) != len(want) {
-			t.Fatalf("%q was sent as %s", want, sent[0].target)
+			t.Fatalf("%q was sent as %s", want, sent[0].Target)
 		}
 		for i := range want {
 			if text, err := url.PathUnescape(got[i]); err != nil || text != want[i] {
-				t.Fatalf("%q was sent as %s", want, sent[0].target)
+				t.Fatalf("%q was sent as %s", want, sent[0].Target)
 			}
 		}
 	})
@@ -110,7 +111,7 @@ func FuzzDoPath(f *testing.F) {
 
 // FuzzID: what is parsed is canonical, and is the same ID by way of its UUID.
 func FuzzID(f *testing.F) {
-	for _, s := range []string{testVMID, testProject, "", strings.ToUpper(testVMID), "VMy9n1os8q164j473ra7pj9nqz",
+	for _, s := range []string{stub.VMID, stub.Project, "", strings.ToUpper(stub.VMID), "VMy9n1os8q164j473ra7pj9nqz",
 		strings.Repeat("z", 26), strings.Repeat("é", 13), "1b" + strings.Repeat("0", 24), "et\x00" + strings.Repeat("0", 23),
 		"00000000-0000-0000-0000-000000000000"} {
 		f.Add(s)
@@ -145,8 +146,8 @@ func FuzzID(f *testing.F) {
 // item is complete, and the walk ends.
 func FuzzList(f *testing.F) {
 	for _, body := range []string{
-		`{"items":[` + testVM + `],"count":1}`, `{"items":[` + testVM + `]}`, `[` + testVM + `]`, `{"items":[],"count":3}`,
-		`{"items":null}`, `{"items":[null]}`, `[{"id":""}]`, `[]`, ` [ ] `, `null`, ``, `{`, `{"items":[` + testVM + `]}{}`,
+		`{"items":[` + stub.VM + `],"count":1}`, `{"items":[` + stub.VM + `]}`, `[` + stub.VM + `]`, `{"items":[],"count":3}`,
+		`{"items":null}`, `{"items":[null]}`, `[{"id":""}]`, `[]`, ` [ ] `, `null`, ``, `{`, `{"items":[` + stub.VM + `]}{}`,
 		`{"items":[{"id":"a"},{"id":"a"}],"count":-1}`, `{"count":9223372036854775807,"items":[{"id":"a","name":"n"}]}`,
 		`{"ITEMS":[{"ID":"a"}]}`, "\ufeff[]", `{"items":[{"id":"` + "\xff" + `"}]}`,
 	} {
@@ -170,20 +171,20 @@ func FuzzList(f *testing.F) {
 			}
 		}
 
-		var network recorder
-		network.answer = func(*http.Request) (*http.Response, error) {
-			resp := respond(http.StatusOK, string(body))
+		var network stub.Recorder
+		network.Answer = func(*http.Request) (*http.Response, error) {
+			resp := stub.Respond(http.StatusOK, string(body))
 			resp.Header.Set("Content-Type", contentType)
 			return resp, nil
 		}
-		client, clientErr := NewClient(WithBaseURL("https://api.example.com"), WithProject(testProject),
+		client, clientErr := NewClient(WithBaseURL("https://api.example.com"), WithProject(stub.Project),
 			WithHTTPClient(&http.Client{Transport: &network}), WithRetry(RetryPolicy{MaxAttempts: 1, MinDelay: 1, MaxDelay: 1}))
 		if clientErr != nil {
 			t.Fatal(clientErr)
 		}
 		routes := listRoutes{project: &opVMsList, whole: whole}
 		items, walkErr := Collect(all[VM](t.Context(), client, &routes, &opts))
-		if n := len(network.take()); n > maxWalks {
+		if n := len(network.Take()); n > maxWalks {
 			t.Fatalf("%q was asked for %d times", body, n)
 		}
 		if err != nil && walkErr == nil || walkErr == nil && len(items) > len(page.Items) {
@@ -196,7 +197,7 @@ func FuzzList(f *testing.F) {
 // printable, and not the token.
 func FuzzError(f *testing.F) {
 	for _, body := range []string{
-		envelope(404), `{"error":{"code":400,"type":"InvalidRequest","message":"m","details":{"name":"bad","size":["a","b"],"x":1}}}`,
+		stub.Envelope(404), `{"error":{"code":400,"type":"InvalidRequest","message":"m","details":{"name":"bad","size":["a","b"],"x":1}}}`,
 		`{"error":"TOKEN"}`, `{"error":{"code":"400","type":["TOKEN"],"message":{"a":1},"details":"TOKEN"}}`, `{"error":null}`, `{"error":[]}`,
 		`<html>TOKEN</html>`, ``, `TOK`, `{"error":{"details":{"a":{"b":["TOKEN"]}}}}`, `{"error":{"message":"` + "\xff\x00\u2028\x1b[31m" + `"}}`,
 		`{"error":{"details":[1,2]}}`, `{"error":{"details":7}}`, strings.Repeat("[", 12000), strings.Repeat("é", 400) + "TOKEN",
@@ -205,13 +206,13 @@ func FuzzError(f *testing.F) {
 		f.Add(400, []byte(body), "", "")
 		f.Add(503, []byte(body), "7", "https://evil.example.com/")
 	}
-	client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(testToken), WithProject(testProject))
+	client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(stub.Token), WithProject(stub.Project))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, status int, body []byte, retryAfter, location string) {
 		status = 300 + (status&0x7fffffff)%300
-		body = bytes.ReplaceAll(body, []byte("TOKEN"), []byte(testToken))
+		body = bytes.ReplaceAll(body, []byte("TOKEN"), []byte(stub.Token))
 		cl := &call{client: client, op: &opVMsGet, path: "/p"}
 		resp := &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {retryAfter}, "Location": {location}}}
 		e := cl.serverError(resp, body)
@@ -225,7 +226,7 @@ func FuzzError(f *testing.F) {
 			t.Fatalf("the excerpt has %d bytes", len(e.Body))
 		case len(e.Details) > 0 && !json.Valid(e.Details):
 			t.Fatalf("the details are %q", e.Details)
-		case strings.Contains(fmt.Sprintf("%+v %#v %s", e, e, e.Details), testToken):
+		case strings.Contains(fmt.Sprintf("%+v %#v %s", e, e, e.Details), stub.Token):
 			t.Fatalf("the token is in %+v", e)
 		}
 		for name, texts := range e.FieldErrors() {
@@ -239,12 +240,12 @@ func FuzzError(f *testing.F) {
 // FuzzExcerpt makes the excerpt of a reply that is of no use, which shows no
 // value of a string, and decodes it as a record.
 func FuzzExcerpt(f *testing.F) {
-	for _, body := range []string{testVM, testVM[:20], `{"connection_string":"SECRET"}`, `{"a":["SECRET",{"b":"SECRET"}]}`, `"SECRET"`,
+	for _, body := range []string{stub.VM, stub.VM[:20], `{"connection_string":"SECRET"}`, `{"a":["SECRET",{"b":"SECRET"}]}`, `"SECRET"`,
 		`SECRET`, `<html>`, `{"a\"SECRET":1,"b":"\"SECRET"}`, `{"a":"x\\","b":"SECRET"}`, `{"a" :"SECRET`, `["a","SECRET":1]`,
 		"{" + strings.Repeat("\xd4 ", 99)} { // which grows when it is made valid
 		f.Add([]byte(body))
 	}
-	client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(testToken))
+	client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(stub.Token))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -257,7 +258,7 @@ func FuzzExcerpt(f *testing.F) {
 		var value any
 		if json.Unmarshal(body, &value) == nil {
 			for _, s := range stringValues(value) {
-				if len(s) >= 12 && strings.Contains(text, s) && !strings.Contains(string(mustJSON(keysOf(value))), s) {
+				if len(s) >= 12 && strings.Contains(text, s) && !strings.Contains(string(stub.JSON(keysOf(value))), s) {
 					t.Fatalf("%q is shown in %q", s, text)
 				}
 			}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // logged returns the lines that calls of a client with a logger leave, without
@@ -36,7 +38,7 @@ const getVMLine = ` operation=VMs.Get method=GET route=/project/{project_id}/loc
 
 func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 	t.Parallel()
-	const path = "/project/" + testProject + "/location/l/vm/v"
+	const path = "/project/" + stub.Project + "/location/l/vm/v"
 	const failed = `level=WARN msg="cloudapi: request failed"` + getVMLine
 	const unsent = `level=WARN msg="cloudapi: request not sent"` + getVMLine
 	busy := failed + ` attempt=1 status=503 error="cloudapi: VMs.Get: GET ` + path + `: 503 T: m" retry_in=2s`
@@ -47,37 +49,37 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 		level   slog.Level
 		want    []string
 	}{
-		{"success", []*http.Response{respond(200, testVM)}, nil, slog.LevelDebug,
+		{"success", []*http.Response{stub.Respond(200, stub.VM)}, nil, slog.LevelDebug,
 			[]string{`level=DEBUG msg="cloudapi: request"` + getVMLine + ` attempt=1 status=200`}},
-		{"success at level info", []*http.Response{respond(200, testVM)}, nil, slog.LevelInfo, []string{""}},
-		{"refusal", []*http.Response{respond(403, envelope(403))}, nil, slog.LevelInfo,
+		{"success at level info", []*http.Response{stub.Respond(200, stub.VM)}, nil, slog.LevelInfo, []string{""}},
+		{"refusal", []*http.Response{stub.Respond(403, stub.Envelope(403))}, nil, slog.LevelInfo,
 			[]string{failed + ` attempt=1 status=403 error="cloudapi: VMs.Get: GET ` + path + `: 403 T: m"`}},
-		{"nothing there", []*http.Response{respond(404, envelope(404))}, nil, slog.LevelInfo,
+		{"nothing there", []*http.Response{stub.Respond(404, stub.Envelope(404))}, nil, slog.LevelInfo,
 			[]string{strings.Replace(failed, "WARN", "INFO", 1) + ` attempt=1 status=404 error="cloudapi: VMs.Get: GET ` + path + `: 404 T: m"`}},
-		{"no such location", []*http.Response{respond(404, `{"error":{"code":404,"type":"InvalidLocation","message":"m"}}`)}, nil, slog.LevelInfo,
+		{"no such location", []*http.Response{stub.Respond(404, `{"error":{"code":404,"type":"InvalidLocation","message":"m"}}`)}, nil, slog.LevelInfo,
 			[]string{failed + ` attempt=1 status=404 error="cloudapi: VMs.Get: GET ` + path + `: 404 InvalidLocation: m"`}},
-		{"no such backend", []*http.Response{respond(404, "<h1>")}, nil, slog.LevelInfo,
+		{"no such backend", []*http.Response{stub.Respond(404, "<h1>")}, nil, slog.LevelInfo,
 			[]string{failed + ` attempt=1 status=404 error="cloudapi: VMs.Get: GET ` + path + `: 404 Not Found"`}},
-		{"nothing there at level warn", []*http.Response{respond(404, envelope(404))}, nil, slog.LevelWarn, []string{""}},
-		{"success at last", []*http.Response{respond(503, envelope(503)), respond(200, testVM)}, nil, slog.LevelDebug,
+		{"nothing there at level warn", []*http.Response{stub.Respond(404, stub.Envelope(404))}, nil, slog.LevelWarn, []string{""}},
+		{"success at last", []*http.Response{stub.Respond(503, stub.Envelope(503)), stub.Respond(200, stub.VM)}, nil, slog.LevelDebug,
 			[]string{busy, `level=DEBUG msg="cloudapi: request"` + getVMLine + ` attempt=2 status=200`}},
 		{"no connection", []*http.Response{nil}, nil, slog.LevelWarn,
 			[]string{failed + ` attempt=1 error="cloudapi: VMs.Get: GET ` + path + `: no route to host"`}},
-		{"unusable reply", []*http.Response{respond(200, "{}")}, nil, slog.LevelWarn,
+		{"unusable reply", []*http.Response{stub.Respond(200, "{}")}, nil, slog.LevelWarn,
 			[]string{failed + ` attempt=1 status=200 error="cloudapi: VMs.Get: GET ` + path + `: status 200 with an unusable reply: it has no id (application/json)"`}},
-		{"page", []*http.Response{respond(502, "<h1>")}, nil, slog.LevelWarn,
+		{"page", []*http.Response{stub.Respond(502, "<h1>")}, nil, slog.LevelWarn,
 			[]string{failed + ` attempt=1 status=502 error="cloudapi: VMs.Get: GET ` + path + `: 502 Bad Gateway"`}},
 		{"limiter that fails at once", nil, []Option{WithLimiter(failingAt(1))}, slog.LevelWarn,
 			[]string{unsent + ` attempt=1 error="rate limiter: the budget is spent"`}},
-		{"limiter that fails later", []*http.Response{respond(503, envelope(503))}, []Option{WithLimiter(failingAt(2))}, slog.LevelWarn,
+		{"limiter that fails later", []*http.Response{stub.Respond(503, stub.Envelope(503))}, []Option{WithLimiter(failingAt(2))}, slog.LevelWarn,
 			[]string{busy, unsent + ` attempt=2 error="rate limiter: the budget is spent"`}},
-		{"level error", []*http.Response{respond(403, envelope(403))}, nil, slog.LevelError, []string{""}},
+		{"level error", []*http.Response{stub.Respond(403, stub.Envelope(403))}, nil, slog.LevelError, []string{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				served := 0
-				network := recorder{answer: func(*http.Request) (*http.Response, error) {
+				network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 					reply := tt.replies[served]
 					if served++; reply == nil {
 						return nil, errors.New("no route to host")
@@ -87,7 +89,7 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 				}}
 				attempts := min(2, len(tt.want)) // one line each
 				got := logged(t, tt.level, func(logger *slog.Logger) {
-					client := network.client(t, append(tt.opts, WithLogger(logger), WithRetry(RetryPolicy{MaxAttempts: attempts}))...)
+					client := recorded(t, &network, append(tt.opts, WithLogger(logger), WithRetry(RetryPolicy{MaxAttempts: attempts}))...)
 					_, _ = client.VMs.Get(t.Context(), "l", "v")
 				})
 				if !slices.Equal(got, tt.want) {
@@ -112,8 +114,8 @@ func failingAt(n int) Limiter {
 func TestWaitDeletedLogsNoWarning(t *testing.T) {
 	t.Parallel()
 	got := logged(t, slog.LevelInfo, func(logger *slog.Logger) {
-		network := recorder{answer: func(*http.Request) (*http.Response, error) { return respond(404, envelope(404)), nil }}
-		if err := network.client(t, WithLogger(logger)).VMs.WaitDeleted(t.Context(), "l", "v"); err != nil {
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return stub.Respond(404, stub.Envelope(404)), nil }}
+		if err := recorded(t, &network, WithLogger(logger)).VMs.WaitDeleted(t.Context(), "l", "v"); err != nil {
 			t.Error(err)
 		}
 	})

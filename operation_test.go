@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
@@ -71,15 +72,15 @@ func TestPlaceholders(t *testing.T) {
 func TestBoundProject(t *testing.T) {
 	t.Parallel()
 	op := Operation{Name: "VMs.Get", Route: vmRoute}
-	path, byID, err := op.path(testProject, []string{"l", "v"})
-	if path != "/project/"+testProject+"/location/l/vm/v" || byID || err != nil {
+	path, byID, err := op.path(stub.Project, []string{"l", "v"})
+	if path != "/project/"+stub.Project+"/location/l/vm/v" || byID || err != nil {
 		t.Errorf("path = %q, %v, %v", path, byID, err)
 	}
 	if _, _, err = op.path("", []string{"l", "v"}); !errors.Is(err, ErrNoProject) {
 		t.Errorf("without a project: %v", err)
 	}
 	op = Operation{Name: "Projects.Get", Route: projectRoute}
-	if path, byID, err = op.path(testProject, []string{"pj00000000021g000000000001"}); path != "/project/pj00000000021g000000000001" || !byID || err != nil {
+	if path, byID, err = op.path(stub.Project, []string{"pj00000000021g000000000001"}); path != "/project/pj00000000021g000000000001" || !byID || err != nil {
 		t.Errorf("a project of its own: %q, %v, %v", path, byID, err)
 	}
 	if path, _, err = (&Operation{Route: "/project"}).path("", nil); path != "/project" || err != nil {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestOpt(t *testing.T) {
@@ -27,13 +29,13 @@ func TestOpt(t *testing.T) {
 		if value != tt.value || ok != tt.ok || tt.opt.IsNull() != tt.null || tt.opt.IsZero() != tt.no {
 			t.Errorf("%s: Get = %q, %v; IsNull = %v; IsZero = %v", tt.name, value, ok, tt.opt.IsNull(), tt.opt.IsZero())
 		}
-		if got := string(mustJSON(tt.opt)); got != tt.json {
+		if got := string(stub.JSON(tt.opt)); got != tt.json {
 			t.Errorf("%s in JSON is %s", tt.name, got)
 		}
 		type object struct {
 			V Opt[string] `json:"v,omitzero"`
 		}
-		if got := string(mustJSON(object{tt.opt})); got != tt.field {
+		if got := string(stub.JSON(object{tt.opt})); got != tt.field {
 			t.Errorf("%s in an object is %s, want %s", tt.name, got, tt.field)
 		}
 		decoded := object{Value("before")}

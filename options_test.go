@@ -18,14 +18,15 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // sendOne returns what a client with the options sends.
-func sendOne(t *testing.T, opts ...Option) sentRequest {
+func sendOne(t *testing.T, opts ...Option) stub.Request {
 	t.Helper()
-	var network recorder
-	_, err := network.client(t, opts...).VMs.Get(t.Context(), "eu-central-h1", "web-1")
-	sent := network.take()
+	var network stub.Recorder
+	_, err := recorded(t, &network, opts...).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	sent := network.Take()
 	if len(sent) != 1 {
 		t.Fatalf("%d requests were sent: %v", len(sent), err)
 	}
@@ -36,7 +37,7 @@ func TestUserAgent(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^cloudapi/\d+\.\d+\.\d+ \(go[^;()]+; [a-z0-9]+/[a-z0-9]+\)(.*)$`)
 	for _, application := range []string{"", "backup-job/1.4", "a/1 (b; c)"} {
-		got := sendOne(t, WithUserAgent(application)).header.Get("User-Agent")
+		got := sendOne(t, WithUserAgent(application)).Header.Get("User-Agent")
 		parts := form.FindStringSubmatch(got)
 		if parts == nil || strings.TrimPrefix(parts[1], " ") != application {
 			t.Errorf("with the application %q it is %q", application, got)
@@ -61,7 +62,7 @@ func TestWithHeader(t *testing.T) {
 		{"in place of the token", []Option{WithHeader("authorization", "Basic dXNlcg==")}, "Authorization", []string{"Basic dXNlcg=="}},
 		{"in place of the token source", []Option{source, WithHeader("Authorization", "Basic dXNlcg==")}, "Authorization", []string{"Basic dXNlcg=="}},
 	} {
-		if got := sendOne(t, tt.opts...).header[tt.header]; !slices.Equal(got, tt.want) {
+		if got := sendOne(t, tt.opts...).Header[tt.header]; !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %s is %q, want %q", tt.name, tt.header, got, tt.want)
 		}
 	}
@@ -75,15 +76,15 @@ func TestBaseURL(t *testing.T) {
 		{"HTTPS://api.example.com:8443/gateway/v1/", "https://api.example.com:8443/gateway/v1", "api.example.com:8443", "/gateway/v1"},
 		{"http://[::1]:9393/api", "http://[::1]:9393/api", "[::1]:9393", "/api"},
 	} {
-		var network recorder
-		client := network.client(t, WithBaseURL(tt.address))
+		var network stub.Recorder
+		client := recorded(t, &network, WithBaseURL(tt.address))
 		if got := client.BaseURL(); got != tt.baseURL {
 			t.Errorf("BaseURL of %s is %s", tt.address, got)
 		}
 		_, _ = client.Projects.List(t.Context(), nil)
 		_ = client.Do(t.Context(), "GET", []string{"a b"}, nil, nil, nil)
-		sent := network.take()
-		if len(sent) != 2 || sent[0].host != tt.host || sent[0].target != tt.prefix+"/project" || sent[1].target != tt.prefix+"/a%20b" {
+		sent := network.Take()
+		if len(sent) != 2 || sent[0].Host != tt.host || sent[0].Target != tt.prefix+"/project" || sent[1].Target != tt.prefix+"/a%20b" {
 			t.Errorf("with %s this was sent: %+v", tt.address, sent)
 		}
 	}
@@ -91,8 +92,8 @@ func TestBaseURL(t *testing.T) {
 
 func TestPlainHTTP(t *testing.T) {
 	t.Parallel()
-	token, header := WithToken(testToken), WithHeader("X-Key", testToken)
-	source := WithTokenSource(func(context.Context) (string, error) { return testToken, nil })
+	token, header := WithToken(stub.Token), WithHeader("X-Key", stub.Token)
+	source := WithTokenSource(func(context.Context) (string, error) { return stub.Token, nil })
 	for _, tt := range []struct {
 		address string
 		opts    []Option
@@ -139,46 +140,46 @@ func TestInvalidOptions(t *testing.T) {
 		{"base URL", WithBaseURL("ftp://api.example.com"), `"ftp://api.example.com" must begin`},
 		{"base URL", WithBaseURL("https://"), "has no host"},
 		{"base URL", WithBaseURL("https://:443"), "has no host"},
-		{"base URL", WithBaseURL("https:/" + testToken + "@example.com"), "has no host"},
-		{"base URL", WithBaseURL("https://user:" + testToken + "@example.com"), "must not have user information"},
-		{"base URL", WithBaseURL("https://user:" + testToken + "@exa mple.com"), "cannot be parsed"},
+		{"base URL", WithBaseURL("https:/" + stub.Token + "@example.com"), "has no host"},
+		{"base URL", WithBaseURL("https://user:" + stub.Token + "@example.com"), "must not have user information"},
+		{"base URL", WithBaseURL("https://user:" + stub.Token + "@exa mple.com"), "cannot be parsed"},
 		{"base URL", WithBaseURL("https://example.com:port"), "cannot be parsed"},
-		{"base URL", WithBaseURL("https://example.com/?token=" + testToken), "must not have a query"},
+		{"base URL", WithBaseURL("https://example.com/?token=" + stub.Token), "must not have a query"},
 		{"base URL", WithBaseURL("https://example.com?"), "must not have a query"},
-		{"base URL", WithBaseURL("https://example.com/#" + testToken), "must not have a query or a fragment"},
+		{"base URL", WithBaseURL("https://example.com/#" + stub.Token), "must not have a query or a fragment"},
 		{"base URL", WithBaseURL("https://example.com/a//b"), "has a path whose segment must not be empty"},
 		{"base URL", WithBaseURL("https://example.com/a/../b"), "has a path whose segment must not be a relative path"},
 		{"base URL", WithBaseURL("https://example.com/a%2Fb"), "has a path whose segment may only contain"},
-		{"base URL", WithBaseURL("https://example.com/x:" + testToken + "@y"), "has a path whose segment may only contain"},
-		{"base URL", WithBaseURL(testToken), "must begin with https"},
+		{"base URL", WithBaseURL("https://example.com/x:" + stub.Token + "@y"), "has a path whose segment may only contain"},
+		{"base URL", WithBaseURL(stub.Token), "must begin with https"},
 		{"token", WithToken(""), "must not be empty"},
-		{"token", WithToken(testToken + "\n"), "position 64 of 64"},
-		{"token", WithToken("Bearer " + testToken), "position 7 of 70"},
-		{"token", WithToken(testToken + "é"), "outside ASCII"},
+		{"token", WithToken(stub.Token + "\n"), "position 64 of 64"},
+		{"token", WithToken("Bearer " + stub.Token), "position 7 of 70"},
+		{"token", WithToken(stub.Token + "é"), "outside ASCII"},
 		{"token source", WithTokenSource(nil), "must not be nil"},
 		{"project", WithProject(""), "must be a project's ID"},
 		{"project", WithProject("my-project"), `"my-project" must be a project's ID`},
-		{"project", WithProject(testVMID), "must be a project's ID"},
-		{"project", WithProject(testToken), "must be a project's ID"},
+		{"project", WithProject(stub.VMID), "must be a project's ID"},
+		{"project", WithProject(stub.Token), "must be a project's ID"},
 		{"HTTP client", WithHTTPClient(nil), "must not be nil"},
 		{"transport", WithTransport(nil), "must not be nil"},
 		{"middleware", WithMiddleware(nil), "must not be nil"},
 		{"middleware", WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "must not return nil"},
 		{"observer", WithObserver(nil), "must not be nil"},
-		{"header", WithHeader("", testToken), "is not a header name"},
-		{"header", WithHeader("X Key", testToken), "is not a header name"},
-		{"header", WithHeader("X-Key:", testToken), "is not a header name"},
-		{"header", WithHeader("X-Kéy", testToken), "is not a header name"},
-		{"header", WithHeader(testToken+" ", "x"), "is not a header name"},
-		{"header", WithHeader("X-Key", testToken+"\r\nX: y"), "control character"},
-		{"header", WithHeader("X-Key", testToken+"\x7f"), "control character"},
-		{"header", WithHeader("user-agent", testToken), "is set by the SDK"},
-		{"header", WithHeader("content-type", testToken), "is set by the SDK"},
-		{"header", WithHeader("Host", testToken), "is set by the SDK"},
-		{"header", WithHeader("idempotency-key", testToken), "send a create again"},
-		{"header", WithHeader("X-Idempotency-Key", testToken), "send a create again"},
+		{"header", WithHeader("", stub.Token), "is not a header name"},
+		{"header", WithHeader("X Key", stub.Token), "is not a header name"},
+		{"header", WithHeader("X-Key:", stub.Token), "is not a header name"},
+		{"header", WithHeader("X-Kéy", stub.Token), "is not a header name"},
+		{"header", WithHeader(stub.Token+" ", "x"), "is not a header name"},
+		{"header", WithHeader("X-Key", stub.Token+"\r\nX: y"), "control character"},
+		{"header", WithHeader("X-Key", stub.Token+"\x7f"), "control character"},
+		{"header", WithHeader("user-agent", stub.Token), "is set by the SDK"},
+		{"header", WithHeader("content-type", stub.Token), "is set by the SDK"},
+		{"header", WithHeader("Host", stub.Token), "is set by the SDK"},
+		{"header", WithHeader("idempotency-key", stub.Token), "send a create again"},
+		{"header", WithHeader("X-Idempotency-Key", stub.Token), "send a create again"},
 		{"user agent", WithUserAgent("a\nb"), "printable ASCII"},
-		{"user agent", WithUserAgent("é" + testToken), "printable ASCII"},
+		{"user agent", WithUserAgent("é" + stub.Token), "printable ASCII"},
 		{"timeout", WithTimeout(-1), "must not be negative"},
 		{"retry policy", WithRetry(RetryPolicy{MaxAttempts: -1}), "must not have negative values"},
 		{"retry policy", WithRetry(RetryPolicy{MinDelay: -1}), "must not have negative values"},
@@ -198,11 +199,11 @@ func TestInvalidOptions(t *testing.T) {
 		if !strings.HasPrefix(text, "cloudapi: "+tt.name+" ") || !strings.Contains(text, tt.reason) || strings.Contains(text, "\n") {
 			t.Errorf("%s: the error is %q, want %q", tt.name, text, tt.reason)
 		}
-		if strings.Contains(fmt.Sprintf("%#v", argErr), testToken[8:]) {
+		if strings.Contains(fmt.Sprintf("%#v", argErr), stub.Token[8:]) {
 			t.Errorf("%s, %s: the error shows the token: %#v", tt.name, tt.reason, argErr)
 		}
 	}
-	if _, err := NewClient(WithToken(testToken)); err == nil || !strings.Contains(err.Error(), "base URL is required") {
+	if _, err := NewClient(WithToken(stub.Token)); err == nil || !strings.Contains(err.Error(), "base URL is required") {
 		t.Errorf("without a base URL: %v", err)
 	}
 	if _, err := NewClient(nil, WithBaseURL("https://api.example.com"), WithLogger(nil), WithLimiter(nil), nil); err != nil {
@@ -212,28 +213,28 @@ func TestInvalidOptions(t *testing.T) {
 
 func TestTokenInThePlaceOfTheProjectIsNotShown(t *testing.T) {
 	t.Parallel()
-	var network recorder
-	_, err := network.client(t).InProject(testToken).VMs.List(t.Context(), nil)
-	if !errors.Is(err, ErrInvalidArgument) || strings.Contains(fmt.Sprintf("%#v", err), testToken[8:]) {
+	var network stub.Recorder
+	_, err := recorded(t, &network).InProject(stub.Token).VMs.List(t.Context(), nil)
+	if !errors.Is(err, ErrInvalidArgument) || strings.Contains(fmt.Sprintf("%#v", err), stub.Token[8:]) {
 		t.Errorf("the error is %#v", err)
 	}
 }
 
 func TestFromEnv(t *testing.T) {
-	var network recorder
+	var network stub.Recorder
 	transport := WithHTTPClient(&http.Client{Transport: &network})
 	t.Setenv(EnvBaseURL, "https://env.example.com/api")
-	t.Setenv(EnvToken, testToken)
-	t.Setenv(EnvProject, testProject)
+	t.Setenv(EnvToken, stub.Token)
+	t.Setenv(EnvProject, stub.Project)
 
 	client, err := NewClient(FromEnv(), transport)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, _ = client.VMs.List(t.Context(), nil)
-	sent := network.take()
-	if len(sent) != 1 || sent[0].host != "env.example.com" || sent[0].target != "/api/project/"+testProject+"/vm" ||
-		sent[0].header.Get("Authorization") != "Bearer "+testToken {
+	sent := network.Take()
+	if len(sent) != 1 || sent[0].Host != "env.example.com" || sent[0].Target != "/api/project/"+stub.Project+"/vm" ||
+		sent[0].Header.Get("Authorization") != "Bearer "+stub.Token {
 		t.Errorf("sent %+v", sent)
 	}
 
@@ -243,7 +244,7 @@ func TestFromEnv(t *testing.T) {
 	}
 
 	t.Setenv(EnvProject, "")
-	if client, err = NewClient(WithProject(testProject), FromEnv()); err != nil || client.Project() != testProject {
+	if client, err = NewClient(WithProject(stub.Project), FromEnv()); err != nil || client.Project() != stub.Project {
 		t.Errorf("an empty variable changes something: %v, %v", client, err)
 	}
 	os.Unsetenv(EnvProject)
@@ -251,7 +252,7 @@ func TestFromEnv(t *testing.T) {
 		t.Errorf("without the variable the project is %v, %v", client, err)
 	}
 
-	t.Setenv(EnvToken, testToken+"\n")
+	t.Setenv(EnvToken, stub.Token+"\n")
 	if _, err = NewClient(FromEnv()); !errors.Is(err, ErrInvalidArgument) || !strings.HasPrefix(err.Error(), "cloudapi: CLOUDAPI_TOKEN has a character") {
 		t.Errorf("a bad token is reported as %v", err)
 	}
@@ -259,18 +260,18 @@ func TestFromEnv(t *testing.T) {
 
 func TestHTTPClientIsNotChanged(t *testing.T) {
 	t.Parallel()
-	var network recorder
+	var network stub.Recorder
 	hc := &http.Client{Transport: &network, Timeout: 7 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
 		t.Error("the redirect policy of the caller was asked")
 		return nil
 	}}
 	before := fmt.Sprintf("%+v", hc)
-	client := network.client(t, WithTimeout(time.Hour), WithHTTPClient(hc))
-	network.answer = func(req *http.Request) (*http.Response, error) {
+	client := recorded(t, &network, WithTimeout(time.Hour), WithHTTPClient(hc))
+	network.Answer = func(req *http.Request) (*http.Response, error) {
 		if deadline, ok := req.Context().Deadline(); !ok || time.Until(deadline) > 7*time.Second {
 			t.Errorf("the attempt may last until %v", deadline)
 		}
-		return respond(302, ""), nil
+		return stub.Respond(302, ""), nil
 	}
 	_, _ = client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 	if after := fmt.Sprintf("%+v", hc); after != before {
@@ -286,7 +287,7 @@ func TestWithTransport(t *testing.T) {
 			t.Errorf("the server got a request of %s", req.Proto)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, testVM)
+		_, _ = io.WriteString(w, stub.VM)
 	}))
 	server.EnableHTTP2 = true
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -295,7 +296,7 @@ func TestWithTransport(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 
-	stranger, err := NewClient(WithBaseURL(server.URL), WithToken(testToken), WithProject(testProject))
+	stranger, err := NewClient(WithBaseURL(server.URL), WithToken(stub.Token), WithProject(stub.Project))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,15 +330,15 @@ func TestWithTransport(t *testing.T) {
 // one holds.
 func TestTransportOfTheLastOption(t *testing.T) {
 	t.Parallel()
-	var network recorder
+	var network stub.Recorder
 	changes := 0
 	change := WithTransport(func(*http.Transport) { changes++ })
-	client, err := NewClient(WithBaseURL("https://api.example.com"), WithProject(testProject), change, WithHTTPClient(&http.Client{Transport: &network}))
+	client, err := NewClient(WithBaseURL("https://api.example.com"), WithProject(stub.Project), change, WithHTTPClient(&http.Client{Transport: &network}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, _ = client.VMs.List(t.Context(), nil)
-	if n := len(network.take()); n != 1 || changes != 0 {
+	if n := len(network.Take()); n != 1 || changes != 0 {
 		t.Errorf("WithHTTPClient at last: %d requests, %d changes", n, changes)
 	}
 	if client, err = client.With(change, change); err != nil {
@@ -352,10 +353,10 @@ func TestTransportOfTheLastOption(t *testing.T) {
 func TestReplacedDefaultTransport(t *testing.T) {
 	original := http.DefaultTransport
 	defer func() { http.DefaultTransport = original }()
-	network := recorder{answer: always(200, testVM)}
+	network := stub.Recorder{Answer: stub.Always(200, stub.VM)}
 	http.DefaultTransport = &network
 
-	client, err := NewClient(WithBaseURL("https://api.example.com"), WithProject(testProject))
+	client, err := NewClient(WithBaseURL("https://api.example.com"), WithProject(stub.Project))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +367,7 @@ func TestReplacedDefaultTransport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil || len(network.take()) != 1 {
+	if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil || len(network.Take()) != 1 {
 		t.Errorf("an HTTP client without a transport does not use the default one: %v", err)
 	}
 }
@@ -380,10 +381,10 @@ func TestFromEnvNamesWhatIsMissing(t *testing.T) {
 		want string // the end of the error
 	}{
 		"nothing set": {nil, nil, "not set in the environment: CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN, CLOUDAPI_PROJECT"},
-		"no project":  {map[string]string{EnvBaseURL: "https://api.example.com", EnvToken: testToken}, nil, "not set in the environment: CLOUDAPI_PROJECT"},
+		"no project":  {map[string]string{EnvBaseURL: "https://api.example.com", EnvToken: stub.Token}, nil, "not set in the environment: CLOUDAPI_PROJECT"},
 		"no token or project": {map[string]string{EnvBaseURL: "https://api.example.com"}, nil,
 			"not set in the environment: CLOUDAPI_TOKEN, CLOUDAPI_PROJECT"},
-		"the token from elsewhere": {map[string]string{EnvBaseURL: "https://api.example.com"}, []Option{WithToken(testToken)},
+		"the token from elsewhere": {map[string]string{EnvBaseURL: "https://api.example.com"}, []Option{WithToken(stub.Token)},
 			"not set in the environment: CLOUDAPI_PROJECT"},
 	} {
 		t.Run(name, func(t *testing.T) {

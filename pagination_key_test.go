@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // keyedList is a server of the two lists that go on with a key: entries with
@@ -59,7 +61,7 @@ func (l *keyedList) RoundTrip(req *http.Request) (*http.Response, error) {
 	if begin > 0 {
 		more = fmt.Sprintf(`,"pagination_key":"`+key+`"`, begin)
 	}
-	return respond(200, fmt.Sprintf(`{%q:[%s]%s}`, field, strings.Join(entries, ","), more)), nil
+	return stub.Respond(200, fmt.Sprintf(`{%q:[%s]%s}`, field, strings.Join(entries, ","), more)), nil
 }
 
 // walkKeyed walks both lists and returns the numbers that came, which must be

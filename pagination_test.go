@@ -17,6 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 	"weak"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // listed is an item of a list in the tests.
@@ -74,11 +76,11 @@ func (s *listServer) answer(req *http.Request) (*http.Response, error) {
 	body := map[string]any{"items": page, "count": len(s.items)}
 	switch {
 	case s.bare:
-		return respond(200, string(mustJSON(page))), nil
+		return stub.Respond(200, string(stub.JSON(page))), nil
 	case s.noCount:
 		delete(body, "count")
 	}
-	return respond(200, string(mustJSON(body))), nil
+	return stub.Respond(200, string(stub.JSON(body))), nil
 }
 
 // ids ranges over a sequence and returns the IDs until its error.
@@ -106,11 +108,11 @@ func idsOf(items []listed) (ids []string) {
 }
 
 // cursors returns the start_after of each request.
-func cursors(t *testing.T, sent []sentRequest) []string {
+func cursors(t *testing.T, sent []stub.Request) []string {
 	t.Helper()
 	var out []string
 	for _, s := range sent {
-		u, err := url.Parse(s.target)
+		u, err := url.Parse(s.Target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,8 +143,8 @@ func TestAllYieldsEachItemOnce(t *testing.T) {
 					t.Parallel()
 					habits := server.habits
 					habits.items = numbered(size)
-					network := recorder{answer: habits.answer}
-					client := network.client(t, WithPrefetch(prefetch))
+					network := stub.Recorder{Answer: habits.answer}
+					client := recorded(t, &network, WithPrefetch(prefetch))
 					got, err := ids(t, client.VMs.All(t.Context(), &ListOptions{PageSize: 10, OrderColumn: server.order}))
 					if err != nil || !slices.Equal(got, idsOf(habits.items)) {
 						t.Errorf("got %d of %d items: %v", len(got), size, err)
@@ -154,7 +156,7 @@ func TestAllYieldsEachItemOnce(t *testing.T) {
 					if size > 0 {
 						want = append(want, habits.items[size-1].key(server.order))
 					}
-					sent := cursors(t, network.take())
+					sent := cursors(t, network.Take())
 					if len(sent) > len(want) || len(sent) < len(want)-1 || !slices.Equal(sent, want[:len(sent)]) {
 						t.Errorf("asked for the pages after %q, where there are those after %q", sent, want)
 					}
@@ -172,9 +174,9 @@ func TestAListOfOnePageIsOneRequest(t *testing.T) {
 		whole           bool
 	}{{0, 0, false}, {1, 0, false}, {999, 0, false}, {9, 10, false}, {1500, 2000, false}, {25, 10, true}} {
 		server := listServer{items: numbered(tt.items), whole: tt.whole}
-		network := recorder{answer: server.answer}
-		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: tt.pageSize}))
-		if n := len(network.take()); err != nil || n != 1 || len(got) != tt.items {
+		network := stub.Recorder{Answer: server.answer}
+		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: tt.pageSize}))
+		if n := len(network.Take()); err != nil || n != 1 || len(got) != tt.items {
 			t.Errorf("%d items in pages of %d: %d items in %d requests: %v", tt.items, tt.pageSize, len(got), n, err)
 		}
 	}
@@ -183,24 +185,24 @@ func TestAListOfOnePageIsOneRequest(t *testing.T) {
 func TestAllAsksForLargePages(t *testing.T) {
 	t.Parallel()
 	server := listServer{items: numbered(2500)}
-	network := recorder{answer: server.answer}
-	got, err := ids(t, network.client(t).VMs.All(t.Context(), nil))
-	sent := network.take()
-	if err != nil || len(got) != 2500 || len(sent) > 4 || sent[0].target != "/project/"+testProject+"/vm?page_size=1000" {
-		t.Errorf("%d items in %d requests, the first of which %s: %v", len(got), len(sent), sent[0].target, err)
+	network := stub.Recorder{Answer: server.answer}
+	got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), nil))
+	sent := network.Take()
+	if err != nil || len(got) != 2500 || len(sent) > 4 || sent[0].Target != "/project/"+stub.Project+"/vm?page_size=1000" {
+		t.Errorf("%d items in %d requests, the first of which %s: %v", len(got), len(sent), sent[0].Target, err)
 	}
 }
 
 func TestAllFromAnItem(t *testing.T) {
 	t.Parallel()
 	server := listServer{items: numbered(35)}
-	network := recorder{answer: server.answer}
-	got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{StartAfter: server.items[9].ID, PageSize: 10}))
+	network := stub.Recorder{Answer: server.answer}
+	got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{StartAfter: server.items[9].ID, PageSize: 10}))
 	if err != nil || !slices.Equal(got, idsOf(server.items[10:])) {
 		t.Errorf("got %d items: %v", len(got), err)
 	}
 	for _, after := range []string{server.items[34].ID, "vmz"} {
-		got, err = ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{StartAfter: after}))
+		got, err = ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{StartAfter: after}))
 		if err != nil || len(got) != 0 {
 			t.Errorf("after %s: %d items, %v", after, len(got), err)
 		}
@@ -217,7 +219,7 @@ type wholeList struct {
 func newWholeList[T any, P listItem[T]](t *testing.T, path string, all func(context.Context, *ListOptions) iter.Seq2[*T, error],
 	list func(context.Context, *ListOptions) (*Page[T], error)) wholeList {
 	return wholeList{
-		path: "/project/" + testProject + path,
+		path: "/project/" + stub.Project + path,
 		all:  func(ctx context.Context, opts *ListOptions) ([]string, error) { return ids[T, P](t, all(ctx, opts)) },
 		list: func(ctx context.Context, opts *ListOptions) (int, string, error) {
 			page, err := list(ctx, opts)
@@ -251,8 +253,8 @@ func TestWholeLists(t *testing.T) {
 		for _, size := range []int{0, 1, 25, 1000, 1001} {
 			for _, opts := range []*ListOptions{nil, {PageSize: 1}, {PageSize: 1000}} {
 				server := listServer{items: numbered(size), whole: true, noCount: habits.noCount, bare: habits.bare}
-				network := recorder{answer: server.answer}
-				for _, list := range wholeLists(t, network.client(t)) {
+				network := stub.Recorder{Answer: server.answer}
+				for _, list := range wholeLists(t, recorded(t, &network)) {
 					got, err := list.all(t.Context(), opts)
 					if err != nil || !slices.Equal(got, idsOf(server.items)) {
 						t.Errorf("%s: All has %d of %d items: %v", list.path, len(got), size, err)
@@ -261,9 +263,9 @@ func TestWholeLists(t *testing.T) {
 					if err != nil || items != size || next != "" {
 						t.Errorf("%s: List has %d of %d items, and then those after %q: %v", list.path, items, size, next, err)
 					}
-					sent := network.take()
-					if len(sent) != 2 || sent[0].target != list.path || sent[1].target != list.path {
-						t.Errorf("%s: %d requests were sent, the first for %s", list.path, len(sent), sent[0].target)
+					sent := network.Take()
+					if len(sent) != 2 || sent[0].Target != list.path || sent[1].Target != list.path {
+						t.Errorf("%s: %d requests were sent, the first for %s", list.path, len(sent), sent[0].Target)
 					}
 				}
 			}
@@ -273,8 +275,8 @@ func TestWholeLists(t *testing.T) {
 
 func TestWholeListsHaveNoCursor(t *testing.T) {
 	t.Parallel()
-	var network recorder
-	for _, list := range wholeLists(t, network.client(t)) {
+	var network stub.Recorder
+	for _, list := range wholeLists(t, recorded(t, &network)) {
 		for name, opts := range map[string]*ListOptions{"StartAfter": {StartAfter: "a"}, "OrderColumn": {OrderColumn: OrderByID}, "Location": {Location: "a"}} {
 			_, allErr := list.all(t.Context(), opts)
 			_, _, listErr := list.list(t.Context(), opts)
@@ -285,7 +287,7 @@ func TestWholeListsHaveNoCursor(t *testing.T) {
 			}
 		}
 	}
-	if sent := network.take(); len(sent) != 0 {
+	if sent := network.Take(); len(sent) != 0 {
 		t.Errorf("%d requests were sent", len(sent))
 	}
 }
@@ -293,10 +295,10 @@ func TestWholeListsHaveNoCursor(t *testing.T) {
 func TestAllCanBeRangedAgain(t *testing.T) {
 	t.Parallel()
 	server := listServer{items: numbered(25)}
-	network := recorder{answer: server.answer}
+	network := stub.Recorder{Answer: server.answer}
 	opts := &ListOptions{PageSize: 10}
-	seq := network.client(t).VMs.All(t.Context(), opts)
-	if n := len(network.take()); n != 0 {
+	seq := recorded(t, &network).VMs.All(t.Context(), opts)
+	if n := len(network.Take()); n != 0 {
 		t.Errorf("%d requests were sent before the first range", n)
 	}
 	*opts = ListOptions{Location: "elsewhere", StartAfter: "vmz", PageSize: 1, OrderColumn: OrderByName}
@@ -310,9 +312,9 @@ func TestAllCanBeRangedAgain(t *testing.T) {
 			t.Errorf("got %d items, and %v, %v: %v", len(got), first, second, err)
 		}
 	}
-	for _, s := range network.take() {
-		if !strings.HasPrefix(s.target, "/project/"+testProject+"/vm?page_size=10") {
-			t.Errorf("asked for %s", s.target)
+	for _, s := range network.Take() {
+		if !strings.HasPrefix(s.Target, "/project/"+stub.Project+"/vm?page_size=10") {
+			t.Errorf("asked for %s", s.Target)
 		}
 	}
 }
@@ -322,13 +324,13 @@ func TestAllAfterAnError(t *testing.T) {
 	server := listServer{items: numbered(50)}
 	for _, prefetch := range []int{0, 1, 3} {
 		served := 0
-		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			if served++; served == 3 {
-				return respond(400, envelope(400)), nil
+				return stub.Respond(400, stub.Envelope(400)), nil
 			}
 			return server.answer(req)
 		}}
-		got, err := ids(t, network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+		got, err := ids(t, recorded(t, &network, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
 		if !errors.Is(err, ErrInvalidRequest) || !slices.Equal(got, idsOf(server.items[:20])) || served != 3 {
 			t.Errorf("prefetch %d: %d items in %d requests, then %v", prefetch, len(got), served, err)
 		}
@@ -338,8 +340,8 @@ func TestAllAfterAnError(t *testing.T) {
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	server := listServer{items: numbered(3)}
-	network := recorder{answer: server.answer}
-	client := network.client(t)
+	network := stub.Recorder{Answer: server.answer}
+	client := recorded(t, &network)
 	vms, err := Collect(client.VMs.All(t.Context(), nil))
 	if err != nil || len(vms) != 3 || vms[2].ID != server.items[2].ID {
 		t.Errorf("Collect = %v, %v", vms, err)
@@ -366,7 +368,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					server := listServer{items: numbered(1000)}
 					pending := 0
-					network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+					network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 						pending++
 						defer func() { pending-- }()
 						select { // a request takes a second
@@ -376,7 +378,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 							return nil, req.Context().Err()
 						}
 					}}
-					client := network.client(t, WithPrefetch(prefetch))
+					client := recorded(t, &network, WithPrefetch(prefetch))
 					got := 0
 					var stopped time.Time
 					for _, err := range client.VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
@@ -393,11 +395,11 @@ func TestBreakLeavesNothing(t *testing.T) {
 						t.Errorf("after the break %d requests went on, for %v", pending, took)
 					}
 					page := (taken-1)/10 + 1
-					if n := len(network.take()); n > page+prefetch {
+					if n := len(network.Take()); n > page+prefetch {
 						t.Errorf("%d pages were asked for when page %d was looked at", n, page)
 					}
 					elapse(time.Minute)
-					if n := len(network.take()); n != 0 {
+					if n := len(network.Take()); n != 0 {
 						t.Errorf("%d requests were sent afterwards", n)
 					}
 				})
@@ -410,8 +412,8 @@ func TestPanicLeavesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := listServer{items: numbered(1000)}
-		network := recorder{answer: server.answer}
-		client := network.client(t, WithPrefetch(3))
+		network := stub.Recorder{Answer: server.answer}
+		client := recorded(t, &network, WithPrefetch(3))
 		defer func() {
 			if r := recover(); r != "enough" {
 				t.Errorf("recovered %v", r)
@@ -436,13 +438,13 @@ func TestPrefetchEndsAsItsFetcher(t *testing.T) {
 		{"an exit", runtime.Goexit, nil},
 	} {
 		server := listServer{items: numbered(30)}
-		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			if req.URL.Query().Get("start_after") != "" {
 				tt.fail()
 			}
 			return server.answer(req)
 		}}
-		client := network.client(t, WithPrefetch(2))
+		client := recorded(t, &network, WithPrefetch(2))
 		var panicked any
 		items, returned := 0, false
 		var consumer sync.WaitGroup
@@ -465,13 +467,13 @@ func TestPrefetchFetchesAhead(t *testing.T) {
 	for _, prefetch := range []int{0, 1, 2, 5} {
 		synctest.Test(t, func(t *testing.T) {
 			server := listServer{items: numbered(1000)}
-			network := recorder{answer: server.answer}
-			item := 0
-			for range network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+			network := stub.Recorder{Answer: server.answer}
+			item, n := 0, 0 // that many requests
+			for range recorded(t, &network, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
 				item++
 				synctest.Wait()
 				page := (item-1)/10 + 1
-				if n := len(network.sent); n > page+prefetch || n < min(page+prefetch, 100) {
+				if n += len(network.Take()); n > page+prefetch || n < min(page+prefetch, 100) {
 					t.Fatalf("prefetch %d: %d pages were asked for when page %d was looked at", prefetch, n, page)
 				}
 			}
@@ -485,12 +487,12 @@ func TestPrefetchOverlaps(t *testing.T) {
 	for prefetch, want := range []time.Duration{21 * time.Second, 11 * time.Second} { // of which ten are the consumer's
 		synctest.Test(t, func(t *testing.T) {
 			server := listServer{items: numbered(100)}
-			network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 				elapse(time.Second)
 				return server.answer(req)
 			}}
 			start := time.Now()
-			for range network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+			for range recorded(t, &network, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
 				elapse(time.Second / 10)
 			}
 			if took := time.Since(start); took != want {
@@ -508,7 +510,7 @@ func TestCancelledListIsNotSilent(t *testing.T) {
 		for _, taken := range []int{0, 1, 10, 15} {
 			synctest.Test(t, func(t *testing.T) {
 				server := listServer{items: numbered(1000)}
-				network := recorder{answer: server.answer}
+				network := stub.Recorder{Answer: server.answer}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				reason := errors.New("the operator lost patience")
@@ -516,7 +518,7 @@ func TestCancelledListIsNotSilent(t *testing.T) {
 					cancel(reason)
 				}
 				got, last := 0, error(nil)
-				for _, err := range network.client(t, WithPrefetch(prefetch)).VMs.All(ctx, &ListOptions{PageSize: 10}) {
+				for _, err := range recorded(t, &network, WithPrefetch(prefetch)).VMs.All(ctx, &ListOptions{PageSize: 10}) {
 					if last = err; err != nil {
 						continue
 					}
@@ -541,11 +543,11 @@ func TestAllEndsWithTheDeadline(t *testing.T) {
 	for _, prefetch := range []int{0, 2} {
 		synctest.Test(t, func(t *testing.T) {
 			server := listServer{items: numbered(900)}
-			network := recorder{answer: server.answer}
+			network := stub.Recorder{Answer: server.answer}
 			ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
 			defer cancel()
 			got, last := 0, error(nil)
-			for _, last = range network.client(t, WithPrefetch(prefetch)).VMs.All(ctx, nil) {
+			for _, last = range recorded(t, &network, WithPrefetch(prefetch)).VMs.All(ctx, nil) {
 				if last == nil {
 					got++
 					elapse(time.Second)
@@ -562,8 +564,8 @@ func TestAllWithoutAContext(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 2} {
 		var none context.Context
-		var network recorder
-		got, err := ids(t, network.client(t, WithPrefetch(prefetch)).VMs.All(none, nil))
+		var network stub.Recorder
+		got, err := ids(t, recorded(t, &network, WithPrefetch(prefetch)).VMs.All(none, nil))
 		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "ctx" || len(got) != 0 {
 			t.Errorf("prefetch %d: %d items, %v", prefetch, len(got), err)
 		}
@@ -574,10 +576,10 @@ func TestAllWithoutAContext(t *testing.T) {
 func TestAllKeepsNoItem(t *testing.T) {
 	t.Parallel()
 	server := listServer{items: numbered(100)}
-	network := recorder{answer: server.answer}
+	network := stub.Recorder{Answer: server.answer}
 	var first weak.Pointer[VM]
 	seen := 0
-	for vm, err := range network.client(t).VMs.All(t.Context(), nil) {
+	for vm, err := range recorded(t, &network).VMs.All(t.Context(), nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -612,8 +614,8 @@ func TestListsThatAreNone(t *testing.T) {
 		`[]]`:                         "after top-level value",
 		`""`:                          "cannot unmarshal string",
 	} {
-		network := recorder{answer: always(200, body)}
-		client := network.client(t)
+		network := stub.Recorder{Answer: stub.Always(200, body)}
+		client := recorded(t, &network)
 		page, err := client.VMs.List(t.Context(), nil)
 		if page != nil || !errors.Is(err, ErrInvalidResponse) || !strings.Contains(err.Error(), reason) {
 			t.Errorf("List of %s = %v, %v", body, page, err)
@@ -640,8 +642,8 @@ func TestList(t *testing.T) {
 		{`{"items":[],"count":0}`, nil, nil, new(0), ""},
 		{`[]`, nil, nil, nil, ""},
 	} {
-		network := recorder{answer: always(200, tt.body)}
-		page, err := network.client(t).VMs.List(t.Context(), tt.opts)
+		network := stub.Recorder{Answer: stub.Always(200, tt.body)}
+		page, err := recorded(t, &network).VMs.List(t.Context(), tt.opts)
 		if err != nil {
 			t.Errorf("%s: %v", tt.body, err)
 			continue
@@ -658,8 +660,8 @@ func TestList(t *testing.T) {
 
 func TestListOptionsThatCannotBe(t *testing.T) {
 	t.Parallel()
-	var network recorder
-	client := network.client(t)
+	var network stub.Recorder
+	client := recorded(t, &network)
 	for _, tt := range []struct {
 		name, operation string
 		call            func() error
@@ -669,7 +671,7 @@ func TestListOptionsThatCannotBe(t *testing.T) {
 		{"Location", "Projects.List", func() error { _, err := client.Projects.List(t.Context(), &ListOptions{Location: "x"}); return err }},
 	} {
 		err := tt.call()
-		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != tt.name || e.Operation != tt.operation || len(network.take()) != 0 {
+		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != tt.name || e.Operation != tt.operation || len(network.Take()) != 0 {
 			t.Errorf("%s of %s: %v", tt.name, tt.operation, err)
 		}
 	}

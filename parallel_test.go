@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestPanicsReachTheCaller: a method that sends several requests at the same time
@@ -44,8 +45,8 @@ func TestPanicsReachTheCaller(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var armed atomic.Bool
 				var requests atomic.Int32
-				client := must(newFullProject(t).client.With(cloudapi.WithPrefetch(2), cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-					return roundTripper(func(req *http.Request) (*http.Response, error) {
+				client := stub.Must(newFullProject(t).client.With(cloudapi.WithPrefetch(2), cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 						if armed.Load() && requests.Add(1) == at {
 							panic("a middleware")
 						}

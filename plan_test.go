@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestPlan: a plan changes nothing, and an Ensure with the same arguments does
@@ -51,7 +52,7 @@ func TestPlan(t *testing.T) {
 		}
 		plan, ensure := database(64, nil)
 		step("nothing there", cloudapi.EnsureCreated, 0, plan, ensure)
-		must(client.Postgres.WaitRunning(ctx, somewhere, "db-1"))(t)
+		stub.Must(client.Postgres.WaitRunning(ctx, somewhere, "db-1"))(t)
 		step("as it should be", cloudapi.EnsureUnchanged, 0, plan, ensure)
 		plan, ensure = database(128, nil)
 		step("different, without Update", cloudapi.EnsureDrifted, 1, plan, ensure)
@@ -59,7 +60,7 @@ func TestPlan(t *testing.T) {
 		step("different, with Update", cloudapi.EnsureUpdated, 1, plan, ensure)
 		step("updated", cloudapi.EnsureUnchanged, 0, plan, ensure)
 
-		db := must(client.Postgres.Get(ctx, somewhere, "db-1"))(t)
+		db := stub.Must(client.Postgres.Get(ctx, somewhere, "db-1"))(t)
 		drift, err := client.Postgres.Compare(ctx, db, &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 256, Flavor: "paradedb"})
 		if err != nil || len(drift) != 2 || !drift[0].Updatable || drift[1].Updatable || drift[1].Field != "flavor" {
 			t.Errorf("a record in hand compares as %+v, %v", drift, err)
@@ -76,8 +77,8 @@ func TestPlanOfDeleting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		ctx := t.Context()
-		request := &cloudapi.VMCreateRequest{PublicKey: publicKey}
-		must(client.VMs.Create(ctx, somewhere, "web-1", request))(t)
+		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}
+		stub.Must(client.VMs.Create(ctx, somewhere, "web-1", request))(t)
 		if err := client.VMs.Delete(ctx, somewhere, "web-1"); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // sentBy counts the requests that arrive while f runs, by the operation's name.
@@ -28,7 +29,7 @@ func createVMs(t *testing.T, client *cloudapi.Client, n int) []*cloudapi.VM {
 	t.Helper()
 	created := make([]*cloudapi.VM, n)
 	for i := range created {
-		created[i] = must(client.VMs.Create(t.Context(), somewhere, fmt.Sprintf("vm-%d", i), &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "burstable-1"}))(t)
+		created[i] = stub.Must(client.VMs.Create(t.Context(), somewhere, fmt.Sprintf("vm-%d", i), &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "burstable-1"}))(t)
 	}
 	return created
 }
@@ -51,7 +52,7 @@ func TestWaitsSharePolls(t *testing.T) {
 		client := cloudapitest.New(t, cloudapitest.WithDelays(delays)).Client()
 		vm := createVMs(t, client, 1)[0]
 		start := time.Now()
-		must(client.VMs.WaitRunning(t.Context(), vm.Location, vm.ID, cloudapi.WaitInterval(5*time.Second, 5*time.Second)))(t)
+		stub.Must(client.VMs.WaitRunning(t.Context(), vm.Location, vm.ID, cloudapi.WaitInterval(5*time.Second, 5*time.Second)))(t)
 		alone = time.Since(start)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +91,7 @@ func TestWaitAloneReadsNoList(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
 		created := createVMs(t, client, 3)
-		counts := sentBy(srv, func() { must(waitRunning(client)(t.Context(), created[0]))(t) })
+		counts := sentBy(srv, func() { stub.Must(waitRunning(client)(t.Context(), created[0]))(t) })
 		if counts["VMs.ListInLocation"] != 0 || counts["VMs.Get"] == 0 {
 			t.Errorf("it sent %v", counts)
 		}

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"testing"
 	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestPredicates holds each answer to what failures mean, as they are and inside
@@ -88,8 +90,8 @@ func TestForeign404(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				network := &recorder{answer: always(http.StatusNotFound, body)}
-				client := network.client(t)
+				network := &stub.Recorder{Answer: stub.Always(http.StatusNotFound, body)}
+				client := recorded(t, network)
 				find := func(ctx context.Context) (*VM, error) { return client.VMs.Get(ctx, "eu-central-h1", "web-1") }
 				for operation, call := range map[string]func() error{
 					"Get": func() error { _, err := find(t.Context()); return err },
@@ -98,7 +100,7 @@ func TestForeign404(t *testing.T) {
 						return err
 					},
 					"Resolve":     func() error { _, err := client.Resolve(t.Context(), "eu-central-h1/web-1"); return err },
-					"Resolve ID":  func() error { _, err := client.Resolve(t.Context(), testVMID); return err },
+					"Resolve ID":  func() error { _, err := client.Resolve(t.Context(), stub.VMID); return err },
 					"WaitDeleted": func() error { return client.VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1") },
 					"Ensure": func() error {
 						_, _, err := client.VMs.Ensure(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"}, nil)
@@ -112,9 +114,9 @@ func TestForeign404(t *testing.T) {
 						t.Errorf("%s: %v, which is not found: %v", operation, err, errors.Is(err, ErrNotFound))
 					}
 				}
-				for _, sent := range network.take() {
-					if sent.method != http.MethodGet {
-						t.Errorf("sent %s %s", sent.method, sent.target)
+				for _, sent := range network.Take() {
+					if sent.Method != http.MethodGet {
+						t.Errorf("sent %s %s", sent.Method, sent.Target)
 					}
 				}
 			})

@@ -20,12 +20,14 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"unicode/utf16"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // replying answers every request with a reply of the given content type.
-func replying(status int, contentType, body string) *recorder {
-	return &recorder{answer: func(*http.Request) (*http.Response, error) {
-		resp := respond(status, body)
+func replying(status int, contentType, body string) *stub.Recorder {
+	return &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+		resp := stub.Respond(status, body)
 		resp.Header.Del("Content-Type")
 		if contentType != "" {
 			resp.Header.Set("Content-Type", contentType)
@@ -40,18 +42,18 @@ func TestRepliesThatAreRecords(t *testing.T) {
 		status            int
 		contentType, body string
 	}{
-		{200, "application/json", testVM},
-		{201, "application/json", testVM},
-		{200, "application/json; charset=utf-8", testVM},
-		{200, "Application/JSON", testVM},
-		{200, "application/vnd.example+json", testVM},
-		{200, "", testVM},
-		{200, "application/json", "\r\n\t " + testVM + "\n\n"},
-		{200, "application/json", `{"new_field":{"a":[1]},` + testVM[1:]},
-		{200, "application/json", strings.Replace(testVM, `"web-1"`, `"web-1","ip4":null,"firewalls":null,"gpu":null,"storage_size_gib":null`, 1)},
+		{200, "application/json", stub.VM},
+		{201, "application/json", stub.VM},
+		{200, "application/json; charset=utf-8", stub.VM},
+		{200, "Application/JSON", stub.VM},
+		{200, "application/vnd.example+json", stub.VM},
+		{200, "", stub.VM},
+		{200, "application/json", "\r\n\t " + stub.VM + "\n\n"},
+		{200, "application/json", `{"new_field":{"a":[1]},` + stub.VM[1:]},
+		{200, "application/json", strings.Replace(stub.VM, `"web-1"`, `"web-1","ip4":null,"firewalls":null,"gpu":null,"storage_size_gib":null`, 1)},
 	} {
-		vm, err := replying(tt.status, tt.contentType, tt.body).client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
-		want := &VM{ID: testVMID, Name: "web-1", State: VMStateRunning, Location: "eu-central-h1"}
+		vm, err := recorded(t, replying(tt.status, tt.contentType, tt.body)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		want := &VM{ID: stub.VMID, Name: "web-1", State: VMStateRunning, Location: "eu-central-h1"}
 		if err != nil || !reflect.DeepEqual(vm, want) {
 			t.Errorf("%d %q %s: %+v, %v", tt.status, tt.contentType, tt.body, vm, err)
 		}
@@ -71,15 +73,15 @@ func TestRepliesThatAreNoRecords(t *testing.T) {
 	}{
 		{"page", 200, "text/html; charset=utf-8", "<!DOCTYPE html>\n<p>Log in", "it is not declared as JSON", "<!DOCTYPE html> <p>Log in"},
 		{"page declared as JSON", 200, isJSON, "<html>", "invalid character '<'", "<html>"},
-		{"JSON declared as text", 200, "text/plain", testVM, "it is not declared as JSON", `{"id":"…","name":"…","state":"…","location":"…"}`},
-		{"malformed content type", 200, "application/json; ;", testVM, "it is not declared as JSON", `{"id":"…","name":"…","state":"…","location":"…"}`},
+		{"JSON declared as text", 200, "text/plain", stub.VM, "it is not declared as JSON", `{"id":"…","name":"…","state":"…","location":"…"}`},
+		{"malformed content type", 200, "application/json; ;", stub.VM, "it is not declared as JSON", `{"id":"…","name":"…","state":"…","location":"…"}`},
 		{"text", 200, "text/plain", "secret: x", "it is not declared as JSON", ""},
 		{"nothing", 200, isJSON, "", "it is empty", ""},
 		{"blanks", 200, isJSON, " \n\t", "it is empty", ""},
 		{"no content", 204, "", "", "it is empty", ""},
 		{"null", 200, isJSON, "null", "it has no id", ""},
-		{"array", 200, isJSON, "[" + testVM + "]", "cannot unmarshal array", `[{"id":"…","name":"…","state":"…","location":"…"}]`},
-		{"string", 200, isJSON, `"` + testVMID + `"`, "cannot unmarshal string", `"…"`},
+		{"array", 200, isJSON, "[" + stub.VM + "]", "cannot unmarshal array", `[{"id":"…","name":"…","state":"…","location":"…"}]`},
+		{"string", 200, isJSON, `"` + stub.VMID + `"`, "cannot unmarshal string", `"…"`},
 		{"number", 200, isJSON, "1", "cannot unmarshal number", ""},
 		{"boolean", 200, isJSON, "true", "cannot unmarshal bool", ""},
 		{"empty object", 200, isJSON, "{}", "it has no id", "{}"},
@@ -87,16 +89,16 @@ func TestRepliesThatAreNoRecords(t *testing.T) {
 		{"null id", 200, isJSON, `{"id":null,"name":"web-1"}`, "it has no id", `{"id":null,"name":"…"}`},
 		{"list", 200, isJSON, `{"items":[],"count":0}`, "it has no id", `{"items":[],"count":0}`},
 		{"field of another type", 200, isJSON, `{"id":7}`, "cannot unmarshal number", `{"id":7}`},
-		{"two records", 200, isJSON, testVM + testVM, "after top-level value", `{"id":"…","name":"…","state":"…","location":"…"}{"id":"…","name":"…","state":"…","location":"…"}`},
-		{"one byte more", 200, isJSON, testVM + "}", "after top-level value", `{"id":"…","name":"…","state":"…","location":"…"}}`},
-		{"byte order mark", 200, isJSON, "\ufeff" + testVM, "invalid character", ""},
+		{"two records", 200, isJSON, stub.VM + stub.VM, "after top-level value", `{"id":"…","name":"…","state":"…","location":"…"}{"id":"…","name":"…","state":"…","location":"…"}`},
+		{"one byte more", 200, isJSON, stub.VM + "}", "after top-level value", `{"id":"…","name":"…","state":"…","location":"…"}}`},
+		{"byte order mark", 200, isJSON, "\ufeff" + stub.VM, "invalid character", ""},
 		{"long page", 200, "text/html", "<" + strings.Repeat("é", 200), "it is not declared as JSON", "<" + strings.Repeat("é", 99)},
 		{"long content type", 200, strings.Repeat("x", 1000), "", "it is empty (" + strings.Repeat("x", 200) + ")", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			network := replying(tt.status, tt.contentType, tt.body)
-			client := network.client(t, WithRetry(RetryPolicy{}))
+			client := recorded(t, network, WithRetry(RetryPolicy{}))
 			for _, call := range []struct {
 				operation string
 				unknown   bool
@@ -114,7 +116,7 @@ func TestRepliesThatAreNoRecords(t *testing.T) {
 					t.Errorf("the error is %q, want %q", err, tt.reason)
 				}
 				if e.Operation != call.operation || e.StatusCode != tt.status || e.Body != tt.excerpt || e.Attempts != 1 ||
-					!strings.HasPrefix(tt.contentType, e.ContentType) || e.Path != "/project/"+testProject+"/location/eu-central-h1/vm/web-1" {
+					!strings.HasPrefix(tt.contentType, e.ContentType) || e.Path != "/project/"+stub.Project+"/location/eu-central-h1/vm/web-1" {
 					t.Errorf("the error is %+v, want the excerpt %q", e, tt.excerpt)
 				}
 				if errors.Is(err, ErrOutcomeUnknown) != call.unknown {
@@ -123,7 +125,7 @@ func TestRepliesThatAreNoRecords(t *testing.T) {
 				if errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Error("the reply is taken for one that was cut off")
 				}
-				if n := len(network.take()); n != 1 {
+				if n := len(network.Take()); n != 1 {
 					t.Errorf("%d requests were sent", n)
 				}
 			}
@@ -133,10 +135,10 @@ func TestRepliesThatAreNoRecords(t *testing.T) {
 
 func TestRepliesThatAreCutOff(t *testing.T) {
 	t.Parallel()
-	for end := 1; end < len(testVM); end++ {
-		_, err := replying(200, "application/json", testVM[:end]).client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	for end := 1; end < len(stub.VM); end++ {
+		_, err := recorded(t, replying(200, "application/json", stub.VM[:end])).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		if !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("%s: %v", testVM[:end], err)
+			t.Errorf("%s: %v", stub.VM[:end], err)
 		}
 	}
 }
@@ -147,8 +149,8 @@ func TestRepliesToDelete(t *testing.T) {
 		status int
 		body   string
 		ok     bool
-	}{{204, "", true}, {200, "", false}, {200, testVM, false}, {200, "<html>", false}, {202, "", false}} {
-		err := replying(tt.status, "application/json", tt.body).client(t).VMs.Delete(t.Context(), "eu-central-h1", "web-1")
+	}{{204, "", true}, {200, "", false}, {200, stub.VM, false}, {200, "<html>", false}, {202, "", false}} {
+		err := recorded(t, replying(tt.status, "application/json", tt.body)).VMs.Delete(t.Context(), "eu-central-h1", "web-1")
 		if (err == nil) != tt.ok || err != nil && !errors.Is(err, ErrInvalidResponse) {
 			t.Errorf("%d %q: %v", tt.status, tt.body, err)
 		}
@@ -162,7 +164,7 @@ func TestRepliesToObjectInfo(t *testing.T) {
 		`{"location":"l","name":"n"}`:             "it has no type",
 		`{"type":"vm","location":"l"}`:            "it has no name",
 	} {
-		info, err := replying(200, "application/json", body).client(t).Projects.ObjectInfo(t.Context(), testProject, testVMID)
+		info, err := recorded(t, replying(200, "application/json", body)).Projects.ObjectInfo(t.Context(), stub.Project, stub.VMID)
 		if reason == "" && (err != nil || *info != ObjectInfo{Type: ObjectTypeVM, Location: "l", Name: "n"}) ||
 			reason != "" && (info != nil || err == nil || !strings.Contains(err.Error(), reason)) {
 			t.Errorf("%s: %v, %v", body, info, err)
@@ -201,7 +203,7 @@ func (endless) Read(p []byte) (int, error) {
 func TestResponseLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 100_000
-	fits := `{"id":"` + testVMID + `","name":"`
+	fits := `{"id":"` + stub.VMID + `","name":"`
 	fits += strings.Repeat("n", limit-len(fits)-2) + `"}`
 	for _, tt := range []struct {
 		name      string
@@ -217,12 +219,12 @@ func TestResponseLimit(t *testing.T) {
 		{"one byte more", strings.NewReader(fits + "\n"), -1, false, limit + 1},
 	} {
 		body := &measured{Reader: tt.body}
-		network := recorder{answer: func(*http.Request) (*http.Response, error) {
-			resp := respond(200, "{}")
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+			resp := stub.Respond(200, "{}")
 			resp.Body, resp.ContentLength = body, tt.announced
 			return resp, nil
 		}}
-		vm, err := network.client(t, WithRetry(RetryPolicy{}), WithResponseLimit(limit)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		vm, err := recorded(t, &network, WithRetry(RetryPolicy{}), WithResponseLimit(limit)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		if tt.ok != (err == nil) || tt.ok != (vm != nil) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -232,7 +234,7 @@ func TestResponseLimit(t *testing.T) {
 		if body.read > tt.read || !body.closed {
 			t.Errorf("%s: %d bytes were read, closed: %v", tt.name, body.read, body.closed)
 		}
-		if n := len(network.take()); n != 1 {
+		if n := len(network.Take()); n != 1 {
 			t.Errorf("%s: %d requests were sent", tt.name, n)
 		}
 	}
@@ -260,12 +262,12 @@ func TestResponseLimitIsThatOfTheContent(t *testing.T) {
 // TestAnnouncementBeyondMemory: nor where the caller has set no limit to speak of.
 func TestAnnouncementBeyondMemory(t *testing.T) {
 	t.Parallel()
-	network := recorder{answer: func(*http.Request) (*http.Response, error) {
-		resp := respond(200, testVM+strings.Repeat(" ", 1<<20))
+	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+		resp := stub.Respond(200, stub.VM+strings.Repeat(" ", 1<<20))
 		resp.ContentLength = math.MaxInt64 - 1
 		return resp, nil
 	}}
-	if _, err := network.client(t, WithResponseLimit(math.MaxInt64)).VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
+	if _, err := recorded(t, &network, WithResponseLimit(math.MaxInt64)).VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
 		t.Error(err)
 	}
 }
@@ -280,7 +282,7 @@ func TestEmptyObjects(t *testing.T) {
 		"escaped":         `{"\u0069tems":[` + objects + `]}`,
 		"a bare list":     `[` + objects + `]`,
 	}
-	record := `{"id":"` + testVMID + `","firewalls":[` + objects + `]}`
+	record := `{"id":"` + stub.VMID + `","firewalls":[` + objects + `]}`
 	if strconv.IntSize == 64 { // else a firewall takes too little
 		bodies["a field of an item"] = `{"items":[` + record + `]}`
 		_, err := answering(t, 200, "application/json", record).VMs.Get(t.Context(), "eu-central-h1", "web-1")
@@ -307,7 +309,7 @@ func TestObjectsUnderUnknownKeys(t *testing.T) {
 		"numbers":            strings.Repeat("1,", 1<<19) + "-1.5e3",
 		"texts":              strings.Repeat(`"{\"",`, 1<<16) + "null",
 	} {
-		vm := `{"id":"` + testVMID + `","later":[` + unknown + `],"name":"web-1","` + name + `":{"x":[` + unknown + `]}}`
+		vm := `{"id":"` + stub.VMID + `","later":[` + unknown + `],"name":"web-1","` + name + `":{"x":[` + unknown + `]}}`
 		got, err := answering(t, 200, "application/json", vm).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		if err != nil || got.Name != "web-1" {
 			t.Errorf("%s in a record: %v", name, err)
@@ -349,15 +351,15 @@ func TestDoBoundsMemory(t *testing.T) {
 func TestBracesAreNoObjects(t *testing.T) {
 	t.Parallel()
 	script := strings.Repeat(`{"\\`, 5000) + strings.Repeat("}", 5000)
-	reply := mustJSON(map[string]string{"id": NewID(KindVMInitScript).String(), "name": "x", "script": script})
-	network := recorder{answer: always(200, string(reply))}
-	got, err := network.client(t).VMInitScripts.Get(t.Context(), "x")
+	reply := stub.JSON(map[string]string{"id": NewID(KindVMInitScript).String(), "name": "x", "script": script})
+	network := stub.Recorder{Answer: stub.Always(200, string(reply))}
+	got, err := recorded(t, &network).VMInitScripts.Get(t.Context(), "x")
 	if err != nil || got.Script != script {
 		t.Errorf("a script of braces: %v", err)
 	}
 	series := `{"labels":{},"values":[]}`
-	network.answer = always(200, `{"metrics":[{"name":"x","unit":null,"series":[`+strings.Repeat(series+",", 5000)+series+`]}]}`)
-	metrics, err := network.client(t).Postgres.Metrics(t.Context(), "eu-central-h1", "pg-1", nil)
+	network.Answer = stub.Always(200, `{"metrics":[{"name":"x","unit":null,"series":[`+strings.Repeat(series+",", 5000)+series+`]}]}`)
+	metrics, err := recorded(t, &network).Postgres.Metrics(t.Context(), "eu-central-h1", "pg-1", nil)
 	if err != nil || len(metrics.Metrics[0].Series) != 5001 {
 		t.Errorf("empty series: %v", err)
 	}
@@ -419,7 +421,7 @@ func TestErrorBodies(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := replying(400, "", tt.body).client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+			_, err := recorded(t, replying(400, "", tt.body)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
 				t.Fatalf("the error is %T: %v", err, err)
@@ -427,7 +429,7 @@ func TestErrorBodies(t *testing.T) {
 			want := tt.want
 			want.StatusCode, want.Attempts = 400, 1
 			want.Operation, want.Method = "VMs.Get", "GET"
-			want.Path = "/project/" + testProject + "/location/eu-central-h1/vm/web-1"
+			want.Path = "/project/" + stub.Project + "/location/eu-central-h1/vm/web-1"
 			if !reflect.DeepEqual(*e, want) {
 				t.Errorf("the error is\n%#v, want\n%#v", *e, want)
 			}
@@ -457,12 +459,12 @@ func TestErrorBodiesThatCannotBeRead(t *testing.T) {
 		{"breaks off", io.MultiReader(strings.NewReader("<h1>Bad"), iotest.ErrReader(broken)), 5000, "<h1>Bad", 7},
 	} {
 		body := &measured{Reader: tt.body}
-		network := recorder{answer: func(*http.Request) (*http.Response, error) {
-			resp := respond(400, "")
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+			resp := stub.Respond(400, "")
 			resp.Body, resp.ContentLength = body, tt.announced
 			return resp, nil
 		}}
-		_, err := network.client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		_, err := recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.StatusCode != 400 || e.Body != tt.want || body.read > tt.read || !body.closed {
 			t.Errorf("%s: %v after %d bytes", tt.name, err, body.read)
@@ -490,7 +492,7 @@ func TestSentinelsByStatus(t *testing.T) {
 		ErrWaitFailed:        func(int) bool { return false },
 	}
 	for status := 300; status < 600; status++ {
-		_, err := replying(status, "application/json", envelope(status)).client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		_, err := recorded(t, replying(status, "application/json", stub.Envelope(status))).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		if e, ok := errors.AsType[*Error](err); !ok || e.StatusCode != status || e.Type != "T" || e.Message != "m" {
 			t.Errorf("%d: %v", status, err)
 		}
@@ -526,8 +528,8 @@ func TestAlreadyExists(t *testing.T) {
 		{409, "Conflict", "a VM of this name already exists", true, false},
 		{500, "UnexceptedError", "name is already taken", false, false},
 	} {
-		body := string(mustJSON(map[string]any{"error": map[string]any{"code": tt.status, "type": tt.kind, "message": tt.text, "details": nil}}))
-		_, err := replying(tt.status, "application/json", body).client(t).VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
+		body := string(stub.JSON(map[string]any{"error": map[string]any{"code": tt.status, "type": tt.kind, "message": tt.text, "details": nil}}))
+		_, err := recorded(t, replying(tt.status, "application/json", body)).VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
 		if errors.Is(err, ErrAlreadyExists) != tt.want || errors.Is(err, ErrInvalidRequest) != tt.asBad || errors.Is(err, ErrConflict) != (tt.status == 409) {
 			t.Errorf("%v: already exists %v, invalid request %v", err, !tt.want, errors.Is(err, ErrInvalidRequest))
 		}
@@ -550,7 +552,7 @@ func (r *secretRequest) secretValues() []Secret { return []Secret{r.Password} }
 func TestSecretsInReplies(t *testing.T) {
 	t.Parallel()
 	const password = `pass"word<é>` + "\n" + `of the database`
-	quoted := string(mustJSON(password))
+	quoted := string(stub.JSON(password))
 	op := Operation{"Postgres.ResetSuperuserPassword", "POST", projectRoute + "/x", safe}
 	for _, tt := range []struct {
 		name   string
@@ -558,28 +560,28 @@ func TestSecretsInReplies(t *testing.T) {
 		body   string
 		want   string // of the error, besides that nothing shows
 	}{
-		{"message", 400, `{"error":{"code":400,"type":"T","message":"{\"password\": ` + testToken + `}","details":null}}`, `{"password": [redacted]}`},
-		{"type", 401, `{"error":{"code":401,"type":"` + testToken + `","message":"m","details":null}}`, "[redacted]"},
-		{"details", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"password":` + quoted + `,"x":["a","` + testToken + `"]}}}`, "password: [redacted]; x: a; x: [redacted]"},
+		{"message", 400, `{"error":{"code":400,"type":"T","message":"{\"password\": ` + stub.Token + `}","details":null}}`, `{"password": [redacted]}`},
+		{"type", 401, `{"error":{"code":401,"type":"` + stub.Token + `","message":"m","details":null}}`, "[redacted]"},
+		{"details", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"password":` + quoted + `,"x":["a","` + stub.Token + `"]}}}`, "password: [redacted]; x: a; x: [redacted]"},
 		{"password", 400, `{"error":{"code":400,"type":"T","message":` + quoted + `,"details":null}}`, "[redacted]"},
 		{"details, spelt differently", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"password":"pass\"word<é>\nof the database"}}}`, "password: [redacted]"},
-		{"password in JSON in JSON", 400, `{"error":{"code":400,"type":"T","message":` + string(mustJSON(quoted)) + `,"details":null}}`, `"[redacted]"`},
+		{"password in JSON in JSON", 400, `{"error":{"code":400,"type":"T","message":` + string(stub.JSON(quoted)) + `,"details":null}}`, `"[redacted]"`},
 		{"details, with a slash escaped", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"x":["gateway\/key"]}}}`, "400 T: m"},
 		{"details, all escaped", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"x":["` + escapeAll(password) + `"]}}}`, "400 T: m"},
-		{"no envelope, all escaped", 400, `{"errors":["` + escapeAll(testToken) + `"]}`, "400 Bad Request: \"[redacted]\""},
-		{"page", 502, "<h1>" + testToken + " gateway-key</h1>", "<h1>[redacted] [redacted]</h1>"},
-		{"where an excerpt ends", 502, "<" + strings.Repeat("-", 170) + testToken + ">", strings.Repeat("-", 170) + "[redacted]>"},
+		{"no envelope, all escaped", 400, `{"errors":["` + escapeAll(stub.Token) + `"]}`, "400 Bad Request: \"[redacted]\""},
+		{"page", 502, "<h1>" + stub.Token + " gateway-key</h1>", "<h1>[redacted] [redacted]</h1>"},
+		{"where an excerpt ends", 502, "<" + strings.Repeat("-", 170) + stub.Token + ">", strings.Repeat("-", 170) + "[redacted]>"},
 		{"header and credentials", 400, `{"error":"gateway-key and dXNlcjpwYXNz of Basic dXNlcjpwYXNz"}`, "[redacted] and [redacted] of [redacted]"},
 		{"part of another", 400, `{"error":"gateway-key-2 and gateway-key"}`, "[redacted] and [redacted]"},
 		{"short values", 400, `{"error":"port 1 of acme"}`, "port 1 of acme"},
 		{"reply that is no record", 200, `{"id":` + quoted + `}x`, `{\"id\":\"…\"}x`},
-		{"page that is no record", 200, "<" + strings.Repeat("-", 170) + testToken + ">", strings.Repeat("-", 170) + "[redacted]>"},
+		{"page that is no record", 200, "<" + strings.Repeat("-", 170) + stub.Token + ">", strings.Repeat("-", 170) + "[redacted]>"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			network := replying(tt.status, "application/json", tt.body)
-			client := network.client(t, WithHeader("X-Key", "gateway-key"), WithHeader("X-Key-2", "gateway-key-2"), WithHeader("X-Key-3", "gateway/key"), WithHeader("X-Tenant", "acme"), WithHeader("X-Port", "1"),
-				WithHeader("Proxy-Authorization", testToken))
+			client := recorded(t, network, WithHeader("X-Key", "gateway-key"), WithHeader("X-Key-2", "gateway-key-2"), WithHeader("X-Key-3", "gateway/key"), WithHeader("X-Tenant", "acme"), WithHeader("X-Port", "1"),
+				WithHeader("Proxy-Authorization", stub.Token))
 			if strings.Contains(tt.name, "credentials") {
 				var err error
 				if client, err = client.With(WithHeader("Authorization", "Basic dXNlcjpwYXNz")); err != nil {
@@ -587,7 +589,7 @@ func TestSecretsInReplies(t *testing.T) {
 				}
 			}
 			_, err := send[VM](t.Context(), client, &op, &secretRequest{"x", NewSecret(password)})
-			if sent := network.take(); len(sent) != 1 || sent[0].body != `{"name":"x","password":`+quoted+`}` {
+			if sent := network.Take(); len(sent) != 1 || sent[0].Body != `{"name":"x","password":`+quoted+`}` {
 				t.Fatalf("sent %+v", sent)
 			}
 			if !strings.Contains(err.Error(), tt.want) {
@@ -595,9 +597,9 @@ func TestSecretsInReplies(t *testing.T) {
 			}
 			shown := fmt.Sprintf("%v %+v %#v", err, err, err)
 			if e, ok := errors.AsType[*Error](err); ok {
-				shown += fmt.Sprintf("%s %v %q", e.Details, e.FieldErrors(), mustJSON(e))
+				shown += fmt.Sprintf("%s %v %q", e.Details, e.FieldErrors(), stub.JSON(e))
 			}
-			for _, secret := range []string{testToken[:20], "word<", "of the database", "gateway", "dXNlcjpwYXNz"} {
+			for _, secret := range []string{stub.Token[:20], "word<", "of the database", "gateway", "dXNlcjpwYXNz"} {
 				if strings.Contains(shown, secret) {
 					t.Errorf("%q shows in %s", secret, shown)
 				}
@@ -619,11 +621,11 @@ func escapeAll(s string) string {
 func TestSecretsInRepliesThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{
-		"Bearer " + testToken + "\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nAuthorization Bearer " + testToken + "\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nContent-Length: " + testToken + "\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + testToken + "\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nContent-Type: text/" + testToken + "\r\nContent-Length: 1\r\n\r\n<",
+		"Bearer " + stub.Token + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nAuthorization Bearer " + stub.Token + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: " + stub.Token + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + stub.Token + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Type: text/" + stub.Token + "\r\nContent-Length: 1\r\n\r\n<",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := startPeer(t, func(p *peer, conn net.Conn) {
@@ -633,7 +635,7 @@ func TestSecretsInRepliesThatAreNone(t *testing.T) {
 			var log bytes.Buffer
 			client := p.client(t, WithRetry(RetryPolicy{MaxAttempts: 1}), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 			_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
-			if shown := fmt.Sprintf("%v %+v %#v %s %s", err, err, err, mustJSON(err), &log); strings.Contains(shown, testToken) || !strings.Contains(shown, redacted) {
+			if shown := fmt.Sprintf("%v %+v %#v %s %s", err, err, err, stub.JSON(err), &log); strings.Contains(shown, stub.Token) || !strings.Contains(shown, redacted) {
 				t.Errorf("after %q: %s", reply, shown)
 			}
 		})
@@ -644,7 +646,7 @@ func TestSecretsInRepliesThatAreNone(t *testing.T) {
 func TestDetailsStayJSON(t *testing.T) {
 	t.Parallel()
 	network := replying(400, "application/json", `{"error":{"code":400,"type":"T","message":"m","details":{"pin":12345678}}}`)
-	_, err := network.client(t, WithHeader("X-PIN", "12345678")).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	_, err := recorded(t, network, WithHeader("X-PIN", "12345678")).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Details != nil || e.Type != "T" || e.Message != "m" {
 		t.Errorf("the error is %#v", err)
@@ -690,11 +692,11 @@ func TestTextThatLooksLikeTheReplacementIsSent(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"\uFFFD", `\ufffd`, `\\ufffd`, "\\\uFFFD"} {
 		var got struct{ Description string }
-		client := mockClient(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+		client := mockClient(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			if err := json.NewDecoder(req.Body).Decode(&got); err != nil {
 				t.Error(err)
 			}
-			return respond(http.StatusOK, `{"id":"fw8ww2xa7brt1qrn9hgzbc7efq"}`), nil
+			return stub.Respond(http.StatusOK, `{"id":"fw8ww2xa7brt1qrn9hgzbc7efq"}`), nil
 		}))
 		if _, err := client.Firewalls.Create(t.Context(), "eu-central-h1", "edge", &FirewallCreateRequest{Description: text}); err != nil || got.Description != text {
 			t.Errorf("%q arrived as %q, %v", text, got.Description, err)

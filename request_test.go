@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestWhatIsSent compares requests with the contract to the letter.
 func TestWhatIsSent(t *testing.T) {
 	t.Parallel()
-	const project = "/project/" + testProject
+	const project = "/project/" + stub.Project
 	for _, tt := range []struct {
 		name   string
 		call   func(context.Context, *Client) error
@@ -27,8 +29,8 @@ func TestWhatIsSent(t *testing.T) {
 			return err
 		}, "GET", project + "/location/eu-central-h1/vm/web-1", ""},
 		{"delete", func(ctx context.Context, c *Client) error {
-			return c.VMs.Delete(ctx, "eu-central-h1", testVMID)
-		}, "DELETE", project + "/location/eu-central-h1/vm/" + testVMID, ""},
+			return c.VMs.Delete(ctx, "eu-central-h1", stub.VMID)
+		}, "DELETE", project + "/location/eu-central-h1/vm/" + stub.VMID, ""},
 		{"create", func(ctx context.Context, c *Client) error {
 			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop", StorageSize: 40, EnableIP4: new(false)})
 			return err
@@ -80,31 +82,31 @@ func TestWhatIsSent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var network recorder
-			if err := tt.call(t.Context(), network.client(t)); tt.method != "DELETE" && !errors.Is(err, ErrNotFound) {
+			var network stub.Recorder
+			if err := tt.call(t.Context(), recorded(t, &network)); tt.method != "DELETE" && !errors.Is(err, ErrNotFound) {
 				t.Error(err)
 			}
-			sent := network.take()
+			sent := network.Take()
 			if len(sent) != 1 {
 				t.Fatalf("%d requests were sent", len(sent))
 			}
 			s := sent[0]
-			if s.method != tt.method || s.host != "api.example.com" || s.target != tt.target {
-				t.Errorf("sent %s %s to %s, want %s %s", s.method, s.target, s.host, tt.method, tt.target)
+			if s.Method != tt.method || s.Host != "api.example.com" || s.Target != tt.target {
+				t.Errorf("sent %s %s to %s, want %s %s", s.Method, s.Target, s.Host, tt.method, tt.target)
 			}
-			if s.body != tt.body || s.hasBody != (tt.body != "") {
-				t.Errorf("the body is %q (%v), want %q", s.body, s.hasBody, tt.body)
+			if s.Body != tt.body || s.HasBody != (tt.body != "") {
+				t.Errorf("the body is %q (%v), want %q", s.Body, s.HasBody, tt.body)
 			}
 			want := http.Header{
 				"Accept":        {"application/json"},
-				"Authorization": {"Bearer " + testToken},
+				"Authorization": {"Bearer " + stub.Token},
 				"User-Agent":    {userAgent("")},
 			}
 			if tt.method == "POST" {
 				want["Content-Type"] = []string{"application/json"}
 			}
-			if !reflect.DeepEqual(s.header, want) {
-				t.Errorf("the headers are %v, want %v", s.header, want)
+			if !reflect.DeepEqual(s.Header, want) {
+				t.Errorf("the headers are %v, want %v", s.Header, want)
 			}
 		})
 	}
@@ -123,14 +125,14 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			{"mailto:someone@example.com", "redirects are not followed, check the base URL"},
 			{"", "redirects are not followed, check the base URL"},
 		} {
-			network := recorder{answer: func(*http.Request) (*http.Response, error) {
-				resp := respond(status, "")
+			network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+				resp := stub.Respond(status, "")
 				if tt.location != "" {
 					resp.Header.Set("Location", tt.location)
 				}
 				return resp, nil
 			}}
-			client := network.client(t, WithRetry(RetryPolicy{}))
+			client := recorded(t, &network, WithRetry(RetryPolicy{}))
 			for _, call := range []func() error{
 				func() error { _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); return err },
 				func() error { _, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil); return err },
@@ -140,8 +142,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 				if !ok || e.StatusCode != status || e.Code != status || !strings.HasSuffix(e.Message, tt.hint) {
 					t.Errorf("%d to %q: %v, want %q", status, tt.location, err, tt.hint)
 				}
-				if sent := network.take(); len(sent) != 1 || sent[0].host != "api.example.com" {
-					t.Errorf("%d to %q: %d requests, the last to %s", status, tt.location, len(sent), sent[len(sent)-1].host)
+				if sent := network.Take(); len(sent) != 1 || sent[0].Host != "api.example.com" {
+					t.Errorf("%d to %q: %d requests, the last to %s", status, tt.location, len(sent), sent[len(sent)-1].Host)
 				}
 			}
 		}
@@ -151,7 +153,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 // naming returns a middleware that adds its name to a header.
 func naming(name string) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
-		return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			req.Header.Add("X-Through", name)
 			return next.RoundTrip(req)
 		})
@@ -163,7 +165,7 @@ func TestMiddleware(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []Operation
 		watch := func(next http.RoundTripper) http.RoundTripper {
-			return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				op, ok := OperationFromContext(req.Context())
 				if !ok {
 					t.Error("the context has no operation")
@@ -172,11 +174,11 @@ func TestMiddleware(t *testing.T) {
 				return next.RoundTrip(req)
 			})
 		}
-		network := recorder{answer: always(503, envelope(503))}
-		client := network.client(t, WithRetry(RetryPolicy{}), WithMiddleware(naming("a"), naming("b")), WithMiddleware(naming("c"), watch))
+		network := stub.Recorder{Answer: stub.Always(503, stub.Envelope(503))}
+		client := recorded(t, &network, WithRetry(RetryPolicy{}), WithMiddleware(naming("a"), naming("b")), WithMiddleware(naming("c"), watch))
 		_, _ = client.VMs.List(t.Context(), &ListOptions{Location: "eu-central-h1"})
-		for i, s := range network.take() {
-			if got := s.header["X-Through"]; !slices.Equal(got, []string{"a", "b", "c"}) {
+		for i, s := range network.Take() {
+			if got := s.Header["X-Through"]; !slices.Equal(got, []string{"a", "b", "c"}) {
 				t.Errorf("attempt %d went through %v", i+1, got)
 			}
 		}
@@ -210,14 +212,15 @@ func TestObserver(t *testing.T) {
 				}
 			}
 		}
-		network := recorder{answer: always(503, envelope(503))}
-		client := network.client(t, WithRetry(RetryPolicy{MaxAttempts: 3}),
+		network := stub.Recorder{Answer: stub.Always(503, stub.Envelope(503))}
+		client := recorded(t, &network, WithRetry(RetryPolicy{MaxAttempts: 3}),
 			WithObserver(watch("a"), following("b")), WithObserver(following("c"), watch("d")))
 		_, err := client.VMs.List(t.Context(), nil)
-		sent := network.take()
+		sent := network.Take()
 		for i, s := range sent {
-			if !slices.Equal(s.observers, []string{"b", "c"}) || s.operation != opVMsList {
-				t.Errorf("attempt %d belongs to %v, observed by %v", i+1, s.operation, s.observers)
+			op, _ := OperationFromContext(s.Context)
+			if !slices.Equal(followers(s.Context), []string{"b", "c"}) || op != opVMsList {
+				t.Errorf("attempt %d belongs to %v, observed by %v", i+1, op, followers(s.Context))
 			}
 		}
 		if want := []string{"begin a VMs.List", "begin d VMs.List", "end d", "end a"}; len(sent) != 3 || !slices.Equal(seen, want) {
@@ -232,20 +235,20 @@ func TestObserver(t *testing.T) {
 		if !errors.Is(err, ErrInvalidArgument) || seen != nil {
 			t.Errorf("%v was seen as %q", err, seen)
 		}
-		network.answer = always(200, testVM)
+		network.Answer = stub.Always(200, stub.VM)
 		if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil || !slices.Equal(reported, []error{nil, nil}) {
 			t.Errorf("%v was reported as %v", err, reported)
 		}
 
 		// The context that an observer returns is the one that counts.
 		stop := errors.New("stopped by an observer")
-		stopping := network.client(t, WithObserver(func(ctx context.Context, _ Operation) (context.Context, func(error)) {
+		stopping := recorded(t, &network, WithObserver(func(ctx context.Context, _ Operation) (context.Context, func(error)) {
 			ctx, cancel := context.WithCancelCause(ctx)
 			cancel(stop)
 			return ctx, nil
 		}))
-		network.take()
-		if _, err := stopping.VMs.List(t.Context(), nil); !errors.Is(err, stop) || len(network.take()) != 0 {
+		network.Take()
+		if _, err := stopping.VMs.List(t.Context(), nil); !errors.Is(err, stop) || len(network.Take()) != 0 {
 			t.Errorf("the error is %v", err)
 		}
 	})
@@ -255,7 +258,7 @@ func TestObserver(t *testing.T) {
 // place for it, hears of the end of a call that panics.
 func TestObserverOfAPanic(t *testing.T) {
 	t.Parallel()
-	network := recorder{answer: func(*http.Request) (*http.Response, error) { panic("the middleware is broken") }}
+	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { panic("the middleware is broken") }}
 	var reported []error
 	observer := func(context.Context, Operation) (context.Context, func(error)) {
 		return nil, func(err error) { reported = append(reported, err) }
@@ -268,15 +271,15 @@ func TestObserverOfAPanic(t *testing.T) {
 			t.Errorf("reported was %v", reported)
 		}
 	}()
-	_, _ = network.client(t, WithObserver(observer, observer)).VMs.List(t.Context(), nil)
+	_, _ = recorded(t, &network, WithObserver(observer, observer)).VMs.List(t.Context(), nil)
 }
 
 // TestMiddlewareWritesToAHeader: the headers of a request are its own.
 func TestMiddlewareWritesToAHeader(t *testing.T) {
 	t.Parallel()
-	var network recorder
-	client := network.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+	var network stub.Recorder
+	client := recorded(t, &network, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req)
 			for _, values := range req.Header {
 				values[0] = "[hidden]" // before it is logged, say
@@ -287,7 +290,7 @@ func TestMiddlewareWritesToAHeader(t *testing.T) {
 	for range 2 {
 		_, _ = client.VMs.List(t.Context(), nil)
 	}
-	if sent := network.take(); len(sent) != 2 || !reflect.DeepEqual(sent[0].header, sent[1].header) {
+	if sent := network.Take(); len(sent) != 2 || !reflect.DeepEqual(sent[0].Header, sent[1].Header) {
 		t.Errorf("sent %+v", sent)
 	}
 }
@@ -299,32 +302,32 @@ func TestHeadersShareNothing(t *testing.T) {
 	create := func(c *Client) {
 		_, _ = c.VMs.Create(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
 	}
-	var network recorder
-	create(network.client(t, WithHeader("X-A", "1")))
-	want := network.take()[0].header
+	var network stub.Recorder
+	create(recorded(t, &network, WithHeader("X-A", "1")))
+	want := network.Take()[0].Header
 
 	var sent []http.Header
-	adding := roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+	adding := stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		sent = append(sent, req.Header.Clone())
 		for name := range req.Header {
 			req.Header.Add(name, "added")
 		}
-		return respond(200, testVM), nil
+		return stub.Respond(200, stub.VM), nil
 	})
-	client := network.client(t, WithHeader("X-A", "1"), WithHTTPClient(&http.Client{Transport: adding}))
+	client := recorded(t, &network, WithHeader("X-A", "1"), WithHTTPClient(&http.Client{Transport: adding}))
 	create(client)
 	create(client)
 	if len(sent) != 2 || !reflect.DeepEqual(sent[1], want) {
 		t.Errorf("behind a transport that adds to headers, sent %v, want %v", sent, want)
 	}
 
-	create(network.client(t, WithHeader("X-A", "1"), WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+	create(recorded(t, &network, WithHeader("X-A", "1"), WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			req.Header["Accept"][0] = "application/xml"
 			return next.RoundTrip(req)
 		})
 	})))
-	got := network.take()[0].header
+	got := network.Take()[0].Header
 	if got.Get("Accept") != "application/xml" || got.Get("Content-Type") != "application/json" {
 		t.Errorf("behind a middleware that writes to Accept, sent %v", got)
 	}
@@ -334,9 +337,9 @@ func TestHeadersShareNothing(t *testing.T) {
 // with an error is closed, so that its connection is not lost.
 func TestResponseBesideAnError(t *testing.T) {
 	t.Parallel()
-	body := &measured{Reader: strings.NewReader(testVM)}
-	client := mockClient(t, roundTripperFunc(func(*http.Request) (*http.Response, error) {
-		resp := respond(200, "")
+	body := &measured{Reader: strings.NewReader(stub.VM)}
+	client := mockClient(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {
+		resp := stub.Respond(200, "")
 		resp.Body = body
 		return resp, errors.New("the circuit is open")
 	}), WithRetry(RetryPolicy{MaxAttempts: 1}))
@@ -354,13 +357,13 @@ func TestTransportsThatMisbehave(t *testing.T) {
 	}{
 		{"neither response nor error", func(*http.Request) (*http.Response, error) { return nil, nil }, "neither a response nor an error"},
 		{"no body", func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil }, "it is empty"},
-		{"an informational status", always(101, ""), "unexpected status 101"},
+		{"an informational status", stub.Always(101, ""), "unexpected status 101"},
 		{"both response and error", func(*http.Request) (*http.Response, error) {
-			return respond(200, testVM), errors.New("the cable is cut")
+			return stub.Respond(200, stub.VM), errors.New("the cable is cut")
 		}, "the cable is cut"},
 	} {
-		network := recorder{answer: tt.answer}
-		vm, err := network.client(t).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		network := stub.Recorder{Answer: tt.answer}
+		vm, err := recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		if vm != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, %v", tt.name, vm, err)
 		}
@@ -389,13 +392,13 @@ func TestTokenSource(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				asked, replies := 0, 0
-				network := recorder{answer: func(*http.Request) (*http.Response, error) {
+				network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 					if replies++; replies == 1 {
-						return respond(503, envelope(503)), nil
+						return stub.Respond(503, stub.Envelope(503)), nil
 					}
-					return respond(200, testVM), nil
+					return stub.Respond(200, stub.VM), nil
 				}}
-				client := network.client(t, WithRetry(RetryPolicy{}), WithTokenSource(func(ctx context.Context) (string, error) {
+				client := recorded(t, &network, WithRetry(RetryPolicy{}), WithTokenSource(func(ctx context.Context) (string, error) {
 					if op, ok := OperationFromContext(ctx); !ok || op.Name != "VMs.Create" {
 						t.Errorf("the source is asked for %q", op.Name)
 					}
@@ -409,8 +412,8 @@ func TestTokenSource(t *testing.T) {
 				}))
 				_, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
 				var sent []string
-				for _, s := range network.take() {
-					sent = append(sent, strings.TrimPrefix(s.header.Get("Authorization"), "Bearer "))
+				for _, s := range network.Take() {
+					sent = append(sent, strings.TrimPrefix(s.Header.Get("Authorization"), "Bearer "))
 				}
 				if !slices.Equal(sent, tt.sent) || asked != len(tt.tokens) {
 					t.Errorf("the source was asked %d times, and %q was sent", asked, sent)
@@ -438,14 +441,14 @@ func TestLimiter(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var order []string
 			asked := 0
-			network := recorder{answer: func(*http.Request) (*http.Response, error) {
+			network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 				order = append(order, "send")
 				if len(order) < 4 {
-					return respond(429, envelope(429)), nil
+					return stub.Respond(429, stub.Envelope(429)), nil
 				}
-				return respond(200, testVM), nil
+				return stub.Respond(200, stub.VM), nil
 			}}
-			client := network.client(t, WithRetry(RetryPolicy{}),
+			client := recorded(t, &network, WithRetry(RetryPolicy{}),
 				WithTokenSource(func(context.Context) (string, error) { order = append(order, "token"); return "t", nil }),
 				WithLimiter(limiterFunc(func(context.Context) error {
 					if asked++; asked == failsAt {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestResolve resolves the ID and, if it has one, the name of a resource of
@@ -18,7 +19,7 @@ func TestResolve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newEverything(t)
-		project := must(p.client.Projects.Get(t.Context(), p.client.Project()))(t)
+		project := stub.Must(p.client.Projects.Get(t.Context(), p.client.Project()))(t)
 		cases := []struct {
 			record any
 			want   cloudapi.Resource
@@ -168,7 +169,7 @@ func TestResolveFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newEverything(t)
-		must(p.client.VMs.Create(t.Context(), somewhere, "db-1", &cloudapi.VMCreateRequest{PublicKey: publicKey}))(t)
+		stub.Must(p.client.VMs.Create(t.Context(), somewhere, "db-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 		unbound := p.client.InProject("")
 		for _, c := range []struct {
 			what      string
@@ -248,7 +249,7 @@ func TestResolveForbidden(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newEverything(t, cloudapitest.WithTokenAccess("pat-blind", cloudapitest.AccessNone))
-		blind := must(p.client.With(cloudapi.WithToken("pat-blind")))(t)
+		blind := stub.Must(p.client.With(cloudapi.WithToken("pat-blind")))(t)
 		for reference, want := range map[string]error{
 			"eu-central-h1/web-1":  cloudapi.ErrForbidden,
 			"eu-central-h1/nobody": cloudapi.ErrNotFound,
@@ -269,10 +270,10 @@ func TestResolveDuringDestruction(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
 		for _, name := range []string{"one", "two"} {
-			must(client.Kubernetes.Create(t.Context(), somewhere, name, &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"}))(t)
+			stub.Must(client.Kubernetes.Create(t.Context(), somewhere, name, &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"}))(t)
 		}
-		clusters := must(cloudapi.Collect(client.Kubernetes.All(t.Context(), nil)))(t)
-		wanted := must(client.Kubernetes.Get(t.Context(), somewhere, clusters[1].ID))(t)
+		clusters := stub.Must(cloudapi.Collect(client.Kubernetes.All(t.Context(), nil)))(t)
+		wanted := stub.Must(client.Kubernetes.Get(t.Context(), somewhere, clusters[1].ID))(t)
 		srv.Fail(cloudapitest.Match{Operation: "Kubernetes.Get"}, envelope(403, "Forbidden"))
 		got, err := client.Resolve(t.Context(), wanted.NodePools[0].ID)
 		if err != nil || got.Parent.ID != wanted.ID {
@@ -288,8 +289,8 @@ func TestResolveTwins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		for _, name := range []string{"one", "two"} {
-			subnet := must(client.PrivateSubnets.Create(t.Context(), somewhere, name, nil))(t)
-			must(client.LoadBalancers.Create(t.Context(), somewhere, "lb-1", &cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin",
+			subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, name, nil))(t)
+			stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb-1", &cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin",
 				SrcPort: 80, DstPort: 80, HealthCheckProtocol: "tcp", PrivateSubnetID: subnet.ID}))(t)
 		}
 		if got, err := client.Resolve(t.Context(), "eu-central-h1/lb-1"); got != nil || !errors.Is(err, cloudapi.ErrAmbiguous) {

@@ -21,13 +21,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
-)
-
-const (
-	testToken   = "pat-aktesttesttesttesttesttest-0123456789abcdefghijklmnopqrstuv"
-	testProject = "pjahbwgme82j3qbwnsn4b3w1e9"
-	testVMID    = "vmy9n10s8q164j473ra7pj9nqz"
-	testVM      = `{"id":"` + testVMID + `","name":"web-1","state":"running","location":"eu-central-h1"}`
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // peer is the other end of connections in memory: what it does with each
@@ -86,10 +80,6 @@ func answers(status int, header, body string) handler {
 	}
 }
 
-func envelope(status int) string {
-	return fmt.Sprintf(`{"error":{"code":%d,"type":"T","message":"m","details":null}}`, status)
-}
-
 // losesReply reads the request and closes the connection.
 func losesReply(p *peer, conn net.Conn) { p.read(conn) }
 
@@ -99,13 +89,13 @@ func resetsAtOnce(*peer, net.Conn) {}
 // cutsReply ends in the middle of the body.
 func cutsReply(p *peer, conn net.Conn) {
 	p.read(conn)
-	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(testVM), testVM[:20])
+	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(stub.VM), stub.VM[:20])
 }
 
 // cutsJSON ends the body early but in good form.
 func cutsJSON(p *peer, conn net.Conn) {
 	p.read(conn)
-	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n%s", testVM[:20])
+	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n%s", stub.VM[:20])
 }
 
 // hangs reads the request and answers never.
@@ -119,7 +109,7 @@ func (p *peer) client(t *testing.T, opts ...Option) *Client {
 	transport := p.listener.Transport()
 	t.Cleanup(transport.CloseIdleConnections)
 	opts = append([]Option{
-		WithBaseURL("http://api.localhost"), WithToken(testToken), WithProject(testProject),
+		WithBaseURL("http://api.localhost"), WithToken(stub.Token), WithProject(stub.Project),
 		WithHTTPClient(&http.Client{Transport: transport}), WithTimeout(time.Minute),
 	}, opts...)
 	client, err := NewClient(opts...)
@@ -160,7 +150,7 @@ func TestRetryClasses(t *testing.T) {
 		if status >= 430 && status < 500 || status >= 310 && status < 400 || status >= 512 {
 			continue
 		}
-		r := row{name: fmt.Sprint(status), exchange: answers(status, "", envelope(status)), safe: 1, create: 1}
+		r := row{name: fmt.Sprint(status), exchange: answers(status, "", stub.Envelope(status)), safe: 1, create: 1}
 		switch status {
 		case 429, 503:
 			r.safe, r.create = most, most
@@ -195,7 +185,7 @@ func TestRetryClasses(t *testing.T) {
 					p := startPeer(t, r.exchange)
 					attempts := 0
 					client := p.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-						return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+						return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 							attempts++
 							return next.RoundTrip(req)
 						})
@@ -229,10 +219,6 @@ func TestRetryClasses(t *testing.T) {
 	}
 }
 
-type roundTripperFunc func(*http.Request) (*http.Response, error)
-
-func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // TestCreateBesideTheTransport: a transport that finds no connection and then
 // another way has sent the request, although no connection was seen.
 func TestCreateBesideTheTransport(t *testing.T) {
@@ -242,13 +228,13 @@ func TestCreateBesideTheTransport(t *testing.T) {
 			return nil, errors.New("no route to host")
 		}}
 		sent := 0
-		client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(testToken), WithProject(testProject),
-			WithHTTPClient(&http.Client{Transport: roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+		client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(stub.Token), WithProject(stub.Project),
+			WithHTTPClient(&http.Client{Transport: stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				if _, err := unreachable.RoundTrip(req); err == nil {
 					t.Error("there should be no connection")
 				}
 				sent++
-				resp := respond(200, testVM)
+				resp := stub.Respond(200, stub.VM)
 				resp.Body = io.NopCloser(iotest.ErrReader(errors.New("the cable is cut")))
 				return resp, nil
 			})}))
@@ -265,7 +251,7 @@ func TestCreateBesideTheTransport(t *testing.T) {
 func TestCreateIsRetriedBeforeAConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, answers(200, "", testVM))
+		p := startPeer(t, answers(200, "", stub.VM))
 		dials := 0
 		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			if dials++; dials < 3 {
@@ -276,7 +262,7 @@ func TestCreateIsRetriedBeforeAConnection(t *testing.T) {
 		t.Cleanup(transport.CloseIdleConnections)
 		client := p.client(t, WithHTTPClient(&http.Client{Transport: transport}))
 		vm, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
-		if err != nil || vm.ID != testVMID {
+		if err != nil || vm.ID != stub.VMID {
 			t.Fatalf("Create = %v, %v", vm, err)
 		}
 		if dials != 3 || p.requests() != 1 {
@@ -287,7 +273,7 @@ func TestCreateIsRetriedBeforeAConnection(t *testing.T) {
 
 func TestRenameIsRepeatableByIDOnly(t *testing.T) {
 	t.Parallel()
-	for ref, want := range map[string]int{testVMID: 4, "web-1": 1} {
+	for ref, want := range map[string]int{stub.VMID: 4, "web-1": 1} {
 		synctest.Test(t, func(t *testing.T) {
 			p := startPeer(t, losesReply)
 			_, err := p.client(t).VMs.Rename(t.Context(), "eu-central-h1", ref, "web-2")
@@ -336,7 +322,7 @@ func TestRetryAfter(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := startPeer(t, answers(503, "Retry-After: "+tt.header()+"\r\n", envelope(503)), answers(200, "", testVM))
+				p := startPeer(t, answers(503, "Retry-After: "+tt.header()+"\r\n", stub.Envelope(503)), answers(200, "", stub.VM))
 				start := time.Now()
 				if _, err := p.client(t).VMs.Create(t.Context(), "eu-central-h1", "web-1", nil); err != nil {
 					t.Fatal(err)
@@ -381,7 +367,7 @@ func TestBackoffStaysBelowItsCeilings(t *testing.T) {
 func TestNoRetryBeyondTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, answers(503, "Retry-After: 30\r\n", envelope(503)))
+		p := startPeer(t, answers(503, "Retry-After: 30\r\n", stub.Envelope(503)))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		start := time.Now()
@@ -402,7 +388,7 @@ func TestNoRetryBeyondTheDeadline(t *testing.T) {
 func TestCancelDuringThePause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, answers(503, "Retry-After: 30\r\n", envelope(503)))
+		p := startPeer(t, answers(503, "Retry-After: 30\r\n", stub.Envelope(503)))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(3*time.Second, cancel)
 		start := time.Now()
@@ -449,23 +435,23 @@ func TestCancelBehindAnAnswer(t *testing.T) {
 		want   error // nil: it succeeds
 		shown  bool  // whether the context's error shows, since a retry was due
 	}{
-		{200, testVM, nil, false},
+		{200, stub.VM, nil, false},
 		{200, "{}", ErrInvalidResponse, false},
-		{400, envelope(400), ErrInvalidRequest, false},
-		{404, envelope(404), ErrNotFound, false},
-		{503, envelope(503), ErrServer, true},
+		{400, stub.Envelope(400), ErrInvalidRequest, false},
+		{404, stub.Envelope(404), ErrNotFound, false},
+		{503, stub.Envelope(503), ErrServer, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			network := recorder{answer: func(*http.Request) (*http.Response, error) {
+			network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 				cancel()
-				return respond(tt.status, tt.body), nil
+				return stub.Respond(tt.status, tt.body), nil
 			}}
 			start := time.Now()
 			var vm *VM
 			var err error
 			lines := logged(t, slog.LevelDebug, func(logger *slog.Logger) {
-				vm, err = network.client(t, WithRetry(RetryPolicy{}), WithLogger(logger)).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
+				vm, err = recorded(t, &network, WithRetry(RetryPolicy{}), WithLogger(logger)).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
 			})
 			if len(lines) != 1 || strings.Contains(lines[0], "retry_in") {
 				t.Errorf("%d: the log is %q", tt.status, lines)
@@ -476,7 +462,7 @@ func TestCancelBehindAnAnswer(t *testing.T) {
 			if unknown := errors.Is(err, ErrOutcomeUnknown); unknown != (tt.body == "{}") {
 				t.Errorf("%d: outcome unknown %v", tt.status, unknown)
 			}
-			if n := len(network.take()); n != 1 || time.Since(start) != 0 {
+			if n := len(network.Take()); n != 1 || time.Since(start) != 0 {
 				t.Errorf("%d: %d requests in %v", tt.status, n, time.Since(start))
 			}
 		})
@@ -486,7 +472,7 @@ func TestCancelBehindAnAnswer(t *testing.T) {
 func TestCancelledBeforeTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, answers(200, "", testVM))
+		p := startPeer(t, answers(200, "", stub.VM))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := p.client(t).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
@@ -534,9 +520,9 @@ func TestMisconfigurationIsNotRetried(t *testing.T) {
 		name := tt.name
 		attempts := 0
 		status = tt.status
-		client, err := NewClient(WithBaseURL(tt.address), WithToken(testToken), WithProject(testProject), tt.transport,
+		client, err := NewClient(WithBaseURL(tt.address), WithToken(stub.Token), WithProject(stub.Project), tt.transport,
 			WithRetry(RetryPolicy{MinDelay: 1, MaxDelay: 1}), WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-				return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 					attempts++
 					return next.RoundTrip(req)
 				})

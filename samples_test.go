@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestSamples(t *testing.T) {
@@ -150,10 +152,10 @@ func TestSamplesAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &samples); err != nil {
 		t.Fatal(err)
 	}
-	if got := string(mustJSON(samples)); got != text {
+	if got := string(stub.JSON(samples)); got != text {
 		t.Errorf("written as %s, want %s", got, text)
 	}
-	if got := string(mustJSON(PostgresMetricSeries{})); got != `{"labels":null,"values":[]}` {
+	if got := string(stub.JSON(PostgresMetricSeries{})); got != `{"labels":null,"values":[]}` {
 		t.Errorf("no samples are written as %s", got)
 	}
 	if err := json.Unmarshal([]byte(`null`), &samples); err != nil || len(samples) != 6 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestSecret(t *testing.T) {
@@ -34,7 +36,7 @@ func TestSecret(t *testing.T) {
 			t.Errorf("%s prints %q and %q", tt.format, a, b)
 		}
 	}
-	if a, b := string(mustJSON(holder{s})), string(mustJSON(holder{empty})); a != `{"s":"[redacted]"}` || b != `{}` {
+	if a, b := string(stub.JSON(holder{s})), string(stub.JSON(holder{empty})); a != `{"s":"[redacted]"}` || b != `{}` {
 		t.Errorf("in JSON they are %s and %s", a, b)
 	}
 }

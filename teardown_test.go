@@ -19,6 +19,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // newFullProject is everything, and a VM with its default subnet and firewall in
@@ -26,7 +27,7 @@ import (
 func newFullProject(t *testing.T, opts ...cloudapitest.Option) *everything {
 	t.Helper()
 	p := newEverything(t, opts...)
-	must(p.client.VMs.Create(t.Context(), "own", "far", &cloudapi.VMCreateRequest{PublicKey: publicKey}))(t)
+	stub.Must(p.client.VMs.Create(t.Context(), "own", "far", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 	return p
 }
 
@@ -52,7 +53,7 @@ func contents(t *testing.T, client *cloudapi.Client) map[string]string {
 
 func planTeardown(t *testing.T, client *cloudapi.Client, options *cloudapi.TeardownOptions) *cloudapi.TeardownPlan {
 	t.Helper()
-	return must(client.PlanTeardown(t.Context(), options))(t)
+	return stub.Must(client.PlanTeardown(t.Context(), options))(t)
 }
 
 // described returns resources without their IDs, which are random.
@@ -238,7 +239,7 @@ func TestTeardownTwice(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		must(p.client.Projects.Get(t.Context(), p.client.Project()))(t)
+		stub.Must(p.client.Projects.Get(t.Context(), p.client.Project()))(t)
 		plan = planTeardown(t, p.client, nil)
 		if want := "teardown of project " + p.client.Project() + ": 0 to delete, 0 to keep\n"; plan.String() != want || len(plan.Stages()) != 0 {
 			t.Errorf("the next plan is %q", plan)
@@ -283,7 +284,7 @@ func TestTeardownKeep(t *testing.T) {
 		if there := contents(t, p.client); len(there) != len(plan.Kept())-1 { // the project is in no list of its own
 			t.Errorf("%v is there, %v was to be kept", there, plan.Kept())
 		}
-		vm := must(p.client.VMs.Get(t.Context(), somewhere, "web-1"))(t)
+		vm := stub.Must(p.client.VMs.Get(t.Context(), somewhere, "web-1"))(t)
 		if vm.Subnet != "net-1" || len(vm.Firewalls) != 1 || vm.State != cloudapi.VMStateRunning {
 			t.Errorf("the VM that was kept is %+v", vm)
 		}
@@ -295,9 +296,9 @@ func TestTeardownPlanText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t)
 		c := srv.Client()
-		vm := must(c.VMs.Create(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey}))(t)
-		other := must(c.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
-		net := must(c.PrivateSubnets.Get(t.Context(), somewhere, "default-eu-central-h1"))(t)
+		vm := stub.Must(c.VMs.Create(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		other := stub.Must(c.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
+		net := stub.Must(c.PrivateSubnets.Get(t.Context(), somewhere, "default-eu-central-h1"))(t)
 		plan := planTeardown(t, c, &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.ID == vm.ID }})
 		want := fmt.Sprintf(`teardown of project %s: 2 to delete, 3 to keep
 stage 1
@@ -317,7 +318,7 @@ kept
 			return resource{"kind": kind, "id": id, "location": somewhere, "name": name}
 		}
 		var got any
-		if err := json.Unmarshal(must(json.Marshal(plan))(t), &got); err != nil {
+		if err := json.Unmarshal(stub.Must(json.Marshal(plan))(t), &got); err != nil {
 			t.Fatal(err)
 		}
 		wantJSON := map[string]any{
@@ -326,7 +327,7 @@ kept
 			"kept": []any{location("vm", vm.ID, "web-1"), location("ps", net.ID, net.Name),
 				location("fw", net.Firewalls[0].ID, net.Firewalls[0].Name)},
 		}
-		if text, wantText := string(must(json.Marshal(got))(t)), string(must(json.Marshal(wantJSON))(t)); text != wantText {
+		if text, wantText := string(stub.Must(json.Marshal(got))(t)), string(stub.Must(json.Marshal(wantJSON))(t)); text != wantText {
 			t.Errorf("%s, want\n%s", text, wantText)
 		}
 		plan.Stages()[0][0].ID = vm.ID // which is a copy
@@ -652,7 +653,7 @@ func TestTeardownSparesTheNew(t *testing.T) {
 		},
 		"VM": {
 			func(ctx context.Context, p *everything) (string, error) {
-				vm, err := p.client.VMs.Create(ctx, somewhere, "new", &cloudapi.VMCreateRequest{PublicKey: publicKey, PrivateSubnetID: p.subnet.ID})
+				vm, err := p.client.VMs.Create(ctx, somewhere, "new", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: p.subnet.ID})
 				if err != nil {
 					return "", err
 				}
@@ -696,7 +697,7 @@ func TestTeardownSparesTheNew(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newFullProject(t)
 				plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Project: true})
-				id := must(c.add(t.Context(), p))(t)
+				id := stub.Must(c.add(t.Context(), p))(t)
 				err := plan.Run(t.Context())
 				report := checkReport(t, p, plan, err)
 				if contents(t, p.client)[id] == "" {
@@ -728,7 +729,7 @@ func TestTeardownWaitsForTheNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
 		plan := planTeardown(t, p.client, nil)
-		must(p.client.PrivateSubnets.Create(t.Context(), elsewhere, "new", &cloudapi.PrivateSubnetCreateRequest{FirewallID: p.otherPlace.Firewalls[0].ID}))(t)
+		stub.Must(p.client.PrivateSubnets.Create(t.Context(), elsewhere, "new", &cloudapi.PrivateSubnetCreateRequest{FirewallID: p.otherPlace.Firewalls[0].ID}))(t)
 		time.AfterFunc(8*time.Second, func() {
 			if err := p.client.PrivateSubnets.Delete(t.Context(), elsewhere, "new"); err != nil {
 				t.Error(err)
@@ -757,18 +758,18 @@ func TestTeardownGoesByID(t *testing.T) {
 		check(c.VMs.Delete(ctx, somewhere, p.stray.ID))
 		check(c.VMs.WaitDeleted(ctx, somewhere, p.stray.ID))
 		check(c.SSHPublicKeys.Delete(ctx, p.key.ID))
-		must(c.Firewalls.Rename(ctx, somewhere, p.firewall.ID, "renamed"))(t)
-		must(c.PrivateLocations.Rename(ctx, "own", "renamed"))(t)
-		must(c.PrivateSubnets.Rename(ctx, elsewhere, p.otherPlace.ID, "renamed"))(t)
+		stub.Must(c.Firewalls.Rename(ctx, somewhere, p.firewall.ID, "renamed"))(t)
+		stub.Must(c.PrivateLocations.Rename(ctx, "own", "renamed"))(t)
+		stub.Must(c.PrivateSubnets.Rename(ctx, elsewhere, p.otherPlace.ID, "renamed"))(t)
 
-		net := must(c.PrivateSubnets.Create(ctx, elsewhere, "net-1", nil))(t)
-		vm := must(c.VMs.Create(ctx, elsewhere, "stray", &cloudapi.VMCreateRequest{PublicKey: publicKey, PrivateSubnetID: net.ID}))(t)
-		key := must(c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: publicKey}))(t)
-		firewall := must(c.Firewalls.Create(ctx, somewhere, "fw-1", nil))(t)
-		location := must(c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: "own",
+		net := stub.Must(c.PrivateSubnets.Create(ctx, elsewhere, "net-1", nil))(t)
+		vm := stub.Must(c.VMs.Create(ctx, elsewhere, "stray", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: net.ID}))(t)
+		key := stub.Must(c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
+		firewall := stub.Must(c.Firewalls.Create(ctx, somewhere, "fw-1", nil))(t)
+		location := stub.Must(c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: "own",
 			ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
-		far := must(c.VMs.Create(ctx, "own", "far", &cloudapi.VMCreateRequest{PublicKey: publicKey}))(t)
-		farNet := must(c.PrivateSubnets.Get(ctx, "own", "default-own"))(t)
+		far := stub.Must(c.VMs.Create(ctx, "own", "far", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		farNet := stub.Must(c.PrivateSubnets.Get(ctx, "own", "default-own"))(t)
 
 		check(plan.Run(ctx))
 		there := contents(t, c)
@@ -784,7 +785,7 @@ func TestTeardownGoesByID(t *testing.T) {
 
 		// A private location that is gone had nothing in it.
 		plan = planTeardown(t, c, &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.Location == elsewhere }})
-		check(must(c.PlanTeardown(ctx, nil))(t).Run(ctx))
+		check(stub.Must(c.PlanTeardown(ctx, nil))(t).Run(ctx))
 		check(plan.Run(ctx))
 	})
 }
@@ -801,7 +802,7 @@ func TestTeardownWhileItsLocationGoes(t *testing.T) {
 			plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Progress: func(e cloudapi.Progress) {
 				if strings.HasPrefix(e.Resource, "VM own/far") && e.Polls == 1 && renames == 0 {
 					renames++
-					must(p.client.PrivateLocations.Rename(t.Context(), "own", "renamed"))(t)
+					stub.Must(p.client.PrivateLocations.Rename(t.Context(), "own", "renamed"))(t)
 				}
 			}})
 			report := checkReport(t, p, plan, plan.Run(t.Context()))
@@ -816,10 +817,10 @@ func TestTeardownWhileItsLocationGoes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newFullProject(t)
 				var renamed atomic.Bool
-				client := must(p.client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-					return roundTripper(func(req *http.Request) (*http.Response, error) {
+				client := stub.Must(p.client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 						if req.Method == http.MethodDelete && strings.Contains(req.URL.Path, last) && renamed.CompareAndSwap(false, true) {
-							must(p.client.PrivateLocations.Rename(t.Context(), "own", "renamed"))(t)
+							stub.Must(p.client.PrivateLocations.Rename(t.Context(), "own", "renamed"))(t)
 						}
 						return next.RoundTrip(req)
 					})
@@ -964,9 +965,9 @@ func TestTeardownOutlastsDestruction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
-		subnet := must(client.PrivateSubnets.Create(t.Context(), somewhere, "busy", nil))(t)
-		must(client.PrivateSubnets.Create(t.Context(), somewhere, "idle", nil))(t)
-		must(client.LoadBalancers.Create(t.Context(), somewhere, "lb-1", &cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin",
+		subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "busy", nil))(t)
+		stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "idle", nil))(t)
+		stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb-1", &cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin",
 			SrcPort: 80, DstPort: 80, HealthCheckProtocol: "tcp", PrivateSubnetID: subnet.ID}))(t)
 		plan := planTeardown(t, client, nil)
 		moment := envelope(403, "Forbidden") // for the subnet, and for the wait for the load balancer's own end
@@ -1053,12 +1054,12 @@ func ExampleClient_PlanTeardown() {
 	client := srv.Client()
 	ctx := context.Background()
 	for _, name := range []string{"web-1", "web-2"} {
-		if _, err := client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: publicKey}); err != nil {
+		if _, err := client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}); err != nil {
 			fmt.Println(err)
 			return
 		}
 	}
-	if _, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: publicKey}); err != nil {
+	if _, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}); err != nil {
 		fmt.Println(err)
 		return
 	}

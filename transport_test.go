@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // brokenConn is a connection that takes one request.
@@ -48,7 +50,7 @@ func TestUnwrittenCreate(t *testing.T) {
 					<-keep
 					return
 				}
-				answers(http.StatusOK, "", testVM)(p, far)
+				answers(http.StatusOK, "", stub.VM)(p, far)
 			}()
 			if first {
 				return &brokenConn{Conn: near}, nil
@@ -61,7 +63,7 @@ func TestUnwrittenCreate(t *testing.T) {
 		}
 		synctest.Wait()
 		vm, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
-		if err != nil || vm.ID != testVMID || p.requests() != 2 || dials != 2 {
+		if err != nil || vm.ID != stub.VMID || p.requests() != 2 || dials != 2 {
 			t.Errorf("got %v, %v after %d requests on %d connections", vm, err, p.requests(), dials)
 		}
 	})
@@ -71,12 +73,12 @@ func TestUnwrittenCreate(t *testing.T) {
 func TestAttemptsEnd(t *testing.T) {
 	t.Parallel()
 	var attempt context.Context
-	client := mockClient(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+	client := mockClient(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		attempt = req.Context()
 		if attempt.Err() != nil {
 			t.Errorf("an attempt begins with %v", attempt.Err())
 		}
-		return respond(http.StatusOK, testVM), nil
+		return stub.Respond(http.StatusOK, stub.VM), nil
 	}))
 	_, getErr := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 	if getErr != nil || attempt.Err() != context.Canceled {
@@ -121,7 +123,7 @@ func TestMiddlewareCannotMakeRepeatable(t *testing.T) {
 					}
 				})
 				client := p.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-					return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 						keyed := req.Clone(req.Context())
 						keyed.Header.Set(header, "key-1")
 						resp, err := next.RoundTrip(keyed)

@@ -11,24 +11,26 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // polled answers the nth request with the nth reply, and then with the last.
 // A reply is a record, or the status of an error.
-func polled(replies ...any) *recorder {
+func polled(replies ...any) *stub.Recorder {
 	served := 0
-	return &recorder{answer: func(*http.Request) (*http.Response, error) {
+	return &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 		reply := replies[min(served, len(replies)-1)]
 		served++
 		switch reply := reply.(type) {
 		case int:
-			return respond(reply, envelope(reply)), nil
+			return stub.Respond(reply, stub.Envelope(reply)), nil
 		case error:
 			return nil, reply
 		case badNotFound:
-			return respond(404, string(reply)), nil
+			return stub.Respond(404, string(reply)), nil
 		default:
-			return respond(200, reply.(string)), nil
+			return stub.Respond(200, reply.(string)), nil
 		}
 	}}
 }
@@ -38,7 +40,7 @@ type badNotFound string
 
 // vmIn returns a VM's record in a state.
 func vmIn(state string) string {
-	return `{"id":"` + testVMID + `","name":"web-1","state":"` + state + `"}`
+	return `{"id":"` + stub.VMID + `","name":"web-1","state":"` + state + `"}`
 }
 
 func TestWaitPollsAtOnceAndThenSlower(t *testing.T) {
@@ -128,7 +130,7 @@ func TestWaitTolerates(t *testing.T) {
 			for _, wrapped := range []bool{false, true} {
 				synctest.Test(t, func(t *testing.T) {
 					network := polled(tt.replies...)
-					client := network.client(t)
+					client := recorded(t, network)
 					get := func(ctx context.Context) (*VM, error) {
 						vm, err := client.VMs.Get(ctx, "eu-central-h1", "web-1")
 						if err != nil && wrapped {
@@ -137,7 +139,7 @@ func TestWaitTolerates(t *testing.T) {
 						return vm, err
 					}
 					vm, err := Wait(t.Context(), get, func(vm *VM) (bool, error) { return vm.State == "running", nil }, tt.opts...)
-					if n := len(network.take()); n != tt.polls {
+					if n := len(network.Take()); n != tt.polls {
 						t.Errorf("%d polls, want %d", n, tt.polls)
 					}
 					if tt.err == nil {
@@ -160,21 +162,21 @@ func TestWaitEndsWithoutPolls(t *testing.T) {
 	t.Parallel()
 	closed := errors.New("closed")
 	network := polled(vmIn("creating"))
-	limited := network.client(t, WithLimiter(limiterFunc(func(context.Context) error { return closed })))
+	limited := recorded(t, network, WithLimiter(limiterFunc(func(context.Context) error { return closed })))
 	for name, tt := range map[string]struct {
 		client *Client
 		want   error
 	}{
 		"limiter":    {limited, closed},
-		"no project": {network.client(t).InProject(""), ErrNoProject},
-		"argument":   {network.client(t).InProject("x"), ErrInvalidArgument},
+		"no project": {recorded(t, network).InProject(""), ErrNoProject},
+		"argument":   {recorded(t, network).InProject("x"), ErrInvalidArgument},
 	} {
 		vm, err := tt.client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
 		if e, ok := errors.AsType[*WaitError](err); vm != nil || !ok || !errors.Is(err, tt.want) || e.Polls != 1 {
 			t.Errorf("%s: %v, %v", name, vm, err)
 		}
 	}
-	if n := len(network.take()); n != 0 {
+	if n := len(network.Take()); n != 0 {
 		t.Errorf("%d requests were sent", n)
 	}
 }
@@ -199,14 +201,14 @@ func TestWaitRunning(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				network := polled(tt.replies...)
-				vm, err := network.client(t).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
+				vm, err := recorded(t, network).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
 				polls := len(tt.replies)
 				if tt.err == ErrWaitFailed {
 					polls--
 				}
-				sent := network.take()
-				if len(sent) != polls || sent[0].target != "/project/"+testProject+"/location/eu-central-h1/vm/web-1" {
-					t.Errorf("%d polls, want %d, the first of %s", len(sent), polls, sent[0].target)
+				sent := network.Take()
+				if len(sent) != polls || sent[0].Target != "/project/"+stub.Project+"/location/eu-central-h1/vm/web-1" {
+					t.Errorf("%d polls, want %d, the first of %s", len(sent), polls, sent[0].Target)
 				}
 				if tt.err == nil {
 					if err != nil || vm.State != "running" {
@@ -250,11 +252,11 @@ func TestWaitDeleted(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				network := polled(tt.replies...)
 				if tt.replies[0] == noLocation {
-					network.answer = always(404, noLocation)
+					network.Answer = stub.Always(404, noLocation)
 				}
-				client := network.client(t)
+				client := recorded(t, network)
 				err := client.VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1")
-				if n := len(network.take()); n != tt.polls {
+				if n := len(network.Take()); n != tt.polls {
 					t.Errorf("%d polls, want %d", n, tt.polls)
 				}
 				if _, ok := errors.AsType[*WaitError](err); !errors.Is(err, tt.err) || ok != (tt.err != nil) {
@@ -266,7 +268,7 @@ func TestWaitDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		subnet := `{"id":"ps00000000021g000000000001","name":"net-1","state":"available"}`
 		network := polled(subnet, subnet, 404)
-		if err := network.client(t).PrivateSubnets.WaitDeleted(t.Context(), "eu-central-h1", "net-1"); err != nil || len(network.take()) != 3 {
+		if err := recorded(t, network).PrivateSubnets.WaitDeleted(t.Context(), "eu-central-h1", "net-1"); err != nil || len(network.Take()) != 3 {
 			t.Errorf("PrivateSubnets.WaitDeleted: %v", err)
 		}
 	})
@@ -280,14 +282,14 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 		defer cancel()
 		network := polled(vmIn("creating"))
 		start := time.Now()
-		vm, err := network.client(t).VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
+		vm, err := recorded(t, network).VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
 		took := time.Since(start)
 		e, ok := errors.AsType[*WaitError](err)
 		if vm != nil || !ok || took != 10*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reason) {
 			t.Fatalf("after %v WaitRunning = %v, %v", took, vm, err)
 		}
-		want := WaitError{Operation: "VMs.WaitRunning", Resource: "eu-central-h1/web-1", Polls: len(network.take()), Elapsed: took,
-			State: "creating", Record: &VM{ID: testVMID, Name: "web-1", State: "creating"}, Err: e.Err}
+		want := WaitError{Operation: "VMs.WaitRunning", Resource: "eu-central-h1/web-1", Polls: len(network.Take()), Elapsed: took,
+			State: "creating", Record: &VM{ID: stub.VMID, Name: "web-1", State: "creating"}, Err: e.Err}
 		if !reflect.DeepEqual(*e, want) || e.Polls < 3 || e.Polls > 6 {
 			t.Errorf("the error is %+v, want %+v", *e, want)
 		}
@@ -302,7 +304,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 		time.AfterFunc(1300*time.Millisecond, cancel)
 		network := polled(500)
 		start := time.Now()
-		err := network.client(t).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1")
+		err := recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1")
 		e, ok := errors.AsType[*WaitError](err)
 		if took := time.Since(start); !ok || took != 1300*time.Millisecond || !errors.Is(err, context.Canceled) || e.Record != nil || e.State != "" {
 			t.Errorf("after %v WaitDeleted: %#v", took, err)
@@ -321,7 +323,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	network := polled(404)
-	if err := network.client(t).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1"); !errors.Is(err, context.Canceled) || len(network.take()) != 0 {
+	if err := recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1"); !errors.Is(err, context.Canceled) || len(network.Take()) != 0 {
 		t.Errorf("with a context that ended before: %v", err)
 	}
 }
@@ -332,9 +334,9 @@ func TestWaitUsesRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := polled(503, 503, vmIn("running"))
 		var progress []Progress
-		_, err := network.client(t, WithRetry(RetryPolicy{})).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1",
+		_, err := recorded(t, network, WithRetry(RetryPolicy{})).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1",
 			WaitProgress(func(p Progress) { progress = append(progress, p) }))
-		if err != nil || len(network.take()) != 3 || len(progress) != 1 {
+		if err != nil || len(network.Take()) != 3 || len(progress) != 1 {
 			t.Errorf("%d polls: %v", len(progress), err)
 		}
 	})
@@ -346,7 +348,7 @@ func TestWaitProgress(t *testing.T) {
 		network := polled(vmIn("creating"), 500, vmIn("deleting"), 404)
 		var got []Progress
 		start := time.Now()
-		err := network.client(t).VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1", WaitProgress(func(p Progress) {
+		err := recorded(t, network).VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1", WaitProgress(func(p Progress) {
 			if p.Elapsed != time.Since(start) {
 				t.Errorf("poll %d: %v have passed, not %v", p.Polls, time.Since(start), p.Elapsed)
 			}
@@ -386,7 +388,7 @@ func TestWaitRefusesToPanic(t *testing.T) {
 	if vm, err := Wait(none, func(context.Context) (*VM, error) { return new(VM), nil }, running); vm != nil || !errors.Is(err, ErrInvalidArgument) {
 		t.Errorf("without a context: %v, %v", vm, err)
 	}
-	client := polled(vmIn("deleting")).client(t)
+	client := recorded(t, polled(vmIn("deleting")))
 	if err := client.VMs.WaitDeleted(none, "eu-central-h1", "web-1"); !errors.Is(err, ErrInvalidArgument) {
 		t.Errorf("without a context: %v", err)
 	}
@@ -451,10 +453,10 @@ func TestWaitOutlastsTheTokenSource(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				network := polled(vmIn("creating"), vmIn("running"))
 				asked := 0
-				client := network.client(t, WithTokenSource(func(context.Context) (string, error) {
+				client := recorded(t, network, WithTokenSource(func(context.Context) (string, error) {
 					switch asked++; {
 					case asked == 1 || asked > 1+tt.failures:
-						return testToken, nil
+						return stub.Token, nil
 					case tt.bad != "":
 						return tt.bad, nil
 					}

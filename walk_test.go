@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestAllWhenTheListChanges: items may come and go between pages.
@@ -29,11 +31,11 @@ func TestAllWhenTheListChanges(t *testing.T) {
 		{"all were removed", all[:40], nil},
 	} {
 		server := listServer{items: tt.first}
-		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			defer func() { server.items = tt.second }()
 			return server.answer(req)
 		}}
-		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
 		want := idsOf(tt.first[:10])
 		for _, item := range tt.second {
 			if item.ID > want[9] {
@@ -52,7 +54,7 @@ func TestAllWithACountThatIsTooSmall(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{-1, 0, 1, 9} {
 		server := listServer{items: numbered(25)}
-		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			resp, err := server.answer(req)
 			if err != nil {
 				return nil, err
@@ -61,9 +63,9 @@ func TestAllWithACountThatIsTooSmall(t *testing.T) {
 			if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
 				return nil, err
 			}
-			return respond(200, string(mustJSON(map[string]any{"items": page.Items, "count": count}))), nil
+			return stub.Respond(200, string(stub.JSON(map[string]any{"items": page.Items, "count": count}))), nil
 		}}
-		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
 		if err != nil || len(got) != 25 {
 			t.Errorf("counted as %d: got %d items of 25: %v", count, len(got), err)
 		}
@@ -107,18 +109,18 @@ func testAllStalls(t *testing.T) {
 	} {
 		for _, prefetch := range []int{0, 2} {
 			served := 0
-			network := recorder{answer: func(*http.Request) (*http.Response, error) {
+			network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 				p := tt.pages[min(served, len(tt.pages)-1)]
 				served++
 				body := map[string]any{"items": append([]listed{}, p.items...)}
 				if p.count != nil {
 					body["count"] = *p.count
 				}
-				return respond(200, string(mustJSON(body))), nil
+				return stub.Respond(200, string(stub.JSON(body))), nil
 			}}
 			opts := tt.opts
 			opts.PageSize = 10
-			got, err := ids(t, network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &opts))
+			got, err := ids(t, recorded(t, &network, WithPrefetch(prefetch)).VMs.All(t.Context(), &opts))
 			if !slices.Equal(got, idsOf(tt.want)) {
 				t.Errorf("%s: got %d items, want %d", tt.name, len(got), len(tt.want))
 			}
@@ -142,8 +144,8 @@ func TestAllByName(t *testing.T) {
 func testAllByName(t *testing.T) {
 	server := listServer{items: numbered(30)}
 	server.items[10].Name = server.items[9].Name
-	network := recorder{answer: server.answer}
-	client := network.client(t)
+	network := stub.Recorder{Answer: server.answer}
+	client := recorded(t, &network)
 	for _, tt := range []struct {
 		opts ListOptions
 		lost bool
@@ -172,14 +174,14 @@ func TestWholeListsAreChecked(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			items := numbered(25)
 			served := 0
-			network := recorder{answer: func(*http.Request) (*http.Response, error) {
+			network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 				page := items
 				if served++; served <= short {
 					page = items[:10]
 				}
-				return respond(200, string(mustJSON(map[string]any{"items": page, "count": 25}))), nil
+				return stub.Respond(200, string(stub.JSON(map[string]any{"items": page, "count": 25}))), nil
 			}}
-			got, err := ids(t, network.client(t).Postgres.AllFirewallRules(t.Context(), "eu-central-h1", "orders-db", nil))
+			got, err := ids(t, recorded(t, &network).Postgres.AllFirewallRules(t.Context(), "eu-central-h1", "orders-db", nil))
 			switch {
 			case short < 100 && (err != nil || !slices.Equal(got, idsOf(items))):
 				t.Errorf("after %d short replies: %d items, %v", short, len(got), err)
@@ -197,8 +199,8 @@ func TestAllGoesToTheEnd(t *testing.T) {
 	for _, longest := range []int{1, 10, 100} {
 		for _, habits := range []listServer{{noCount: true}, {bare: true}, {}} {
 			server := listServer{items: numbered(250), max: longest, noCount: habits.noCount, bare: habits.bare}
-			network := recorder{answer: server.answer}
-			got, err := ids(t, network.client(t).VMs.All(t.Context(), nil))
+			network := stub.Recorder{Answer: server.answer}
+			got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), nil))
 			if err != nil || !slices.Equal(got, idsOf(server.items)) {
 				t.Errorf("pages of %d, %+v: got %d of 250 items: %v", longest, habits, len(got), err)
 			}
@@ -300,8 +302,8 @@ func TestAllLosesNothingThatStays(t *testing.T) {
 		for _, prefetch := range []int{0, 2} {
 			synctest.Test(t, func(t *testing.T) {
 				server := &changing{listServer: listServer{items: even[:tt.size]}, on: tt.on, midway: tt.midway}
-				network := recorder{answer: server.RoundTrip}
-				got, err := ids(t, network.client(t, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+				network := stub.Recorder{Answer: server.RoundTrip}
+				got, err := ids(t, recorded(t, &network, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
 				if err != nil {
 					t.Errorf("%s, prefetch %d: %v", tt.name, prefetch, err)
 				}
@@ -328,8 +330,8 @@ func TestAllAsksForMoreThanThereIs(t *testing.T) {
 			c.remove(items[0].ID)
 		}
 	}}
-	network := recorder{answer: server.RoundTrip}
-	got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 5000}))
+	network := stub.Recorder{Answer: server.RoundTrip}
+	got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: 5000}))
 	if err != nil || len(got) != 1001 {
 		t.Errorf("got %d of 1001 items: %v", len(got), err)
 	}
@@ -352,14 +354,14 @@ func TestAllLooksAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := listServer{items: items}
 			served := 0
-			network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 				if served++; slices.Contains(tt.empty, served) {
-					return respond(200, `{"items":[],"count":35}`), nil
+					return stub.Respond(200, `{"items":[],"count":35}`), nil
 				}
 				return server.answer(req)
 			}}
 			start := time.Now()
-			got, err := ids(t, network.client(t, WithRetry(RetryPolicy{MinDelay: time.Minute, MaxDelay: time.Hour})).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+			got, err := ids(t, recorded(t, &network, WithRetry(RetryPolicy{MinDelay: time.Minute, MaxDelay: time.Hour})).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
 			if err != nil || !slices.Equal(got, idsOf(items)) {
 				t.Errorf("%s empty: got %d of 35 items: %v", tt.name, len(got), err)
 			}
@@ -369,11 +371,11 @@ func TestAllLooksAgain(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) { // the pause ends with the context
-		network := recorder{answer: always(200, `{"items":[],"count":35}`)}
+		network := stub.Recorder{Answer: stub.Always(200, `{"items":[],"count":35}`)}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		_, err := ids(t, network.client(t, WithRetry(RetryPolicy{MinDelay: time.Hour, MaxDelay: time.Hour})).VMs.All(ctx, nil))
+		_, err := ids(t, recorded(t, &network, WithRetry(RetryPolicy{MinDelay: time.Hour, MaxDelay: time.Hour})).VMs.All(ctx, nil))
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Millisecond {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
@@ -389,7 +391,7 @@ func TestAllYieldsNothingTwice(t *testing.T) {
 			for _, back := range []int{1, pageSize / 2, pageSize} {
 				items := numbered(size)
 				server := listServer{items: items}
-				network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+				network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 					query := req.URL.Query()
 					if after := query.Get("start_after"); after != "" {
 						at := slices.IndexFunc(items, func(l listed) bool { return l.key(order) == after })
@@ -401,7 +403,7 @@ func TestAllYieldsNothingTwice(t *testing.T) {
 					}
 					return server.answer(req)
 				}}
-				got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: pageSize, OrderColumn: order}))
+				got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: pageSize, OrderColumn: order}))
 				if err != nil && !errors.Is(err, ErrPaginationStalled) || !slices.Equal(got, idsOf(items[:len(got)])) {
 					t.Errorf("%d items, each page %d too early: got %d items: %v", size, back, len(got), err)
 				}
@@ -420,13 +422,13 @@ func TestAllWithAPageFromBefore(t *testing.T) {
 		for _, stale := range []int{2, 3, 4} {
 			server := listServer{items: numbered(25)}
 			served := 0
-			network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 				if served++; served == stale {
-					return respond(200, string(mustJSON(map[string]any{"items": server.items[1:11], "count": 25}))), nil
+					return stub.Respond(200, string(stub.JSON(map[string]any{"items": server.items[1:11], "count": 25}))), nil
 				}
 				return server.answer(req)
 			}}
-			got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10, OrderColumn: order}))
+			got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: 10, OrderColumn: order}))
 			if !slices.Equal(got, idsOf(server.items[:min(len(got), 25)])) || err == nil && len(got) != 25 || err != nil && !errors.Is(err, ErrPaginationStalled) {
 				t.Errorf("request %d: got %d items, which are %d: %v", stale, len(got), len(slices.Compact(slices.Sorted(slices.Values(got)))), err)
 			}
@@ -449,12 +451,12 @@ func TestAllInAnyOrder(t *testing.T) {
 		{shuffled[:100], "", 2}, {shuffled[:100], "", 3}, {shuffled[:100], "", 30}, {shuffled, "", 1000},
 		{shuffled, OrderByName, 1000}, {turned, OrderByName, 1000},
 	} {
-		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			after := req.URL.Query().Get("start_after")
 			at := 1 + slices.IndexFunc(tt.items, func(l listed) bool { return l.key(tt.order) == after })
-			return respond(200, string(mustJSON(map[string]any{"items": tt.items[at:min(at+tt.size, len(tt.items))]}))), nil
+			return stub.Respond(200, string(stub.JSON(map[string]any{"items": tt.items[at:min(at+tt.size, len(tt.items))]}))), nil
 		}}
-		got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: tt.size, OrderColumn: tt.order}))
+		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: tt.size, OrderColumn: tt.order}))
 		if err != nil || !slices.Equal(got, idsOf(tt.items)) {
 			t.Errorf("order %q, pages of %d: got %d of %d items: %v", tt.order, tt.size, len(got), len(tt.items), err)
 		}
@@ -472,13 +474,13 @@ func TestAllWithACountThatComesLate(t *testing.T) {
 		for _, size := range []int{0, 5, 10, 25, 30} {
 			counting, silent := listServer{items: numbered(size)}, listServer{items: numbered(size), noCount: true}
 			page := 0
-			network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 				if page++; counts(page) {
 					return counting.answer(req)
 				}
 				return silent.answer(req)
 			}}
-			got, err := ids(t, network.client(t).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+			got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
 			if err != nil || !slices.Equal(got, idsOf(counting.items)) {
 				t.Errorf("got %d of %d items: %v", len(got), size, err)
 			}
@@ -498,8 +500,8 @@ func TestLongListIsWalkedAgain(t *testing.T) {
 				c.insert(items[0])
 			}
 		}}
-		network := recorder{answer: server.RoundTrip}
-		got, err := ids(t, network.client(t).VMs.All(t.Context(), nil))
+		network := stub.Recorder{Answer: server.RoundTrip}
+		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), nil))
 		if want := slices.Concat(idsOf(items[1:19_000]), idsOf(items[19_001:])); err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %d items, want %d: %v", len(got), len(want), err)
 		}
@@ -521,8 +523,8 @@ func TestLongListWithOneThatWasHidden(t *testing.T) {
 				c.insert(items[3500])
 			}
 		}}
-		network := recorder{answer: server.RoundTrip}
-		got, err := ids(t, network.client(t).VMs.All(t.Context(), nil))
+		network := stub.Recorder{Answer: server.RoundTrip}
+		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), nil))
 		if want := idsOf(slices.Concat(items[:3500], items[3501:], items[3500:3501])); err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %d items, want %d: %v", len(got), len(want), err)
 		}

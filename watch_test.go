@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/fill"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // listOf is a whole list of items, given as "name" or "name=state".
@@ -94,11 +95,11 @@ func TestWatchYieldsWhatChanges(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				network := polled(tt.rounds...)
-				got, reports, err := watched(t, network.client(t), len(tt.rounds), WatchOptions{})
+				got, reports, err := watched(t, recorded(t, network), len(tt.rounds), WatchOptions{})
 				if !slices.Equal(got, tt.want) || err != context.Canceled {
 					t.Errorf("got %q, then %v\nwant %q", got, err, tt.want)
 				}
-				if n := len(network.take()); n != len(tt.rounds) || len(reports) != n {
+				if n := len(network.Take()); n != len(tt.rounds) || len(reports) != n {
 					t.Errorf("%d requests and %d reports for %d rounds", n, len(reports), len(tt.rounds))
 				}
 			})
@@ -108,7 +109,7 @@ func TestWatchYieldsWhatChanges(t *testing.T) {
 
 func TestWatchEndsWith(t *testing.T) {
 	t.Parallel()
-	mute := new(recorder)
+	mute := new(stub.Recorder)
 	stalled := slices.Repeat([]any{`{"items":[],"count":50}`}, maxWalks) // one round
 	for _, tt := range []struct {
 		name   string
@@ -136,7 +137,7 @@ func TestWatchEndsWith(t *testing.T) {
 				if tt.rounds != nil {
 					network = polled(tt.rounds...)
 				}
-				client := network.client(t)
+				client := recorded(t, network)
 				if tt.change != nil {
 					client = tt.change(client)
 				}
@@ -150,18 +151,18 @@ func TestWatchEndsWith(t *testing.T) {
 			})
 		})
 	}
-	for _, err := range mute.client(t).SSHPublicKeys.Watch(t.Context(), &WatchOptions{Location: "eu-central-h1"}) {
+	for _, err := range recorded(t, mute).SSHPublicKeys.Watch(t.Context(), &WatchOptions{Location: "eu-central-h1"}) {
 		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "Location" {
 			t.Errorf("for a location of keys: %v", err)
 		}
 	}
 	var none context.Context
-	for _, err := range mute.client(t).VMs.Watch(none, nil) {
+	for _, err := range recorded(t, mute).VMs.Watch(none, nil) {
 		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "ctx" {
 			t.Errorf("without a context: %v", err)
 		}
 	}
-	if sent := mute.take(); len(sent) != 0 {
+	if sent := mute.Take(); len(sent) != 0 {
 		t.Errorf("%d requests were sent", len(sent))
 	}
 }
@@ -172,7 +173,7 @@ func TestWatchOutlastsStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stalled := slices.Repeat([]any{`{"items":[],"count":1}`}, 2*maxWalks) // two rounds
 		network := polled(slices.Concat([]any{listOf("a")}, stalled, []any{listOf("a")}, stalled, []any{listOf("a=1")})...)
-		got, reports, err := watched(t, network.client(t), 7, WatchOptions{})
+		got, reports, err := watched(t, recorded(t, network), 7, WatchOptions{})
 		if want := []string{"added a", "modified a=1 from a"}; !slices.Equal(got, want) || err != context.Canceled {
 			t.Errorf("got %q, then %v", got, err)
 		}
@@ -186,7 +187,7 @@ func TestWatchPauses(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
 	a, b := listOf("a=1"), listOf("a=2")
-	slow := respond(429, envelope(429))
+	slow := stub.Respond(429, stub.Envelope(429))
 	slow.Header.Set("Retry-After", "600")
 	for _, tt := range []struct {
 		name   string
@@ -209,7 +210,7 @@ func TestWatchPauses(t *testing.T) {
 			for range 40 {
 				synctest.Test(t, func(t *testing.T) {
 					network := polled(tt.rounds...)
-					_, reports, _ := watched(t, network.client(t), len(tt.rounds), tt.opts)
+					_, reports, _ := watched(t, recorded(t, network), len(tt.rounds), tt.opts)
 					for i, nominal := range tt.want {
 						pause := reports[i+1].Elapsed - reports[i].Elapsed
 						if pause < nominal*4/5 || pause > nominal*6/5+1 {
@@ -225,8 +226,8 @@ func TestWatchPauses(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		network := recorder{answer: func(*http.Request) (*http.Response, error) { return slow, nil }}
-		client := network.client(t, WithRetry(RetryPolicy{MaxAttempts: 1, MaxRetryAfter: 5 * time.Minute}))
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return slow, nil }}
+		client := recorded(t, &network, WithRetry(RetryPolicy{MaxAttempts: 1, MaxRetryAfter: 5 * time.Minute}))
 		_, reports, _ := watched(t, client, 2, WatchOptions{})
 		if reports[1].Elapsed != 5*time.Minute {
 			t.Errorf("asked to wait longer than it may, it waits %v", reports[1].Elapsed)
@@ -241,7 +242,7 @@ func TestWatchPausesLongerBehindAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := listServer{items: numbered(15)}
 		round, fails := 0, false
-		network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			first := req.URL.Query().Get("start_after") == ""
 			if first {
 				round++
@@ -251,11 +252,11 @@ func TestWatchPausesLongerBehindAFailure(t *testing.T) {
 				server.items[0].Name, fails = "renamed", true
 			case fails:
 				fails = false
-				return respond(503, envelope(503)), nil
+				return stub.Respond(503, stub.Envelope(503)), nil
 			}
 			return server.answer(req)
 		}}
-		events, reports, _ := watched(t, network.client(t), 5, WatchOptions{PageSize: 10})
+		events, reports, _ := watched(t, recorded(t, &network), 5, WatchOptions{PageSize: 10})
 		if len(events) != 16 || !errors.Is(reports[2].Err, ErrServer) {
 			t.Fatalf("%d events, and the third round ends with %v", len(events), reports[2].Err)
 		}
@@ -275,7 +276,7 @@ func TestWatchEndsOnACertificate(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	client, err := NewClient(WithBaseURL(server.URL), WithToken(testToken), WithProject(testProject))
+	client, err := NewClient(WithBaseURL(server.URL), WithToken(stub.Token), WithProject(stub.Project))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,10 +300,10 @@ func TestWatchEndsWithTheContext(t *testing.T) {
 	for _, prefetch := range []int{0, 2} {
 		for _, after := range []time.Duration{0, time.Millisecond, 3 * time.Second, time.Hour} {
 			synctest.Test(t, func(t *testing.T) {
-				network := recorder{answer: func(req *http.Request) (*http.Response, error) {
+				network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 					select { // a request takes two seconds
 					case <-time.After(2 * time.Second):
-						return respond(200, listOf("a")), nil
+						return stub.Respond(200, listOf("a")), nil
 					case <-req.Context().Done():
 						return nil, req.Context().Err()
 					}
@@ -314,7 +315,7 @@ func TestWatchEndsWithTheContext(t *testing.T) {
 				}
 				time.AfterFunc(after, func() { cancel(reason) })
 				start, errs, events := time.Now(), []error{}, 0
-				for _, err := range network.client(t, WithPrefetch(prefetch)).VMs.Watch(ctx, nil) {
+				for _, err := range recorded(t, &network, WithPrefetch(prefetch)).VMs.Watch(ctx, nil) {
 					if err != nil {
 						errs = append(errs, err)
 					} else {
@@ -335,7 +336,7 @@ func TestWatchEndsWithTheContext(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		var last error
-		for _, last = range polled(503).client(t, WithRetry(RetryPolicy{})).VMs.Watch(ctx, nil) {
+		for _, last = range recorded(t, polled(503), WithRetry(RetryPolicy{})).VMs.Watch(ctx, nil) {
 		}
 		if last != context.DeadlineExceeded || time.Since(start) != time.Minute {
 			t.Errorf("the last error, after %v, is %v", time.Since(start), last)
@@ -347,7 +348,7 @@ func TestWatchProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := polled(listOf("a", "b"), 503, listOf("a"), listOf("a"))
-		_, reports, _ := watched(t, network.client(t), 4, WatchOptions{Location: "eu-central-h1"})
+		_, reports, _ := watched(t, recorded(t, network), 4, WatchOptions{Location: "eu-central-h1"})
 		for i, p := range reports {
 			done, failed := []int{2, 2, 1, 1}[i], []error{nil, ErrServer, nil, nil}[i]
 			if !errors.Is(p.Err, failed) || (i == 0) != (p.Elapsed == 0) {
@@ -367,14 +368,14 @@ func watchPages(t *testing.T, size, rounds int, answer func(*http.Request) (*htt
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		network := recorder{answer: answer}
+		network := stub.Recorder{Answer: answer}
 		events = [][]string{nil}
 		progress := func(Progress) {
 			if events = append(events, nil); len(events) > rounds {
 				cancel()
 			}
 		}
-		for e, err := range network.client(t, opts...).VMs.Watch(ctx, &WatchOptions{PageSize: size, Progress: progress}) {
+		for e, err := range recorded(t, &network, opts...).VMs.Watch(ctx, &WatchOptions{PageSize: size, Progress: progress}) {
 			if err != nil {
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("it ends with %v", err)
@@ -473,7 +474,7 @@ func TestWatchAfterABrokenRound(t *testing.T) {
 		got := watchPages(t, 10, 5, func(req *http.Request) (*http.Response, error) {
 			switch requests++; requests {
 			case 3: // of the first round
-				return respond(503, envelope(503)), nil
+				return stub.Respond(503, stub.Envelope(503)), nil
 			case 9: // of the third; the second has taken five
 				server.items = slices.Concat(items[:5], items[6:30])
 			case 10:
@@ -496,11 +497,11 @@ func TestWatchRequests(t *testing.T) {
 	for _, tt := range []struct{ items, size, want int }{{0, 10, 1}, {1, 10, 1}, {9, 10, 1}, {10, 10, 2}, {11, 10, 3}, {20, 10, 3}, {1000, 0, 2}, {2500, 0, 4}} {
 		synctest.Test(t, func(t *testing.T) {
 			server := listServer{items: numbered(tt.items)}
-			network := recorder{answer: server.answer}
-			if _, _, err := watched(t, network.client(t), 1, WatchOptions{PageSize: tt.size}); err != context.Canceled {
+			network := stub.Recorder{Answer: server.answer}
+			if _, _, err := watched(t, recorded(t, &network), 1, WatchOptions{PageSize: tt.size}); err != context.Canceled {
 				t.Error(err)
 			}
-			if sent := network.take(); len(sent) > tt.want {
+			if sent := network.Take(); len(sent) > tt.want {
 				t.Errorf("%d items in pages of %d took %d requests, want at most %d", tt.items, tt.size, len(sent), tt.want)
 			}
 		})
@@ -513,11 +514,11 @@ func TestWatchOfAWholeList(t *testing.T) {
 	for _, server := range []listServer{{whole: true, noCount: true}, {whole: true}, {whole: true, bare: true}} {
 		synctest.Test(t, func(t *testing.T) {
 			server.items = numbered(20)
-			network := recorder{answer: server.answer}
+			network := stub.Recorder{Answer: server.answer}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			counts := map[EventType]int{}
-			for e, err := range network.client(t).SSHPublicKeys.Watch(ctx, &WatchOptions{PageSize: 10, Progress: func(p Progress) {
+			for e, err := range recorded(t, &network).SSHPublicKeys.Watch(ctx, &WatchOptions{PageSize: 10, Progress: func(p Progress) {
 				switch p.Polls {
 				case 2:
 					server.items = server.items[5:]
@@ -539,10 +540,10 @@ func TestWatchOfAWholeList(t *testing.T) {
 func TestWatchCanBeRangedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := recorder{answer: always(200, listOf("a", "b"))}
+		network := stub.Recorder{Answer: stub.Always(200, listOf("a", "b"))}
 		opts := &WatchOptions{PageSize: 10}
-		seq := network.client(t).VMs.Watch(t.Context(), opts)
-		if n := len(network.take()); n != 0 {
+		seq := recorded(t, &network).VMs.Watch(t.Context(), opts)
+		if n := len(network.Take()); n != 0 {
 			t.Errorf("%d requests were sent before the first range", n)
 		}
 		*opts = WatchOptions{Location: "elsewhere", PageSize: 1}
@@ -559,9 +560,9 @@ func TestWatchCanBeRangedAgain(t *testing.T) {
 			}
 			stop()
 		}
-		for _, s := range network.take() {
-			if s.target != "/project/"+testProject+"/vm?page_size=10" {
-				t.Errorf("asked for %s", s.target)
+		for _, s := range network.Take() {
+			if s.Target != "/project/"+stub.Project+"/vm?page_size=10" {
+				t.Errorf("asked for %s", s.Target)
 			}
 		}
 	})
@@ -574,9 +575,9 @@ func TestLeavingAWatch(t *testing.T) {
 		for _, taken := range []int{1, 10, 15, 100, 101, 105} { // 100 are added, then 10 deleted
 			synctest.Test(t, func(t *testing.T) {
 				server := listServer{items: numbered(100)}
-				network := recorder{answer: server.answer}
+				network := stub.Recorder{Answer: server.answer}
 				got, reports := 0, 0
-				for _, err := range network.client(t, WithPrefetch(prefetch)).VMs.Watch(t.Context(), &WatchOptions{PageSize: 10, Progress: func(Progress) {
+				for _, err := range recorded(t, &network, WithPrefetch(prefetch)).VMs.Watch(t.Context(), &WatchOptions{PageSize: 10, Progress: func(Progress) {
 					reports++
 					server.items = server.items[:90]
 				}}) {
@@ -590,9 +591,9 @@ func TestLeavingAWatch(t *testing.T) {
 				if want := (taken - 1) / 100; reports != want {
 					t.Errorf("prefetch %d: %d rounds were reported after %d events, want %d", prefetch, reports, taken, want)
 				}
-				network.take()
+				network.Take()
 				elapse(time.Hour)
-				if n := len(network.take()); n != 0 {
+				if n := len(network.Take()); n != 0 {
 					t.Errorf("prefetch %d: %d requests were sent after %d events", prefetch, n, taken)
 				}
 			})
@@ -605,8 +606,8 @@ func TestLeavingAWatch(t *testing.T) {
 			}
 		}()
 		server := listServer{items: numbered(100)}
-		network := recorder{answer: server.answer}
-		for range network.client(t, WithPrefetch(3)).VMs.Watch(t.Context(), &WatchOptions{PageSize: 10}) {
+		network := stub.Recorder{Answer: server.answer}
+		for range recorded(t, &network, WithPrefetch(3)).VMs.Watch(t.Context(), &WatchOptions{PageSize: 10}) {
 			panic("enough")
 		}
 	})
@@ -622,7 +623,7 @@ func TestWatchedRecordsBelongToTheProgram(t *testing.T) {
 		defer cancel()
 		mine := map[string]*VM{}
 		var types []EventType
-		for e, err := range network.client(t).VMs.Watch(ctx, &WatchOptions{Progress: func(p Progress) {
+		for e, err := range recorded(t, network).VMs.Watch(ctx, &WatchOptions{Progress: func(p Progress) {
 			if p.Polls == 4 {
 				cancel()
 			}
@@ -674,7 +675,7 @@ func TestWatchIgnoresOrder(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		round, changed := 0, map[int]bool{}
-		for _, err := range polled(rounds...).client(t).PrivateSubnets.Watch(ctx, &WatchOptions{Progress: func(p Progress) {
+		for _, err := range recorded(t, polled(rounds...)).PrivateSubnets.Watch(ctx, &WatchOptions{Progress: func(p Progress) {
 			if round = p.Polls; round == len(rounds) {
 				cancel()
 			}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 var soak = flag.Duration("soak", 0, "how long TestSoak runs")
@@ -123,7 +123,7 @@ func (l *countingListener) Accept() (net.Conn, error) {
 type attemptCounter struct{ all, failed atomic.Int64 }
 
 func (a *attemptCounter) wrap(next http.RoundTripper) http.RoundTripper {
-	return sdktest.RoundTripper(func(r *http.Request) (*http.Response, error) {
+	return stub.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		a.all.Add(1)
 		resp, err := next.RoundTrip(r)
 		if err != nil || resp.StatusCode >= 429 || resp.ContentLength < 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/fill"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // Method is an exported method of a service of a client, as reflection finds it, with
@@ -147,13 +148,14 @@ func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 		}
 	}
 
-	var network Recorder
-	client := network.Client(t)
+	var network stub.Recorder
+	client := Recorded(t, &network)
 	for kinds := knownKinds(); ; {
 		_, err := m.Call(t.Context(), client, m.Args)
 		sent := network.Take()
 		if len(sent) > 0 {
-			m.Operation, m.Target = sent[0].Operation, sent[0].Target
+			m.Operation, _ = cloudapi.OperationFromContext(sent[0].Context)
+			m.Target = sent[0].Target
 			break
 		}
 		argErr, ok := errors.AsType[*cloudapi.ArgumentError](err)
@@ -183,7 +185,7 @@ func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 	if m.listOptions >= 0 {
 		_, err := m.Call(t.Context(), client, m.WithLocation("location-1"))
 		if sent := network.Take(); len(sent) > 0 {
-			m.InLocation = sent[0].Operation
+			m.InLocation, _ = cloudapi.OperationFromContext(sent[0].Context)
 		} else if argErr, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || argErr.Name != "Location" {
 			t.Fatalf("%s refuses a location with %v", m.Name, err)
 		}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // The benchmarks and budgets put the SDK beside the floor: what a careful
@@ -30,7 +30,7 @@ const benchVM = `{"id":"vmy9n10s8q164j473ra7pj9nqz","name":"web-1","state":"runn
 
 const (
 	benchBase = "https://api.example.com"
-	benchPath = benchBase + "/project/" + sdktest.Project + "/location/eu-central-h1/vm/web-1"
+	benchPath = benchBase + "/project/" + stub.Project + "/location/eu-central-h1/vm/web-1"
 )
 
 // workloads are what is measured.
@@ -93,7 +93,7 @@ var workloads = []struct {
 			page, err := floorCall[struct {
 				Items []*cloudapi.VM
 				Count int
-			}](ctx, hc, http.MethodGet, benchBase+"/project/"+sdktest.Project+"/vm?page_size=1000", nil)
+			}](ctx, hc, http.MethodGet, benchBase+"/project/"+stub.Project+"/vm?page_size=1000", nil)
 			if err == nil && len(page.Items) != 1000 {
 				return fmt.Errorf("%d items", len(page.Items))
 			}
@@ -215,7 +215,7 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 		_, _ = io.Copy(io.Discard, req.Body)
 		req.Body.Close()
 	}
-	resp := sdktest.Respond(c.status, c.body)
+	resp := stub.Respond(c.status, c.body)
 	resp.Request = req
 	return resp, nil
 }
@@ -223,7 +223,7 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 // clients returns the SDK's client and the floor's on the replies.
 func (c canned) clients(tb testing.TB) (*cloudapi.Client, *http.Client) {
 	floor := &http.Client{Transport: c}
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(sdktest.Token), cloudapi.WithProject(sdktest.Project), cloudapi.WithHTTPClient(floor))
+	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(floor))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func floorCall[T any](ctx context.Context, hc *http.Client, method, url string, 
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("Authorization", "Bearer "+sdktest.Token)
+	req.Header.Set("Authorization", "Bearer "+stub.Token)
 	req.Header.Set("User-Agent", "floor")
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -299,7 +299,7 @@ func floorMetrics(ctx context.Context, hc *http.Client) ([]cloudapi.Samples, err
 				Values [][2]any
 			}
 		}
-	}](ctx, hc, http.MethodGet, benchBase+"/project/"+sdktest.Project+"/location/eu-central-h1/postgres/orders-db/metrics", nil)
+	}](ctx, hc, http.MethodGet, benchBase+"/project/"+stub.Project+"/location/eu-central-h1/postgres/orders-db/metrics", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // The tests in this file measure memory, so none of them runs in parallel.
@@ -59,7 +60,7 @@ func (unlimited) Wait(context.Context) error { return nil }
 func TestNewClientIsIdle(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 10 {
-		if _, err := cloudapi.NewClient(cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(sdktest.Token), cloudapi.WithProject(sdktest.Project), cloudapi.WithPrefetch(3)); err != nil {
+		if _, err := cloudapi.NewClient(cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithPrefetch(3)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,8 +98,8 @@ func TestUnwantedReplies(t *testing.T) {
 			{"Get", func(c *cloudapi.Client) error { _, err := c.VMs.Get(t.Context(), "eu-central-h1", "web-1"); return err }, limit * 3 / 2},
 			{"Delete", func(c *cloudapi.Client) error { return c.VMs.Delete(t.Context(), "eu-central-h1", "web-1") }, 256 << 10},
 		} {
-			client := sdktest.Client(t, sdktest.RoundTripper(func(*http.Request) (*http.Response, error) {
-				resp := sdktest.Respond(200, "")
+			client := sdktest.Client(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {
+				resp := stub.Respond(200, "")
 				resp.Body, resp.ContentLength = io.NopCloser(body()), -1
 				return resp, nil
 			}), cloudapi.WithResponseLimit(limit))
@@ -159,12 +160,12 @@ func (n pages) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		page = (last + 1) / 1000
 	}
-	return sdktest.Respond(http.StatusOK, benchPage(page, int(n))), nil
+	return stub.Respond(http.StatusOK, benchPage(page, int(n))), nil
 }
 
 func (n pages) client(t *testing.T, opts ...cloudapi.Option) *cloudapi.Client {
 	t.Helper()
-	client, err := cloudapi.NewClient(append(opts, cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(sdktest.Token), cloudapi.WithProject(sdktest.Project), cloudapi.WithHTTPClient(&http.Client{Transport: n}))...)
+	client, err := cloudapi.NewClient(append(opts, cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: n}))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const (
@@ -45,14 +45,14 @@ func (l largeList) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		page = (last + 1) / 1000
 	}
-	resp := sdktest.Respond(http.StatusOK, "")
+	resp := stub.Respond(http.StatusOK, "")
 	resp.Body = io.NopCloser(strings.NewReader(l[page]))
 	resp.ContentLength = int64(len(l[page]))
 	return resp, nil
 }
 
 func (l largeList) client(tb testing.TB) *cloudapi.Client {
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(sdktest.Token), cloudapi.WithProject(sdktest.Project), cloudapi.WithHTTPClient(&http.Client{Transport: l}))
+	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: l}))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
@@ -67,8 +68,8 @@ func lastKind(m *sdktest.Method) cloudapi.Kind {
 // or name is refused where not finding it would be success, and only there.
 func TestDeletionsOfWhatCannotBe(t *testing.T) {
 	t.Parallel()
-	var network sdktest.Recorder
-	client := network.Client(t)
+	var network stub.Recorder
+	client := sdktest.Recorded(t, &network)
 	deletions := 0
 	for _, m := range sdktest.Methods(t) {
 		if len(m.Strings) == 0 {
@@ -105,15 +106,15 @@ func TestDeletionsOfWhatCannotBe(t *testing.T) {
 // for every argument that gets into the path, and with good ones.
 func TestPathParameters(t *testing.T) {
 	t.Parallel()
-	var network sdktest.Recorder
-	client := network.Client(t)
+	var network stub.Recorder
+	client := sdktest.Recorded(t, &network)
 	methods, parameters := 0, 0
 	for _, m := range sdktest.Methods(t) {
 		methods++
 		path, _, _ := strings.Cut(m.Target, "?")
 		t.Run(m.Name, func(t *testing.T) {
 			bound := 0
-			if strings.HasPrefix(path, "/project/"+sdktest.Project) {
+			if strings.HasPrefix(path, "/project/"+stub.Project) {
 				bound = 1
 			}
 			if placeholders := strings.Count(m.Operation.Route, "{"); placeholders != bound+len(m.Strings) {
@@ -173,7 +174,7 @@ func TestPathParameters(t *testing.T) {
 }
 
 // checkRefused checks that a bad value was not sent and is named in the error.
-func checkRefused(t *testing.T, network *sdktest.Recorder, m *sdktest.Method, name, value string, err error) {
+func checkRefused(t *testing.T, network *stub.Recorder, m *sdktest.Method, name, value string, err error) {
 	t.Helper()
 	for _, s := range network.Take() {
 		t.Errorf("%s was sent: %s %s", name, s.Method, s.Target)
@@ -189,7 +190,7 @@ func checkRefused(t *testing.T, network *sdktest.Recorder, m *sdktest.Method, na
 }
 
 // checkSent checks that one request was sent, for the target to the letter.
-func checkSent(t *testing.T, network *sdktest.Recorder, value, want string) {
+func checkSent(t *testing.T, network *stub.Recorder, value, want string) {
 	t.Helper()
 	sent := network.Take()
 	if len(sent) != 1 {
@@ -233,8 +234,8 @@ func TestPathParametersAreFound(t *testing.T) {
 // holds one, whether that comes from an argument or from a request.
 func TestIDsInBodies(t *testing.T) {
 	t.Parallel()
-	var network sdktest.Recorder
-	client := network.Client(t)
+	var network stub.Recorder
+	client := sdktest.Recorded(t, &network)
 	var found []string
 	for _, m := range sdktest.Methods(t) {
 		_, _ = m.Call(t.Context(), client, m.Args)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 // TestRecordedErrors: every refusal of the real server becomes an *Error that
@@ -21,7 +22,7 @@ func TestRecordedErrors(t *testing.T) {
 			if r.Response.Status < 300 {
 				continue
 			}
-			err := r.transport().Client(t).Do(t.Context(), "GET", []string{"x"}, nil, nil, nil)
+			err := sdktest.Recorded(t, r.transport()).Do(t.Context(), "GET", []string{"x"}, nil, nil, nil)
 			if errors.Is(err, cloudapi.ErrQuotaExceeded) {
 				quotas = append(quotas, r.Operation)
 			}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // losses compares the body of a reply with what a method made of it.
@@ -86,7 +86,7 @@ func tree(t *testing.T, v reflect.Value) any {
 		return object
 	}
 	var decoded any
-	if err := json.Unmarshal(sdktest.JSON(v.Interface()), &decoded); err != nil {
+	if err := json.Unmarshal(stub.JSON(v.Interface()), &decoded); err != nil {
 		t.Fatal(err)
 	}
 	return decoded

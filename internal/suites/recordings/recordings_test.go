@@ -9,7 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
-	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // recording is an exchange with a real server.
@@ -23,9 +23,9 @@ func (r *recording) String() string {
 func (r *recording) key() string { return r.Request.Method + " " + r.Request.Path }
 
 // transport answers every request as the server did.
-func (r *recording) transport() *sdktest.Recorder {
-	return &sdktest.Recorder{Answer: func(*http.Request) (*http.Response, error) {
-		resp := sdktest.Respond(r.Response.Status, r.Response.Body)
+func (r *recording) transport() *stub.Recorder {
+	return &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+		resp := stub.Respond(r.Response.Status, r.Response.Body)
 		resp.Header = http.Header{}
 		for name, value := range r.Response.Headers {
 			resp.Header.Set(name, value)

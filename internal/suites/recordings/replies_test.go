@@ -30,7 +30,7 @@ func TestRecordedReplies(t *testing.T) {
 				continue
 			}
 			read[row]++
-			result, err := calls[row].method.Call(t.Context(), r.transport().Client(t), calls[row].args)
+			result, err := calls[row].method.Call(t.Context(), sdktest.Recorded(t, r.transport()), calls[row].args)
 			if err != nil {
 				t.Errorf("%s: %v", &r, err)
 				continue

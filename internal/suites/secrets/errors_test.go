@@ -12,45 +12,46 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // failures makes an error of every kind, each with all secrets at hand.
 func failures(t *testing.T, logger *slog.Logger) map[string]error {
 	t.Helper()
-	echo := string(sdktest.JSON("Bearer " + sdktest.Token + " " + secretHeader + " " + secretPassword + " " + secretRotating))
+	echo := string(stub.JSON("Bearer " + stub.Token + " " + secretHeader + " " + secretPassword + " " + secretRotating))
 	broken := errors.New("connection reset")
 	answers := map[string]func(*http.Request) (*http.Response, error){
-		"error":           sdktest.Always(400, `{"error":{"code":400,"type":`+echo+`,"message":`+echo+`,"details":{"a":`+echo+`,`+echo+`:["x"]}}}`),
-		"odd error":       sdktest.Always(400, `{"error":`+echo+`}`),
-		"page":            sdktest.Always(502, "<h1>"+echo),
-		"text":            sdktest.Always(500, echo),
-		"record":          sdktest.Always(200, `{"connection_string":`+echo+`,"a":[`+echo+`,{"b":`+echo+`}]}`),
-		"broken record":   sdktest.Always(200, `{"connection_string":`+echo[:len(echo)-9]),
-		"page for record": sdktest.Always(200, "<h1>"+echo),
-		"file":            sdktest.Always(200, "password: "+echo),
-		"no content":      sdktest.Always(204, ""),
+		"error":           stub.Always(400, `{"error":{"code":400,"type":`+echo+`,"message":`+echo+`,"details":{"a":`+echo+`,`+echo+`:["x"]}}}`),
+		"odd error":       stub.Always(400, `{"error":`+echo+`}`),
+		"page":            stub.Always(502, "<h1>"+echo),
+		"text":            stub.Always(500, echo),
+		"record":          stub.Always(200, `{"connection_string":`+echo+`,"a":[`+echo+`,{"b":`+echo+`}]}`),
+		"broken record":   stub.Always(200, `{"connection_string":`+echo[:len(echo)-9]),
+		"page for record": stub.Always(200, "<h1>"+echo),
+		"file":            stub.Always(200, "password: "+echo),
+		"no content":      stub.Always(204, ""),
 		"redirect": func(*http.Request) (*http.Response, error) {
-			resp := sdktest.Respond(302, "")
-			resp.Header.Set("Location", "https://user:"+secretPassword+"@example.com/"+sdktest.Token)
+			resp := stub.Respond(302, "")
+			resp.Header.Set("Location", "https://user:"+secretPassword+"@example.com/"+stub.Token)
 			return resp, nil
 		},
 		"broken": func(*http.Request) (*http.Response, error) { return nil, broken },
 	}
 	failed := map[string]error{}
 	for name, answer := range answers {
-		network := sdktest.Recorder{Answer: answer}
-		client := network.Client(t, cloudapi.WithHeader("X-Key", secretHeader), cloudapi.WithLogger(logger),
-			cloudapi.WithTokenSource(func(context.Context) (string, error) { return secretRotating, nil }), cloudapi.WithHeader("X-Token", sdktest.Token))
+		network := stub.Recorder{Answer: answer}
+		client := sdktest.Recorded(t, &network, cloudapi.WithHeader("X-Key", secretHeader), cloudapi.WithLogger(logger),
+			cloudapi.WithTokenSource(func(context.Context) (string, error) { return secretRotating, nil }), cloudapi.WithHeader("X-Token", stub.Token))
 		call := func(ctx context.Context) (*cloudapi.Postgres, error) {
 			return client.Postgres.CreateMetricDestination(ctx, "eu-central-h1", "pg-1",
 				&cloudapi.PostgresMetricDestinationCreateRequest{URL: "https://example.com", Username: "x", Password: cloudapi.NewSecret(secretPassword)})
 		}
 		_, failed[name] = call(t.Context())
 		_, failed["wait for "+name] = cloudapi.Wait(t.Context(), call, nil, cloudapi.WaitTolerance(0))
-		client = client.InProject(sdktest.Token)
+		client = client.InProject(stub.Token)
 		_, failed["argument"] = call(t.Context())
 	}
-	_, failed["option"] = cloudapi.NewClient(cloudapi.WithBaseURL("http://example.com"), cloudapi.WithToken(sdktest.Token))
+	_, failed["option"] = cloudapi.NewClient(cloudapi.WithBaseURL("http://example.com"), cloudapi.WithToken(stub.Token))
 	for name, err := range failed {
 		if err == nil {
 			t.Errorf("%s: no error", name)
@@ -63,7 +64,7 @@ func TestSecretsInErrors(t *testing.T) {
 	t.Parallel()
 	for name, err := range failures(t, nil) {
 		text := fmt.Sprintf("%v %+v %#v %q %x", err, err, err, err, err)
-		text += string(sdktest.JSON(err)) + string(sdktest.JSON(map[string]any{"e": err}))
+		text += string(stub.JSON(err)) + string(stub.JSON(map[string]any{"e": err}))
 		if found := shows(text); len(found) > 0 {
 			t.Errorf("%s shows %q: %s", name, found, text)
 		}

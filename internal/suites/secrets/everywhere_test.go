@@ -21,6 +21,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/fill"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/source"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // exported returns the names of the types that the package exports, and of the
@@ -191,26 +192,26 @@ func jsonOf(v any) (b []byte, err error) {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	return sdktest.JSON(v), nil
+	return stub.JSON(v), nil
 }
 
 // TestSecretsInEveryOption makes a client with each option at its most secret.
 // Its own texts, its log, and what a middleware or an observer sees beside the
 // request itself show nothing.
 func TestSecretsInEveryOption(t *testing.T) {
-	t.Setenv(cloudapi.EnvToken, sdktest.Token)
+	t.Setenv(cloudapi.EnvToken, stub.Token)
 	t.Setenv(cloudapi.EnvBaseURL, "https://api.example.com")
-	t.Setenv(cloudapi.EnvProject, sdktest.Project)
+	t.Setenv(cloudapi.EnvProject, stub.Project)
 	var log, seen bytes.Buffer
-	var network sdktest.Recorder
-	network.Answer = sdktest.Always(500, string(sdktest.JSON(map[string]any{"error": map[string]any{
+	var network stub.Recorder
+	network.Answer = stub.Always(500, string(stub.JSON(map[string]any{"error": map[string]any{
 		"code": 500, "type": "T", "message": secretHeader + secretRotating, "details": map[string]string{"a": secretPassword}}})))
 	options := map[string]cloudapi.Option{
 		"FromEnv":           cloudapi.FromEnv(),
 		"WithBaseURL":       cloudapi.WithBaseURL("https://api.example.com"),
-		"WithToken":         cloudapi.WithToken(sdktest.Token),
+		"WithToken":         cloudapi.WithToken(stub.Token),
 		"WithTokenSource":   cloudapi.WithTokenSource(func(context.Context) (string, error) { return secretRotating, nil }),
-		"WithProject":       cloudapi.WithProject(sdktest.Project),
+		"WithProject":       cloudapi.WithProject(stub.Project),
 		"WithTransport":     cloudapi.WithTransport(func(*http.Transport) {}),
 		"WithHTTPClient":    cloudapi.WithHTTPClient(&http.Client{Transport: &network}),
 		"WithHeader":        cloudapi.WithHeader("X-Key", secretHeader),
@@ -223,7 +224,7 @@ func TestSecretsInEveryOption(t *testing.T) {
 		"WithInsecureHTTP":  cloudapi.WithInsecureHTTP(),
 		"WithLogger":        cloudapi.WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))),
 		"WithMiddleware": cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-			return sdktest.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				op, _ := cloudapi.OperationFromContext(req.Context())
 				resp, err := next.RoundTrip(req)
 				seen.WriteString(printed(op, "") + printed(req.Context(), "") + printed(req.URL, "") + printed(err, ""))

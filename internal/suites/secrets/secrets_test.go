@@ -15,6 +15,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // The secrets that must not show. None is a part of another text.
@@ -27,7 +28,7 @@ const (
 // shows returns which of the secrets are in a text, also in hexadecimal or as
 // a list of bytes, which some verbs of fmt print.
 func shows(text string) (found []string) {
-	for _, secret := range []string{sdktest.Token, secretHeader, secretPassword, secretRotating} {
+	for _, secret := range []string{stub.Token, secretHeader, secretPassword, secretRotating} {
 		core := secret[len(secret)-8:]
 		for _, form := range []string{core, fmt.Sprintf("%x", core), fmt.Sprintf("%X", core), fmt.Sprintf("% x", core),
 			strings.Trim(fmt.Sprint([]byte(core)), "[]")} {
@@ -69,9 +70,9 @@ func secretHolders(t *testing.T) map[string]any {
 		Opt        cloudapi.Opt[cloudapi.Secret]
 	}
 	s := cloudapi.NewSecret(secretPassword)
-	var network sdktest.Recorder
-	options := []cloudapi.Option{cloudapi.WithToken(sdktest.Token), cloudapi.WithHeader("X-Key", secretHeader), cloudapi.WithProject(sdktest.Project)}
-	client := network.Client(t, options...)
+	var network stub.Recorder
+	options := []cloudapi.Option{cloudapi.WithToken(stub.Token), cloudapi.WithHeader("X-Key", secretHeader), cloudapi.WithProject(stub.Project)}
+	client := sdktest.Recorded(t, &network, options...)
 	copied := *client
 	return map[string]any{
 		"secret":         s,

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // teardownRequests makes a project of n private subnets, each with a firewall
@@ -19,15 +19,15 @@ func teardownRequests(t *testing.T, n int) (requests, lists int) {
 		client := srv.Client()
 		ctx := t.Context()
 		for i := range n {
-			firewall := sdktest.Must(client.Firewalls.Create(ctx, "eu-central-h1", fmt.Sprintf("fw-%d", i), nil))(t)
-			subnet := sdktest.Must(client.PrivateSubnets.Create(ctx, "eu-central-h1", fmt.Sprintf("net-%d", i), &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}))(t)
-			sdktest.Must(client.LoadBalancers.Create(ctx, "eu-central-h1", fmt.Sprintf("lb-%d", i), &cloudapi.LoadBalancerCreateRequest{
+			firewall := stub.Must(client.Firewalls.Create(ctx, "eu-central-h1", fmt.Sprintf("fw-%d", i), nil))(t)
+			subnet := stub.Must(client.PrivateSubnets.Create(ctx, "eu-central-h1", fmt.Sprintf("net-%d", i), &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}))(t)
+			stub.Must(client.LoadBalancers.Create(ctx, "eu-central-h1", fmt.Sprintf("lb-%d", i), &cloudapi.LoadBalancerCreateRequest{
 				PrivateSubnetID: subnet.ID, Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080,
 				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, HealthCheckEndpoint: "/",
 			}))(t)
 		}
 		before := len(srv.Requests())
-		plan := sdktest.Must(client.PlanTeardown(ctx, nil))(t)
+		plan := stub.Must(client.PlanTeardown(ctx, nil))(t)
 		if err := plan.Run(ctx); err != nil {
 			t.Fatal(err)
 		}

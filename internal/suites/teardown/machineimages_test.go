@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // imageProject is a project with a machine image, its versions, and VMs, as a
@@ -25,7 +26,7 @@ type imageProject struct {
 }
 
 const (
-	projectPath     = "/project/" + sdktest.Project
+	projectPath     = "/project/" + stub.Project
 	testImageID     = "m14f5v56byre4n6hhfmcm0thd1"
 	testImageJSON   = `{"id":"` + testImageID + `","name":"golden","location":"eu-central-h1","arch":"x64","latest_version":"v1","created_at":"2026-11-22T03:07:36Z"}`
 	testVersionID   = "mv3jb6qjryhy2gznk3ksvganvv"
@@ -42,7 +43,7 @@ func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
 	path := strings.TrimPrefix(req.URL.Path, projectPath)
 	last := path[strings.LastIndex(path, "/")+1:]
 	list := func(items ...any) (*http.Response, error) {
-		return sdktest.Respond(200, string(sdktest.JSON(map[string]any{"items": append([]any{}, items...), "count": len(items)}))), nil
+		return stub.Respond(200, string(stub.JSON(map[string]any{"items": append([]any{}, items...), "count": len(items)}))), nil
 	}
 	if req.Method != http.MethodGet {
 		p.changes = append(p.changes, req.Method+" "+path)
@@ -58,25 +59,25 @@ func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
 		i := slices.IndexFunc(p.vms, func(vm *cloudapi.VM) bool { return vm.ID == last })
 		switch {
 		case i < 0:
-			return sdktest.Respond(404, sdktest.Envelope(404)), nil
+			return stub.Respond(404, stub.Envelope(404)), nil
 		case req.Method == http.MethodDelete:
 			p.vms[i].State = cloudapi.VMStateDeleting
-			return sdktest.Respond(204, ""), nil
+			return stub.Respond(204, ""), nil
 		}
 		vm := *p.vms[i]
 		p.vms = slices.Delete(p.vms, i, i+1)
-		return sdktest.Respond(200, string(sdktest.JSON(vm))), nil
+		return stub.Respond(200, string(stub.JSON(vm))), nil
 	case path == "/machine-image" && p.image, path == "/location/eu-central-h1/machine-image" && p.image:
 		return list(json.RawMessage(testImageJSON))
 	case path == "/location/eu-central-h1/machine-image/"+testImageID && p.image:
 		if req.Method == http.MethodDelete {
 			if len(p.versions) > 0 {
-				return sdktest.Respond(400, sdktest.Envelope(400)), nil
+				return stub.Respond(400, stub.Envelope(400)), nil
 			}
 			p.image = false
-			return sdktest.Respond(204, ""), nil
+			return stub.Respond(204, ""), nil
 		}
-		return sdktest.Respond(200, testImageJSON), nil
+		return stub.Respond(200, testImageJSON), nil
 	case strings.HasSuffix(path, "/machine-image/"+testImageID+"/version"):
 		var versions []any
 		for label, state := range p.versions {
@@ -88,14 +89,14 @@ func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
 		return list(versions...)
 	case strings.Contains(path, "/machine-image/"+testImageID+"/version/"):
 		if p.versions[last] == "" {
-			return sdktest.Respond(404, sdktest.Envelope(404)), nil
+			return stub.Respond(404, stub.Envelope(404)), nil
 		}
 		p.versions[last] = cloudapi.MachineImageVersionStateDestroying
-		return sdktest.Respond(204, ""), nil
+		return stub.Respond(204, ""), nil
 	case strings.Count(path, "/") == 1: // the list of another kind
 		return list()
 	}
-	return sdktest.Respond(404, sdktest.Envelope(404)), nil
+	return stub.Respond(404, stub.Envelope(404)), nil
 }
 
 // TestTeardownOfMachineImages: nothing but the teardown itself finds out that
@@ -107,13 +108,13 @@ func TestTeardownOfMachineImages(t *testing.T) {
 		project := &imageProject{image: true,
 			versions: map[string]string{"v1": "ready", "v2": "destroying", "v3": "failed"},
 			vms: []*cloudapi.VM{
-				{ID: sdktest.VMID, Name: "copy", Location: "eu-central-h1", State: cloudapi.VMStateRunning, BootImage: "golden@v1"},
+				{ID: stub.VMID, Name: "copy", Location: "eu-central-h1", State: cloudapi.VMStateRunning, BootImage: "golden@v1"},
 				{ID: other, Name: "plain", Location: "eu-central-h1", State: cloudapi.VMStateRunning, BootImage: "golden"},
 			}}
-		network := sdktest.Recorder{Answer: project.answer}
-		client := network.Client(t)
+		network := stub.Recorder{Answer: project.answer}
+		client := sdktest.Recorded(t, &network)
 
-		kept, err := client.PlanTeardown(t.Context(), &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.ID == sdktest.VMID }})
+		kept, err := client.PlanTeardown(t.Context(), &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.ID == stub.VMID }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func TestTeardownOfMachineImages(t *testing.T) {
 			t.Fatal(err)
 		}
 		const image = "DELETE /location/eu-central-h1/machine-image/" + testImageID
-		want := []string{"DELETE /location/eu-central-h1/vm/" + sdktest.VMID, image, image + "/version/v1", image + "/version/v3"}
+		want := []string{"DELETE /location/eu-central-h1/vm/" + stub.VMID, image, image + "/version/v1", image + "/version/v3"}
 		order := slices.Clone(project.changes)
 		slices.Sort(order)
 		if want = append(want, "DELETE /location/eu-central-h1/vm/"+other); project.image || len(project.versions) > 0 || !slices.Equal(order, sorted(want)) {
@@ -152,24 +153,24 @@ func sorted(s []string) []string {
 // its ID, which only the list of versions has.
 func TestResolveMachineImages(t *testing.T) {
 	t.Parallel()
-	network := sdktest.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 		switch path := strings.TrimPrefix(req.URL.Path, projectPath); path {
 		case "/machine-image":
-			return sdktest.Respond(200, `{"items":[{"id":"`+testOtherImage+`","name":"tin","location":"eu-north-h1"},`+testImageJSON+`],"count":2}`), nil
+			return stub.Respond(200, `{"items":[{"id":"`+testOtherImage+`","name":"tin","location":"eu-north-h1"},`+testImageJSON+`],"count":2}`), nil
 		case "/location/eu-central-h1/machine-image":
-			return sdktest.Respond(200, `{"items":[`+testImageJSON+`],"count":1}`), nil
+			return stub.Respond(200, `{"items":[`+testImageJSON+`],"count":1}`), nil
 		case "/location/eu-central-h1/machine-image/golden", "/location/eu-central-h1/machine-image/" + testImageID:
-			return sdktest.Respond(200, testImageJSON), nil
+			return stub.Respond(200, testImageJSON), nil
 		case "/location/eu-north-h1/machine-image/" + testOtherImage + "/version":
-			return sdktest.Respond(200, `{"items":[],"count":0}`), nil
+			return stub.Respond(200, `{"items":[],"count":0}`), nil
 		case "/location/eu-central-h1/machine-image/" + testImageID + "/version":
-			return sdktest.Respond(200, `{"items":[`+testVersionJSON+`],"count":1}`), nil
+			return stub.Respond(200, `{"items":[`+testVersionJSON+`],"count":1}`), nil
 		case "/object-info/" + testImageID:
-			return sdktest.Respond(200, `{"type":"machine image","location":"eu-central-h1","name":"golden"}`), nil
+			return stub.Respond(200, `{"type":"machine image","location":"eu-central-h1","name":"golden"}`), nil
 		}
-		return sdktest.Respond(404, sdktest.Envelope(404)), nil
+		return stub.Respond(404, stub.Envelope(404)), nil
 	}}
-	client := network.Client(t)
+	client := sdktest.Recorded(t, &network)
 	image := cloudapi.Resource{Kind: cloudapi.KindMachineImage, ID: testImageID, Location: "eu-central-h1", Name: "golden"}
 	for _, reference := range []string{testImageID, "eu-central-h1/golden", "eu-central-h1/" + testImageID} {
 		if got, err := client.Resolve(t.Context(), reference); err != nil || *got != image {

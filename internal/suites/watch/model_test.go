@@ -16,7 +16,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestWatchModel watches servers on which things are created, renamed, changed
@@ -104,7 +104,7 @@ func (w *world) act(ctx context.Context) {
 // disturb is the transport of the watch. Before a page is asked for, things
 // may happen, and the request may go wrong.
 func (w *world) disturb(next http.RoundTripper) http.RoundTripper {
-	return sdktest.RoundTripper(func(req *http.Request) (*http.Response, error) {
+	return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		if !req.URL.Query().Has("start_after") {
 			w.began, w.before = time.Now(), w.changes
 		}
@@ -260,7 +260,7 @@ func (w *world) changeVM(ctx context.Context) error {
 	var err error
 	switch what {
 	case 0, 1, 2:
-		_, err = vms.Create(ctx, w.somewhere(), w.name(), &cloudapi.VMCreateRequest{PublicKey: sdktest.PublicKey, EnableIP4: new(true)})
+		_, err = vms.Create(ctx, w.somewhere(), w.name(), &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, EnableIP4: new(true)})
 	case 3, 4:
 		err = vms.Delete(ctx, vm.Location, vm.ID)
 	case 5:
@@ -315,7 +315,7 @@ func (w *world) changeSubnet(ctx context.Context) error {
 	case 5:
 		_, err = subnets.Rename(ctx, subnet.Location, subnet.ID, w.name())
 	case 6:
-		_, err = w.client.VMs.Create(ctx, subnet.Location, w.name(), &cloudapi.VMCreateRequest{PublicKey: sdktest.PublicKey, PrivateSubnetID: subnet.ID})
+		_, err = w.client.VMs.Create(ctx, subnet.Location, w.name(), &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID})
 	case 7:
 		if vm := pick(w, w.client.VMs.All(ctx, nil)); vm != nil {
 			err = w.client.VMs.Delete(ctx, vm.Location, vm.ID)
@@ -360,7 +360,7 @@ func (w *world) changeKey(ctx context.Context) error {
 	var err error
 	switch what {
 	case 0, 1, 2:
-		_, err = keys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: w.name(), PublicKey: sdktest.PublicKey})
+		_, err = keys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: w.name(), PublicKey: stub.PublicKey})
 	case 3, 4:
 		err = keys.Delete(ctx, key.ID)
 	case 5:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestFirewallsWire(t *testing.T) {
@@ -123,10 +124,10 @@ func TestFirewallsWire(t *testing.T) {
 		},
 		{
 			name: "create a rule with all fields", method: "POST", target: base + "/edge/firewall-rule", reply: ruleJSON,
-			body: `{"cidr":"10.0.0.0/8","port_range":"80..443","firewall_id":"` + id + `","project_id":"` + sdktest.Project + `"}`,
+			body: `{"cidr":"10.0.0.0/8","port_range":"80..443","firewall_id":"` + id + `","project_id":"` + stub.Project + `"}`,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Firewalls.CreateRule(ctx, location, "edge", &cloudapi.FirewallRuleCreateRequest{
-					CIDR: "10.0.0.0/8", PortRange: "80..443", FirewallID: id, ProjectID: sdktest.Project,
+					CIDR: "10.0.0.0/8", PortRange: "80..443", FirewallID: id, ProjectID: stub.Project,
 				})
 			},
 			want: rule,

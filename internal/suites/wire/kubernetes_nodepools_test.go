@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // kubernetesLaterCases are those of the operations of August 2026.
@@ -148,9 +149,9 @@ func TestNodePoolWaits(t *testing.T) {
 		}},
 		{name: "retired", wait: retired("np-a"), slow: true, polls: []string{cluster("running", 1, "a", "b"), cluster("running", 1, "b")}},
 		{name: "retired by ID", wait: retired("vm-a"), slow: true, polls: []string{cluster("running", 1, "a", "b"), cluster("running", 1, "b")}},
-		{name: "retired with its cluster", wait: retired("np-a"), slow: true, polls: []string{cluster("deleting", 1, "a", "b"), sdktest.Envelope(404)}},
+		{name: "retired with its cluster", wait: retired("np-a"), slow: true, polls: []string{cluster("deleting", 1, "a", "b"), stub.Envelope(404)}},
 		{name: "deleted", wait: deleted, slow: true, polls: []string{cluster("running", 2, "a", "b"), clusterJSON("running", []string{}...)}},
-		{name: "deleted with its cluster", wait: deleted, slow: true, polls: []string{cluster("deleting", 2, "a", "b"), sdktest.Envelope(404)}},
+		{name: "deleted with its cluster", wait: deleted, slow: true, polls: []string{cluster("deleting", 2, "a", "b"), stub.Envelope(404)}},
 	})
 	if _, err := sdktest.SendingNothing(t).Kubernetes.WaitNodePoolUpgraded(t.Context(), location, "apps", nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without the node pool as it was: %v", err)

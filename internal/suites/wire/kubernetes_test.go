@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const (
@@ -34,7 +34,7 @@ func nodePoolJSON(count int, nodes ...string) string {
 }
 
 func nodeJSON(name, state string) string {
-	return `{"id":"` + sdktest.VMID + `","name":"` + name + `","state":"` + state + `","location":"eu-central-h1","size":"standard-4",` +
+	return `{"id":"` + stub.VMID + `","name":"` + name + `","state":"` + state + `","location":"eu-central-h1","size":"standard-4",` +
 		`"unix_user":"ubi","storage_size_gib":40,"ip6":"2a01:db8:40:1ed3:aa7c::2","ip4_enabled":true,"ip4":"198.51.100.17"}`
 }
 
@@ -54,7 +54,7 @@ func testNodePool(count int, nodes ...cloudapi.VM) *cloudapi.KubernetesNodePool 
 
 func testNode(name, state string) cloudapi.VM {
 	return cloudapi.VM{
-		ID: sdktest.VMID, Name: name, State: state, Location: "eu-central-h1", Size: "standard-4", UnixUser: "ubi",
+		ID: stub.VMID, Name: name, State: state, Location: "eu-central-h1", Size: "standard-4", UnixUser: "ubi",
 		StorageSizeGiB: 40, IP6: "2a01:db8:40:1ed3:aa7c::2", IP4Enabled: true, IP4: "198.51.100.17",
 	}
 }
@@ -193,11 +193,11 @@ func TestKubernetesWaits(t *testing.T) {
 		},
 		{
 			name: "gone before it runs", wait: waitRunning, slow: true, err: cloudapi.ErrNotFound,
-			polls: []string{clusterJSON("creating"), sdktest.Envelope(404)},
+			polls: []string{clusterJSON("creating"), stub.Envelope(404)},
 		},
 		{
 			name: "deleted", wait: waitDeleted, slow: true,
-			polls: []string{clusterJSON("running"), clusterJSON("deleting"), sdktest.Envelope(403), sdktest.Envelope(404)},
+			polls: []string{clusterJSON("running"), clusterJSON("deleting"), stub.Envelope(403), stub.Envelope(404)},
 		},
 		{
 			name: "node pool grows", wait: waitNodePool("apps-np"), slow: true, want: settled,
@@ -213,7 +213,7 @@ func TestKubernetesWaits(t *testing.T) {
 		},
 		{
 			name: "node pool of a cluster that is gone", wait: waitNodePool("apps-np"), slow: true, err: cloudapi.ErrNotFound,
-			polls: []string{pool(2, one), sdktest.Envelope(404)},
+			polls: []string{pool(2, one), stub.Envelope(404)},
 		},
 		{
 			name: "no such node pool", wait: waitNodePool("apps-np-2"), slow: true, err: cloudapi.ErrWaitFailed,

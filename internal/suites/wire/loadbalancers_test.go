@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const (
@@ -14,7 +15,7 @@ const (
 	testOtherVM = "vmr6ss8r788e2kc2m7kqvwv4h3"
 	testLBShort = `"id":"` + testLBID + `","name":"web-lb","location":"eu-central-h1","hostname":"web-lb.x1bw0.lb.example.net",` +
 		`"algorithm":"round_robin","stack":"dual","health_check_endpoint":"/healthz","health_check_protocol":"http","src_port":443,"dst_port":8443`
-	testLBFull = `{` + testLBShort + `,"subnet":"backend-net","vms":["` + sdktest.VMID + `","` + testOtherVM + `"]}`
+	testLBFull = `{` + testLBShort + `,"subnet":"backend-net","vms":["` + stub.VMID + `","` + testOtherVM + `"]}`
 	testLBNone = `{` + testLBShort + `,"subnet":"backend-net","vms":[]}`
 )
 
@@ -37,7 +38,7 @@ func TestLoadBalancersWire(t *testing.T) {
 	)
 	short := testLoadBalancer()
 	full, empty := *short, *short
-	full.Subnet, full.VMs = "backend-net", []string{sdktest.VMID, testOtherVM}
+	full.Subnet, full.VMs = "backend-net", []string{stub.VMID, testOtherVM}
 	empty.Subnet, empty.VMs = "backend-net", []string{}
 	secured := empty
 	secured.CertEnabled = true
@@ -104,8 +105,8 @@ func TestLoadBalancersWire(t *testing.T) {
 		{
 			name: "update", method: "PATCH", target: item, reply: testLBFull,
 			body: `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz",` +
-				`"vms":["` + sdktest.VMID + `","` + testOtherVM + `"],"stack":"ipv6"}`,
-			call: update([]string{sdktest.VMID, testOtherVM}, "ipv6"),
+				`"vms":["` + stub.VMID + `","` + testOtherVM + `"],"stack":"ipv6"}`,
+			call: update([]string{stub.VMID, testOtherVM}, "ipv6"),
 			want: &full,
 		},
 		{
@@ -160,16 +161,16 @@ func TestLoadBalancersWire(t *testing.T) {
 			},
 		},
 		{
-			name: "attach", method: "POST", target: item + "/attach-vm", body: `{"vm_id":"` + sdktest.VMID + `"}`, reply: testLBFull,
+			name: "attach", method: "POST", target: item + "/attach-vm", body: `{"vm_id":"` + stub.VMID + `"}`, reply: testLBFull,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.AttachVM(ctx, location, "web-lb", sdktest.VMID)
+				return c.LoadBalancers.AttachVM(ctx, location, "web-lb", stub.VMID)
 			},
 			want: &full,
 		},
 		{
-			name: "detach", method: "POST", target: base + "/" + testLBID + "/detach-vm", body: `{"vm_id":"` + sdktest.VMID + `"}`, reply: testLBFull,
+			name: "detach", method: "POST", target: base + "/" + testLBID + "/detach-vm", body: `{"vm_id":"` + stub.VMID + `"}`, reply: testLBFull,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.DetachVM(ctx, location, testLBID, sdktest.VMID)
+				return c.LoadBalancers.DetachVM(ctx, location, testLBID, stub.VMID)
 			},
 			want: &full,
 		},
@@ -227,7 +228,7 @@ func TestLoadBalancerWaits(t *testing.T) {
 	empty := testLoadBalancer()
 	empty.Subnet, empty.VMs = "backend-net", []string{}
 	detached := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.LoadBalancers.WaitVMDetached(ctx, location, "web-lb", sdktest.VMID)
+		return c.LoadBalancers.WaitVMDetached(ctx, location, "web-lb", stub.VMID)
 	}
 	deleted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return nothing(c.LoadBalancers.WaitDeleted(ctx, location, "web-lb"))
@@ -235,8 +236,8 @@ func TestLoadBalancerWaits(t *testing.T) {
 	runWaitCases(t, locationPath+"/load-balancer/web-lb", []waitCase{
 		{name: "detached", wait: detached, polls: []string{testLBFull, testLBFull, testLBNone}, want: empty},
 		{name: "never attached", wait: detached, polls: []string{testLBNone}, want: empty},
-		{name: "gone while detaching", wait: detached, polls: []string{testLBFull, sdktest.Envelope(404)}, err: cloudapi.ErrNotFound},
-		{name: "deleted", wait: deleted, polls: []string{testLBFull, testLBFull, sdktest.Envelope(403), sdktest.Envelope(404)}},
+		{name: "gone while detaching", wait: detached, polls: []string{testLBFull, stub.Envelope(404)}, err: cloudapi.ErrNotFound},
+		{name: "deleted", wait: deleted, polls: []string{testLBFull, testLBFull, stub.Envelope(403), stub.Envelope(404)}},
 	})
 }
 

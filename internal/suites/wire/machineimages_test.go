@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const (
@@ -57,16 +58,16 @@ func TestMachineImagesWire(t *testing.T) {
 			want: image,
 		},
 		{
-			name: "create", method: "POST", target: item, body: `{"vm":"` + sdktest.VMID + `"}`, reply: young,
+			name: "create", method: "POST", target: item, body: `{"vm":"` + stub.VMID + `"}`, reply: young,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: sdktest.VMID})
+				return c.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID})
 			},
 			want: &cloudapi.MachineImage{ID: testImageID, Name: "golden", Location: location, Arch: cloudapi.MachineImageArchARM64, CreatedAt: created},
 		},
 		{
-			name: "create with everything", method: "POST", target: item, body: `{"vm":"` + sdktest.VMID + `","version":"v1","destroy_source":true}`, reply: testImageJSON,
+			name: "create with everything", method: "POST", target: item, body: `{"vm":"` + stub.VMID + `","version":"v1","destroy_source":true}`, reply: testImageJSON,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: sdktest.VMID, Version: "v1", DestroySource: true})
+				return c.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID, Version: "v1", DestroySource: true})
 			},
 			want: image,
 		},
@@ -112,9 +113,9 @@ func TestMachineImagesWire(t *testing.T) {
 			want: []*cloudapi.MachineImageVersion{version},
 		},
 		{
-			name: "create a version", method: "POST", target: item + "/version/v2.0_rc-1", body: `{"vm":"` + sdktest.VMID + `","destroy_source":true}`, reply: begun,
+			name: "create a version", method: "POST", target: item + "/version/v2.0_rc-1", body: `{"vm":"` + stub.VMID + `","destroy_source":true}`, reply: begun,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.CreateVersion(ctx, location, "golden", "v2.0_rc-1", &cloudapi.MachineImageVersionCreateRequest{VM: sdktest.VMID, DestroySource: true})
+				return c.MachineImages.CreateVersion(ctx, location, "golden", "v2.0_rc-1", &cloudapi.MachineImageVersionCreateRequest{VM: stub.VMID, DestroySource: true})
 			},
 			want: &cloudapi.MachineImageVersion{ID: testVersionID, Version: "v1", State: cloudapi.MachineImageVersionStateCreating, CreatedAt: created},
 		},
@@ -156,9 +157,9 @@ func TestMachineImageWaits(t *testing.T) {
 		}},
 		{name: "deleted before it is ready", wait: ready("v2"), slow: true, err: cloudapi.ErrWaitFailed, polls: []string{list(old, version("v2", `"destroying"`))}},
 		{name: "no such version", wait: ready("v2"), slow: true, err: cloudapi.ErrWaitFailed, polls: []string{list(old)}},
-		{name: "no such image", wait: ready("v2"), slow: true, err: cloudapi.ErrNotFound, polls: []string{sdktest.Envelope(404)}},
+		{name: "no such image", wait: ready("v2"), slow: true, err: cloudapi.ErrNotFound, polls: []string{stub.Envelope(404)}},
 		{name: "deleted", wait: gone, slow: true, polls: []string{list(old, version("v2", `"destroying"`)), list(old)}},
-		{name: "deleted with its image", wait: gone, slow: true, polls: []string{list(version("v2", `"destroying"`)), sdktest.Envelope(404)}},
+		{name: "deleted with its image", wait: gone, slow: true, polls: []string{list(version("v2", `"destroying"`)), stub.Envelope(404)}},
 	})
 }
 
@@ -166,43 +167,43 @@ func TestEnsureMachineImage(t *testing.T) {
 	t.Parallel()
 	const item = "/location/eu-central-h1/machine-image/golden"
 	labels, exists := map[string]bool{}, false
-	network := sdktest.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 		path := strings.TrimPrefix(req.URL.Path, projectPath)
 		switch {
 		case req.Method == http.MethodPost && path == item:
 			exists, labels["v1"] = true, true
-			return sdktest.Respond(200, testImageJSON), nil
+			return stub.Respond(200, testImageJSON), nil
 		case path == item && exists:
-			return sdktest.Respond(200, testImageJSON), nil
+			return stub.Respond(200, testImageJSON), nil
 		case strings.HasSuffix(path, testImageID+"/version"):
 			var versions []string
 			for label := range labels {
 				versions = append(versions, `{"id":"mv-`+label+`","version":"`+label+`","state":"creating"}`)
 			}
-			return sdktest.Respond(200, fmt.Sprintf(`{"items":[%s],"count":%d}`, strings.Join(versions, ","), len(versions))), nil
+			return stub.Respond(200, fmt.Sprintf(`{"items":[%s],"count":%d}`, strings.Join(versions, ","), len(versions))), nil
 		case req.Method == http.MethodPost:
 			label := path[strings.LastIndex(path, "/")+1:]
 			labels[label] = true
-			return sdktest.Respond(200, `{"id":"mv-`+label+`","version":"`+label+`","state":"creating"}`), nil
+			return stub.Respond(200, `{"id":"mv-`+label+`","version":"`+label+`","state":"creating"}`), nil
 		}
-		return sdktest.Respond(404, sdktest.Envelope(404)), nil
+		return stub.Respond(404, stub.Envelope(404)), nil
 	}}
-	client := network.Client(t)
+	client := sdktest.Recorded(t, &network)
 	for _, tt := range []struct {
 		version string
 		update  bool
 		outcome cloudapi.EnsureOutcome // "" for a drift
 		changes string                 // what is sent that is no GET
 	}{
-		{"v1", false, cloudapi.EnsureCreated, item + ` {"vm":"` + sdktest.VMID + `","version":"v1"}`},
+		{"v1", false, cloudapi.EnsureCreated, item + ` {"vm":"` + stub.VMID + `","version":"v1"}`},
 		{"v1", true, cloudapi.EnsureUnchanged, ""},
 		{"", true, cloudapi.EnsureUnchanged, ""},
 		{"v2", false, "", ""},
-		{"v2", true, cloudapi.EnsureUpdated, "/location/eu-central-h1/machine-image/" + testImageID + `/version/v2 {"vm":"` + sdktest.VMID + `"}`},
+		{"v2", true, cloudapi.EnsureUpdated, "/location/eu-central-h1/machine-image/" + testImageID + `/version/v2 {"vm":"` + stub.VMID + `"}`},
 		{"v2", false, cloudapi.EnsureUnchanged, ""},
 	} {
 		image, outcome, err := client.MachineImages.Ensure(t.Context(), "eu-central-h1", "golden",
-			&cloudapi.MachineImageCreateRequest{VM: sdktest.VMID, Version: tt.version}, &cloudapi.EnsureOptions{Update: tt.update})
+			&cloudapi.MachineImageCreateRequest{VM: stub.VMID, Version: tt.version}, &cloudapi.EnsureOptions{Update: tt.update})
 		drift, drifts := errors.AsType[*cloudapi.DriftError](err)
 		if outcome != tt.outcome || drifts != (tt.outcome == "") || !drifts && (err != nil || image.ID != testImageID) {
 			t.Errorf("%+v: %v, %v, %v", tt, image, outcome, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const testKeyPair = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n-----BEGIN EC PRIVATE KEY-----\nU0VD\n-----END EC PRIVATE KEY-----\n"
@@ -61,7 +62,7 @@ func TestClientKeyPairIsWholeAndSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := fmt.Sprintf("%v %+v %#v %s", file, file, *file, sdktest.JSON(file)); strings.Contains(text, "U0VD") || file.Name != "client.pem" {
+	if text := fmt.Sprintf("%v %+v %#v %s", file, file, *file, stub.JSON(file)); strings.Contains(text, "U0VD") || file.Name != "client.pem" {
 		t.Errorf("the file shows as %s", text)
 	}
 	for _, content := range []string{testKeyPair[:len(testKeyPair)-10], "", "no PEM"} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func postgresServerCases() []wireCase {
@@ -50,7 +51,7 @@ func pollingTwo(t *testing.T, second string, polls [][2]string, wait func(contex
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		poll := -1
-		client := sdktest.Client(t, sdktest.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			path := req.URL.RequestURI()
 			if path == postgresPath+"/orders-db" {
 				poll++
@@ -61,13 +62,13 @@ func pollingTwo(t *testing.T, second string, polls [][2]string, wait func(contex
 			case poll >= len(polls):
 				t.Fatalf("poll %d, after the one that should have been the last", poll)
 			case path == postgresPath+"/orders-db":
-				return sdktest.Respond(200, polls[poll][0]), nil
+				return stub.Respond(200, polls[poll][0]), nil
 			case polls[poll][1] == "":
-				return sdktest.Respond(500, sdktest.Envelope(500)), nil
+				return stub.Respond(500, stub.Envelope(500)), nil
 			case strings.HasPrefix(polls[poll][1], `{"error"`):
-				return sdktest.Respond(400, polls[poll][1]), nil
+				return stub.Respond(400, polls[poll][1]), nil
 			}
-			return sdktest.Respond(200, polls[poll][1]), nil
+			return stub.Respond(200, polls[poll][1]), nil
 		}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 		db, err = wait(t.Context(), client.Postgres)
 		if poll+1 != len(polls) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestPostgresByTags asks a server that selects by tags and one that does not:
@@ -37,7 +38,7 @@ func TestPostgresByTags(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := sdktest.Client(t, sdktest.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				query := req.URL.Query()
 				query.Del("page_size")
 				query.Del("start_after")
@@ -45,9 +46,9 @@ func TestPostgresByTags(t *testing.T) {
 					t.Errorf("asked for %q, want %q", got, tt.query)
 				}
 				if req.URL.Query().Has("start_after") {
-					return sdktest.Respond(200, `{"items":[],"count":3}`), nil
+					return stub.Respond(200, `{"items":[],"count":3}`), nil
 				}
-				return sdktest.Respond(200, tt.reply), nil
+				return stub.Respond(200, tt.reply), nil
 			}))
 			letters := func(items []*cloudapi.Postgres) (letters []string) {
 				for _, p := range items {

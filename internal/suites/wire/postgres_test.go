@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const (
@@ -348,10 +349,10 @@ func TestPostgresSecretsStaySecret(t *testing.T) {
 	texts := []string{
 		fmt.Sprintf("%v %+v %#v", testPostgresFull(), testPostgresFull(), *testPostgresFull()),
 		fmt.Sprintf("%v %+v %#v", logs, token, *header),
-		string(sdktest.JSON([]any{logs, token, header})),
-		string(sdktest.JSON(testPostgresFull())),
+		string(stub.JSON([]any{logs, token, header})),
+		string(stub.JSON(testPostgresFull())),
 		fmt.Sprintf("%v %+v %#v", sink, sink, *sink),
-		string(sdktest.JSON(sink)),
+		string(stub.JSON(sink)),
 	}
 	// A server may repeat the body that it refuses.
 	client := sdktest.Answering(t, 400, "application/json",
@@ -403,7 +404,7 @@ func TestPostgresWaits(t *testing.T) {
 		}
 		return p
 	}
-	show := func(changes ...change) string { return string(sdktest.JSON(record(changes...))) }
+	show := func(changes ...change) string { return string(stub.JSON(record(changes...))) }
 	state := func(s string) change { return func(p *cloudapi.Postgres) { p.State = s } }
 	resizing := func(p *cloudapi.Postgres) { p.TargetVMSize = "standard-4" }
 	growing := func(p *cloudapi.Postgres) { p.TargetStorageSizeGiB = 128 }
@@ -438,7 +439,7 @@ func TestPostgresWaits(t *testing.T) {
 		},
 		{
 			name: "gone before it runs", wait: running, slow: true, err: cloudapi.ErrNotFound,
-			polls: []string{show(state("creating")), sdktest.Envelope(404)},
+			polls: []string{show(state("creating")), stub.Envelope(404)},
 		},
 		{
 			name: "resized", wait: resized, slow: true, want: record(),
@@ -465,7 +466,7 @@ func TestPostgresWaits(t *testing.T) {
 		},
 		{
 			name: "deleted", wait: deleted, slow: true,
-			polls: []string{show(), show(state("deleting")), show(state("deleting")), sdktest.Envelope(403), sdktest.Envelope(404)},
+			polls: []string{show(), show(state("deleting")), show(state("deleting")), stub.Envelope(403), stub.Envelope(404)},
 		},
 	})
 }

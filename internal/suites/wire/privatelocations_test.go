@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestPrivateLocationsWire(t *testing.T) {
@@ -82,7 +83,7 @@ func TestPrivateLocationSecretsStaySecret(t *testing.T) {
 	request := &cloudapi.PrivateLocationCreateRequest{
 		Name: "acme", ProviderLocationName: "mars-1", AccessKey: cloudapi.NewSecret(access), SecretKey: cloudapi.NewSecret(secret),
 	}
-	texts := []string{fmt.Sprintf("%v %+v %#v", request, request, request), string(sdktest.JSON(request))}
+	texts := []string{fmt.Sprintf("%v %+v %#v", request, request, request), string(stub.JSON(request))}
 
 	// The real server repeats a body that it refuses.
 	client := sdktest.Answering(t, 400, "application/json",
@@ -110,11 +111,11 @@ func TestPrivateLocationWaits(t *testing.T) {
 		return nothing(c.PrivateLocations.WaitDeleted(ctx, "mine"))
 	}
 	runWaitCases(t, projectPath+"/private-location/mine", []waitCase{
-		{name: "deleted", wait: deleted, polls: []string{record, record, sdktest.Envelope(404)}},
-		{name: "deleted at once", wait: deleted, polls: []string{sdktest.Envelope(404)}},
+		{name: "deleted", wait: deleted, polls: []string{record, record, stub.Envelope(404)}},
+		{name: "deleted at once", wait: deleted, polls: []string{stub.Envelope(404)}},
 		{name: "deleted and made again", wait: deleted, polls: []string{record, `{"id":"10gvqwdeswre7m2ps1kfabv2x8","name":"us-west-2","ui_name":"mine"}`}},
 	})
-	for _, name := range []string{"10rypbds80cj7mrjh6yre7xqe8", sdktest.VMID} {
+	for _, name := range []string{"10rypbds80cj7mrjh6yre7xqe8", stub.VMID} {
 		if err := sdktest.SendingNothing(t).PrivateLocations.WaitDeleted(t.Context(), name); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("the wait for %s: %v", name, err)
 		}

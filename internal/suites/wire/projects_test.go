@@ -5,18 +5,18 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestProjectsWire(t *testing.T) {
 	t.Parallel()
-	const full = `{"id":"` + sdktest.Project + `","name":"Acme-Prod","credit":25.4,"discount":10}`
-	record := &cloudapi.Project{ID: sdktest.Project, Name: "Acme-Prod", Credit: 25.4, Discount: 10}
+	const full = `{"id":"` + stub.Project + `","name":"Acme-Prod","credit":25.4,"discount":10}`
+	record := &cloudapi.Project{ID: stub.Project, Name: "Acme-Prod", Credit: 25.4, Discount: 10}
 	runWireCases(t, "Projects", []wireCase{
 		{
 			method: "GET", target: "/project", reply: `{"items":[` + full + `],"count":3}`,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.Projects.List(ctx, nil) },
-			want: &cloudapi.Page[cloudapi.Project]{Items: []*cloudapi.Project{record}, Count: new(3), NextStartAfter: sdktest.Project},
+			want: &cloudapi.Page[cloudapi.Project]{Items: []*cloudapi.Project{record}, Count: new(3), NextStartAfter: stub.Project},
 		},
 		{
 			name: "all", method: "GET", target: "/project?page_size=1000", reply: `{"items":[` + full + `],"count":1}`,
@@ -33,21 +33,21 @@ func TestProjectsWire(t *testing.T) {
 		{
 			method: "GET", target: projectPath, reply: full,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Projects.Get(ctx, sdktest.Project)
+				return c.Projects.Get(ctx, stub.Project)
 			},
 			want: record,
 		},
 		{
 			method: "DELETE", target: projectPath,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.Projects.Delete(ctx, sdktest.Project))
+				return nothing(c.Projects.Delete(ctx, stub.Project))
 			},
 		},
 		{
-			name: "object info", method: "GET", target: projectPath + "/object-info/" + sdktest.VMID,
+			name: "object info", method: "GET", target: projectPath + "/object-info/" + stub.VMID,
 			reply: `{"type":"vm","location":"eu-central-h1","name":"web-1"}`,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Projects.ObjectInfo(ctx, sdktest.Project, sdktest.VMID)
+				return c.Projects.ObjectInfo(ctx, stub.Project, stub.VMID)
 			},
 			want: &cloudapi.ObjectInfo{Type: cloudapi.ObjectTypeVM, Location: "eu-central-h1", Name: "web-1"},
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // A bothCase is something that the service of August 2026 does in another way
@@ -64,7 +65,7 @@ func TestBothVersions(t *testing.T) {
 		update   = `{"algorithm":"hash_based","src_port":443,"dst_port":8443,"health_check_endpoint":"/up","vms":[]`
 	)
 	conflict := func(kind, message string) string {
-		return string(sdktest.JSON(map[string]any{"error": map[string]any{"code": 400, "type": kind, "message": message, "details": nil}}))
+		return string(stub.JSON(map[string]any{"error": map[string]any{"code": 400, "type": kind, "message": message, "details": nil}}))
 	}
 	balancer := recorded(t, "load-balancer-certificates", "patch-no-vms") // which has a certificate
 	rules := recorded(t, "firewall-updates", "rule-by-subnet-name")
@@ -230,18 +231,18 @@ func TestBothVersions(t *testing.T) {
 func (c *bothCase) run(t *testing.T, version string) {
 	answers := c.answers[version]
 	asked := 0
-	network := sdktest.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 		if asked++; asked > len(answers) {
 			t.Fatalf("there is a request %d", asked)
 		}
 		a := answers[asked-1]
-		resp := sdktest.Respond(a.status, a.reply)
+		resp := stub.Respond(a.status, a.reply)
 		if a.contentType != "" {
 			resp.Header.Set("Content-Type", a.contentType)
 		}
 		return resp, nil
 	}}
-	result, err := c.call(t.Context(), network.Client(t))
+	result, err := c.call(t.Context(), sdktest.Recorded(t, &network))
 	if !errors.Is(err, c.err) || errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 		t.Errorf("%v, %v; want %v", result, err, c.err)
 	}
@@ -278,10 +279,10 @@ func TestWhatOnlyOneVersionRefuses(t *testing.T) {
 			return c.Kubernetes.CreateNodePool(ctx, location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "workers"})
 		}, cloudapi.ErrQuotaExceeded},
 		{"machine-images", "create-again", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: sdktest.VMID})
+			return c.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID})
 		}, cloudapi.ErrAlreadyExists},
 		{"machine-images", "version-exists", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.MachineImages.CreateVersion(ctx, location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: sdktest.VMID})
+			return c.MachineImages.CreateVersion(ctx, location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: stub.VMID})
 		}, cloudapi.ErrAlreadyExists},
 		{"machine-images", "delete-version-again", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return nil, c.MachineImages.DeleteVersion(ctx, location, "golden", "v1")
@@ -323,8 +324,8 @@ func TestWhatOnlyOneVersionRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			a := recorded(t, tt.story, tt.name)
-			network := sdktest.Recorder{Answer: sdktest.Always(a.status, a.reply)}
-			_, err := tt.call(t.Context(), network.Client(t))
+			network := stub.Recorder{Answer: stub.Always(a.status, a.reply)}
+			_, err := tt.call(t.Context(), sdktest.Recorded(t, &network))
 			if !errors.Is(err, tt.err) || errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 				t.Errorf("the error is %v, want %v", err, tt.err)
 			}
@@ -336,13 +337,13 @@ func TestWhatOnlyOneVersionRefuses(t *testing.T) {
 func TestLoadBalancerUpdateThatCannotLook(t *testing.T) {
 	t.Parallel()
 	missing := recorded(t, "load-balancer-certificates", "patch-without-cert")
-	network := sdktest.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 		if req.Method == http.MethodGet {
-			return sdktest.Respond(403, sdktest.Envelope(403)), nil
+			return stub.Respond(403, stub.Envelope(403)), nil
 		}
-		return sdktest.Respond(missing.status, missing.reply), nil
+		return stub.Respond(missing.status, missing.reply), nil
 	}}
-	updated, err := network.Client(t).LoadBalancers.Update(t.Context(), "eu-central-h1", "plain", &cloudapi.LoadBalancerUpdateRequest{VMs: []string{}})
+	updated, err := sdktest.Recorded(t, &network).LoadBalancers.Update(t.Context(), "eu-central-h1", "plain", &cloudapi.LoadBalancerUpdateRequest{VMs: []string{}})
 	if updated != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) || !errors.Is(err, cloudapi.ErrForbidden) || len(network.Take()) != 2 {
 		t.Errorf("%v, %v", updated, err)
 	}
@@ -365,9 +366,9 @@ func TestLaterErrorTypes(t *testing.T) {
 		{500, "UnexceptedError", cloudapi.ErrServer},
 		{503, "ServiceUnavailable", cloudapi.ErrServer},
 	} {
-		body := sdktest.JSON(map[string]any{"error": map[string]any{"code": tt.status, "type": tt.kind, "message": "Sorry", "details": nil}})
-		network := sdktest.Recorder{Answer: sdktest.Always(tt.status, string(body))}
-		_, err := network.Client(t).VMs.List(t.Context(), nil)
+		body := stub.JSON(map[string]any{"error": map[string]any{"code": tt.status, "type": tt.kind, "message": "Sorry", "details": nil}})
+		network := stub.Recorder{Answer: stub.Always(tt.status, string(body))}
+		_, err := sdktest.Recorded(t, &network).VMs.List(t.Context(), nil)
 		e, ok := errors.AsType[*cloudapi.Error](err)
 		if !ok || e.Type != tt.kind {
 			t.Errorf("%d %s is %v", tt.status, tt.kind, err)
@@ -386,13 +387,13 @@ func TestLaterErrorTypes(t *testing.T) {
 func TestSetRulesByProtocol(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{`,"protocol":"tcp","description":"ssh"`, ""} {
-		network := sdktest.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			if req.Method == http.MethodPost {
-				return sdktest.Respond(200, `{"id":"frmqyjqdvzxp1p8x9nqzj7734n","cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`), nil
+				return stub.Respond(200, `{"id":"frmqyjqdvzxp1p8x9nqzj7734n","cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`), nil
 			}
-			return sdktest.Respond(200, `{"id":"fw73m7341v321pjjyear44srfd","firewall_rules":[{"id":"frxaerzve9ye3ns95fyz1hv4q7","cidr":"10.0.0.0/8","port_range":"53"`+protocol+`}]}`), nil
+			return stub.Respond(200, `{"id":"fw73m7341v321pjjyear44srfd","firewall_rules":[{"id":"frxaerzve9ye3ns95fyz1hv4q7","cidr":"10.0.0.0/8","port_range":"53"`+protocol+`}]}`), nil
 		}}
-		changes, err := network.Client(t).Firewalls.SetRules(t.Context(), "eu-central-h1", "web", []cloudapi.FirewallRuleCreateRequest{
+		changes, err := sdktest.Recorded(t, &network).Firewalls.SetRules(t.Context(), "eu-central-h1", "web", []cloudapi.FirewallRuleCreateRequest{
 			{CIDR: "10.0.0.0/8", PortRange: "53"},
 			{CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "UDP", Description: "dns"},
 		}, nil)
@@ -417,8 +418,8 @@ func TestEnsureComparesLaterFields(t *testing.T) {
 		`"boot_image":""`:             false,
 		`"size":"standard-2"`:         false,
 	} {
-		network := sdktest.Recorder{Answer: sdktest.Always(200, `{"id":"`+sdktest.VMID+`","name":"web-1",`+record+`}`)}
-		_, _, err := network.Client(t).VMs.Ensure(t.Context(), location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", BootImage: "ubuntu-noble"}, nil)
+		network := stub.Recorder{Answer: stub.Always(200, `{"id":"`+stub.VMID+`","name":"web-1",`+record+`}`)}
+		_, _, err := sdktest.Recorded(t, &network).VMs.Ensure(t.Context(), location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", BootImage: "ubuntu-noble"}, nil)
 		if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok != drifts || ok && drift.Fields[0].Field != "boot_image" || !ok && err != nil {
 			t.Errorf("a VM with %s: %v", record, err)
 		}
@@ -426,20 +427,20 @@ func TestEnsureComparesLaterFields(t *testing.T) {
 
 	const subnet = "ps6336kqkb6j4qf8813xfx1bw0"
 	balancer := func(certEnabled string) string {
-		return `{` + testLBShort + `,"subnet":"backend-net","vms":["` + sdktest.VMID + `"],"cert_enabled":` + certEnabled + `}`
+		return `{` + testLBShort + `,"subnet":"backend-net","vms":["` + stub.VMID + `"],"cert_enabled":` + certEnabled + `}`
 	}
-	network := sdktest.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 		switch {
 		case req.Method == http.MethodPatch:
-			return sdktest.Respond(200, balancer("true")), nil
+			return stub.Respond(200, balancer("true")), nil
 		case req.URL.Path == projectPath+"/object-info/"+subnet:
-			return sdktest.Respond(200, `{"type":"private subnet","location":"eu-central-h1","name":"backend-net"}`), nil
+			return stub.Respond(200, `{"type":"private subnet","location":"eu-central-h1","name":"backend-net"}`), nil
 		case req.URL.Path == locationPath+"/load-balancer":
-			return sdktest.Respond(200, `{"items":[`+balancer("false")+`],"count":1}`), nil
+			return stub.Respond(200, `{"items":[`+balancer("false")+`],"count":1}`), nil
 		}
-		return sdktest.Respond(200, balancer("false")), nil
+		return stub.Respond(200, balancer("false")), nil
 	}}
-	client := network.Client(t)
+	client := sdktest.Recorded(t, &network)
 	request := &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: subnet, CertEnabled: new(true)}
 	_, _, err := client.LoadBalancers.Ensure(t.Context(), location, "web-lb", request, nil)
 	if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 1 || drift.Fields[0].Field != "cert_enabled" || !drift.Fields[0].Updatable {
@@ -451,7 +452,7 @@ func TestEnsureComparesLaterFields(t *testing.T) {
 		t.Fatalf("%+v, %v, %v", updated, outcome, err)
 	}
 	sent := network.Take()
-	want := `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz","vms":["` + sdktest.VMID + `"],"cert_enabled":true}`
+	want := `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz","vms":["` + stub.VMID + `"],"cert_enabled":true}`
 	if last := sent[len(sent)-1]; last.Method != http.MethodPatch || last.Body != want {
 		t.Errorf("sent %s %s", last.Method, last.Body)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestVMsWire(t *testing.T) {
@@ -15,20 +16,20 @@ func TestVMsWire(t *testing.T) {
 	const (
 		location = "eu-central-h1"
 		base     = locationPath + "/vm"
-		short    = `{"id":"` + sdktest.VMID + `","name":"web-1","state":"running","location":"eu-central-h1","size":"standard-2","unix_user":"ubi",` +
+		short    = `{"id":"` + stub.VMID + `","name":"web-1","state":"running","location":"eu-central-h1","size":"standard-2","unix_user":"ubi",` +
 			`"storage_size_gib":40,"ip6":"2a01:db8:40:1ed3:aa7c::2","ip4_enabled":true,"ip4":"198.51.100.17"}`
-		full = `{"id":"` + sdktest.VMID + `","name":"web-1","state":"creating","location":"eu-central-h1","size":"standard-2","unix_user":"ubi",` +
+		full = `{"id":"` + stub.VMID + `","name":"web-1","state":"creating","location":"eu-central-h1","size":"standard-2","unix_user":"ubi",` +
 			`"storage_size_gib":0,"ip6":null,"ip4_enabled":false,"ip4":null,"firewalls":[{"id":"fw8ww2xa7brt1qrn9hgzbc7efq","name":"edge",` +
 			`"description":"d","location":"eu-central-h1","firewall_rules":[{"id":"frhgen1ff6864nrqg8etdv647m","cidr":"0.0.0.0/0","port_range":"22..22"}],` +
 			`"path":"/location/eu-central-h1/firewall/edge"}],"private_ipv4":"10.23.41.69","private_ipv6":"fd4c:91aa:7be0:12d:8c62::2",` +
 			`"subnet":"backend","gpu":null,"boot_image":"golden@v1","quirks":"a field that a later server adds"}`
 	)
 	item := &cloudapi.VM{
-		ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateRunning, Location: location, Size: "standard-2", UnixUser: "ubi",
+		ID: stub.VMID, Name: "web-1", State: cloudapi.VMStateRunning, Location: location, Size: "standard-2", UnixUser: "ubi",
 		StorageSizeGiB: 40, IP6: "2a01:db8:40:1ed3:aa7c::2", IP4Enabled: true, IP4: "198.51.100.17",
 	}
 	record := &cloudapi.VM{
-		ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateCreating, Location: location, Size: "standard-2", UnixUser: "ubi", BootImage: "golden@v1",
+		ID: stub.VMID, Name: "web-1", State: cloudapi.VMStateCreating, Location: location, Size: "standard-2", UnixUser: "ubi", BootImage: "golden@v1",
 		Firewalls: []cloudapi.Firewall{{
 			ID: "fw8ww2xa7brt1qrn9hgzbc7efq", Name: "edge", Description: "d", Location: location,
 			FirewallRules: []cloudapi.FirewallRule{{ID: "frhgen1ff6864nrqg8etdv647m", CIDR: "0.0.0.0/0", PortRange: "22..22"}},
@@ -36,7 +37,7 @@ func TestVMsWire(t *testing.T) {
 		}},
 		PrivateIPv4: "10.23.41.69", PrivateIPv6: "fd4c:91aa:7be0:12d:8c62::2", Subnet: "backend",
 	}
-	page := &cloudapi.Page[cloudapi.VM]{Items: []*cloudapi.VM{item}, Count: new(1), NextStartAfter: sdktest.VMID}
+	page := &cloudapi.Page[cloudapi.VM]{Items: []*cloudapi.VM{item}, Count: new(1), NextStartAfter: stub.VMID}
 	runWireCases(t, "VMs", []wireCase{
 		{
 			method: "GET", target: projectPath + "/vm", reply: `{"items":[` + short + `],"count":1}`,
@@ -118,9 +119,9 @@ func TestVMsWire(t *testing.T) {
 			},
 		},
 		{
-			name: "rename by the ID", method: "POST", target: base + "/" + sdktest.VMID + "/rename", body: `{"name":"web-1"}`, reply: short,
+			name: "rename by the ID", method: "POST", target: base + "/" + stub.VMID + "/rename", body: `{"name":"web-1"}`, reply: short,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMs.Rename(ctx, location, sdktest.VMID, "web-1")
+				return c.VMs.Rename(ctx, location, stub.VMID, "web-1")
 			},
 			want: item,
 		},
@@ -168,7 +169,7 @@ func TestInitScriptsAreNotMixedUp(t *testing.T) {
 func TestVMWaits(t *testing.T) {
 	t.Parallel()
 	vm := func(state string) string {
-		return `{"id":"` + sdktest.VMID + `","name":"web-1","state":"` + state + `"}`
+		return `{"id":"` + stub.VMID + `","name":"web-1","state":"` + state + `"}`
 	}
 	stopped := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return c.VMs.WaitStopped(ctx, "eu-central-h1", "web-1")
@@ -178,14 +179,14 @@ func TestVMWaits(t *testing.T) {
 	}
 	runWaitCases(t, locationPath+"/vm/web-1", []waitCase{
 		{name: "stopped", wait: stopped, polls: []string{vm("running"), vm("stopping"), vm("stopped")},
-			want: &cloudapi.VM{ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateStopped}},
+			want: &cloudapi.VM{ID: stub.VMID, Name: "web-1", State: cloudapi.VMStateStopped}},
 		{name: "stopped by the provider first", wait: stopped, polls: []string{vm("stopping"), vm("stopped by admin"), vm("unavailable"), vm("stopped")},
-			want: &cloudapi.VM{ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateStopped}},
+			want: &cloudapi.VM{ID: stub.VMID, Name: "web-1", State: cloudapi.VMStateStopped}},
 		{name: "deleted before it stops", wait: stopped, polls: []string{vm("stopping"), vm("deleting")}, err: cloudapi.ErrWaitFailed},
-		{name: "gone before it stops", wait: stopped, polls: []string{vm("stopping"), sdktest.Envelope(404)}, err: cloudapi.ErrNotFound},
+		{name: "gone before it stops", wait: stopped, polls: []string{vm("stopping"), stub.Envelope(404)}, err: cloudapi.ErrNotFound},
 		{name: "started", wait: running, polls: []string{vm("starting"), vm("starting"), vm("running")},
-			want: &cloudapi.VM{ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateRunning}},
+			want: &cloudapi.VM{ID: stub.VMID, Name: "web-1", State: cloudapi.VMStateRunning}},
 		{name: "restarted", wait: running, polls: []string{vm("restarting"), vm("running")},
-			want: &cloudapi.VM{ID: sdktest.VMID, Name: "web-1", State: cloudapi.VMStateRunning}},
+			want: &cloudapi.VM{ID: stub.VMID, Name: "web-1", State: cloudapi.VMStateRunning}},
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // waitCase is a Wait method and the answers that its polls get, each of which
@@ -39,7 +40,7 @@ func runWaitCases(t *testing.T, path string, cases []waitCase) {
 
 func (c *waitCase) run(t *testing.T, path string) {
 	polled := 0
-	client := sdktest.Client(t, sdktest.RoundTripper(func(req *http.Request) (*http.Response, error) {
+	client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		if req.Method != http.MethodGet || req.URL.RequestURI() != path {
 			t.Errorf("asked for %s %s", req.Method, req.URL.RequestURI())
 		}
@@ -53,9 +54,9 @@ func (c *waitCase) run(t *testing.T, path string) {
 			Body:       io.NopCloser(strings.NewReader(reply)),
 		}
 		switch reply {
-		case sdktest.Envelope(403):
+		case stub.Envelope(403):
 			resp.StatusCode = http.StatusForbidden
-		case sdktest.Envelope(404):
+		case stub.Envelope(404):
 			resp.StatusCode = http.StatusNotFound
 		}
 		return resp, nil
@@ -87,6 +88,6 @@ func (c *waitCase) run(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, c.want) {
-		t.Errorf("the result differs:\n got %s\nwant %s", sdktest.JSON(got), sdktest.JSON(c.want))
+		t.Errorf("the result differs:\n got %s\nwant %s", stub.JSON(got), stub.JSON(c.want))
 	}
 }

@@ -19,11 +19,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // Paths that the wire cases begin with.
 const (
-	projectPath  = "/project/" + sdktest.Project
+	projectPath  = "/project/" + stub.Project
 	locationPath = projectPath + "/location/eu-central-h1"
 )
 
@@ -103,7 +104,7 @@ func (c *wireCase) run(t *testing.T) (op cloudapi.Operation) {
 			t.Errorf("%d requests were sent", n)
 		}
 		if !reflect.DeepEqual(got, c.want) {
-			t.Errorf("the result differs:\n got %s\nwant %s", sdktest.JSON(got), sdktest.JSON(c.want))
+			t.Errorf("the result differs:\n got %s\nwant %s", stub.JSON(got), stub.JSON(c.want))
 		}
 	})
 	return op
@@ -120,7 +121,7 @@ func (c *wireCase) runWithoutReply(t *testing.T, op cloudapi.Operation) {
 	t.Run(c.title()+" without a reply", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			requests := 0
-			client := sdktest.Client(t, sdktest.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				requests++
 				c.check(t, req)
 				return nil, io.EOF
@@ -155,7 +156,7 @@ func (c *wireCase) check(t *testing.T, req *http.Request) {
 	}
 	for name, want := range map[string]string{
 		"Accept":        accept,
-		"Authorization": "Bearer " + sdktest.Token,
+		"Authorization": "Bearer " + stub.Token,
 		"Content-Type":  contentType,
 	} {
 		if got := req.Header.Get(name); got != want {
