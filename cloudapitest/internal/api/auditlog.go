@@ -7,27 +7,27 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// LogEntry is an entry of a project's audit log: what an account did.
+// LogEntry is an entry of a project's audit log: an action of an account.
 type LogEntry struct {
 	ID      string
-	At      time.Time // later than the entry before it
+	At      time.Time // always later than the entry before
 	Kind    cloudapi.Kind
 	Verb    string
 	Account *Account
-	Objects []string // IDs: of what it was done to, and of what else took part
+	Objects []string // IDs of the changed object and of other objects involved
 }
 
-// maxLog is how many of the last entries a project keeps at least, and half of how
-// many at most, since servers may run for long.
+// maxLog is the minimum number of entries that a project keeps, and half of the
+// maximum, since servers may run for long.
 const maxLog = 10_000
 
-// Log enters into the project's audit log what the token's account did to the object
-// with the ID. The project itself has no place among the objects.
+// Log adds to the project's audit log an action of the token's account on the
+// object with the ID. The project itself is not listed among the objects.
 func (c *Call) Log(verb, id string, others ...string) {
 	p := c.Project
 	at := c.Now
 	if n := len(p.log); n > 0 && !at.After(p.log[n-1].At) {
-		at = p.log[n-1].At.Add(time.Microsecond) // times in keys have no more digits
+		at = p.log[n-1].At.Add(time.Microsecond) // keys contain times in microseconds
 	}
 	objects := append([]string{id}, others...)
 	if id == p.ID {

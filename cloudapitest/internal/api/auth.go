@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	// The real server's gate ignores case. In October 2025 the part behind it that
-	// takes the token out of the header does not: "bearer pat-…" is an invalid
-	// token there, not a missing one.
+	// The first check of the real server ignores case; the second, which
+	// extracts the token, does not. So "bearer pat-…" is an invalid token, not
+	// a missing one.
 	tokenGate      = regexp.MustCompile(`^(?i:Bearer:?\s+pat-)`)
 	tokenHeader    = regexp.MustCompile(`^Bearer:?\s+(pat-\S+)\s*$`)
 	anyTokenHeader = regexp.MustCompile(`^(?i:Bearer):?\s+(pat-\S+)\s*$`)
@@ -48,8 +48,8 @@ func (s *State) Token(value string) *Token { return s.tokens[canonicalToken(valu
 // RemoveToken removes a token.
 func (s *State) RemoveToken(value string) { delete(s.tokens, canonicalToken(value)) }
 
-// canonicalToken folds the case of the ID in a token, which does not count; that
-// of the secret behind it does.
+// canonicalToken folds the case of the ID in a token, which the server ignores.
+// The case of the secret after it matters.
 func canonicalToken(s string) string {
 	const secret = len("pat-") + 26
 	if len(s) <= secret {

@@ -16,7 +16,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// Call is a request while its operation executes, with the server's state locked.
+// Call is a request in execution. The server's state is locked.
 type Call struct {
 	Config  *Config
 	State   *State
@@ -31,12 +31,12 @@ type Call struct {
 	Project  *Project  // nil if the route has none
 	Location *Location // nil if the route has none
 
-	permission string   // that the operation needs
-	unknown    []string // what the client sent and the API does not know
+	permission string   // needed by the operation
+	unknown    []string // fields and parameters that the API does not know
 }
 
-// execute checks the request and runs its operation. The checks come in the order
-// of the real server; those of objects and values are the operation's.
+// execute checks the request and runs its operation. The checks are in the
+// order of the real server; the operation itself checks objects and values.
 func (c *Call) execute() (any, error) {
 	op := c.request.Operation
 	var err error
@@ -65,8 +65,8 @@ func (c *Call) execute() (any, error) {
 	return op.handle(c)
 }
 
-// CheckText refuses a body with a null byte in a string. The real server finds
-// that when it reads the string, after it has found the object of the path.
+// CheckText refuses a body with a null byte in a string. The real server does
+// so only after it has found the object of the path.
 func (c *Call) CheckText() error {
 	if schema.ContainsNUL(map[string]any(c.Body)) {
 		return reply.InvalidRequest("string parameter contains null byte")
@@ -76,7 +76,8 @@ func (c *Call) CheckText() error {
 
 func (c *Call) checkPath(op *Operation) error { return op.checkParams(c.Params, c.Config.Pattern) }
 
-// checkBody decodes the body as far as the operation has one. A GET may have any.
+// checkBody checks and decodes the body if the operation has one. A GET may
+// have any body.
 func (c *Call) checkBody(op *Operation) error {
 	raw := c.request.Body
 	switch {
@@ -92,8 +93,8 @@ func (c *Call) checkBody(op *Operation) error {
 	if mediaType != "application/json" {
 		return reply.BadRequest(`"Content-Type" request header must be set to "application/json".`)
 	}
-	// The real server takes a differently spelled media type for JSON too, but
-	// does not read the body then.
+	// The real server also accepts JSON media types in another spelling, but
+	// then does not read the body.
 	if len(raw) == 0 || !strings.HasPrefix(c.request.Header.Get("Content-Type"), "application/json") {
 		raw = []byte("{}")
 	}
@@ -114,8 +115,8 @@ func isJSONObject(raw []byte) bool {
 	return json.Unmarshal(raw, &object) == nil && object != nil
 }
 
-// resolveProject finds the project of the path, or answers for the token that
-// cannot see it.
+// resolveProject finds the project of the path, or returns the error for a
+// token that cannot see it.
 func (c *Call) resolveProject(op *Operation) error {
 	id, ok := c.Params["project_id"]
 	if !ok {
@@ -127,7 +128,7 @@ func (c *Call) resolveProject(op *Operation) error {
 		c.Project = p
 		return nil
 	case op.Method == http.MethodDelete && op.Route == ProjectRoute && ValidID(id):
-		return nil // deleting it does nothing and succeeds
+		return nil // deleting a missing project succeeds
 	}
 	return reply.NotFound()
 }
@@ -168,8 +169,8 @@ func (c *Call) Permitted() bool { return c.Allowed(c.permission) }
 // Allowed reports whether the token has a permission in the call's project.
 func (c *Call) Allowed(permission string) bool { return c.Project.Rights[c.Token].allow(permission) }
 
-// Since returns a field of a record that versions before v do not have: nil for
-// those.
+// Since returns a field that records have since version v, and nil for earlier
+// versions.
 func Since[T any](c *Call, v version.Version, value T) *T {
 	if c.Config.Version < v {
 		return nil
@@ -180,7 +181,7 @@ func Since[T any](c *Call, v version.Version, value T) *T {
 // Header returns a header of the request.
 func (c *Call) Header(name string) string { return c.request.Header.Get(name) }
 
-// unlocked calls f while other requests may be executed.
+// unlocked calls f while other requests can be executed.
 func (c *Call) unlocked(f func()) {
 	c.locked.Unlock()
 	defer c.locked.Lock()

@@ -5,11 +5,11 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// Handler executes the requests of an operation. Its result is what [reply.New]
-// takes.
+// Handler executes the requests of an operation. Its result is passed to
+// [reply.New].
 type Handler func(*Call) (any, error)
 
-// On returns the handler that calls a method of the object that find finds.
+// On returns a handler that calls a method of the object that find returns.
 func On[T any](find func(*Call) (T, error), method func(T, *Call) (any, error)) Handler {
 	return func(c *Call) (any, error) {
 		o, err := find(c)
@@ -20,13 +20,13 @@ func On[T any](find func(*Call) (T, error), method func(T, *Call) (any, error)) 
 	}
 }
 
-// Show returns the handler that answers with a record of the object.
+// Show returns a handler that returns a record of the object.
 func Show[T, R any](find func(*Call) (T, error), record func(T, *Call) R) Handler {
 	return On(find, func(o T, c *Call) (any, error) { return record(o, c), nil })
 }
 
-// Delete returns the handler that deletes the object. One that does not exist
-// counts as deleted.
+// Delete returns a handler that deletes the object. It succeeds if the object
+// does not exist.
 func Delete[T any](find func(*Call) (T, error), remove func(T, *Call) error) Handler {
 	return func(c *Call) (any, error) {
 		o, err := find(c)
@@ -37,13 +37,13 @@ func Delete[T any](find func(*Call) (T, error), remove func(T, *Call) error) Han
 	}
 }
 
-// List returns the handler for pages of the objects of a kind.
+// List returns a handler for pages of the objects of a kind.
 func List[T Stored, R any](kind cloudapi.Kind, record func(T, *Call) R) Handler {
 	return func(c *Call) (any, error) { return Paginate(c, Listed(kind), objectName[T], record) }
 }
 
-// Renames returns the handler that gives an object of a kind with locations the
-// name in the body, and answers with a record.
+// Renames returns a handler that gives an object of a kind with locations the
+// name in the body, and returns a record.
 func Renames[T Stored, R any](kind cloudapi.Kind, find func(*Call) (T, error), record func(T, *Call) R) Handler {
 	return On(find, func(o T, c *Call) (any, error) {
 		if err := Rename(c, kind, o); err != nil {

@@ -7,28 +7,28 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// Scope is what a list or a name is about: the objects of a kind in a project, or
-// in one of its locations.
+// Scope selects the objects of a kind in a project, or in one of its locations,
+// for a list or a name.
 type Scope struct {
 	Kind     cloudapi.Kind
 	Project  *Project
-	Location *Location // nil: wherever they are
+	Location *Location // nil: all locations
 }
 
-// Index holds the objects of each scope, so that neither a page nor a name costs a
-// walk over all of them.
+// Index contains the objects of each scope, so that neither a page nor a name
+// needs a walk over all objects.
 type Index map[Scope]*shelf
 
 // shelf is the objects of one scope.
 type shelf struct {
 	created []Stored            // in the order of their creation
 	names   map[string][]Stored // the same, by name
-	sorted  []Stored            // by ID, but for the last ones
-	rest    int                 // how many of sorted are in no order
+	sorted  []Stored            // by ID, except the last rest of them
+	rest    int                 // number of unsorted objects at the end of sorted
 }
 
-// shelves returns those that an object belongs on: its project's and, if it is in
-// a location, that one's.
+// shelves returns the shelves of an object: that of its project and, if it is
+// in a location, that of the location.
 func (x Index) shelves(o *Object) []*shelf {
 	scopes := []Scope{{o.kind(), o.Project, nil}}
 	if o.Location != nil {
@@ -75,7 +75,7 @@ func (x Index) Rename(o Stored, name string) {
 	}
 }
 
-// forget takes an object from the names.
+// forget removes an object from the names.
 func (s *shelf) forget(o Stored) {
 	name := o.Core().Name
 	if s.names[name] = without(s.names[name], o); len(s.names[name]) == 0 {
@@ -83,8 +83,8 @@ func (s *shelf) forget(o Stored) {
 	}
 }
 
-// All returns the objects of a scope in the order of their creation. The slice is
-// the index's own, like those of the functions below.
+// All returns the objects of a scope in the order of their creation. The slice
+// belongs to the index, like those of the functions below.
 func (x Index) All(sc Scope) []Stored {
 	if s := x[sc]; s != nil {
 		return s.created
@@ -127,7 +127,8 @@ func (s *shelf) byID() []Stored {
 	return s.sorted
 }
 
-// after returns the index of the first object behind a place in the order of IDs.
+// after returns the index of the first object after a place in the order of
+// IDs.
 func after(objects []Stored, order string) int {
 	i, found := slices.BinarySearchFunc(objects, order, func(o Stored, order string) int {
 		return strings.Compare(o.Core().order, order)
@@ -138,7 +139,7 @@ func after(objects []Stored, order string) int {
 	return i
 }
 
-// without removes an object from a slice that has it.
+// without removes an object from a slice that contains it.
 func without(objects []Stored, o Stored) []Stored {
 	i := slices.IndexFunc(objects, func(other Stored) bool { return other.Core() == o.Core() })
 	return slices.Delete(objects, i, i+1)

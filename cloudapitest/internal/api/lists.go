@@ -12,18 +12,18 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 )
 
-// Paging says what an operation makes of the page parameters.
+// Paging says how an operation treats the page parameters.
 type Paging int
 
 const (
 	notAList        Paging = iota
-	PagedDeclared          // pages; parameters of a wrong type are refused
-	PagedUndeclared        // pages, though its description says nothing of it; such parameters are ignored
-	Unpaged                // always answers with the complete list
+	PagedDeclared          // has pages; parameters of a wrong type are refused
+	PagedUndeclared        // has pages, although the API description does not say so; parameters of a wrong type are ignored
+	Unpaged                // always returns the complete list
 )
 
-// parameters are those that a client may send. The contract gives them to all
-// lists.
+// parameters returns the page parameters that a client may send. In the
+// contract all lists have them.
 func (p Paging) parameters() []string {
 	if p == notAList {
 		return nil
@@ -31,7 +31,7 @@ func (p Paging) parameters() []string {
 	return []string{"start_after", "page_size", "order_column"}
 }
 
-// check checks the parameters as the description has them.
+// check checks the parameters by the API description.
 func (p Paging) check(query url.Values) error {
 	if p != PagedDeclared {
 		return nil
@@ -48,24 +48,24 @@ func (p Paging) check(query url.Values) error {
 	return nil
 }
 
-// Page is the reply of a list that counts. Count is the number of all items, not
-// only of those on the page.
+// Page is the response of a list with a count. Count is the number of all
+// items, not only of those on the page.
 type Page struct {
 	Items any `json:"items"` // an array, or JSON
 	Count int `json:"count"`
 }
 
-// Items is the reply of a list that does not count.
+// Items is the response of a list without a count.
 type Items[R any] struct {
 	Items []R `json:"items"`
 }
 
-// At returns the rendering of a row at the time of the call.
+// At returns a function that renders a row at the time of the call.
 func At[T, R any](c *Call, record func(T, *Call) R) func(T) R {
 	return func(row T) R { return record(row, c) }
 }
 
-// Records renders rows; it never returns nil, since lists are never null.
+// Records renders rows. It never returns nil, since lists are never null.
 func Records[T, R any](rows []T, record func(T) R) []R {
 	rendered := make([]R, len(rows))
 	for i, row := range rows {
@@ -74,13 +74,13 @@ func Records[T, R any](rows []T, record func(T) R) []R {
 	return rendered
 }
 
-// objectName is the order of most lists by name.
+// objectName returns the column "name" of most lists.
 func objectName[T Stored](o T) string { return o.Core().Name }
 
-// Paginate answers with the page that the query asks for. List returns all rows in
-// the order of IDs. It is called twice, since the real server, too, reads the
-// items and their count one after the other. NameOf returns the column "name"; it
-// is nil if the list cannot be ordered by that.
+// Paginate returns the page that the query asks for. list returns all rows in
+// the order of IDs. It is called twice, since the real server also reads the
+// items and their count separately. nameOf returns the column "name"; it is nil
+// if the list cannot be ordered by name.
 func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T) string, record func(T, *Call) R) (any, error) {
 	if err := c.CheckUploaded(); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T
 	rows = rows[:min(len(rows), c.pageSize())]
 	page := Page{Items: Records(As[T](rows), At(c, record))}
 	if f := c.request.BeforeCount; f != nil {
-		page.Items = json.RawMessage(reply.JSON(0, page.Items).Body) // as it is now
+		page.Items = json.RawMessage(reply.JSON(0, page.Items).Body) // the items at this time
 		c.unlocked(f)
 		c.State.Sweep(time.Now())
 	}
@@ -120,7 +120,7 @@ func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T
 }
 
 // CheckUploaded checks the body of a request that should have none. The real
-// server looks there too for the parameters of a query.
+// server also looks for query parameters there.
 func (c *Call) CheckUploaded() error {
 	if len(c.request.Body) > 0 && !json.Valid(c.request.Body) {
 		return reply.InvalidRequest("invalid JSON uploaded")
@@ -128,7 +128,8 @@ func (c *Call) CheckUploaded() error {
 	return nil
 }
 
-// pageSize is the page that the query asks for, within the server's largest one.
+// pageSize returns the page size that the query asks for, limited to the
+// maximum.
 func (c *Call) pageSize() int {
 	size, _ := Last(c.Query, "page_size")
 	n, ok := ruby.LeadingInteger(size)

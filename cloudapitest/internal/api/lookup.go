@@ -8,8 +8,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// Find returns the object of the kind that a path parameter refers to in the
-// call's project and location, if the token may act on it.
+// Find returns the object of the kind that a path parameter refers to, in the
+// call's project and location, if the token may execute the operation on it.
 func Find[T Stored](c *Call, kind cloudapi.Kind, param string) (T, error) {
 	var none T
 	o, ok := LookUp[T](c, kind, param)
@@ -22,22 +22,22 @@ func Find[T Stored](c *Call, kind cloudapi.Kind, param string) (T, error) {
 	return o, c.CheckText()
 }
 
-// LookUp is [Find] without regard to permissions. A parameter whose name ends in
-// _reference may be an ID or a name.
+// LookUp is [Find] without the check of permissions. A parameter whose name
+// ends in _reference may be an ID or a name.
 func LookUp[T Stored](c *Call, kind cloudapi.Kind, param string) (T, bool) {
 	ref := c.Params[param]
 	o, ok := byID[T](c, kind, ref)
 	if ok && o.Core().Location != c.Location {
 		ok = false
 	}
-	if !ok && strings.HasSuffix(param, "_reference") { // no name has the form of an ID
+	if !ok && strings.HasSuffix(param, "_reference") { // names do not have the form of an ID
 		o, ok = FindByName[T](c, kind, ref)
 	}
 	return o, ok
 }
 
 // FindByID returns the object of the kind with the ID in the call's project, in
-// whatever location, if the token may view it. It serves IDs in bodies.
+// any location, if the token may view it. It is for IDs in bodies.
 func FindByID[T Stored](c *Call, kind cloudapi.Kind, id string) (T, bool) {
 	if family := c.Config.Families[kind]; family != "" && !c.Allowed(family+":view") {
 		var none T
@@ -70,14 +70,14 @@ func FindByName[T Stored](c *Call, kind cloudapi.Kind, name string) (T, bool) {
 	return first, len(found) > 0
 }
 
-// isIDOf reports whether the server takes s for the ID of an object of the kind
-// where a name may stand too.
+// isIDOf reports whether the server takes s for an ID of the kind in a place
+// where a name is possible, too.
 func isIDOf(kind cloudapi.Kind, s string) bool {
 	return looksLikeID(kind, s) && ValidID(s)
 }
 
-// NewObject returns what a new object of the kind has in common with all others,
-// in the call's project and location.
+// NewObject returns the common part of a new object of the kind, in the call's
+// project and location.
 func (c *Call) NewObject(kind cloudapi.Kind, name string) Object {
 	return Object{
 		ID:       cloudapi.NewID(kind).String(),
@@ -92,7 +92,7 @@ func InProject[T Stored](s *State, kind cloudapi.Kind, p *Project) []T {
 	return As[T](s.Index.All(Scope{kind, p, nil}))
 }
 
-// As returns objects as what they are, in a slice of their own.
+// As returns objects with their concrete type, in a new slice.
 func As[T Stored](objects []Stored) []T {
 	typed := make([]T, len(objects))
 	for i, o := range objects {
@@ -101,9 +101,9 @@ func As[T Stored](objects []Stored) []T {
 	return typed
 }
 
-// Listed returns the function for what a list of the kind has to show, in the
-// order of IDs: the project's objects, of the location only if the route names
-// one, if the token may see them.
+// Listed returns a function that returns the objects for a list of the kind, in
+// the order of IDs: those of the project, or of the location if the route has
+// one, that the token may see.
 func Listed(kind cloudapi.Kind) func(*Call) []Stored {
 	return func(c *Call) []Stored {
 		if !c.Permitted() {

@@ -11,14 +11,14 @@ import (
 
 var idLike = regexp.MustCompile(`^[a-z0-9]{26}$`)
 
-// looksLikeID reports whether s cannot be a name of the kind because it could be
-// taken for an ID.
+// looksLikeID reports whether s looks like an ID of the kind, and so cannot be
+// a name.
 func looksLikeID(kind cloudapi.Kind, s string) bool {
 	return strings.HasPrefix(s, kind.Prefix()) && idLike.MatchString(s)
 }
 
-// NewReference returns the name under which an object of the kind is to be
-// created, from the path parameter, if the token may create it there.
+// NewReference returns the name for a new object of the kind, from the path
+// parameter, if the token may create the object there.
 func (c *Call) NewReference(kind cloudapi.Kind, param string) (string, error) {
 	name := c.Params[param]
 	switch {
@@ -32,13 +32,13 @@ func (c *Call) NewReference(kind cloudapi.Kind, param string) (string, error) {
 	return name, c.CheckText()
 }
 
-// CheckName checks that an object of a kind with locations may get the name. Self
-// is the object that is to be renamed, or nil.
+// CheckName checks that an object of a kind with locations may have the name.
+// self is the object to rename, or nil.
 func CheckName[T Stored](c *Call, kind cloudapi.Kind, name string, self *Object) error {
 	return reply.InvalidRecord(NameProblems[T](c, kind, name, self)...)
 }
 
-// NameProblems is [CheckName] for records with which more can be wrong.
+// NameProblems is [CheckName] for records that may have other problems.
 func NameProblems[T Stored](c *Call, kind cloudapi.Kind, name string, self *Object) []string {
 	var problems []string
 	if o, ok := FindByName[T](c, kind, name); ok && o.Core() != self {
@@ -47,7 +47,7 @@ func NameProblems[T Stored](c *Call, kind cloudapi.Kind, name string, self *Obje
 	return append(problems, IDLikeNameProblems(kind, name)...)
 }
 
-// IDLikeNameProblems refuses a name that could be taken for an ID.
+// IDLikeNameProblems refuses a name that looks like an ID.
 func IDLikeNameProblems(kind cloudapi.Kind, name string) []string {
 	if !looksLikeID(kind, name) {
 		return nil
@@ -56,9 +56,8 @@ func IDLikeNameProblems(kind cloudapi.Kind, name string) []string {
 		"name cannot be exactly 26 numbers/lowercase characters starting with %s to avoid overlap with id format", kind.Prefix())}
 }
 
-// TextProblems says what is wrong with an SSH key or init script: with its name,
-// or with the text that the field holds. Self is the object that is to be changed,
-// or nil.
+// TextProblems returns the problems with an SSH key or init script: with its
+// name, or with the text in the field. self is the object to change, or nil.
 func TextProblems(c *Call, kind cloudapi.Kind, name string, self Stored, field, text, problem string) []string {
 	named, filled := strings.TrimSpace(name) != "", strings.TrimSpace(text) != ""
 	holders := c.State.Index.Named(Scope{kind, c.Project, nil}, name)
@@ -94,7 +93,7 @@ func CheckNewName(name string) error {
 	return nil
 }
 
-// NewName returns the name in the body if it has the form of one.
+// NewName returns the name in the body if its form is valid.
 func (c *Call) NewName() (string, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err == nil {
@@ -103,7 +102,7 @@ func (c *Call) NewName() (string, error) {
 	return name, err
 }
 
-// Rename gives an object another name, if it has not got it already.
+// Rename gives an object another name, unless it already has it.
 func (c *Call) Rename(o Stored, name string) {
 	if o.Core().Name == name {
 		return

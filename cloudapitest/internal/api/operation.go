@@ -8,30 +8,31 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// ProjectRoute is the route of a project; those of nearly everything else are
-// below it.
+// ProjectRoute is the route of a project. Nearly all other routes begin with
+// it.
 const ProjectRoute = "/project/{project_id}"
 
 // LocationRoute is the route of a location in a project.
 const LocationRoute = ProjectRoute + "/location/{location}"
 
-// Operation is one row of the API: what is sent where, and what answers it.
+// Operation is one operation of the API: its method and route, its request and
+// its handler.
 type Operation struct {
-	Name       string // the SDK's, cloudapi.Operation.Name
+	Name       string // the SDK's name, as in cloudapi.Operation
 	Method     string
 	Route      string // the contract's template of the path
 	Body       schema.Schema
-	Permission string // that a token needs, such as "Vm:view"; see [Guard]
+	Permission string // needed by the token, such as "Vm:view"; see [Guard]
 
 	handle       Handler
 	span         version.Span
-	paging       Paging         // for lists: what becomes of the page parameters
+	paging       Paging         // for lists: how it treats the page parameters
 	query        []schema.Field // the other parameters
-	bodyOptional bool           // with its content type
+	bodyOptional bool           // together with its content type
 	guarded      bool           // see [Operation.Guarded]
 }
 
-// NoBody is the body of operations for which the contract has none.
+// NoBody is the body of operations that have none in the contract.
 var NoBody schema.Schema
 
 // GET returns an operation without a body.
@@ -54,32 +55,31 @@ func PATCH(name, route string, body schema.Schema, h Handler) Operation {
 	return Operation{Name: name, Method: http.MethodPatch, Route: route, Body: body, handle: h}
 }
 
-// Paged returns the operation as one that lists.
+// Paged returns the operation as a list.
 func (o Operation) Paged(p Paging) Operation { o.paging = p; return o }
 
-// Takes returns the operation as one with query parameters, in the order of the
-// description of the API.
+// Takes returns the operation with query parameters, in the order of the API
+// description.
 func (o Operation) Takes(query ...schema.Field) Operation { o.query = query; return o }
 
-// BodyOptional returns the operation as one whose body, together with its content
-// type, may be left out.
+// BodyOptional returns the operation with an optional body. Without a body it
+// needs no content type.
 func (o Operation) BodyOptional() Operation { o.bodyOptional = true; return o }
 
-// Needs returns the operation as one that needs another permission than [Guard]
-// gives it.
+// Needs returns the operation with a permission other than that of [Guard].
 func (o Operation) Needs(permission string) Operation { o.Permission = permission; return o }
 
-// Guarded returns the operation as one that refuses a token without the permission
-// before it looks at anything. The others refuse it for objects that exist.
+// Guarded returns the operation with an earlier check of the permission, before
+// all others. Other operations check it only for existing objects.
 func (o Operation) Guarded() Operation { o.guarded = true; return o }
 
-// Since returns the operation as one that versions before v do not have.
+// Since returns the operation for versions from v on.
 func (o Operation) Since(v version.Version) Operation { o.span = o.span.Since(v); return o }
 
-// Until returns the operation as one that versions after v do not have.
+// Until returns the operation for versions up to v.
 func (o Operation) Until(v version.Version) Operation { o.span = o.span.Until(v); return o }
 
-// In returns the operations that a version has, with the fields that it has.
+// In returns the operations of a version, with the fields of that version.
 func In(v version.Version, operations []Operation) []Operation {
 	var rows []Operation
 	for _, o := range operations {
@@ -91,7 +91,7 @@ func In(v version.Version, operations []Operation) []Operation {
 	return rows
 }
 
-// AllSince returns operations that versions before v do not have.
+// AllSince returns the operations for versions from v on.
 func AllSince(v version.Version, operations ...Operation) []Operation {
 	for i := range operations {
 		operations[i] = operations[i].Since(v)
@@ -99,9 +99,9 @@ func AllSince(v version.Version, operations ...Operation) []Operation {
 	return operations
 }
 
-// Guard gives the operations of a family their permissions as far as they have
-// none: to view for GET, to delete for DELETE, to create for what is called so,
-// and to edit for the rest.
+// Guard sets the permissions of a family's operations that have none: view for
+// GET, delete for DELETE, create for operations with that name, and edit for
+// all others.
 func Guard(family string, operations []Operation) []Operation {
 	for i := range operations {
 		o := &operations[i]
@@ -121,7 +121,7 @@ func Guard(family string, operations []Operation) []Operation {
 	return operations
 }
 
-// Target is what the operation is called in the contract.
+// Target returns the method and the route.
 func (o *Operation) Target() string { return o.Method + " " + o.Route }
 
 // refers reports whether the path names an object.
@@ -129,12 +129,12 @@ func (o *Operation) refers() bool {
 	return strings.Contains(o.Route, "_reference}") || strings.Contains(o.Route, "_name}")
 }
 
-// bodyPointer is what messages call the schema of the body.
+// bodyPointer returns the JSON pointer of the body's schema, for messages.
 func (o *Operation) bodyPointer() string {
 	return o.pointer() + "/requestBody/content/application~1json/schema"
 }
 
-// pointer is what messages call the operation.
+// pointer returns the JSON pointer of the operation, for messages.
 func (o *Operation) pointer() string {
 	return "#/paths/" + strings.ReplaceAll(o.Route, "/", "~1") + "/" + strings.ToLower(o.Method)
 }

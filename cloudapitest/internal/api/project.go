@@ -20,18 +20,18 @@ type Token struct {
 	Account *Account
 }
 
-// Project holds its account's other resources.
+// Project contains the other resources of its account.
 type Project struct {
 	Object
 	Account *Account
-	Rights  map[*Token]Rights // of a token that is missing: none
-	Unpaid  bool              // without valid billing information
+	Rights  map[*Token]Rights // a missing token has none
+	Unpaid  bool              // if there is no valid billing information
 	log     []LogEntry
 }
 
 // Rights are the permissions of a token in a project, such as "Vm:view". An
-// asterisk stands for every family or every action: "Vm:*", "*:view", or "*" for
-// all of both.
+// asterisk matches every family or every action: "Vm:*", "*:view", or "*" for
+// both.
 type Rights []string
 
 // allow reports whether a permission is among the rights.

@@ -24,9 +24,8 @@ func newRouter(ops []Operation) *router {
 	return r
 }
 
-// match returns the operation and its path parameters, or nil. The path is the
-// escaped one: like the real server it is compared as it was sent, without
-// decoding or cleaning.
+// match returns the operation and its path parameters, or nil. It compares the
+// escaped path without decoding or cleaning it, as the real server does.
 func (r *router) match(method, path string) (*Operation, map[string]string) {
 	segments := strings.Split(path, "/")
 	for _, route := range r.routes {
@@ -59,7 +58,7 @@ func (r route) params(segments []string) map[string]string {
 	return params
 }
 
-// ParamName returns the name of a template's segment in braces.
+// ParamName returns the name in braces of a segment of a route.
 func ParamName(segment string) (string, bool) {
 	name, ok := strings.CutPrefix(segment, "{")
 	return strings.TrimSuffix(name, "}"), ok

@@ -1,7 +1,7 @@
 // Package api executes requests to a service with projects, locations and
-// objects. It finds the operation, checks the token, the path, the query and the
-// body, finds objects by their references, and pages lists. It knows no resource:
-// [Config] says which operations there are.
+// objects. It finds the operation, checks the token, the path, the query and
+// the body, finds objects by their references, and pages lists. It knows no
+// resources: [Config] contains the operations.
 package api
 
 import (
@@ -15,22 +15,23 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// Config is what operations depend on besides the state.
+// Config contains the data that operations depend on besides the state.
 type Config struct {
 	Version   version.Version
-	Locations []string // that are public
-	Hidden    []string // that can be read, and nothing can be created there
+	Locations []string // the public ones
+	Hidden    []string // readable, but nothing can be created there
 	PageCap   int      // the largest page of a list
 	Delays    Delays
 	Quota     Quota
 
-	Families   map[cloudapi.Kind]string // in the names of permissions
+	Families   map[cloudapi.Kind]string // as in the names of permissions
 	Operations []Operation              // of all versions
-	// Pattern returns what a path parameter of an operation has to match, or nil.
+	// Pattern returns the pattern that a path parameter of an operation must
+	// match, or nil.
 	Pattern func(o *Operation, param string) *regexp.Regexp
 }
 
-// Delays are the durations of what goes on after a reply.
+// Delays are the durations of asynchronous effects.
 type Delays struct{ Create, Backup, Restart, Resize, Promote, Detach, Delete time.Duration }
 
 // Quota is the number of vCPUs and of versions of machine images per project, and
@@ -68,21 +69,22 @@ func (s *Service) InSomeVersion(method, path string) bool {
 	return op != nil
 }
 
-// Request is an HTTP request whose body was read and whose operation is known.
+// Request is an HTTP request with its body and its operation.
 type Request struct {
 	*http.Request
-	Operation *Operation // nil if it is none of the API
+	Operation *Operation // nil if the API has none
 	Params    map[string]string
 	Body      []byte
 
-	// BeforeCount, if not nil, is called after a list has taken the items of its
-	// page and before it counts all items. Other requests may be executed then.
+	// BeforeCount, if not nil, is called after a list has read the items of its
+	// page and before it counts all items. Other requests can be executed
+	// during the call.
 	BeforeCount func()
 }
 
-// Execute answers a request, and names what in it the API does not know. The reply
-// is rendered while the state is still locked, since records may share slices with
-// it.
+// Execute executes a request, and returns its response and the names of fields
+// and parameters that the API does not know. It renders the response while the
+// state is locked, since records may share slices with it.
 func (s *Service) Execute(r Request) (out reply.Reply, unknown []string) {
 	s.Do(func(c *Call) {
 		c.request, c.Params = r, r.Params
@@ -93,7 +95,7 @@ func (s *Service) Execute(r Request) (out reply.Reply, unknown []string) {
 	return out, unknown
 }
 
-// Do calls f while no request is executed.
+// Do calls f while no request is being executed.
 func (s *Service) Do(f func(*Call)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,32 +7,32 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// State is everything the server knows. Nothing in it changes by itself: an
-// object's state of the moment is computed from times that it holds.
+// State is the state of the server. It does not change by itself: the present
+// state of an object is computed from the times that it contains.
 type State struct {
 	tokens    map[string]*Token
 	Locations []*Location
 	ByID      map[string]Stored
 	Index     Index
-	leaving   []Stored // deletion accepted, still there; who leaves first comes first
-	serial    uint32   // the last number that Next has returned
+	leaving   []Stored // being deleted; the next to go comes first
+	serial    uint32   // the last result of Next
 	delays    map[delayed]Delays
 }
 
 // Stored is an object of any kind.
 type Stored interface{ Core() *Object }
 
-// Object is what objects of all kinds have in common. Kinds embed it.
+// Object is the common part of objects of all kinds. Kinds embed it.
 type Object struct {
 	ID       string
-	order    string // of the ID among all others: the UUID
+	order    string // order of the ID: its UUID
 	Name     string // changed by Index.Rename only
 	Project  *Project
 	Location *Location // nil for kinds without
 
-	gone      time.Time // when an accepted deletion is complete
-	afterGone func()    // what else happens then, or nil
-	Forced    string    // the state that the test wants to see
+	gone      time.Time // when the deletion is complete
+	afterGone func()    // called after the deletion, or nil
+	Forced    string    // the state set by the test
 }
 
 func (o *Object) Core() *Object { return o }
@@ -42,11 +42,11 @@ func (o *Object) kind() cloudapi.Kind { return cloudapi.ID(o.ID).Kind() }
 // Deleting reports whether a deletion was accepted.
 func (o *Object) Deleting() bool { return !o.gone.IsZero() }
 
-// GoneBy reports whether a deletion was accepted that is complete at the time.
+// GoneBy reports whether the deletion is complete at the time.
 func (o *Object) GoneBy(t time.Time) bool { return o.Deleting() && !t.Before(o.gone) }
 
-// Shown returns the state that a record shows of an object: the one that the test
-// set, or "deleting", or else its own.
+// Shown returns the state that a record shows: the one set by the test,
+// "deleting", or the object's own.
 func (o *Object) Shown(own string) string {
 	switch {
 	case o.Forced != "":
@@ -61,9 +61,9 @@ func (o *Object) Shown(own string) string {
 type Location struct {
 	Name   string
 	Hidden bool      // readable, but nothing can be created there
-	Owner  *Project  // of a private location
-	Region string    // of a private location: the provider's name of it
-	InUse  time.Time // until when it cannot be deleted, although nothing is in it
+	Owner  *Project  // the owner of a private location
+	Region string    // the provider's name of a private location
+	InUse  time.Time // it cannot be deleted before, even if it is empty
 }
 
 // usableBy reports whether paths under the project may name the location.
@@ -92,15 +92,16 @@ func (s *State) Drop(o Stored) {
 	s.Index.remove(o)
 }
 
-// delayed is what has delays of its own: the objects of a kind, or one of them, by
-// its ID or name.
+// delayed identifies objects with their own delays: those of a kind, or one of
+// them, by its ID or name.
 type delayed struct {
 	kind cloudapi.Kind
 	ref  string
 }
 
-// SetDelays sets the delays of the object of a kind that has, or will have, the ID
-// or name, or of all without delays of their own if that is "".
+// SetDelays sets the delays of the object of a kind that has, or will have, the
+// ID or name. If that is "", it sets those of all objects of the kind without
+// their own delays.
 func (s *State) SetDelays(kind cloudapi.Kind, ref string, d Delays) { s.delays[delayed{kind, ref}] = d }
 
 // Delays returns the delays of an object.
@@ -113,14 +114,14 @@ func (c *Call) Delays(o *Object) Delays {
 	return c.Config.Delays
 }
 
-// Next returns a number that it has not returned before.
+// Next returns a different number each time.
 func (s *State) Next() uint32 {
 	s.serial++
 	return s.serial
 }
 
-// Remove deletes the object after the delay, and then does what else there is to
-// do, which may be nothing. Removing it again changes nothing.
+// Remove deletes the object after the delay, and then calls then, which may be
+// nil. Removing it again changes nothing.
 func (c *Call) Remove(o Stored, after time.Duration, then func()) {
 	core := o.Core()
 	if core.Deleting() {
@@ -136,7 +137,7 @@ func (c *Call) Remove(o Stored, after time.Duration, then func()) {
 	s.Sweep(c.Now)
 }
 
-// Sweep completes the deletions whose time has come, the oldest first.
+// Sweep completes the deletions that are due, the oldest first.
 func (s *State) Sweep(now time.Time) {
 	for len(s.leaving) > 0 && s.leaving[0].Core().GoneBy(now) {
 		o := s.leaving[0]

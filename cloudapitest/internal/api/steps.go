@@ -2,7 +2,7 @@ package api
 
 import "strings"
 
-// Run takes the steps of an operation until one fails.
+// Run runs the steps of an operation until one fails.
 func (c *Call) Run(steps ...func(*Call) error) error {
 	for _, step := range steps {
 		if err := step(c); err != nil {
@@ -12,7 +12,7 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 	return nil
 }
 
-// Choice returns a text of the body, or otherwise if that is blank.
+// Choice returns a text of the body, or otherwise if it is blank.
 func (c *Call) Choice(name, otherwise string) string {
 	if s := c.Body.Text(name); strings.TrimSpace(s) != "" {
 		return s
@@ -20,7 +20,8 @@ func (c *Call) Choice(name, otherwise string) string {
 	return otherwise
 }
 
-// SetText returns the step that takes a text from the body which may not be blank.
+// SetText returns a step that reads a text from the body, which must not be
+// blank.
 func SetText(into *string, name string) func(*Call) error {
 	return func(c *Call) (err error) {
 		*into, err = c.Body.NonEmpty(name)
@@ -28,7 +29,7 @@ func SetText(into *string, name string) func(*Call) error {
 	}
 }
 
-// SetPositive returns the step that takes a positive number from the body.
+// SetPositive returns a step that reads a positive number from the body.
 func SetPositive(into *int, name string) func(*Call) error {
 	return func(c *Call) (err error) {
 		*into, err = c.Body.Positive(name)

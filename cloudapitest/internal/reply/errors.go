@@ -11,25 +11,25 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// Error is an error as the API shows it.
+// Error is an error in the form of the API.
 type Error struct {
 	Code    int    `json:"code"`
 	Type    string `json:"type"`
 	Message string `json:"message"`
-	// Details is nil where the real server leaves the member out, and
-	// [NullDetails] where it says null.
+	// Details is nil if the real server omits the member, and [NullDetails] if
+	// it sends null.
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// unexpected is the type of a failure of the service, in the spelling of October
-// 2025.
+// unexpected is the type of an error of the service itself, in the spelling of
+// October 2025.
 const unexpected = "UnexceptedError"
 
 var nullDetails = json.RawMessage("null")
 
 func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Code, e.Type, e.Message) }
 
-// failure is the answer to a request that failed.
+// failure returns the response to a failed request.
 func failure(err error) Reply {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -40,7 +40,7 @@ func failure(err error) Reply {
 	}{e})
 }
 
-// In returns the error as a version of the service calls it.
+// In returns the error in the words of a version of the service.
 func In(v version.Version, err error) error {
 	if err == nil {
 		return nil
@@ -77,7 +77,7 @@ func NotFound() *Error {
 		"Sorry, we couldn’t find the resource you’re looking for.", nil}
 }
 
-// NoCertificates is for a database that has none yet.
+// NoCertificates is the error for a database that has no certificates yet.
 func NoCertificates() *Error {
 	return &Error{http.StatusNotFound, "NotFound",
 		"Certificate authority certificates for this database have not yet been generated", nullDetails}
@@ -89,7 +89,8 @@ func InvalidLocation(usable []string) *Error {
 		details(Problem{"location", "Given location is not a valid location. Available locations: " + strings.Join(usable, ", ")})}
 }
 
-// BadRequest is for a request that does not fit the description of the API.
+// BadRequest is the error for a request that does not match the API
+// description.
 func BadRequest(format string, args ...any) *Error {
 	return &Error{http.StatusBadRequest, "BadRequest", fmt.Sprintf(format, args...), nullDetails}
 }
@@ -101,17 +102,18 @@ func BadBody(format string, args ...any) *Error {
 	return e
 }
 
-// NotJSONObject is the answer to any body that is not a JSON object. Where
-// the body is JSON all the same (null, an array, a string) the real server
-// fails with a 500 without a body.
+// NotJSONObject is the error for a body that is not a JSON object. If the body
+// is other JSON (null, an array, a string) the real server fails with a 500
+// without a body.
 func NotJSONObject() error { return BadBody("Request body isn't a valid JSON object.") }
 
-// InvalidRequest is for a request with values that the service refuses.
+// InvalidRequest is the error for a request with values that the service
+// refuses.
 func InvalidRequest(format string, args ...any) *Error {
 	return &Error{http.StatusBadRequest, "InvalidRequest", fmt.Sprintf(format, args...), nullDetails}
 }
 
-// InvalidFields is an [InvalidRequest] that says what is wrong with which field.
+// InvalidFields is an [InvalidRequest] with the problems of fields.
 func InvalidFields(problems ...Problem) *Error {
 	names := make([]string, len(problems))
 	for i, p := range problems {
@@ -127,8 +129,8 @@ func InvalidField(field, format string, args ...any) *Error {
 	return InvalidFields(Problem{field, fmt.Sprintf(format, args...)})
 }
 
-// InvalidRecord is an [InvalidRequest] with all that is wrong with a record, nil
-// if that is nothing.
+// InvalidRecord is an [InvalidRequest] with the problems of a record, or nil if
+// there are none.
 func InvalidRecord(problems ...string) error {
 	if len(problems) == 0 {
 		return nil
@@ -136,11 +138,12 @@ func InvalidRecord(problems ...string) error {
 	return InvalidRequest("%s", strings.Join(problems, ", "))
 }
 
-// Taken says that a value must be unique and is not. The columns are the
-// service's words for what makes it unique.
+// Taken is the problem of a value that is not unique. The columns are the
+// service's names of what must be unique together.
 func Taken(columns string) string { return columns + " is already taken" }
 
-// Unprocessable is for what the state of an object does not allow now.
+// Unprocessable is the error for an action that the present state of an object
+// does not allow.
 func Unprocessable(format string, args ...any) *Error {
 	return &Error{http.StatusUnprocessableEntity, "UnprocessableContent", fmt.Sprintf(format, args...), nullDetails}
 }
@@ -149,20 +152,20 @@ func Dependency(format string, args ...any) *Error {
 	return &Error{http.StatusConflict, "DependencyError", fmt.Sprintf(format, args...), nullDetails}
 }
 
-// Unexpected is what the real server says when it fails.
+// Unexpected is the error of the real server when it fails.
 func Unexpected() *Error {
 	return &Error{http.StatusInternalServerError, unexpected,
 		"Sorry, we couldn’t process your request because of an unexpected error.", nullDetails}
 }
 
-// Problem is a member of an error's details: what is wrong with a field, as a
+// Problem is a member of an error's details: the problem with a field, as a
 // string or a []string.
 type Problem struct {
 	Field string
 	What  any
 }
 
-// details is a JSON object that keeps the order of the problems.
+// details returns a JSON object that keeps the order of the problems.
 func details(problems ...Problem) json.RawMessage {
 	var b bytes.Buffer
 	for i, p := range problems {
@@ -175,8 +178,8 @@ func details(problems ...Problem) json.RawMessage {
 	return b.Bytes()
 }
 
-// DeletedOr turns the error of looking up what is to be deleted into the
-// answer: what does not exist counts as deleted.
+// DeletedOr converts the error of looking up an object to delete: if the object
+// does not exist, the deletion succeeds.
 func DeletedOr(err error) (any, error) {
 	if e, ok := errors.AsType[*Error](err); ok && e.Type == "ResourceNotFound" {
 		return NoContent{}, nil

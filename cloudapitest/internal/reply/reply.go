@@ -1,5 +1,5 @@
-// Package reply makes the replies of the API: records, files, and errors in its
-// words.
+// Package reply makes the responses of the API: records, files, and errors in
+// its words.
 package reply
 
 import (
@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// Reply is an answer before it is written. A handler that needs a header of its
-// own returns one; see [New] for what else it may return.
+// Reply is a response before it is written. A handler returns one if it needs
+// its own header; see [New] for what else it may return.
 type Reply struct {
 	Status int
 	Header http.Header
@@ -27,8 +27,8 @@ type File struct {
 	Content           []byte
 }
 
-// New is the answer to a request: an error, or else a reply as it is, a
-// file, nothing, or a record as JSON.
+// New returns the response to a request: an error, a Reply as it is, a file, no
+// content, or a record as JSON.
 func New(result any, err error) Reply {
 	if err != nil {
 		return failure(err)
@@ -52,7 +52,7 @@ func JSON(status int, v any) Reply {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // a record that cannot be encoded is a mistake in this package
+		panic(err) // a record that cannot be encoded is a mistake of this package
 	}
 	return Reply{status, http.Header{"Content-Type": {"application/json"}}, bytes.TrimSuffix(b.Bytes(), []byte("\n"))}
 }
@@ -62,7 +62,7 @@ func (r Reply) Write(w http.ResponseWriter) {
 	w.Write(r.Body) // an error means that the client is gone
 }
 
-// WriteTruncated promises the whole body and sends the first n bytes of it.
+// WriteTruncated announces the whole body and sends its first n bytes.
 func (r Reply) WriteTruncated(w http.ResponseWriter, n int) {
 	r.writeHeader(w)
 	w.Write(r.Body[:min(n, len(r.Body))])
@@ -74,6 +74,6 @@ func (r Reply) writeHeader(w http.ResponseWriter) {
 	for name, values := range r.Header {
 		h[name] = values
 	}
-	h.Set("Content-Length", strconv.Itoa(len(r.Body))) // left out of a 204 by net/http
+	h.Set("Content-Length", strconv.Itoa(len(r.Body))) // omitted from a 204 by net/http
 	w.WriteHeader(r.Status)
 }

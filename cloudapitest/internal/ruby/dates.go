@@ -8,8 +8,8 @@ import (
 
 var zoneForm = regexp.MustCompile(`(?i) ?(?:([+-])(\d\d):?(\d\d)?|z|utc|gmt)$`)
 
-// ParseDate reads a date in one of the forms that people write. It is in UTC if
-// it does not say otherwise.
+// ParseDate parses a date in one of the common formats. The default zone is
+// UTC.
 func ParseDate(s string) (time.Time, bool) {
 	date, offset := cutZone(strings.TrimSpace(s))
 	date = spaceBeforeClock(date)
@@ -25,16 +25,15 @@ func ParseDate(s string) (time.Time, bool) {
 
 var timeForm = regexp.MustCompile(`(?i)^.{10}[t\s].{8}(?:\.\d+)?(?:z|[+-]\d\d:\d\d)$`)
 
-// ParseTime reads a time in the form of RFC 3339, whose zone may be ahead of UTC
-// by any number of hours.
+// ParseTime parses a time in RFC 3339, with any number of hours in its zone.
 func ParseTime(s string) (time.Time, bool) {
 	clock, offset := cutZone(s)
 	t, err := time.Parse(time.DateTime, spaceBeforeClock(clock))
 	return t.Add(-offset), err == nil && timeForm.MatchString(s)
 }
 
-// cutZone returns a time without its zone, and how far that is ahead of UTC. The
-// day in a date is no zone.
+// cutZone returns a time without its zone, and the zone's offset from UTC. It
+// does not take the day of a date for a zone.
 func cutZone(s string) (string, time.Duration) {
 	m := zoneForm.FindStringSubmatchIndex(s)
 	if m == nil || m[2] >= 0 && s[m[2]] == '-' && !strings.Contains(s[:m[0]], ":") {
@@ -63,7 +62,7 @@ func spaceBeforeClock(s string) string {
 	return s
 }
 
-// FormatTime is a time in the spelling of messages, "" if there is none.
+// FormatTime returns a time in the format of messages, "" for the zero time.
 func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	// ErrNetwork is the error for what is no network.
+	// ErrNetwork is the error for an invalid network.
 	ErrNetwork = errors.New("invalid CIDR")
-	// ErrNoMask is the error for a network with nothing behind the slash, at
+	// ErrNoMask is the error for a network without a mask after the slash, for
 	// which the real server fails.
 	ErrNoMask = errors.New("a slash without a mask")
 )
@@ -30,11 +30,11 @@ func (n Network) String() string {
 	return "::ffff:" + hex(12) + ":" + hex(14) + "/" + strconv.Itoa(n.Bits())
 }
 
-// MarshalText returns the network as [Network.String] does.
+// MarshalText returns the same as [Network.String].
 func (n Network) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
-// ParseNetwork reads an address with or without a mask as generously as the
-// library that the real server uses. Host bits are cleared.
+// ParseNetwork parses an address with or without a mask, as leniently as the
+// library of the real server. Host bits are cleared.
 func ParseNetwork(s string) (Network, error) {
 	switch s = strings.Trim(s, blanks); {
 	case strings.Contains(s, "."):
@@ -45,9 +45,9 @@ func ParseNetwork(s string) (Network, error) {
 	return Network{}, ErrNetwork
 }
 
-// parseNetwork takes what stands between the first two slashes for the mask. An
-// IPv4 network may have its mask behind a blank instead. Without a mask an
-// address is a network by itself, but in IPv6 its 64 bits, unless it is zero.
+// parseNetwork parses a network. The mask is between the first two slashes; in
+// IPv4 it may follow a space instead. The default mask is the whole address in
+// IPv4, and 64 bits in IPv6, except for the zero address.
 func parseNetwork(s string, size int, parse func(string) (netip.Addr, bool)) (Network, error) {
 	address, rest, slash := strings.Cut(s, "/")
 	if slash && strings.Trim(rest, "/") == "" {
@@ -73,7 +73,7 @@ func parseNetwork(s string, size int, parse func(string) (netip.Addr, bool)) (Ne
 	return Network{netip.PrefixFrom(a, bits).Masked()}, nil
 }
 
-// parseMask reads a number of bits or, in IPv4, a mask like 255.255.0.0.
+// parseMask parses a number of bits or, in IPv4, a mask like 255.255.0.0.
 func parseMask(s string, size int) (int, bool) {
 	if size == 32 && strings.Contains(s, ".") {
 		mask, ok := parseIP4(s)
@@ -94,7 +94,7 @@ var (
 	ip6Form   = regexp.MustCompile(`^[0-9a-fA-F:]*$`)
 )
 
-// parseIP4 takes nothing between two dots for a zero.
+// parseIP4 parses an IPv4 address. An empty octet is a zero.
 func parseIP4(s string) (netip.Addr, bool) {
 	octets := strings.Split(strings.TrimRight(s, "."), ".")
 	if !ip4Form.MatchString(s) || len(octets) != 4 {
@@ -111,8 +111,8 @@ func parseIP4(s string) (netip.Addr, bool) {
 	return netip.AddrFrom4(b), true
 }
 
-// parseIP6 takes nothing between two colons for a zero, too, and lets a word
-// that is too long run into the one before it.
+// parseIP6 parses an IPv6 address. An empty word is a zero, and a word that is
+// too long overflows into the one before.
 func parseIP6(s string) (netip.Addr, bool) {
 	words := strings.Split(strings.TrimRight(s, ":"), ":")
 	if high, low, short := strings.Cut(s, "::"); short {
@@ -140,7 +140,7 @@ func parseIP6(s string) (netip.Addr, bool) {
 	return netip.AddrFrom16([16]byte(sum.FillBytes(make([]byte, 16)))), true
 }
 
-// fieldsOf returns the words of a part of an address, none for "".
+// fieldsOf returns the words of a part of an address; "" has none.
 func fieldsOf(s string) []string {
 	if s = strings.TrimRight(s, ":"); s == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package ruby reads and writes values as the real server does, which is written
-// in Ruby.
+// Package ruby parses and formats values as the real server does, which is
+// written in Ruby.
 package ruby
 
 import (
@@ -17,8 +17,8 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Members returns the fields of a JSON object in their order, none for other
-// values.
+// Members returns the fields of a JSON object in their order; other values have
+// none.
 func Members(raw json.RawMessage) []Member {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if open, _ := d.Token(); open != json.Delim('{') {
@@ -39,7 +39,7 @@ func Members(raw json.RawMessage) []Member {
 	return found
 }
 
-// Class returns the class of a JSON value.
+// Class returns the Ruby class of a JSON value.
 func Class(raw json.RawMessage) string {
 	switch raw = bytes.TrimSpace(raw); raw[0] {
 	case '{':
@@ -61,7 +61,7 @@ func Class(raw json.RawMessage) string {
 	return "Integer"
 }
 
-// Inspect returns a JSON value as Ruby prints it for developers.
+// Inspect returns a JSON value in the form of Ruby's inspect.
 func Inspect(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
 	switch Class(raw) {
@@ -92,7 +92,7 @@ func Inspect(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Float always shows a fraction, in JSON too.
+// Float formats a number, in JSON too, always with a fraction.
 func Float(f float64) string {
 	format := byte('f')
 	if abs := math.Abs(f); abs >= 1e16 || abs > 0 && abs < 1e-4 {
@@ -117,7 +117,7 @@ func Strings(values []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// Quote returns a string as Ruby prints it for developers.
+// Quote returns a string in the form of Ruby's inspect.
 func Quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -10,7 +10,7 @@ import (
 // Fields are the fields of a checked body.
 type Fields map[string]any
 
-// Has reports whether the body has the field, and not null.
+// Has reports whether the body has the field, and it is not null.
 func (f Fields) Has(name string) bool { return f[name] != nil }
 
 // Text returns a string, or "" if the field is absent or null.
@@ -19,7 +19,7 @@ func (f Fields) Text(name string) string {
 	return s
 }
 
-// Number returns an integer, or 0 if the field is absent or null. Where int has 32
+// Number returns an integer, or 0 if the field is absent or null. If int has 32
 // bits, a larger number becomes the nearest int.
 func (f Fields) Number(name string) int {
 	n, _ := f[name].(int64)
@@ -32,20 +32,21 @@ func (f Fields) Flag(name string) bool {
 	return b
 }
 
-// List returns the elements of an array, none if the field is absent or null.
+// List returns the elements of an array; it is empty if the field is absent or
+// null.
 func (f Fields) List(name string) []any {
 	l, _ := f[name].([]any)
 	return l
 }
 
-// Object returns the fields of an object. Those of a free-form one are
+// Object returns the fields of an object. Those of a free-form object are
 // json.RawMessage.
 func (f Fields) Object(name string) Fields {
 	o, _ := f[name].(map[string]any)
 	return o
 }
 
-// NonEmpty returns a string that may be neither missing nor blank.
+// NonEmpty returns a string that must not be missing or blank.
 func (f Fields) NonEmpty(name string) (string, error) {
 	if !f.Has(name) {
 		return "", reply.InvalidRequest("missing parameter for %s", name)
@@ -57,7 +58,7 @@ func (f Fields) NonEmpty(name string) (string, error) {
 	return s, nil
 }
 
-// Positive returns an integer that may not be less than 1.
+// Positive returns an integer that must be at least 1.
 func (f Fields) Positive(name string) (int, error) {
 	n := f.Number(name)
 	if n < 1 {

@@ -1,5 +1,5 @@
-// Package schema checks the bodies of requests against the description of the
-// API, in the way and with the messages of the real server.
+// Package schema checks the bodies of requests against the API description, in
+// the way and with the messages of the real server.
 package schema
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// Schema describes a value in a body as the description of the API does, as far
-// as the server checks it.
+// Schema describes a value in a body as the API description does, as far as the
+// server checks it.
 type Schema struct {
 	Type      string // "string", "integer", "number", "boolean", "array", "object"; "" if there is no value
 	nullable  bool
@@ -25,7 +25,7 @@ type Schema struct {
 	Items     *Schema // of an array
 	Fields    []Field // of an object
 	open      bool    // an object that may have any other fields
-	values    *Schema // of those other fields; nil for any
+	values    *Schema // of the other fields; nil for any
 	AnyOf     []Schema
 	moment    bool           // a string that must be a time
 	pattern   *regexp.Regexp // of a string; nil for any
@@ -40,13 +40,13 @@ type Field struct {
 	span     version.Span
 }
 
-// Since returns the field as one that versions before v do not have.
+// Since returns the field for versions from v on.
 func (f Field) Since(v version.Version) Field { f.span = f.span.Since(v); return f }
 
-// Until returns the field as one that versions after v do not have.
+// Until returns the field for versions up to v.
 func (f Field) Until(v version.Version) Field { f.span = f.span.Until(v); return f }
 
-// In returns the schema with the fields that a version has.
+// In returns the schema with the fields of a version.
 func (s Schema) In(v version.Version) Schema {
 	var fields []Field
 	for _, f := range s.Fields {
@@ -73,13 +73,13 @@ var (
 	Number   = Schema{Type: "number"}
 	Boolean  = Schema{Type: "boolean"}
 	FreeForm = Schema{Type: "object", open: true}
-	Moment   = Schema{Type: "string", moment: true} // a time in the form of RFC 3339
+	Moment   = Schema{Type: "string", moment: true} // a time in RFC 3339
 )
 
 // Closed returns an object that has no other fields.
 func Closed(fields ...Field) Schema { return Schema{Type: "object", Fields: fields} }
 
-// MapOf returns an object with fields of any names.
+// MapOf returns an object with fields of any name.
 func MapOf(values Schema) Schema { return Schema{Type: "object", open: true, values: &values} }
 
 func Required(name string, s Schema) Field { return Field{Name: name, required: true, Schema: s} }
@@ -96,12 +96,12 @@ func Texts(names ...string) []Field {
 	return fields
 }
 
-// Like returns a string of a form.
+// Like returns a string that matches a pattern.
 func Like(form *regexp.Regexp) Schema { return Schema{Type: "string", pattern: form} }
 
 func OneOf(values ...string) Schema { return Schema{Type: "string", Enum: values} }
 
-// AnyOf returns a value that fits at least one of the alternatives.
+// AnyOf returns a value that matches at least one of the alternatives.
 func AnyOf(alternatives ...Schema) Schema { return Schema{AnyOf: alternatives} }
 
 func (s Schema) OrNull() Schema {
@@ -109,16 +109,16 @@ func (s Schema) OrNull() Schema {
 	return s
 }
 
-// Named makes messages call the schema by its name among the description's
-// components.
+// Named sets the name of the schema in messages, its name among the
+// description's components.
 func (s Schema) Named(component string) Schema {
 	s.component = component
 	return s
 }
 
-// Check returns the value of raw, which is valid JSON, with numbers and
-// booleans in strings converted where the schema wants none: an object is a
-// map[string]any, an integer an int.
+// Check checks raw, which is valid JSON, and returns its value: an object as a
+// map[string]any, an integer as an int64. It converts numbers and booleans in
+// strings if the schema needs them.
 func (s Schema) Check(pointer string, raw json.RawMessage) (any, error) {
 	if s.component != "" {
 		pointer = "#/components/schemas/" + s.component
@@ -162,7 +162,7 @@ func (s Schema) checkAnyOf(pointer string, raw json.RawMessage) (any, error) {
 	return nil, reply.BadRequest("%s isn't any of in %s", ruby.Inspect(raw), pointer)
 }
 
-// convert returns the value of raw as the schema's type, or false if it has
+// convert returns the value of raw with the schema's type, or false if it has
 // another type.
 func (s Schema) convert(pointer string, raw json.RawMessage) (any, bool, error) {
 	var value any
@@ -214,8 +214,8 @@ func (s Schema) checkArray(pointer string, raw json.RawMessage) (any, error) {
 	return values, nil
 }
 
-// checkObject reports what is wrong with a field before it reports unknown
-// fields, and those before missing ones, as the real server does.
+// checkObject reports invalid fields first, then unknown fields, then missing
+// ones, as the real server does.
 func (s Schema) checkObject(pointer string, raw json.RawMessage) (any, error) {
 	values := map[string]any{}
 	var unknown, missing []string
@@ -261,13 +261,13 @@ func (s Schema) field(name string) (Field, bool) {
 	return s.Fields[i], true
 }
 
-// UnknownFields names the fields of an object that the schema and its
+// UnknownFields returns the names of fields that the schema and its
 // alternatives do not have, at the top level and in arrays and objects below.
 func (s Schema) UnknownFields(raw json.RawMessage) []string {
 	var unknown []string
 	if s.Items != nil {
 		var elements []json.RawMessage
-		_ = json.Unmarshal(raw, &elements) // of another type: reported by check
+		_ = json.Unmarshal(raw, &elements) // another type is reported by Check
 		for _, element := range elements {
 			unknown = append(unknown, s.Items.UnknownFields(element)...)
 		}
@@ -292,9 +292,9 @@ func (s Schema) UnknownFields(raw json.RawMessage) []string {
 	return unknown
 }
 
-// toInteger converts as the real server does: fractions are cut off, strings
-// that are integers count as the digits that they begin with. What does not fit
-// into 64 bits is nil, as if it were not there.
+// toInteger converts as the real server does: it cuts off fractions, and takes
+// the leading digits of strings that are integers. A number that does not fit
+// into 64 bits is nil, as if it were absent.
 func toInteger(value any) (any, bool) {
 	var n int64
 	fits := false

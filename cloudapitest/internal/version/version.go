@@ -1,22 +1,21 @@
-// Package version names the versions of the service that the server speaks.
+// Package version has the versions of the service that the server implements.
 package version
 
 import "slices"
 
-// Version is the month that a version of the service is of. A later one is the
-// greater one.
+// Version is the month of a version of the service. Later versions are greater.
 type Version string
 
 const (
-	October2025 Version = "2025-10" // the contract's
+	October2025 Version = "2025-10" // that of the contract
 	August2026  Version = "2026-08"
 )
 
-// Known reports whether there is such a version.
+// Known reports whether the version exists.
 func Known(v Version) bool { return slices.Contains([]Version{October2025, August2026}, v) }
 
-// Span is the versions that have an operation or a field, which are all versions
-// if it is zero.
+// Span is the range of versions that have an operation or a field. The zero
+// Span contains all versions.
 type Span struct{ first, last Version }
 
 // Since returns the versions of the span from v on.
