@@ -44,9 +44,9 @@ func recordLogEntry(e api.LogEntry) auditLogRecord {
 
 func action(e api.LogEntry) string { return e.Kind.Prefix() + "/" + e.Verb }
 
-// listAuditLog shows the newest entries that the query lets through, and if there
-// are more, the key of the next one. What cannot be read lets nothing through, except for
-// a key, which does nothing then.
+// listAuditLog returns the newest entries that match the query, and the key of
+// the next page if there are more. An invalid filter matches nothing; an
+// invalid key is ignored.
 func listAuditLog(c *api.Call) (any, error) {
 	const most = 1000
 	limit := most
@@ -69,8 +69,8 @@ func listAuditLog(c *api.Call) (any, error) {
 	return page, nil
 }
 
-// auditLogFilter returns the function that says of an entry whether the query asks
-// for it.
+// auditLogFilter returns a function that reports whether an entry matches the
+// query.
 func auditLogFilter(c *api.Call) func(api.LogEntry) bool {
 	asked := func(name string) string {
 		text, _ := api.Last(c.Query, name)
@@ -86,8 +86,9 @@ func auditLogFilter(c *api.Call) func(api.LogEntry) bool {
 	}
 }
 
-// auditLogRange returns the three months that end with a day, the current one by
-// default. It reports false if the day is no day, or more than three months away.
+// auditLogRange returns the three months that end with a day, the current one
+// by default. It reports false if the day is invalid, or more than three months
+// away.
 func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
 	const months = 3
 	today := midnight(now)
@@ -102,10 +103,10 @@ func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
 	return from, until, !end.Before(today.AddDate(0, -months, 0)) && !end.After(today.AddDate(0, months, 0))
 }
 
-// midnight is the beginning of a day in UTC.
+// midnight returns the beginning of a day in UTC.
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// keyTime returns the time in a key for the next page.
+// keyTime returns the time in a pagination key.
 func keyTime(key string) (time.Time, bool) {
 	moment, id, _ := strings.Cut(key, "/")
 	seconds, fraction, _ := strings.Cut(moment, ".")
@@ -114,8 +115,8 @@ func keyTime(key string) (time.Time, bool) {
 	return time.Unix(s, us*1000), errS == nil && errUS == nil && api.ValidID(id)
 }
 
-// hasAction reports whether an entry is of an action: a kind and a verb, or one of
-// both.
+// hasAction reports whether an entry has an action: a kind and a verb, or one
+// of them.
 func hasAction(e api.LogEntry, asked string) bool {
 	kind, verb, both := strings.Cut(asked, "/")
 	switch {
@@ -127,7 +128,7 @@ func hasAction(e api.LogEntry, asked string) bool {
 	return kind == e.Kind.Prefix() || kind == e.Verb
 }
 
-// isBy reports whether an entry is of an account that has the ID, name or address.
+// isBy reports whether an entry's account has the ID, name or address.
 func isBy(e api.LogEntry, asked string) bool {
 	return asked == "" || slices.Contains([]string{e.Account.ID, e.Account.Name, e.Account.Email}, asked)
 }

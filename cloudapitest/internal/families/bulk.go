@@ -40,14 +40,14 @@ func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
 	return ids, nil
 }
 
-// HasDelays reports whether objects of the kind take time for something.
+// HasDelays reports whether objects of the kind have delays.
 func HasDelays(kind cloudapi.Kind) bool {
 	return slices.Contains([]cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster,
 		cloudapi.KindPrivateLocation, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer, cloudapi.KindMachineImageVersion}, kind)
 }
 
-// SetState makes a VM, database, cluster, subnet or version of an image show a state. It reports
-// whether the ID is that of one.
+// SetState sets the state that a VM, database, cluster, subnet or image version
+// shows. It reports whether the ID is that of one.
 func SetState(c *api.Call, id, state string) bool {
 	switch o := c.State.ByID[id].(type) {
 	case *vm, *postgres, *kubernetesCluster, *privateSubnet, *machineImageVersion:

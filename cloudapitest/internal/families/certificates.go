@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// rootCertificate returns a certificate of the owner's own authority that is valid
-// for some years, as PEM.
+// rootCertificate returns a certificate of the owner's own certificate
+// authority that is valid for some years, as PEM.
 func rootCertificate(owner string, from time.Time, years int) string {
 	key := newKey()
 	template := authority(owner+" Root Certificate Authority", from, from.AddDate(years, 0, 0))
@@ -33,7 +33,7 @@ func clientKeyPair(owner, name string, from time.Time, lifetime time.Duration) s
 	}
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
-		panic(err) // the curve is a known one
+		panic(err) // the curve is known
 	}
 	return certificate(template, authority(owner+" Client Certificate Authority", from, until), key, newKey()) +
 		string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
@@ -47,7 +47,8 @@ func newKey() *ecdsa.PrivateKey {
 	return key
 }
 
-// authority describes an authority that is valid for some time.
+// authority returns the template of a certificate authority that is valid for
+// some time.
 func authority(name string, from, until time.Time) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber:          big.NewInt(int64(until.Year() - from.Year())),
@@ -60,12 +61,12 @@ func authority(name string, from, until time.Time) *x509.Certificate {
 	}
 }
 
-// certificate returns what the template describes for a key, signed by an
-// authority with another, or with its own, as PEM.
+// certificate returns a certificate for a key, made from the template and
+// signed by the parent's key, as PEM.
 func certificate(template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) string {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {
-		panic(err) // the template is right for every owner
+		panic(err) // the template is valid for every owner
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }

@@ -18,7 +18,8 @@ type firewallRule struct {
 	allowed
 }
 
-// allowed is what a rule lets in. A firewall has no two rules for the same.
+// allowed is the traffic that a rule allows. It is unique among the rules of a
+// firewall.
 type allowed struct {
 	cidr     ruby.Network
 	ports    portRange
@@ -27,16 +28,16 @@ type allowed struct {
 
 const tcp, udp = "tcp", "udp"
 
-// everyPort is the range of a rule that is created without one.
+// everyPort is the default range of ports.
 var everyPort = portRange{0, maxPort}
 
-// ruleForm is how a version of the service treats rules.
+// ruleForm describes the rules of a version of the service.
 type ruleForm struct {
-	protocols []string // of the rules of a firewall that lets everything in
-	unique    string   // the service's words for what no two rules have in common
+	protocols []string // the protocols of a firewall that lets everything in
+	unique    string   // the service's words for the unique values of a rule
 	compare   func(a, b *firewallRule) int
 	ports     func(portRange) string
-	subnets   bool // whether a subnet can stand for its two networks
+	subnets   bool // whether a rule can name a subnet, which stands for its two networks
 }
 
 func ruleFormOf(c *api.Call) ruleForm {
@@ -76,7 +77,7 @@ func (r *firewallRule) record(c *api.Call) firewallRuleRecord {
 	}
 }
 
-// ruleChange is the body that changes a rule: at least one of the fields.
+// ruleChange is the body of a change to a rule: at least one of the fields.
 func ruleChange() schema.Schema {
 	fields := []string{"cidr", "port_range", "protocol", "description"}
 	var alternatives []schema.Schema
@@ -117,8 +118,8 @@ func (f *firewall) createRule(c *api.Call) (any, error) {
 	return api.Records(rules, api.At(c, (*firewallRule).record)), nil
 }
 
-// networksInBody returns the networks that "cidr" stands for: the one that it is,
-// or those of a subnet with that ID or name in the firewall's location.
+// networksInBody returns the networks in "cidr": a network, or those of a
+// subnet with that ID or name in the firewall's location.
 func (f *firewall) networksInBody(c *api.Call) ([]ruby.Network, error) {
 	text := c.Body.Text("cidr")
 	if ruleFormOf(c).subnets && !isNetwork(text) {
@@ -134,11 +135,11 @@ func (f *firewall) networksInBody(c *api.Call) ([]ruby.Network, error) {
 	return []ruby.Network{n}, err
 }
 
-// isNetwork reports whether s is written as a network, right or wrong, and cannot
-// be a name.
+// isNetwork reports whether s looks like a network, valid or not, and so is not
+// a name.
 func isNetwork(s string) bool { return strings.ContainsAny(s, ".:") }
 
-// change takes what the body has, but for the network.
+// change sets the fields in the body, except for the network.
 func (r *firewallRule) change(c *api.Call) (err error) {
 	if c.Body.Has("port_range") {
 		if r.ports, err = parsePortRange(c.Body.Text("port_range")); err != nil {
@@ -156,7 +157,8 @@ func (r *firewallRule) change(c *api.Call) (err error) {
 	return nil
 }
 
-// checkUnique checks that no rule but one, which may be nil, lets the same in.
+// checkUnique checks that no rule other than self, which may be nil, allows the
+// same traffic.
 func (f *firewall) checkUnique(c *api.Call, what allowed, self *firewallRule) error {
 	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.allowed == what && r != self }) {
 		return reply.InvalidRecord(reply.Taken(ruleFormOf(c).unique))
@@ -183,7 +185,7 @@ func (f *firewall) add(c *api.Call, r *firewallRule) {
 func (f *firewall) sort(c *api.Call) { slices.SortStableFunc(f.rules, ruleFormOf(c).compare) }
 
 // getFirewallRule, modifyFirewallRule and deleteFirewallRule look for the rule
-// before they ask for permissions in its firewall.
+// before they check permissions for its firewall.
 func getFirewallRule(c *api.Call) (any, error) {
 	f, i, err := findFirewallRule(c)
 	switch {
@@ -197,7 +199,8 @@ func getFirewallRule(c *api.Call) (any, error) {
 	return f.rules[i].record(c), nil
 }
 
-// modifyFirewallRule changes what the body has, and takes no subnet.
+// modifyFirewallRule changes the fields in the body. It does not accept a
+// subnet.
 func modifyFirewallRule(c *api.Call) (any, error) {
 	f, i, err := findFirewallRule(c)
 	switch {
@@ -238,8 +241,8 @@ func deleteFirewallRule(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// findFirewallRule returns the firewall of the path and the index of its rule,
-// which is -1 if it has no rule with the ID.
+// findFirewallRule returns the firewall in the path and the index of its rule,
+// or -1 if there is none with the ID.
 func findFirewallRule(c *api.Call) (*firewall, int, error) {
 	f, ok := api.LookUp[*firewall](c, cloudapi.KindFirewall, "firewall_reference")
 	id := c.Params["firewall_rule_id"]

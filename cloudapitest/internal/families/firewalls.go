@@ -26,7 +26,7 @@ func firewallOperations() []api.Operation {
 		ruleBody = schema.Closed(schema.Required("cidr", schema.Text), schema.Optional("port_range", schema.Text),
 			schema.Optional("protocol", schema.Text).Since(version.August2026),
 			schema.Optional("description", schema.Text).Since(version.August2026),
-			schema.Optional("firewall_id", schema.Text), schema.Optional("project_id", schema.Text)) // the last two do nothing
+			schema.Optional("firewall_id", schema.Text), schema.Optional("project_id", schema.Text)) // the last two have no effect
 		described = schema.Closed(schema.Required("description", schema.Text))
 	)
 	return []api.Operation{
@@ -48,15 +48,15 @@ func firewallOperations() []api.Operation {
 	}
 }
 
-// describedOnly answers operations that are in the contract and that the real
-// server never had.
+// describedOnly handles operations that are in the contract but not on the real
+// server.
 func describedOnly(*api.Call) (any, error) { return nil, reply.NotFound() }
 
-// firewall guards the subnets that have it among their firewalls.
+// firewall protects the subnets that it is attached to.
 type firewall struct {
 	api.Object
 	description string
-	rules       []*firewallRule // in the order of the version's ruleForm
+	rules       []*firewallRule // in the order of ruleForm.compare
 }
 
 type firewallRecord struct {
@@ -87,7 +87,7 @@ func (f *firewall) details(c *api.Call) firewallDetails {
 	return firewallDetails{f.record(c), api.Records(f.subnets(c), api.At(c, (*privateSubnet).record))}
 }
 
-// subnets returns the subnets that have the firewall.
+// subnets returns the subnets that the firewall is attached to.
 func (f *firewall) subnets(c *api.Call) []*privateSubnet {
 	return slices.DeleteFunc(api.InProject[*privateSubnet](c.State, cloudapi.KindPrivateSubnet, f.Project), func(s *privateSubnet) bool {
 		return !slices.Contains(s.firewalls, f)
@@ -112,7 +112,7 @@ func createFirewall(c *api.Call) (any, error) {
 	return f.record(c), nil
 }
 
-// describe changes the description, which cannot be taken away.
+// describe changes the description, which must not become empty.
 func (f *firewall) describe(c *api.Call) (any, error) {
 	before := f.description
 	if err := api.SetText(&f.description, "description")(c); err != nil {
@@ -137,7 +137,7 @@ func (f *firewall) delete(c *api.Call) error {
 	return nil
 }
 
-// attach fails where the subnet has the firewall already, as the real server does.
+// attach fails if the firewall is already attached, as on the real server.
 func (f *firewall) attach(c *api.Call) (any, error) {
 	s, err := subnetInBody(c)
 	switch {
@@ -161,7 +161,7 @@ func (f *firewall) detach(c *api.Call) (any, error) {
 	return f.details(c), nil
 }
 
-// subnetInBody returns the subnet that is to get or lose a firewall.
+// subnetInBody returns the subnet to attach or detach.
 func subnetInBody(c *api.Call) (*privateSubnet, error) {
 	id := c.Body.Text("private_subnet_id")
 	s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, id)

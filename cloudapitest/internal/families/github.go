@@ -35,8 +35,8 @@ func githubOperations() []api.Operation {
 	return rows
 }
 
-// githubInstallation is made on GitHub, like its repositories: no operation makes,
-// changes or deletes them.
+// githubInstallation is made on GitHub, like its repositories. No operation
+// makes, changes or deletes them.
 type githubInstallation struct{ api.Object }
 
 type githubRepository struct {
@@ -44,13 +44,13 @@ type githubRepository struct {
 	installation *githubInstallation
 }
 
-// githubCacheEntry is made by a run of a workflow. It is unfinished as long as its
-// size is not known.
+// githubCacheEntry is made by a workflow run. It is being uploaded as long as
+// its size is negative.
 type githubCacheEntry struct {
 	api.Object // without a name
 	repository *githubRepository
 	key, scope string
-	size       int64 // bytes; negative while it is not known
+	size       int64 // in bytes; negative during the upload
 	created    time.Time
 	accessed   time.Time // zero if never
 }
@@ -85,8 +85,8 @@ func (g *githubRepository) record(*api.Call) githubRepositoryRecord {
 	return githubRepositoryRecord{g.ID, g.installation.Name, g.Name}
 }
 
-// record has the name of the repository with that of the installation, unlike the
-// record of the repository.
+// record contains the name of the repository after that of the installation,
+// unlike the record of the repository.
 func (e *githubCacheEntry) record(*api.Call) githubCacheEntryRecord {
 	installation := e.repository.installation.Name
 	r := githubCacheEntryRecord{
@@ -99,8 +99,8 @@ func (e *githubCacheEntry) record(*api.Call) githubCacheEntryRecord {
 	return r
 }
 
-// AddGitHub adds to the call's project what a server has from the start: an
-// installation with a repository that has a cache entry, and one that has none.
+// AddGitHub adds the first objects to the call's project: an installation with
+// two repositories, one of which has a cache entry.
 func AddGitHub(c *api.Call) {
 	c.Location = nil
 	acme := &githubInstallation{c.NewObject(cloudapi.KindGitHubInstallation, "acme")}
@@ -132,12 +132,13 @@ func findRepository(c *api.Call) (*githubRepository, error) {
 	return nil, reply.NotFound()
 }
 
-// repositories returns those of the installation in the order of their IDs.
+// repositories returns the repositories of the installation in the order of
+// their IDs.
 func (g *githubInstallation) repositories(c *api.Call) []api.Stored {
 	return selected(c, cloudapi.KindGitHubRepository, func(r *githubRepository) bool { return r.installation == g })
 }
 
-// entries returns those of the repository in the order of their IDs.
+// entries returns the entries of the repository in the order of their IDs.
 func (g *githubRepository) entries(c *api.Call) []api.Stored {
 	return selected(c, cloudapi.KindGitHubCacheEntry, func(e *githubCacheEntry) bool { return e.repository == g })
 }
@@ -154,7 +155,7 @@ func (g *githubInstallation) list(c *api.Call) (any, error) {
 	return api.Paginate(c, g.repositories, name, (*githubRepository).record)
 }
 
-// list fails, as the real server does, while one of the entries is unfinished.
+// list fails, as on the real server, while an entry is being uploaded.
 func (g *githubRepository) list(c *api.Call) (any, error) {
 	if slices.ContainsFunc(g.entries(c), func(o api.Stored) bool { return o.(*githubCacheEntry).size < 0 }) {
 		return nil, reply.Unexpected()
@@ -162,7 +163,7 @@ func (g *githubRepository) list(c *api.Call) (any, error) {
 	return api.Paginate(c, g.entries, nil, (*githubCacheEntry).record)
 }
 
-// clear deletes after its reply what there is now.
+// clear deletes the present entries after the response.
 func (g *githubRepository) clear(c *api.Call) (any, error) {
 	entries := g.entries(c)
 	for _, o := range entries {
@@ -174,7 +175,7 @@ func (g *githubRepository) clear(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// entry returns the entry of the path, or nil.
+// entry returns the entry in the path, or nil.
 func (g *githubRepository) entry(c *api.Call) *githubCacheEntry {
 	for _, o := range g.entries(c) {
 		if o.Core().ID == c.Params["github_cache_entry_id"] {

@@ -36,8 +36,9 @@ func (k *inferenceAPIKey) record(*api.Call) inferenceAPIKeyRecord {
 	return inferenceAPIKeyRecord{k.ID, k.key}
 }
 
-// findInferenceAPIKey knows no key that the token may not see. The error is nil if
-// the ID is one, whether there is a key or not.
+// findInferenceAPIKey returns the key in the path and whether it exists. A key
+// that the token may not see does not exist. The error is nil if the ID is
+// valid.
 func findInferenceAPIKey(c *api.Call) (*inferenceAPIKey, bool, error) {
 	id := c.Params["inference_api_key_id"]
 	if !api.ValidID(id) {

@@ -10,8 +10,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// Init scripts are in the contract only: what it does not say is as it is for SSH
-// keys.
+// Init scripts are only in the contract. They behave like SSH keys where the
+// contract does not say more.
 func vmInitScriptOperations() []api.Operation {
 	const (
 		scripts = api.ProjectRoute + "/vm-init-script"
@@ -36,7 +36,7 @@ type vmInitScript struct {
 	script string
 }
 
-// vmInitScriptRecord is without the script in lists.
+// vmInitScriptRecord has no script in lists.
 type vmInitScriptRecord struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
@@ -68,7 +68,7 @@ func createVMInitScript(c *api.Call) (any, error) {
 	return s.record(c), nil
 }
 
-// update leaves unchanged what is blank.
+// update changes the fields that are not blank.
 func (s *vmInitScript) update(c *api.Call) (any, error) {
 	changed := *s
 	changed.Name = c.Choice("name", s.Name)
@@ -86,8 +86,8 @@ func (s *vmInitScript) delete(c *api.Call) error {
 	return nil
 }
 
-// validate reports all that is wrong with a script in one message. Before is the
-// script as it is stored, or nil.
+// validate reports all problems of a script in one message. before is the
+// stored script, or nil.
 func (s *vmInitScript) validate(c *api.Call, before api.Stored) error {
 	return reply.InvalidRecord(api.TextProblems(c, cloudapi.KindVMInitScript, s.Name, before, "script", s.script, "")...)
 }

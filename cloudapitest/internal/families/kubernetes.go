@@ -42,9 +42,9 @@ type kubernetesCluster struct {
 	api.Object
 	controlPlane nodeGroup
 	pools        []*nodePool
-	running      time.Time // when creating is over
-	upgraded     time.Time // when the last upgrade, of it or a node pool, is over
-	kubeconfig   string    // made when it is first shown
+	running      time.Time // end of the creation
+	upgraded     time.Time // end of the last upgrade, of the cluster or a node pool
+	kubeconfig   string    // made when it is first requested
 }
 
 type kubernetesClusterRecord struct {
@@ -96,14 +96,14 @@ func (k *kubernetesCluster) details(c *api.Call) kubernetesClusterDetails {
 
 func (k *kubernetesCluster) runs(now time.Time) bool { return !now.Before(k.running) }
 
-// idle reports whether nothing is going on in the cluster. If something is, August
-// 2026 refuses to begin anything else.
+// idle reports whether no change of the cluster is in progress. In August 2026
+// a change is refused while another is in progress.
 func (k *kubernetesCluster) idle(now time.Time) bool {
 	return k.state(now) == "running" && !k.Deleting() &&
 		!slices.ContainsFunc(k.pools, func(p *nodePool) bool { return !p.idle(now) })
 }
 
-// vcpus is what the cluster counts for in the quota.
+// vcpus returns the number of vCPUs that count for the quota.
 func (k *kubernetesCluster) vcpus() int {
 	n := k.controlPlane.vcpus()
 	for _, p := range k.pools {
@@ -153,14 +153,14 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 	return k.details(c), nil
 }
 
-// nodeCount returns a number of nodes from the body, 1 unless it is positive. One
-// that is out of the question is cut, so that it can be multiplied.
+// nodeCount returns a number of nodes from the body, or 1 if it is not
+// positive. It limits very large numbers, so that they can be multiplied.
 func nodeCount(c *api.Call, field string) int {
 	return min(max(c.Body.Number(field), 1), math.MaxInt>>7)
 }
 
-// checkKubernetesQuota checks that the project's clusters may use so many more
-// vCPUs. Field is the one that asks for them.
+// checkKubernetesQuota checks that the quota allows as many more vCPUs for
+// clusters. field is the field that requests them.
 func checkKubernetesQuota(c *api.Call, field string, requested int) error {
 	used := 0
 	for _, k := range api.InProject[*kubernetesCluster](c.State, cloudapi.KindKubernetesCluster, c.Project) {
@@ -184,7 +184,8 @@ func (k *kubernetesCluster) checkControlPlane(*api.Call) error {
 	return nil
 }
 
-// clusterName has room for the names of nodes in 63 characters.
+// clusterName is the form of a name. It leaves room for node names of up to 63
+// characters.
 var clusterName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
 
 // checkClusterName checks the form of a cluster's or node pool's name.
@@ -195,7 +196,7 @@ func checkClusterName(c *api.Call, name string) error {
 	return nil
 }
 
-// checkKubernetesLocation refuses all but two of the public locations.
+// checkKubernetesLocation allows only two of the public locations.
 func checkKubernetesLocation(c *api.Call) error {
 	var names []string
 	for _, l := range c.State.Locations {
@@ -209,7 +210,7 @@ func checkKubernetesLocation(c *api.Call) error {
 	return nil
 }
 
-// delete leaves the nodes as they are until the cluster is gone.
+// delete deletes the cluster after a delay. Its nodes do not change until then.
 func (k *kubernetesCluster) delete(c *api.Call) error {
 	c.Remove(k, c.Delays(&k.Object).Delete, func() {
 		k.controlPlane.drop(c)
@@ -222,8 +223,8 @@ func (k *kubernetesCluster) delete(c *api.Call) error {
 	return nil
 }
 
-// upgrade replaces the control plane by one of the next version. The reply has
-// that, and for the rest is about the time before.
+// upgrade replaces the control plane by one with the next version. The response
+// has the new version, but is otherwise from before the upgrade.
 func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
 	versions := kubernetesTermsOf(c).versions
 	i := slices.Index(versions, k.controlPlane.version)
@@ -237,7 +238,7 @@ func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
 	return before, nil
 }
 
-// file fails as long as there is no node that it could come from.
+// file returns the kubeconfig. It fails until there is a node.
 func (k *kubernetesCluster) file(c *api.Call) (any, error) {
 	terms := kubernetesTermsOf(c)
 	if !k.runs(c.Now) {
@@ -270,7 +271,7 @@ users:
     token: %s
 `
 
-// rename leaves the names of node pools and nodes.
+// rename does not change the names of node pools and nodes.
 func (k *kubernetesCluster) rename(c *api.Call) (any, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err == nil {

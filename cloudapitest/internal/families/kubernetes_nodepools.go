@@ -36,7 +36,7 @@ type nodePool struct {
 	api.Object
 	nodeGroup
 	cluster *kubernetesCluster
-	settled time.Time // when what was last asked for is done
+	settled time.Time // end of the last change
 }
 
 type nodePoolRecord struct {
@@ -61,11 +61,12 @@ func (p *nodePool) details(c *api.Call) nodePoolDetails {
 	return nodePoolDetails{p.record(c), p.records(c)}
 }
 
-// idle reports whether nothing is going on in the node pool. Nodes that are retired
-// do not count.
+// idle reports whether no change of the node pool is in progress. Retiring
+// nodes do not count.
 func (p *nodePool) idle(now time.Time) bool { return !now.Before(p.settled) && !p.Deleting() }
 
-// addPool adds a node pool of the cluster's version with nodes that join at a time.
+// addPool adds a node pool with the cluster's version. Its nodes join at the
+// given time.
 func (k *kubernetesCluster) addPool(c *api.Call, name string, nodes nodeGroup, joins time.Time) *nodePool {
 	p := &nodePool{Object: c.NewObject(cloudapi.KindKubernetesNodePool, name), nodeGroup: nodes, cluster: k, settled: joins}
 	p.prefix, p.version = p.ID, k.controlPlane.version
@@ -84,14 +85,14 @@ func (k *kubernetesCluster) pool(ref string) *nodePool {
 	return k.pools[i]
 }
 
-// findNodePool looks for the node pool before it looks at the permission, as the
-// real server does.
+// findNodePool returns the node pool in the path. It looks for the node pool
+// before it checks the permission, as the real server does.
 func findNodePool(c *api.Call) (*nodePool, error) {
 	return findPool(c, func(k *kubernetesCluster) *nodePool { return k.pool(c.Params["kubernetes_nodepool_reference"]) })
 }
 
-// findPool returns the node pool that choose finds in the cluster of the path, if
-// the token may act on it.
+// findPool returns the node pool that choose finds in the cluster in the path,
+// if the token may execute the operation on it.
 func findPool(c *api.Call, choose func(*kubernetesCluster) *nodePool) (*nodePool, error) {
 	k, ok := api.LookUp[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference")
 	if !ok {
@@ -144,7 +145,7 @@ func createNodePool(c *api.Call) (any, error) {
 	return p.details(c), nil
 }
 
-// allow refuses an action while something is going on in the cluster.
+// allow refuses an action while a change of the cluster is in progress.
 func (k *kubernetesCluster) allow(c *api.Call, action string) error {
 	if !k.idle(c.Now) {
 		return reply.Unprocessable("Cluster is not ready to %s", action)
@@ -160,8 +161,8 @@ func (g *nodeGroup) setCount(c *api.Call) error {
 	return nil
 }
 
-// deleteNodePool takes only a node pool for deleted that does not exist, not a
-// cluster.
+// deleteNodePool succeeds if the node pool does not exist, but not if the
+// cluster does not exist.
 func deleteNodePool(c *api.Call) (any, error) {
 	if _, ok := api.LookUp[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference"); !ok {
 		return nil, reply.NotFound()
@@ -169,7 +170,8 @@ func deleteNodePool(c *api.Call) (any, error) {
 	return api.Delete(findNodePool, (*nodePool).delete)(c)
 }
 
-// delete leaves the nodes as they are until the node pool is gone.
+// delete deletes the node pool after a delay. Its nodes do not change until
+// then.
 func (p *nodePool) delete(c *api.Call) error {
 	others := slices.ContainsFunc(p.cluster.pools, func(other *nodePool) bool { return other != p && !other.Deleting() })
 	if !others && !p.Deleting() {
@@ -183,7 +185,7 @@ func (p *nodePool) delete(c *api.Call) error {
 	return nil
 }
 
-// rename leaves the names of the nodes.
+// rename does not change the names of the nodes.
 func (p *nodePool) rename(c *api.Call) (any, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err == nil {
@@ -203,7 +205,8 @@ func (p *nodePool) rename(c *api.Call) (any, error) {
 	return p.record(c), nil
 }
 
-// resizeIdle is [nodePool.resize] where only one thing may go on at a time.
+// resizeIdle is [nodePool.resize] for versions that allow only one change at a
+// time.
 func (p *nodePool) resizeIdle(c *api.Call) (any, error) {
 	if !p.idle(c.Now) {
 		return nil, reply.Unprocessable("Nodepool is not ready to be resized")
@@ -214,8 +217,8 @@ func (p *nodePool) resizeIdle(c *api.Call) (any, error) {
 	return p.resize(c)
 }
 
-// resize changes the number of nodes that are wanted. The reply has that and the
-// nodes as they were.
+// resize changes the desired number of nodes. The response has the new number
+// and the old nodes.
 func (p *nodePool) resize(c *api.Call) (any, error) {
 	wanted := p.nodeGroup
 	if err := wanted.setCount(c); err != nil {
@@ -234,8 +237,8 @@ func (p *nodePool) resize(c *api.Call) (any, error) {
 	return before, nil
 }
 
-// upgrade replaces the nodes by others of the cluster's version. The reply has
-// that, and the nodes as they were.
+// upgrade replaces the nodes by nodes with the cluster's version. The response
+// has the new version and the old nodes.
 func (p *nodePool) upgrade(c *api.Call) (any, error) {
 	k := p.cluster
 	if p.version == k.controlPlane.version || !k.idle(c.Now) {
@@ -248,8 +251,8 @@ func (p *nodePool) upgrade(c *api.Call) (any, error) {
 	return before, nil
 }
 
-// retireNode drains and removes a worker, whatever else is going on. The reply has
-// the nodes as they were.
+// retireNode drains and removes a worker, even while another change is in
+// progress. The response has the old nodes.
 func retireNode(c *api.Call) (any, error) {
 	var node *vm
 	p, err := findPool(c, func(k *kubernetesCluster) *nodePool {
@@ -274,6 +277,6 @@ func retireNode(c *api.Call) (any, error) {
 	p.count--
 	before := p.details(c)
 	c.Remove(node, c.Delays(&p.cluster.Object).Resize, nil)
-	c.Log("retire", cloudapi.NewID("kd").String(), p.cluster.ID, p.ID) // a node's own ID is in the audit log only
+	c.Log("retire", cloudapi.NewID("kd").String(), p.cluster.ID, p.ID) // only the audit log contains a node's own ID
 	return before, nil
 }

@@ -11,32 +11,35 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 )
 
-// nodeGroup is the nodes of a control plane or of a node pool. They are VMs of the
-// service's own: they have no project, so that no operation on VMs finds them.
+// nodeGroup contains the nodes of a control plane or of a node pool. They are
+// VMs of the service itself: they have no project, so that no VM operation
+// finds them.
 type nodeGroup struct {
-	prefix  string // of the names of nodes
+	prefix  string // prefix of the names of nodes
 	size    vmSize
-	version string // of Kubernetes, as it shall be
-	count   int    // as it shall be
-	nodes   []*vm  // the oldest first; also those that are ordered later or are gone
+	version string // the desired Kubernetes version
+	count   int    // the desired number of nodes
+	nodes   []*vm  // the oldest first; including nodes that are ordered for later or are gone
 }
 
 func (g *nodeGroup) vcpus() int { return g.count * g.size.vcpus }
 
-// present returns the nodes that can be seen: those that a request orders are there
-// after its reply, and those that are drained until they are gone.
+// present returns the visible nodes. New nodes are visible after the response
+// to the request, and draining nodes until they are gone.
 func (g *nodeGroup) present(c *api.Call) []*vm {
 	return slices.DeleteFunc(slices.Clone(g.nodes), func(v *vm) bool {
 		return v.GoneBy(c.Now) || !v.isPlaced(c) && !c.Now.After(v.ordered)
 	})
 }
 
-// staying returns the nodes that are not to leave, whether they have joined or not.
+// staying returns the nodes that are not draining, whether they have joined or
+// not.
 func (g *nodeGroup) staying() []*vm {
 	return slices.DeleteFunc(slices.Clone(g.nodes), (*vm).Deleting)
 }
 
-// records shows a node that is drained as if it stayed.
+// records returns the records of the nodes. A draining node looks as if it
+// stayed.
 func (g *nodeGroup) records(c *api.Call) []vmRecord {
 	return api.Records(g.present(c), func(v *vm) vmRecord {
 		r := v.record(c)
@@ -45,14 +48,14 @@ func (g *nodeGroup) records(c *api.Call) []vmRecord {
 	})
 }
 
-// grow orders as many nodes as are missing. They join at a time.
+// grow orders the missing nodes, which join at the given time.
 func (g *nodeGroup) grow(c *api.Call, joins time.Time) {
 	for range g.count - len(g.staying()) {
 		g.order(c, c.Now, joins)
 	}
 }
 
-// shrink drains as many nodes as are too many, the oldest ones.
+// shrink drains the surplus nodes, the oldest first.
 func (g *nodeGroup) shrink(c *api.Call, delay time.Duration) {
 	staying := g.staying()
 	for _, v := range staying[:max(0, len(staying)-g.count)] {
@@ -60,9 +63,9 @@ func (g *nodeGroup) shrink(c *api.Call, delay time.Duration) {
 	}
 }
 
-// replace has another node in the place of each, one after the other. A new node
-// takes half of the time for each to join, and then the old one leaves. It returns
-// when the last one has left.
+// replace replaces one node after the other, and takes the time each for every
+// node. The new node joins after half of it, and then the old node leaves. It
+// returns the time at which the last old node has left.
 func (g *nodeGroup) replace(c *api.Call, each time.Duration) time.Time {
 	var after time.Duration
 	for _, v := range g.staying() {
@@ -73,7 +76,8 @@ func (g *nodeGroup) replace(c *api.Call, each time.Duration) time.Time {
 	return c.Now.Add(after)
 }
 
-// order adds a node that is made from a time on, and joins, running, at another.
+// order adds a node that is created at one time, and joins, running, at
+// another.
 func (g *nodeGroup) order(c *api.Call, ordered, joins time.Time) {
 	v := &vm{
 		Object:     c.NewObject(cloudapi.KindVM, g.prefix+"-"+strings.ToLower(rand.Text()[:5])),

@@ -12,7 +12,8 @@ import (
 var (
 	controlPlaneSize = vmSizes[0]
 
-	// nodeSizes are the sizes for worker nodes. VMs cannot have all of them.
+	// nodeSizes are the sizes for worker nodes. Not all of them are sizes for
+	// VMs.
 	nodeSizes = slices.Concat(vmSizes, []vmSize{
 		{"premium-2", "premium", 2, [2]int{40, 80}},
 		{"premium-4", "premium", 4, [2]int{80, 160}},
@@ -22,7 +23,7 @@ var (
 	})
 )
 
-// nodeSize returns the size for worker nodes that a field of the body names.
+// nodeSize returns the worker node size in a field of the body.
 func nodeSize(c *api.Call, field string) (vmSize, error) {
 	name, err := c.Body.NonEmpty(field)
 	if err != nil {
@@ -36,8 +37,8 @@ func nodeSize(c *api.Call, field string) (vmSize, error) {
 	return nodeSizes[i], nil
 }
 
-// The sizes that a cluster is told to choose from are all that the service knows,
-// some of them for two architectures, most of them not for clusters.
+// The error for an unknown size lists all sizes that the service knows, some
+// for two architectures, and most of them not for clusters.
 
 func serverSizes2025() []string {
 	return slices.Concat(

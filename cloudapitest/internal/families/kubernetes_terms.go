@@ -8,18 +8,19 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// kubernetesTerms are what versions of the service differ in with clusters, apart
-// from operations and fields, which say themselves where they are.
+// kubernetesTerms are the differences between the versions of the service for
+// clusters, except for operations and fields, which have their own version
+// spans.
 type kubernetesTerms struct {
-	versions    []string // of Kubernetes; the latest comes first
-	serverSizes []string // that a cluster is told to choose from
-	nameForm    string   // the service's words for what a name consists of
+	versions    []string // Kubernetes versions, the latest first
+	serverSizes []string // the sizes in the error for an unknown size
+	nameForm    string   // the service's words for the form of a name
 
 	unknownVersion func(asked string) error
 	checkLocation  func(*api.Call) error
 
 	kubeconfigType string
-	noKubeconfig   error // before there is one
+	noKubeconfig   error // until it exists
 }
 
 func kubernetesTermsOf(c *api.Call) kubernetesTerms {

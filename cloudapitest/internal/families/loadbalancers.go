@@ -35,7 +35,7 @@ func loadBalancerOperations() []api.Operation {
 			schema.Required("health_check_endpoint", schema.Text),
 			schema.Required("src_port", schema.Integer),
 			schema.Required("vms", schema.ArrayOf(schema.Text)),
-			schema.Optional("stack", schema.Text), // does nothing
+			schema.Optional("stack", schema.Text), // has no effect
 			schema.Optional("cert_enabled", schema.Boolean.OrNull()).Since(version.August2026),
 		)
 		member = schema.Closed(schema.Required("vm_id", schema.Text))
@@ -59,8 +59,8 @@ func loadBalancerOperations() []api.Operation {
 	}
 }
 
-// loadBalancer is in the location of its subnet, whatever path it was created
-// under.
+// loadBalancer is in the location of its subnet, even if its path had another
+// one.
 type loadBalancer struct {
 	api.Object
 	subnet           *privateSubnet
@@ -76,7 +76,7 @@ type loadBalancer struct {
 // loadBalancerMember is a VM of a load balancer.
 type loadBalancerMember struct {
 	vm    *vm
-	until time.Time // when it is detached; zero if nobody asked for that
+	until time.Time // end of the detachment; zero if it was not requested
 }
 
 type loadBalancerRecord struct {
@@ -99,7 +99,7 @@ type loadBalancerDetails struct {
 	VMs    []string `json:"vms"`
 }
 
-// hostname begins with the name in every version.
+// hostname begins with the name in all versions.
 func (l *loadBalancer) hostname(c *api.Call) string {
 	if c.Config.Version < version.August2026 {
 		return l.Name + "." + l.subnet.ID[len(l.subnet.ID)-5:] + ".lb.localhost"
@@ -131,7 +131,7 @@ func (l *loadBalancer) details(c *api.Call) loadBalancerDetails {
 	}
 }
 
-// attached returns the members that have not left yet.
+// attached returns the members that are not yet detached.
 func (l *loadBalancer) attached(now time.Time) []loadBalancerMember {
 	l.members = slices.DeleteFunc(l.members, func(m loadBalancerMember) bool {
 		detached := !m.until.IsZero() && !now.Before(m.until)
@@ -145,7 +145,7 @@ func (l *loadBalancer) member(now time.Time, v *vm) int {
 	return slices.IndexFunc(l.attached(now), func(m loadBalancerMember) bool { return m.vm == v })
 }
 
-// balancer returns the load balancer that has the VM, or nil.
+// balancer returns the load balancer of the VM, or nil.
 func (v *vm) balancer(c *api.Call) *loadBalancer {
 	for _, l := range api.InProject[*loadBalancer](c.State, cloudapi.KindLoadBalancer, c.Project) {
 		if l.member(c.Now, v) >= 0 {
@@ -155,14 +155,14 @@ func (v *vm) balancer(c *api.Call) *loadBalancer {
 	return nil
 }
 
-// balancers returns the subnet's load balancers.
+// balancers returns the load balancers in the subnet.
 func (s *privateSubnet) balancers(c *api.Call) []*loadBalancer {
 	return slices.DeleteFunc(api.InProject[*loadBalancer](c.State, cloudapi.KindLoadBalancer, s.Project), func(l *loadBalancer) bool {
 		return l.subnet != s
 	})
 }
 
-// detach has the VM leave, if it is a member, when connections to it have had time
+// detach removes the VM, if it is a member, after a delay for its connections
 // to end.
 func (l *loadBalancer) detach(c *api.Call, v *vm) {
 	if i := l.member(c.Now, v); i >= 0 && l.members[i].until.IsZero() {
@@ -206,7 +206,7 @@ func createLoadBalancer(c *api.Call) (any, error) {
 	return l.details(c), nil
 }
 
-// setSubnet takes a subnet in any location.
+// setSubnet accepts a subnet in any location.
 func (l *loadBalancer) setSubnet(c *api.Call) error {
 	s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, c.Body.Text("private_subnet_id"))
 	if !ok {
@@ -236,8 +236,8 @@ func (l *loadBalancer) checkPorts(*api.Call) error {
 	return nil
 }
 
-// validate reports all that is wrong with the load balancer, if it gets the name,
-// in one message. Others have it in the same subnet only.
+// validate reports all problems of the load balancer with the name in one
+// message. Names are unique in a subnet.
 func (l *loadBalancer) validate(c *api.Call, name string) error {
 	var problems []string
 	if slices.ContainsFunc(l.subnet.balancers(c), func(o *loadBalancer) bool { return o.ID != l.ID && o.Name == name }) {
@@ -257,7 +257,7 @@ func (l *loadBalancer) validate(c *api.Call, name string) error {
 	return reply.InvalidRecord(append(problems, api.IDLikeNameProblems(cloudapi.KindLoadBalancer, name)...)...)
 }
 
-// update changes everything or nothing, and at once.
+// update changes everything or nothing, at once.
 func (l *loadBalancer) update(c *api.Call) (any, error) {
 	changed := *l
 	err := c.Run(
@@ -280,7 +280,8 @@ func (l *loadBalancer) update(c *api.Call) (any, error) {
 	return l.details(c), nil
 }
 
-// updateWithCertificate requires what the description of the API calls optional.
+// updateWithCertificate requires cert_enabled, which is optional in the API
+// description.
 func (l *loadBalancer) updateWithCertificate(c *api.Call) (any, error) {
 	if !c.Body.Has("cert_enabled") {
 		return nil, reply.InvalidRequest("missing parameter for cert_enabled")
@@ -303,8 +304,8 @@ func (l *loadBalancer) toggleCertificate(c *api.Call) (any, error) {
 	return l.details(c), nil
 }
 
-// membersInBody returns the members that the load balancer is to have. They may be
-// in any location.
+// membersInBody returns the new members of the load balancer. They may be in
+// any location.
 func (l *loadBalancer) membersInBody(c *api.Call) ([]loadBalancerMember, error) {
 	var vms []*vm
 	for _, id := range c.Body.List("vms") {
@@ -334,7 +335,7 @@ func (l *loadBalancer) delete(c *api.Call) error {
 	return nil
 }
 
-// attach takes a VM in any subnet of the load balancer's location.
+// attach accepts a VM in any subnet of the load balancer's location.
 func (l *loadBalancer) attach(c *api.Call) (any, error) {
 	v, err := l.vmInBody(c)
 	switch {
@@ -348,7 +349,8 @@ func (l *loadBalancer) attach(c *api.Call) (any, error) {
 	return l.details(c), nil
 }
 
-// attachReachable takes no VM that the load balancer's IPv4 address cannot lead to.
+// attachReachable refuses a VM that the load balancer's IPv4 address cannot
+// reach.
 func (l *loadBalancer) attachReachable(c *api.Call) (any, error) {
 	if v, err := l.vmInBody(c); err == nil && v.balancer(c) == nil && l.stack != "ipv6" && !v.ip4Enabled {
 		return nil, reply.InvalidField("vm_id", "You cannot attach a VM to a load balancer with IPv4 enabled if the VM does not have IPv4 enabled")
@@ -356,7 +358,7 @@ func (l *loadBalancer) attachReachable(c *api.Call) (any, error) {
 	return l.attach(c)
 }
 
-// detachMember does nothing if the load balancer does not have the VM.
+// detachMember succeeds without effect if the VM is not a member.
 func (l *loadBalancer) detachMember(c *api.Call) (any, error) {
 	v, err := l.vmInBody(c)
 	if err != nil {
@@ -375,7 +377,7 @@ func (l *loadBalancer) vmInBody(c *api.Call) (*vm, error) {
 	return v, nil
 }
 
-// rename changes the hostname, too.
+// rename also changes the hostname.
 func (l *loadBalancer) rename(c *api.Call) (any, error) {
 	name, err := c.NewName()
 	if err == nil {

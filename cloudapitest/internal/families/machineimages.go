@@ -44,17 +44,17 @@ func machineImageOperations() []api.Operation {
 type machineImage struct {
 	api.Object
 	created time.Time
-	latest  *machineImageVersion // as of the last call of current
+	latest  *machineImageVersion // the result of the last call of current
 }
 
-// machineImageVersion has its label for its name.
+// machineImageVersion uses its label as its name.
 type machineImageVersion struct {
 	api.Object
 	image   *machineImage
 	storage int // GiB
 	created time.Time
-	stored  time.Time // when creating is over
-	offered bool      // whether it has become the latest one, as it does when it is stored
+	stored  time.Time // end of the creation
+	offered bool      // whether it has already become the latest version, once it was stored
 }
 
 type machineImageRecord struct {
@@ -76,7 +76,7 @@ type machineImageVersionRecord struct {
 	Latest         bool      `json:"latest"`
 }
 
-// timestamp is a time as records have it since August 2026: in UTC, with seconds.
+// timestamp is a time in the form of August 2026: in UTC, with seconds.
 type timestamp time.Time
 
 func (m timestamp) MarshalText() ([]byte, error) {
@@ -112,8 +112,8 @@ func (v *machineImageVersion) state(c *api.Call) string {
 	return v.Shown("ready")
 }
 
-// current returns the latest version, which each version becomes once when it is
-// ready.
+// current returns the latest version. Each version becomes the latest once,
+// when it is ready.
 func (m *machineImage) current(c *api.Call) *machineImageVersion {
 	for _, v := range m.versions(c) {
 		if !v.offered && v.state(c) == "ready" {
@@ -123,7 +123,7 @@ func (m *machineImage) current(c *api.Call) *machineImageVersion {
 	return m.latest
 }
 
-// versions returns those of the image in the order of their creation.
+// versions returns the versions of the image in the order of their creation.
 func (m *machineImage) versions(c *api.Call) []*machineImageVersion {
 	return slices.DeleteFunc(api.InProject[*machineImageVersion](c.State, cloudapi.KindMachineImageVersion, m.Project),
 		func(v *machineImageVersion) bool { return v.image != m })
@@ -143,7 +143,7 @@ func findMachineImage(c *api.Call) (*machineImage, error) {
 	return api.Find[*machineImage](c, cloudapi.KindMachineImage, "machine_image_reference")
 }
 
-// versionForm is that of a label.
+// versionForm is the form of a label.
 var versionForm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$`)
 
 func createMachineImage(c *api.Call) (any, error) {
@@ -189,7 +189,7 @@ func (m *machineImage) createVersion(c *api.Call) (any, error) {
 	return v.record(c), nil
 }
 
-// vmToCapture returns the VM in the body, which is not named but by its ID.
+// vmToCapture returns the VM in the body, given by its ID.
 func vmToCapture(c *api.Call) (*vm, error) {
 	id := c.Body.Text("vm")
 	if !api.ValidID(id) {
@@ -205,7 +205,7 @@ func vmToCapture(c *api.Call) (*vm, error) {
 	return v, nil
 }
 
-// capture begins a version of the image from what the VM has stored.
+// capture starts to make a version of the image from the storage of the VM.
 func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineImageVersion, error) {
 	stored := len(api.InProject[*machineImageVersion](c.State, cloudapi.KindMachineImageVersion, c.Project))
 	switch most := c.Config.Quota.MachineImageVersions; {
@@ -227,7 +227,7 @@ func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineI
 	return v, nil
 }
 
-// captured reports whether a version of an image is being made of the VM.
+// captured reports whether an image version is being made from the VM.
 func (v *vm) captured(c *api.Call) bool { return v.capture != nil && v.capture.state(c) == "creating" }
 
 func (m *machineImage) setLatest(c *api.Call) (any, error) {
@@ -264,8 +264,8 @@ func (m *machineImage) listVersions(c *api.Call) (any, error) {
 	return api.Paginate(c, list, nil, (*machineImageVersion).record)
 }
 
-// deleteVersion does not take a version that is missing for one that was deleted.
-// When the latest one is gone, the newest of those that are ready succeeds it.
+// deleteVersion fails if the version does not exist. When the latest version is
+// deleted, the newest of the other ready ones becomes the latest.
 func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	v := m.version(c, c.Params["version"])
 	if v == nil {
@@ -287,9 +287,8 @@ func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// imageInBody returns the version of a machine image that "name@label" stands for.
-// Label "latest" is that of the latest one. It returns nil for what is written
-// without an @.
+// imageInBody returns the machine image version of "name@label". The label
+// "latest" means the latest version. It returns nil for text without an @.
 func imageInBody(c *api.Call, text string) (*machineImageVersion, error) {
 	name, label, ok := strings.Cut(text, "@")
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 )
 
-// metric is something that is measured, with the lines of its chart.
+// metric is a metric with the series of its chart.
 type metric struct {
 	key, name, description string
 	unit                   any // a string or nil
@@ -21,14 +21,14 @@ type metric struct {
 
 type series struct {
 	labels map[string]string
-	level  float64 // the values are about this
+	level  float64 // approximate level of the values
 }
 
 func namedSeries(name string, level float64) series {
 	return series{map[string]string{"name": name}, level}
 }
 
-// lone is a line without a name beside no others.
+// lone returns a single series without a name.
 func lone(level float64) []series { return []series{{map[string]string{}, level}} }
 
 type metricsRecord struct {
@@ -48,7 +48,8 @@ type seriesRecord struct {
 	Values []sample          `json:"values"`
 }
 
-// sample is a measurement: in JSON the Unix time and the value as a string.
+// sample is a measured value; its JSON is the Unix time and the value as a
+// string.
 type sample struct {
 	at    int64
 	value float64
@@ -60,8 +61,8 @@ func (s sample) MarshalJSON() ([]byte, error) {
 	return append(b, `"]`...), nil
 }
 
-// showMetrics returns the handler for what is measured at an object. It is not there
-// for a client that does not name JSON among what it accepts.
+// showMetrics returns a handler for the metrics of an object. It answers 404 if
+// the client's Accept header does not name JSON.
 func showMetrics[T any](find func(*api.Call) (T, error), metrics []metric) api.Handler {
 	return func(c *api.Call) (any, error) {
 		if !strings.Contains(c.Header("Accept"), "application/json") {
@@ -83,7 +84,7 @@ func showMetrics[T any](find func(*api.Call) (T, error), metrics []metric) api.H
 	}
 }
 
-// askedMetrics returns the metric that the query asks for, or all.
+// askedMetrics returns the metric in the query, or all metrics.
 func askedMetrics(c *api.Call, metrics []metric) ([]metric, error) {
 	key, ok := api.Last(c.Query, "key")
 	if !ok {
@@ -96,9 +97,9 @@ func askedMetrics(c *api.Call, metrics []metric) ([]metric, error) {
 	return metrics[i : i+1], nil
 }
 
-// samples returns the values in a range of Unix times. They depend on nothing but
-// the time. There is one every 15 seconds, or as many times more seconds as the
-// range has pairs of hours.
+// samples returns the values in a range of Unix times. They depend only on the
+// time. The interval is 15 seconds, times the number of two-hour periods in the
+// range.
 func (s series) samples(start, end int64) []sample {
 	const interval, pair, hour = 15, 2 * 60 * 60, 60 * 60
 	step := interval * max(1, (end-start+pair-1)/pair)
@@ -110,7 +111,7 @@ func (s series) samples(start, end int64) []sample {
 	return values
 }
 
-// metricsRange returns the Unix times between which the query asks for metrics.
+// metricsRange returns the range of Unix times in a query for metrics.
 func metricsRange(c *api.Call) (start, end int64, err error) {
 	const month, tolerance = 31 * 24 * 60 * 60, 5 * 60
 	from, to, err := queryRange(c)
@@ -129,8 +130,8 @@ func metricsRange(c *api.Call) (start, end int64, err error) {
 	return start, end, nil
 }
 
-// queryRange returns the times between which the query asks for something: the
-// last half hour if it does not say.
+// queryRange returns the range of times in a query. The default is the last
+// half hour.
 func queryRange(c *api.Call) (start, end time.Time, err error) {
 	if err = c.CheckUploaded(); err != nil {
 		return start, end, err

@@ -1,5 +1,5 @@
-// Package families describes how the resources of the API behave, one family a
-// file: which operations there are, what they accept, and what they do.
+// Package families implements the resources of the API, one family per file:
+// the operations, what they accept, and what they do.
 package families
 
 import (
@@ -25,8 +25,8 @@ func New(cfg api.Config) *api.Service {
 	return api.New(cfg)
 }
 
-// operations returns the rows of all families and versions, in the order of the
-// contract.
+// operations returns the operations of all families and versions, in the order
+// of the contract.
 func operations() []api.Operation {
 	return slices.Concat(
 		api.Guard("Project", projectOperations()),
@@ -47,8 +47,8 @@ func operations() []api.Operation {
 	)
 }
 
-// familyNames are the kinds with permissions of their own, by the names that these
-// have for them.
+// familyNames maps the kinds with their own permissions to the names in these
+// permissions.
 var familyNames = map[cloudapi.Kind]string{
 	cloudapi.KindFirewall:          "Firewall",
 	cloudapi.KindInferenceAPIKey:   "InferenceApiKey",
@@ -60,7 +60,7 @@ var familyNames = map[cloudapi.Kind]string{
 	cloudapi.KindVM:                "Vm",
 }
 
-// KnowsRight reports whether there are permissions that the right gives:
+// KnowsRight reports whether the right gives any existing permission:
 // "Vm:view", or with asterisks as in [api.Rights].
 func KnowsRight(right string) bool {
 	names := append(slices.Collect(maps.Values(familyNames)), "Project", "Location", "*")
@@ -74,8 +74,8 @@ func KnowsRight(right string) bool {
 
 const idPattern = `[0-9a-hj-km-np-tv-z]{24}$`
 
-// paramPatterns are those of path parameters, of which references share one. What
-// is not among them is free.
+// paramPatterns are the patterns of path parameters. All references share one.
+// Parameters that are not listed accept any value.
 var paramPatterns = map[string]string{
 	"project_id":            `^pj` + idPattern,
 	"object_id":             `^(fw|kc|1b|pg|ps|vm)` + idPattern,
@@ -88,7 +88,8 @@ var paramPatterns = map[string]string{
 	"_reference":                api.NameForm.String(),
 }
 
-// laterPatterns are those that August 2026 has in place of others, or beside them.
+// laterPatterns are patterns of August 2026, which replace or extend the
+// others.
 var laterPatterns = map[string]string{
 	"object_id":                 `^(fw|kc|1b|pg|ps|vm|m1)` + idPattern,
 	"github_cache_entry_id":     api.NameForm.String(),
@@ -98,8 +99,8 @@ var laterPatterns = map[string]string{
 	"postgres/firewall_rule_id": `^fr` + idPattern,
 }
 
-// patternsOf returns the function for what a path parameter has to match in a
-// version, which is nil for what is free.
+// patternsOf returns a function that returns the pattern of a path parameter in
+// a version, or nil if any value is valid.
 func patternsOf(v version.Version) func(o *api.Operation, name string) *regexp.Regexp {
 	patterns := maps.Clone(paramPatterns)
 	if v >= version.August2026 {

@@ -82,7 +82,7 @@ func postgresOperations() []api.Operation {
 	)
 }
 
-// listPostgres shows the databases with all the tags that the query may have.
+// listPostgres returns the databases that have all tags in the query.
 func listPostgres(c *api.Call) (any, error) {
 	var wanted []postgresTag
 	if text, _ := api.Last(c.Query, "tags"); text != "" && c.Config.Version >= version.August2026 {
@@ -155,7 +155,7 @@ func createPostgres(c *api.Call) (any, error) {
 	return p.details(c), nil
 }
 
-// setSubnet takes the name of the subnet that is made for the database.
+// setSubnet sets the name of the subnet that is made for the database.
 func (p *postgres) setSubnet(c *api.Call) error {
 	p.subnetName = c.Choice("private_subnet_name", p.ID+"-subnet")
 	if err := api.CheckNewName(p.subnetName); err != nil {
@@ -176,8 +176,8 @@ func bodyTags(body schema.Fields) []postgresTag {
 	})
 }
 
-// update changes what the body names, on the read replicas too as far as they have
-// it.
+// update changes the fields in the body, also on read replicas if they have the
+// field.
 func (p *postgres) update(c *api.Call) (any, error) {
 	if postgresTermsOf(c).explicit && p.isReplica(c.Now) {
 		return nil, reply.InvalidRequest("Read replicas cannot be modified directly! Please modify the parent database instead.")
@@ -196,7 +196,8 @@ func (p *postgres) update(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The server asks the database how much it holds before it takes storage away.
+	// The server asks the database for its used storage before it reduces the
+	// storage.
 	if now := p.record(c); servers.storage < now.StorageSizeGiB && now.State != "running" {
 		err := reply.InvalidRequest("Database is not ready for update")
 		err.Details = json.RawMessage("{}")
@@ -218,8 +219,7 @@ func (p *postgres) update(c *api.Call) (any, error) {
 	return p.details(c), nil
 }
 
-// keepBackups is how long the service keeps the backups of a database that is
-// gone.
+// keepBackups is how long the service keeps the backups of a deleted database.
 const keepBackups = 10 * 24 * time.Hour
 
 func (p *postgres) delete(c *api.Call) error {
@@ -245,7 +245,7 @@ func (p *postgres) promote(c *api.Call) (any, error) {
 	return p.record(c), nil
 }
 
-// restart shows in the state only in August 2026.
+// restart changes the state only in August 2026.
 func (p *postgres) restart(c *api.Call) (any, error) {
 	p.restarted = later(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
 	c.Log("restart", p.ID)
@@ -284,8 +284,8 @@ func (p *postgres) restore(c *api.Call) (any, error) {
 	return p.derive(c, name, true)
 }
 
-// newName returns the name in the body under which a copy of a database is to be
-// created, after a look at the quota.
+// newName returns the name in the body for a copy of a database, after a check
+// of the quota.
 func (p *postgres) newName(c *api.Call) (string, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err == nil {
@@ -297,8 +297,8 @@ func (p *postgres) newName(c *api.Call) (string, error) {
 	return name, err
 }
 
-// derive creates a read replica or a restored copy. Neither takes over standbys or
-// firewall rules. In August 2026 both take over settings, and a restored copy also
+// derive creates a read replica or a restored copy. Neither copies standbys or
+// firewall rules. In August 2026 both copy settings, and a restored copy also
 // tags.
 func (p *postgres) derive(c *api.Call, name string, restored bool) (any, error) {
 	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
@@ -356,7 +356,7 @@ func passwordProblems(password string) []string {
 	return problems
 }
 
-// setWindow removes the window if the body has none.
+// setWindow sets the maintenance window, or removes it if the body has none.
 func (p *postgres) setWindow(c *api.Call) (any, error) {
 	hour := c.Body.Number("maintenance_window_start_at")
 	if hour < 0 || hour > 23 {
@@ -378,8 +378,8 @@ func (p *postgres) setWindow(c *api.Call) (any, error) {
 	return p.details(c), nil
 }
 
-// newPostgres returns a database with a password of its own that is open to all
-// addresses, as they are unless the request says otherwise.
+// newPostgres returns a database with a new password. It is open to all
+// addresses, which is the default.
 func newPostgres(c *api.Call, name, flavor string, servers postgresServers) *postgres {
 	object := c.NewObject(cloudapi.KindPostgres, name)
 	delays := c.Delays(&object)

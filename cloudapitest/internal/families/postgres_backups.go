@@ -33,8 +33,8 @@ type postgresBackupCredentials struct {
 	Expiration      string `json:"expiration"`
 }
 
-// listBackups shows the backups from which the database can be restored, of which
-// there is one a day.
+// listBackups returns the backups of the database or of its parent, one per
+// day.
 func (p *postgres) listBackups(c *api.Call) (any, error) {
 	source := p
 	for !source.isPrimary(c.Now) {
@@ -48,8 +48,9 @@ func (p *postgres) listBackups(c *api.Call) (any, error) {
 	return api.Page{Items: backups, Count: len(backups)}, nil
 }
 
-// createBackupCredentials serves databases in private locations, as the real
-// server does unless a project has a feature that this one does not know.
+// createBackupCredentials works for databases in private locations. On the real
+// server it works for others if the project has a feature, which does not exist
+// here.
 func (p *postgres) createBackupCredentials(c *api.Call) (any, error) {
 	const lifetime = 36 * time.Hour
 	switch {

@@ -15,10 +15,11 @@ func postgresCapabilityOperations() []api.Operation {
 	}
 }
 
-// object is a JSON object whose members have names of their own.
+// object is a JSON object with arbitrary member names.
 type object map[string]any
 
-// providers are those of the public locations, with what each calls its own.
+// providers are the providers of the public locations, with their own names of
+// these.
 var providers = map[string]struct{ key, uiName, provider string }{
 	"eu-central-h1": {"hetzner-fsn1", "Germany", "hetzner"},
 	"us-east-a2":    {"leaseweb-wdc02", "Virginia, US", "leaseweb"},
@@ -31,13 +32,13 @@ var postgresFamilies = map[string]object{
 	"i8g":      {"display_name": "Storage Optimized, Graviton4", "category": "storage-optimized"},
 }
 
-// family is the first part of the name of a size.
+// family returns the first part of the name of a size.
 func (s postgresSize) family() string {
 	return s.name[:strings.IndexAny(s.name, "-.")]
 }
 
-// showPostgresCapabilities shows what can be created in the project: a tree of
-// options and their values, and what the values mean.
+// showPostgresCapabilities returns what can be created in the project: a tree
+// of options and their values, and descriptions of the values.
 func showPostgresCapabilities(c *api.Call) (any, error) {
 	terms := postgresTermsOf(c)
 	flavors, versions := object{}, object{}
@@ -69,8 +70,8 @@ func showPostgresCapabilities(c *api.Call) (any, error) {
 
 var haNames = []string{"No Standbys", "1 Standby", "2 Standbys"}
 
-// postgresFamilyTree returns the families of a location with all that is below,
-// and notes what they mean.
+// postgresFamilyTree returns the families of a location with their options, and
+// adds their descriptions to known.
 func postgresFamilyTree(c *api.Call, l *api.Location, known map[string]object) object {
 	haTypes := object{}
 	for _, name := range postgresHATypes {

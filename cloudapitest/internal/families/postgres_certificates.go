@@ -28,7 +28,7 @@ func postgresCertificateOperations() []api.Operation {
 
 const pemType = "application/x-pem-file"
 
-// file refuses for a database without certificates yet.
+// file fails until the database has certificates.
 func (p *postgres) file(c *api.Call) (any, error) {
 	certificates := p.caCertificates(c.Now)
 	if certificates == nil {
@@ -39,8 +39,8 @@ func (p *postgres) file(c *api.Call) (any, error) {
 
 var commonNameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// createKeyPair makes another pair each time. The real server fails before the
-// database has its certificates.
+// createKeyPair makes another pair each time. The real server fails until the
+// database has certificates.
 func (p *postgres) createKeyPair(c *api.Call) (any, error) {
 	const longest = 366 * 24 * 60 * 60
 	name, err := c.Body.NonEmpty("common_name")
@@ -68,7 +68,7 @@ func (p *postgres) createKeyPair(c *api.Call) (any, error) {
 	return reply.File{ContentType: pemType, Name: name + ".pem", Content: []byte(pair)}, nil
 }
 
-// addUser and removeUser answer with all users.
+// addUser and removeUser return all users.
 func (p *postgres) addUser(c *api.Call) (any, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err != nil {

@@ -16,7 +16,7 @@ func postgresConfigOperations() []api.Operation {
 	const config = postgresDatabase + "/config"
 	replace := func(values schema.Schema) api.Operation {
 		body := schema.Closed(schema.Required("pg_config", values), schema.Required("pgbouncer_config", values),
-			// They are read-only, and ignored.
+			// Read-only fields, which are ignored.
 			schema.Optional("default_pg_config", configValues.OrNull()).Since(version.August2026),
 			schema.Optional("message", schema.Text).Since(version.August2026))
 		return api.POST("Postgres.ReplaceConfig", config, body.Named("PostgresConfig"), api.On(findPostgres, (*postgres).replaceConfig))
@@ -36,18 +36,18 @@ func postgresConfigOperations() []api.Operation {
 	}
 }
 
-// configValues are settings in August 2026: texts.
+// configValues are the settings in August 2026, which are texts.
 var configValues = schema.MapOf(schema.Text)
 
-// postgresConfig is what users have set, as the database holds it and as records
-// show it. Values stay what they were sent as: strings or not.
+// postgresConfig contains the settings of users, as stored and as in records.
+// Values keep the JSON type that was sent.
 type postgresConfig struct {
 	Postgres  schema.Fields `json:"pg_config"`
 	PgBouncer schema.Fields `json:"pgbouncer_config"`
 }
 
-// changed returns the configuration with the values of the body. A null there
-// removes a value.
+// changed returns the configuration with the values of the body. A null removes
+// a value.
 func (config postgresConfig) changed(body schema.Fields) postgresConfig {
 	change := func(values, changes schema.Fields) schema.Fields {
 		changed := schema.Fields{}
@@ -64,7 +64,8 @@ func (config postgresConfig) changed(body schema.Fields) postgresConfig {
 
 func isNull(value any) bool { return string(value.(json.RawMessage)) == "null" }
 
-// postgresConfigRecord is the configuration with what August 2026 says about it.
+// postgresConfigRecord is the configuration with the additional fields of
+// August 2026.
 type postgresConfigRecord struct {
 	postgresConfig
 	Defaults map[string]string `json:"default_pg_config,omitempty"`
@@ -87,7 +88,7 @@ func (p *postgres) updateConfig(c *api.Call) (any, error) {
 	return p.reconfigure(c, p.config.changed(c.Body))
 }
 
-// reconfigure is [postgres.configure] for a database that exists.
+// reconfigure is [postgres.configure] for an existing database.
 func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) {
 	r, err := p.configure(c, config)
 	if err == nil {
@@ -96,13 +97,13 @@ func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) 
 	return r, err
 }
 
-// setConfig merges the settings of the body over those that the database has.
+// setConfig adds the settings of the body to those of the database.
 func (p *postgres) setConfig(c *api.Call) error {
 	_, err := p.configure(c, p.config.changed(c.Body))
 	return err
 }
 
-// configure checks all values, those that stay the same too.
+// configure checks all values, including unchanged ones.
 func (p *postgres) configure(c *api.Call, config postgresConfig) (any, error) {
 	check := settingProblems
 	if c.Config.Version >= version.August2026 {
@@ -131,8 +132,8 @@ func (p *postgres) configure(c *api.Call, config postgresConfig) (any, error) {
 	return r, nil
 }
 
-// settingProblems says what is wrong with the values. The error is the real
-// server's failure at a value that its check cannot handle.
+// settingProblems returns the problems of the values. The error is the failure
+// of the real server for a value that its check cannot handle.
 func settingProblems(field string, known settings, values schema.Fields) ([]reply.Problem, error) {
 	var problems []reply.Problem
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -157,8 +158,8 @@ func settingProblems(field string, known settings, values schema.Fields) ([]repl
 	return problems, nil
 }
 
-// isCustomSetting reports whether a name may be that of an extension's setting, of
-// which nothing is known.
+// isCustomSetting reports whether a name may be a setting of an unknown
+// extension.
 func isCustomSetting(name string) bool {
 	_, setting, ok := strings.Cut(name, ".")
 	return ok && setting != "" && !strings.Contains(setting, ".")

@@ -35,8 +35,8 @@ func postgresDestinationOperations() []api.Operation {
 	}
 }
 
-// postgresMetricDestination is a destination as the database holds it and as
-// records show it, without secrets.
+// postgresMetricDestination is a destination as stored and as in records,
+// without secrets.
 type postgresMetricDestination struct {
 	ID          string   `json:"id"`
 	Username    *string  `json:"username"`
@@ -44,8 +44,8 @@ type postgresMetricDestination struct {
 	AuthMethods []string `json:"auth_methods,omitempty"` // since August 2026
 }
 
-// postgresLogDestination is a destination as the database holds it and as records
-// show it, without its options.
+// postgresLogDestination is a destination as stored and as in records, without
+// its options.
 type postgresLogDestination struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -71,14 +71,15 @@ func (p *postgres) createMetricDestination(c *api.Call) (any, error) {
 	return p.details(c), nil
 }
 
-// setPassword takes the credentials of October 2025.
+// setPassword reads the credentials in the form of October 2025.
 func (d *postgresMetricDestination) setPassword(c *api.Call) error {
 	var username, password string
 	d.Username = &username
 	return c.Run(api.SetText(&username, "username"), api.SetText(&password, "password"))
 }
 
-// setCredentials takes those of August 2026, of which there are three kinds.
+// setCredentials reads the credentials in the form of August 2026, which has
+// three kinds.
 func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }
 	options := c.Body.Object("options")
@@ -96,7 +97,7 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	}
 	if raw, ok := options["authorization"].(json.RawMessage); ok {
 		var a map[string]any
-		_ = json.Unmarshal(raw, &a) // of another type: no credentials
+		_ = json.Unmarshal(raw, &a) // another type means no credentials
 		credentials, _ := a["credentials"].(string)
 		kind, isText := a["type"].(string)
 		switch {
@@ -129,10 +130,10 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	return nil
 }
 
-// reservedHeaders are those that the service sets itself.
+// reservedHeaders are the headers that the service sets itself.
 var reservedHeaders = []string{"authorization", "content-encoding", "content-length", "content-type", "host", "user-agent"}
 
-// hasOthers reports whether options have names other than those known.
+// hasOthers reports whether options have unknown names.
 func hasOthers(options schema.Fields, known ...string) bool {
 	for name := range options {
 		if !slices.Contains(known, name) {
@@ -164,7 +165,7 @@ func (p *postgres) createLogDestination(c *api.Call) (any, error) {
 	return d, nil
 }
 
-// check checks the URL and the options, which are forgotten then.
+// check checks the URL and the options. It does not store the options.
 func (d *postgresLogDestination) check(c *api.Call) error {
 	options := c.Body.Object("options")
 	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }
@@ -198,7 +199,7 @@ func (d *postgresLogDestination) check(c *api.Call) error {
 	return nil
 }
 
-// fits reports whether an option is of a type, or not there.
+// fits reports whether an option has the type T, or is absent.
 func fits[T any](options schema.Fields, name string) bool {
 	raw, ok := options[name].(json.RawMessage)
 	return !ok || json.Unmarshal(raw, new(T)) == nil
@@ -216,8 +217,8 @@ func deleteLogDestination(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// findDestination returns the database of the path and the ID of a destination,
-// which it need not have.
+// findDestination returns the database in the path and the ID of a destination,
+// which may not exist.
 func findDestination(c *api.Call, param string) (*postgres, string, error) {
 	id := c.Params[param]
 	p, err := findPostgres(c)
@@ -227,7 +228,7 @@ func findDestination(c *api.Call, param string) (*postgres, string, error) {
 	return p, id, err
 }
 
-// destinationURL reads the URL of a destination, which must have the scheme.
+// destinationURL parses the URL of a destination, which must have the scheme.
 func destinationURL(text, scheme, otherwise string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {

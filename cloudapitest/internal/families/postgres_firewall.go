@@ -29,15 +29,15 @@ func postgresFirewallOperations() []api.Operation {
 	}
 }
 
-// postgresFirewallRule is a rule as the database holds it and as records show it.
+// postgresFirewallRule is a rule as stored and as in records.
 type postgresFirewallRule struct {
 	ID          string       `json:"id"`
 	CIDR        ruby.Network `json:"cidr"`
-	Port        int          `json:"port,omitempty"` // since August 2026; one rule was for all ports before
+	Port        int          `json:"port,omitempty"` // since August 2026; before that a rule was for all ports
 	Description string       `json:"description"`
 }
 
-// openRules are those of a database that takes connections from everywhere.
+// openRules returns rules that allow connections from everywhere.
 func openRules(c *api.Call) []postgresFirewallRule {
 	return append(newPostgresRules(c, everyIP4, ""), newPostgresRules(c, everyIP6, "")...)
 }
@@ -50,12 +50,12 @@ func newPostgresRules(c *api.Call, cidr ruby.Network, description string) []post
 	})
 }
 
-// comparePostgresRules is the order of rules in records.
+// comparePostgresRules orders rules as in records.
 func comparePostgresRules(a, b postgresFirewallRule) int {
 	return cmp.Or(compareCIDRs(a.CIDR, b.CIDR), cmp.Compare(a.Port, b.Port))
 }
 
-// findPostgresRule returns the database and the index of the path's rule in it,
+// findPostgresRule returns the database in the path and the index of the rule,
 // which is negative if there is none.
 func findPostgresRule(c *api.Call) (*postgres, int, error) {
 	p, err := findPostgres(c)
@@ -68,8 +68,8 @@ func findPostgresRule(c *api.Call) (*postgres, int, error) {
 	return p, slices.IndexFunc(p.rules, func(r postgresFirewallRule) bool { return r.ID == c.Params["firewall_rule_id"] }), nil
 }
 
-// listRules shows the rules in the order of their creation, other than the record
-// of the database, or in August 2026 like that.
+// listRules returns the rules in the order of their creation. In August 2026
+// the order is that of the database's record.
 func (p *postgres) listRules(c *api.Call) (any, error) {
 	rules := p.rules
 	if c.Config.Version >= version.August2026 {
@@ -96,7 +96,7 @@ func (p *postgres) createRule(c *api.Call) (any, error) {
 	return rules[0], nil
 }
 
-// updatePostgresRule leaves unchanged what is absent or null.
+// updatePostgresRule changes the fields that are neither absent nor null.
 func updatePostgresRule(c *api.Call) (any, error) {
 	p, i, err := findPostgresRule(c)
 	switch {
@@ -143,7 +143,7 @@ func (p *postgres) ruleCIDR(c *api.Call) (ruby.Network, error) {
 	return parseCIDR(text)
 }
 
-// checkUnique checks that no other rule is for the same.
+// checkUnique checks that no other rule is equal.
 func (p *postgres) checkUnique(c *api.Call, rule postgresFirewallRule) error {
 	if slices.ContainsFunc(p.rules, func(r postgresFirewallRule) bool {
 		return r.CIDR == rule.CIDR && r.Port == rule.Port && r.ID != rule.ID

@@ -42,30 +42,30 @@ type postgresLogLine struct {
 	Context   map[string]string `json:"context,omitempty"`
 }
 
-// logFilter is what the lines of a reply have in common.
+// logFilter selects log lines.
 type logFilter struct {
 	stream, severity, role string // "" for all
 	pattern                string // part of the message
 	start, end             time.Time
-	before                 logPlace // no line from there on
+	before                 logPlace // only lines before this place
 	limit                  int
 }
 
-// logPlace is a place among the lines, as a key for the next page has it.
+// logPlace is a position in the log, as in a pagination key.
 type logPlace struct {
 	second int64
-	server int // of those that have a line then
+	server int // index among the servers with a line at that time
 }
 
 var logKeyForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// key has the form of a UUID.
+// key returns the pagination key, in the form of a UUID.
 func (p logPlace) key() string {
 	return fmt.Sprintf("%08x-0000-7000-8000-%012x", p.second, p.server)
 }
 
-// showLogs shows the newest lines of a range, the oldest of them first, and if there
-// are more, the key for those before.
+// showLogs returns the newest lines of a range, sorted from old to new, and the
+// key of the page before if there are more.
 func (p *postgres) showLogs(c *api.Call) (any, error) {
 	f := logFilterOf(c)
 	if err := f.setRange(c); err != nil {
@@ -74,7 +74,7 @@ func (p *postgres) showLogs(c *api.Call) (any, error) {
 	return p.logLines(c.Now, f), nil
 }
 
-// logFilterOf returns what the query asks for, but for the range.
+// logFilterOf returns the filter of the query, without the range.
 func logFilterOf(c *api.Call) logFilter {
 	const first = 50
 	asked := func(name string) string {
@@ -93,15 +93,15 @@ func logFilterOf(c *api.Call) logFilter {
 		f.limit = int(n)
 	}
 	if key := asked("pagination_key"); key != "" {
-		second, _ := strconv.ParseInt(key[:8], 16, 64) // the form has been checked
+		second, _ := strconv.ParseInt(key[:8], 16, 64) // the form was checked
 		server, _ := strconv.ParseInt(key[24:], 16, 64)
 		f.before = logPlace{second, int(server)}
 	}
 	return f
 }
 
-// setRange takes the range from the query, and checks what the description does
-// not say.
+// setRange reads the range from the query, and makes the checks that are not in
+// the API description.
 func (f *logFilter) setRange(c *api.Call) (err error) {
 	const longest, oldest, most, pattern = 24 * time.Hour, 7 * 24 * time.Hour, 500, 200
 	if f.start, f.end, err = queryRange(c); err != nil {
@@ -125,9 +125,8 @@ func (f *logFilter) setRange(c *api.Call) (err error) {
 // logInterval is the number of seconds between two lines of a server.
 const logInterval = 10
 
-// logLines returns the lines that a filter lets through. Each server writes one
-// every few seconds while the database runs, which depends on nothing but the
-// time.
+// logLines returns the lines that match a filter. Each server writes one every
+// few seconds while the database runs. Lines depend only on the time.
 func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 	logs := postgresLogs{Logs: []postgresLogLine{}}
 	servers := p.servers(now)

@@ -33,7 +33,7 @@ type postgresRecord struct {
 	*postgresRecordLater
 }
 
-// postgresRecordLater are the fields that came in August 2026.
+// postgresRecordLater contains the fields of August 2026.
 type postgresRecordLater struct {
 	TargetVersion     string `json:"target_version"`
 	TargetServerCount int    `json:"target_server_count"`
@@ -46,7 +46,8 @@ type postgresTag struct {
 	Value string `json:"value"`
 }
 
-// postgresDetails is the record of everything but lists, renaming and promotion.
+// postgresDetails is the full form of the record, which all operations return
+// but lists, Rename and Promote.
 type postgresDetails struct {
 	postgresRecord
 	ConnectionString   string                      `json:"connection_string"`
@@ -55,13 +56,13 @@ type postgresDetails struct {
 	MetricDestinations []postgresMetricDestination `json:"metric_destinations"`
 	ReadReplicas       []postgresRecord            `json:"read_replicas"`
 	// Only primaries have restore times. The earliest one is null before the
-	// first backup, and left out where the backups cannot be read.
+	// first backup, and absent if the backups cannot be read.
 	EarliestRestoreTime json.RawMessage `json:"earliest_restore_time,omitempty"`
 	LatestRestoreTime   string          `json:"latest_restore_time,omitempty"`
 	*postgresDetailsLater
 }
 
-// postgresDetailsLater are the fields that came in August 2026.
+// postgresDetailsLater contains the fields of August 2026.
 type postgresDetailsLater struct {
 	PrivateConnectionString string                   `json:"private_connection_string"`
 	Username                string                   `json:"username"`
@@ -70,10 +71,10 @@ type postgresDetailsLater struct {
 	LogDestinations         []postgresLogDestination `json:"log_destinations"`
 }
 
-// postgresUser is the superuser, with whose password every database comes.
+// postgresUser is the name of the superuser.
 const postgresUser = "postgres"
 
-// record is the record of a database at the time of the call.
+// record returns the record of a database at the time of the call.
 func (p *postgres) record(c *api.Call) postgresRecord {
 	current := p.current(c.Now)
 	if c.Now.Before(p.running) && !p.onAWS() && !postgresTermsOf(c).explicit {
@@ -104,8 +105,8 @@ func (p *postgres) record(c *api.Call) postgresRecord {
 	}
 }
 
-// state is what the database does. A copy has more to do than another one before
-// it is created.
+// state returns the state of the database. The creation of a copy has more
+// steps than that of another database.
 func (p *postgres) state(c *api.Call) string {
 	explicit := postgresTermsOf(c).explicit
 	if !c.Now.Before(p.running) {
@@ -124,8 +125,8 @@ func (p *postgres) state(c *api.Call) string {
 	return stages[stage(c.Now, p.created, p.running, len(stages))]
 }
 
-// stage returns in which of n equal parts of a time now is, which is the last one
-// from then on.
+// stage divides a time into n equal parts, and returns the number of the part
+// that contains now. After the end it is the last part.
 func stage(now, from, to time.Time, n int) int {
 	whole := to.Sub(from)
 	if !now.Before(to) || whole <= 0 {
@@ -134,8 +135,8 @@ func stage(now, from, to time.Time, n int) int {
 	return max(0, int(now.Sub(from)*time.Duration(n)/whole))
 }
 
-// pathOfParent returns the path of the database from which one was replicated or
-// restored, while that is there and still counts.
+// pathOfParent returns the path of the database that this one was replicated or
+// restored from, while it exists and records show it.
 func (p *postgres) pathOfParent(c *api.Call) *string {
 	counts := p.restored || p.isReplica(c.Now) || postgresTermsOf(c).explicit
 	if p.parent == nil || c.State.ByID[p.parent.ID] == nil || !counts {
@@ -176,7 +177,7 @@ func (p *postgres) details(c *api.Call) postgresDetails {
 	return d
 }
 
-// connectionString is the URL of the database in a network.
+// connectionString returns the URL of the database in a network.
 func (p *postgres) connectionString(c *api.Call, network string) string {
 	u := url.URL{
 		Scheme:   "postgres",
@@ -188,7 +189,7 @@ func (p *postgres) connectionString(c *api.Call, network string) string {
 	return u.String()
 }
 
-// host has the name and the ID of the database.
+// host returns the host, which contains the name and the ID of the database.
 func (p *postgres) host(c *api.Call, network string) string {
 	return fmt.Sprintf("%s.%s%s.%s.localhost", p.Name, p.ID, network, postgresTermsOf(c).domain)
 }

@@ -40,7 +40,7 @@ const (
 	standbyRole = "standby"
 )
 
-// listServers fails while another primary takes over, as the real server does.
+// listServers fails during a failover, as on the real server.
 func (p *postgres) listServers(c *api.Call) (any, error) {
 	if p.failingOver(c.Now) {
 		return nil, reply.Unexpected()
@@ -49,15 +49,14 @@ func (p *postgres) listServers(c *api.Call) (any, error) {
 	return api.Page{Items: servers, Count: len(servers)}, nil
 }
 
-// failingOver reports whether another primary takes over right now.
+// failingOver reports whether a failover is in progress.
 func (p *postgres) failingOver(now time.Time) bool {
 	return p.replacesPrimary() && !now.Before(p.due) && now.Before(p.due.Add(p.step))
 }
 
 func (p *postgres) replacesPrimary() bool { return len(p.former) > 0 && p.former[0] != p.fleet[0] }
 
-// servers returns the servers, those of a change behind those that were there
-// before it.
+// servers returns the servers: first those before a change, then the new ones.
 func (p *postgres) servers(now time.Time) []postgresServerRecord {
 	settled := !now.Before(p.due)
 	primary := p.fleet[0]
@@ -90,7 +89,8 @@ func (p *postgres) servers(now time.Time) []postgresServerRecord {
 	return records
 }
 
-// status is "catching_up" for the primary of a replica too.
+// status returns the synchronization status. It is "catching_up" also for the
+// primary of a replica.
 func (p *postgres) status(now time.Time, primary bool) string {
 	if primary && p.isReplica(now) {
 		return "catching_up"
@@ -98,8 +98,7 @@ func (p *postgres) status(now time.Time, primary bool) string {
 	return "ready"
 }
 
-// coming returns the state of a server of the fleet that is new, and whether it
-// has all data.
+// coming returns the state and the synchronization status of a new server.
 func (p *postgres) coming(now time.Time, primary bool) (state, status string) {
 	if p.ready.IsZero() { // one of the first servers
 		if !now.Before(p.running) {
@@ -117,16 +116,16 @@ func (p *postgres) coming(now time.Time, primary bool) (state, status string) {
 	return []string{"updating", "creating", "synchronizing"}[stage(now, p.begun, p.ready, 3)], "catching_up"
 }
 
-// converging reports whether a change of the servers is under way.
+// converging reports whether a change of the servers is in progress.
 func (p *postgres) converging(now time.Time) bool {
 	end := p.due
 	if slices.ContainsFunc(p.former, func(id string) bool { return !slices.Contains(p.fleet, id) }) {
-		end = end.Add(2 * p.step) // when those are gone
+		end = end.Add(2 * p.step) // until the old servers are gone
 	}
 	return !p.ready.IsZero() && now.Before(end) || p.upgrading(now)
 }
 
-// recycle replaces the primary, unless its servers are being replaced already.
+// recycle replaces the primary, unless a change of the servers is in progress.
 func (p *postgres) recycle(c *api.Call) (any, error) {
 	if !p.converging(c.Now) {
 		p.replace(c, p.target, append(newServers(1), p.fleet[1:]...))

@@ -14,15 +14,15 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 )
 
-// settings are the rules for the values of settings, by the settings' names.
+// settings maps the names of settings to the rules for their values.
 type settings map[string]settingRule
 
-// settingRule says what is wrong with a value, "" if nothing is. The error is the
-// real server's failure at a value of a type that it does not expect.
+// settingRule returns the problem of a value, or "". The error is the failure
+// of the real server for a value of an unexpected type.
 type settingRule func(json.RawMessage) (string, error)
 
-// postgresSettings returns the settings of a version of PostgreSQL. They are those
-// that people set; the real server knows some 200 more.
+// postgresSettings returns the common settings of a version of PostgreSQL; the
+// real server knows about 200 more.
 func postgresSettings(version string) settings {
 	all := maps.Clone(commonSettings)
 	if version == "16" {
@@ -41,7 +41,7 @@ func postgresSettings(version string) settings {
 	return all
 }
 
-// highestCost is the limit of settings that have none.
+// highestCost is the maximum of settings without a limit.
 const highestCost = 1.79769e+308
 
 var commonSettings = newSettings(func(s settings) {
@@ -144,14 +144,15 @@ func newSettings(fill func(settings)) settings {
 	return s
 }
 
-// add gives the settings with the names, which spaces separate, a rule.
+// add adds a rule for the settings with the names, which are separated by
+// spaces.
 func (s settings) add(rule settingRule, names string) {
 	for name := range strings.FieldsSeq(names) {
 		s[name] = rule
 	}
 }
 
-// scalar returns a JSON string as its text and other values as they are.
+// scalar returns the text of a JSON string, and the JSON of other values.
 func scalar(raw json.RawMessage) (s string, isString bool) {
 	if json.Unmarshal(raw, &s) == nil {
 		return s, true
@@ -163,7 +164,7 @@ func integers(low, high int64) settingRule {
 	return func(raw json.RawMessage) (string, error) {
 		s, isString := scalar(raw)
 		n, ok := ruby.Integer(s)
-		if f, err := strconv.ParseFloat(s, 64); !ok && !isString && err == nil { // its fraction is cut off
+		if f, err := strconv.ParseFloat(s, 64); !ok && !isString && err == nil { // fractions are cut off
 			n, ok = int64(f), true
 		}
 		switch {

@@ -14,13 +14,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// The rules for settings that came in August 2026, beside those for values.
+// The rules for settings that were added in August 2026.
 
-// deniedSettings are those that the service sets itself, as far as it has been
-// seen to refuse them.
+// deniedSettings are the settings that the service sets itself, as far as it
+// was seen to refuse them.
 var deniedSettings = []string{"ssl"}
 
-// restartSettings are those that a database reads only when it starts.
+// restartSettings are the settings that a database reads only at its start.
 var restartSettings = []string{
 	"autovacuum_freeze_max_age", "autovacuum_max_workers", "cron.launch_active_jobs", "cron.log_run", "cron.log_statement",
 	"cron.max_running_jobs", "cron.use_background_workers", "hot_standby", "max_connections", "max_files_per_process",
@@ -68,14 +68,14 @@ func (config postgresConfig) connectionLimit() int {
 	limit := defaultConnections
 	if raw, ok := config.Postgres[connections].(json.RawMessage); ok {
 		if text, _ := scalar(raw); text != "" {
-			fmt.Sscan(text, &limit) // checked before
+			fmt.Sscan(text, &limit) // already checked
 		}
 	}
 	return limit
 }
 
-// connectionProblems refuses a max_connections with which a replica would have less
-// than its primary.
+// connectionProblems refuses a max_connections that would be smaller on a
+// replica than on its primary.
 func (p *postgres) connectionProblems(c *api.Call, config postgresConfig) []reply.Problem {
 	limit := config.connectionLimit()
 	refuse := func(format string, args ...any) []reply.Problem {
@@ -94,8 +94,8 @@ func (p *postgres) connectionProblems(c *api.Call, config postgresConfig) []repl
 	return nil
 }
 
-// restartMessage names the settings that differ and need a restart, "" if there
-// are none.
+// restartMessage returns a message with the changed settings that need a
+// restart, or "".
 func restartMessage(before, after schema.Fields) string {
 	var names []string
 	for _, name := range restartSettings {
@@ -112,8 +112,8 @@ func restartMessage(before, after schema.Fields) string {
 		". You can restart the database by using the restart endpoint."
 }
 
-// defaults returns the settings with which the service starts the servers. The
-// real server has some more.
+// defaults returns the default settings of the servers. The real server has
+// some more.
 func (s postgresServers) defaults() map[string]string {
 	size := s.size()
 	memory := size.memory << 10 // MiB

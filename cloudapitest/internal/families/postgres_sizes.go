@@ -11,8 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// postgresServers are the servers of a database: a primary and its standbys, all
-// alike.
+// postgresServers describes the servers of a database: a primary and its
+// standbys, which are equal.
 type postgresServers struct {
 	version  string // of PostgreSQL
 	vm       string
@@ -32,14 +32,14 @@ func (s postgresServers) size() postgresSize {
 	return postgresSizes[slices.IndexFunc(postgresSizes, func(size postgresSize) bool { return size.name == s.vm })]
 }
 
-// postgresSize is a size of a server with the storage it may have.
+// postgresSize is a size of a server with its possible storage sizes.
 type postgresSize struct {
 	name    string
 	vcpus   int
 	memory  int          // GiB
 	storage []int        // GiB
-	aws     bool         // offered in private locations, and only there
-	span    version.Span // of the service that offers it
+	aws     bool         // only for private locations
+	span    version.Span // versions of the service that offer it
 }
 
 var postgresSizes = []postgresSize{
@@ -78,7 +78,7 @@ var postgresSizes = []postgresSize{
 
 var postgresHATypes = []string{"none", "async", "sync"} // the index is the number of standbys
 
-// postgresChoice is what a request wants a database to be like.
+// postgresChoice is the choice of a request for a database.
 type postgresChoice struct {
 	flavor, version string
 	size            string
@@ -86,8 +86,8 @@ type postgresChoice struct {
 	haType          string
 }
 
-// checkPostgres returns the servers for a choice in the call's location, if all of
-// it can be had together.
+// checkPostgres returns the servers for a choice in the call's location, or an
+// error if the choice is not possible.
 func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) {
 	var none postgresServers
 	terms := postgresTermsOf(c)
@@ -117,8 +117,8 @@ func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) 
 	return postgresServers{choice.version, name, choice.storage, standbys}, nil
 }
 
-// postgresLocations returns the locations that offer databases of the flavor: all
-// but one of the public ones, and the project's own for the standard flavor.
+// postgresLocations returns the locations that offer databases of the flavor:
+// all public ones but one, and the project's own for the standard flavor.
 func postgresLocations(c *api.Call, flavor string) []*api.Location {
 	var locations []*api.Location
 	for _, l := range c.State.Locations {
@@ -139,8 +139,8 @@ func invalidOption[T any](field string, options []T) error {
 		strings.ReplaceAll(field, "_", " "), strings.Join(names, ", "))
 }
 
-// checkPostgresQuota checks that the project may use so many more vCPUs. Those of
-// existing servers count, whatever is to become of them.
+// checkPostgresQuota checks that the quota allows as many more vCPUs. Existing
+// servers count with their present size, even if it is about to change.
 func checkPostgresQuota(c *api.Call, vcpus int) error {
 	used := 0
 	for _, p := range api.InProject[*postgres](c.State, cloudapi.KindPostgres, c.Project) {

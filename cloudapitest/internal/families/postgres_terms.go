@@ -9,25 +9,27 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// postgresTerms are what versions of the service differ in with databases, apart
-// from operations and fields, which say themselves where they are.
+// postgresTerms are the differences between the versions of the service for
+// databases, except for operations and fields, which have their own version
+// spans.
 type postgresTerms struct {
 	flavors, versions []string // the default comes first
-	shared            string   // what the sizes with shared CPUs are called
+	shared            string   // the name of the sizes with shared CPUs
 
 	ruleKind   cloudapi.Kind
-	rulePorts  []int  // a range has a rule for each
-	ruleUnique string // the service's words for what no two rules have in common
+	rulePorts  []int  // each range has a rule for each port
+	ruleUnique string // the service's words for the unique values of a rule
 
-	// The state of a database says that it restores or restarts, the record has
-	// its storage from the start, a replica is none as soon as it is to be
-	// promoted, but keeps its parent, and replicas cannot be changed.
+	// explicit: the state of a database shows restores and restarts, its record
+	// has its storage from the start, a replica becomes independent with the
+	// request to promote it but keeps its parent, and replicas cannot be
+	// changed.
 	explicit bool
 
-	domain   string // of hosts, without the top level
+	domain   string // of hosts, without the top-level domain
 	sslQuery string // of connection strings
 
-	noCertificates error // before there are any
+	noCertificates error // until certificates exist
 }
 
 var (
@@ -53,8 +55,8 @@ func postgresTermsOf(c *api.Call) postgresTerms {
 	}
 }
 
-// sizeName is the name of the size that a request means: sizes with shared CPUs
-// keep their former one.
+// sizeName returns the size that a request means. Sizes with shared CPUs have
+// two names.
 func (t postgresTerms) sizeName(asked string) string {
 	if number, ok := strings.CutPrefix(asked, "burstable-"); ok {
 		return t.shared + "-" + number

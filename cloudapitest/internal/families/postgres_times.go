@@ -7,57 +7,58 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 )
 
-// postgres is a database. What becomes of it follows from the times it holds.
+// postgres is a database. Its state is computed from the times that it
+// contains.
 type postgres struct {
 	api.Object
 	flavor       string
-	subnetName   string // of the subnet that is made for it
+	subnetName   string // name of the subnet that is made for it
 	password     string
-	window       *int // the hour of the day when maintenance starts
+	window       *int // hour of the day at which maintenance starts
 	tags         []postgresTag
 	rules        []postgresFirewallRule
 	destinations []postgresMetricDestination
 	logs         []postgresLogDestination
-	users        []string // who connect with certificates
+	users        []string // users who log in with certificates
 	config       postgresConfig
-	certificates string // made when they are first shown
+	certificates string // made when they are first requested
 
-	parent   *postgres // of a replica or a restored copy, even if it is gone
+	parent   *postgres // parent of a replica or restored copy, even if it is deleted
 	restored bool
-	released time.Time // when it ceases to be a replica; zero if nobody asked for that
-	promoted time.Time // when it takes writes after that
+	released time.Time // end as a replica; zero if it was not promoted
+	promoted time.Time // when it takes writes after its promotion
 
 	created   time.Time
-	running   time.Time // when creating is over
-	restarted time.Time // when restarting is
-	backup    time.Time // when the first backup of its own is there
+	running   time.Time // end of the creation
+	restarted time.Time // end of the restart
+	backup    time.Time // time of its first own backup
 
-	// There are the servers that were built until those of the target take over.
+	// The servers are as built, and as target after they were replaced.
 	built, target postgresServers
-	former, fleet []string      // the IDs of both, the primary's first
-	begun         time.Time     // when the change to the target begins
-	ready         time.Time     // when new servers for the target are ready; zero for the first ones
-	due           time.Time     // when they take over
-	step          time.Duration // of what follows when they do
+	former, fleet []string      // the IDs of the servers of both, the primary first
+	begun         time.Time     // beginning of the change to the target
+	ready         time.Time     // when the new servers are ready; zero for the first servers
+	due           time.Time     // when the new servers take over
+	step          time.Duration // duration of each step after that
 }
 
-// onAWS reports whether the database is in a location of the project's own.
+// onAWS reports whether the database is in a private location.
 func (p *postgres) onAWS() bool { return p.Location.Owner != nil }
 
-// isReplica reports whether the database is a read replica. That it is one
-// outlives its parent.
+// isReplica reports whether the database is a read replica. It stays one when
+// its parent is deleted.
 func (p *postgres) isReplica(now time.Time) bool {
 	return p.parent != nil && !p.restored && (p.released.IsZero() || now.Before(p.released))
 }
 
 // isPrimary reports whether the database takes writes and makes backups. A
-// restored copy does when its restore is complete.
+// restored copy does so after its restore.
 func (p *postgres) isPrimary(now time.Time) bool {
 	return !p.isReplica(now) && !now.Before(p.promoted) && (!p.restored || !now.Before(p.running))
 }
 
-// earliestRestore returns the earliest time to which the database can be restored,
-// if there is a backup. A database that makes none has those of its parent.
+// earliestRestore returns the earliest time to restore to, if there is a
+// backup. A database without its own backups uses those of its parent.
 func (p *postgres) earliestRestore(now time.Time) (time.Time, bool) {
 	if !p.isPrimary(now) {
 		return p.parent.earliestRestore(now)
@@ -68,7 +69,7 @@ func (p *postgres) earliestRestore(now time.Time) (time.Time, bool) {
 	return p.backup.Add(5 * time.Minute), true
 }
 
-// current returns the servers that there are.
+// current returns the present servers.
 func (p *postgres) current(now time.Time) postgresServers {
 	servers := p.target
 	if now.Before(p.due) {
@@ -80,8 +81,8 @@ func (p *postgres) current(now time.Time) postgresServers {
 	return servers
 }
 
-// resize has the database replace its servers, as far as they are not those of
-// the target already.
+// resize starts to replace the servers, unless they already are those of the
+// target.
 func (p *postgres) resize(c *api.Call, to postgresServers) {
 	kept := p.fleet
 	switch {
@@ -94,7 +95,7 @@ func (p *postgres) resize(c *api.Call, to postgresServers) {
 	p.replace(c, to, append(kept, newServers(to.standbys+1-len(kept))...))
 }
 
-// replace has the servers of a fleet take over.
+// replace starts to replace the servers by those of a fleet.
 func (p *postgres) replace(c *api.Call, to postgresServers, fleet []string) {
 	if !c.Now.Before(p.due) {
 		p.built, p.former = p.target, p.fleet
@@ -106,16 +107,16 @@ func (p *postgres) replace(c *api.Call, to postgresServers, fleet []string) {
 	p.due = p.inWindow(p.ready)
 }
 
-// reschedule moves a replacement of servers that has not happened yet into the
-// maintenance window.
+// reschedule moves a pending replacement of servers into the maintenance
+// window.
 func (p *postgres) reschedule(now time.Time) {
 	if now.Before(p.due) && !p.ready.IsZero() {
 		p.due = p.inWindow(later(now, p.ready))
 	}
 }
 
-// inWindow returns when what is ready at t can happen: at once, or when the
-// maintenance window opens. It is open for two hours.
+// inWindow returns when something that is ready at t can happen: at once, or
+// when the maintenance window opens, which lasts two hours.
 func (p *postgres) inWindow(t time.Time) time.Time {
 	if p.window == nil {
 		return t
@@ -134,8 +135,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// caCertificates returns the two certificates with which clients can verify the
-// database, nil before it runs.
+// caCertificates returns the two root certificates of the database, or nil
+// before it runs.
 func (p *postgres) caCertificates(now time.Time) *string {
 	if now.Before(p.running) {
 		return nil

@@ -24,13 +24,12 @@ type postgresUpgradeRecord struct {
 	Stage          *string `json:"upgrade_stage"`
 }
 
-// upgrading reports whether the servers of another version take over, or do so
-// later.
+// upgrading reports whether an upgrade is pending or in progress.
 func (p *postgres) upgrading(now time.Time) bool {
 	return p.built.version != p.target.version && now.Before(p.due.Add(4*p.step))
 }
 
-// upgraded returns when the database has the version of its target.
+// upgraded returns when the upgrade to the target version is complete.
 func (p *postgres) upgraded() time.Time { return p.due.Add(2 * p.step) }
 
 func (p *postgres) showUpgrade(c *api.Call) (any, error) {
@@ -59,8 +58,8 @@ func (p *postgres) upgradeRecord(now time.Time) postgresUpgradeRecord {
 	return r
 }
 
-// upgrade has the database, and its read replicas, replaced by servers with the
-// next version.
+// upgrade starts to replace the servers of the database and of its read
+// replicas by servers with the next version.
 func (p *postgres) upgrade(c *api.Call) (any, error) {
 	refuse := func(field, what string) (any, error) { return nil, reply.InvalidField(field, "%s", what) }
 	versions := postgresTermsOf(c).versions

@@ -31,8 +31,8 @@ func privateLocationOperations() []api.Operation {
 	}
 }
 
-// privateLocation is a project's own location as a resource. Its name is also that
-// of the location, but the record calls the region its name.
+// privateLocation is a private location as a resource. Its name is that of the
+// location, but its record calls the region the name.
 type privateLocation struct {
 	api.Object
 	place *api.Location
@@ -50,7 +50,7 @@ func (l *privateLocation) record(*api.Call) privateLocationRecord {
 	return privateLocationRecord{l.ID, l.place.Region, l.Name, "aws", "/private-location/" + l.Name}
 }
 
-// findPrivateLocation finds by name only.
+// findPrivateLocation accepts a name only.
 func findPrivateLocation(c *api.Call) (*privateLocation, error) {
 	l, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, c.Params["private_location_name"])
 	switch {
@@ -67,7 +67,7 @@ func listPrivateLocations(c *api.Call) (any, error) {
 	return api.Paginate(c, api.Listed(cloudapi.KindPrivateLocation), region, (*privateLocation).record)
 }
 
-// createPrivateLocation does not care what the credentials are.
+// createPrivateLocation does not check the credentials.
 func createPrivateLocation(c *api.Call) (any, error) {
 	for _, name := range []string{"name", "access_key", "secret_key"} {
 		if _, err := c.Body.NonEmpty(name); err != nil {
@@ -91,8 +91,8 @@ func createPrivateLocation(c *api.Call) (any, error) {
 	return l.record(c), nil
 }
 
-// checkName checks that the location may get the name. That of a public location
-// is none of those taken.
+// checkName checks that the location may have the name. It may be that of a
+// public location.
 func (l *privateLocation) checkName(c *api.Call, name string) error {
 	if o, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, name); ok && o != l {
 		return reply.InvalidRecord(reply.Taken("project_id and display_name is already taken, project_id and ui_name"))
@@ -100,7 +100,7 @@ func (l *privateLocation) checkName(c *api.Call, name string) error {
 	return nil
 }
 
-// rename changes the paths of all that is in the location, too.
+// rename also changes the paths of all resources in the location.
 func (l *privateLocation) rename(c *api.Call) (any, error) {
 	name, err := c.NewName()
 	if err == nil {
@@ -115,9 +115,8 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 	return l.record(c), nil
 }
 
-// delete looks for databases only. Something else in the location, or the backups of
-// a database that was there, make the real server fail: in October 2025 with the
-// request, and in August 2026 after its reply, so that the location stays.
+// delete refuses only if there are databases. Like the real server it fails if
+// there are other resources in the location, or backups of a deleted database.
 func (l *privateLocation) delete(c *api.Call) error {
 	kinds := c.State.Index.KindsIn(l.place)
 	used := len(kinds) > 0 || c.Now.Before(l.place.InUse)

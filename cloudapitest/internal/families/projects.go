@@ -28,7 +28,7 @@ type projectRecord struct {
 	Discount int     `json:"discount"`
 }
 
-// dollars always has a fraction in JSON.
+// dollars is a number whose JSON always has a fraction.
 type dollars float64
 
 func (d dollars) MarshalJSON() ([]byte, error) { return []byte(ruby.Float(float64(d))), nil }
@@ -37,8 +37,8 @@ func recordProject(p *api.Project, _ *api.Call) projectRecord {
 	return projectRecord{ID: p.ID, Name: p.Name}
 }
 
-// accountProjects are those of the token's account. The list shows them to every
-// token of the account.
+// accountProjects returns the projects of the token's account, which every
+// token of the account can list.
 func accountProjects(c *api.Call) []api.Stored {
 	return slices.DeleteFunc(slices.Clone(c.State.Index.ByID(api.Scope{Kind: cloudapi.KindProject})), func(o api.Stored) bool {
 		return o.(*api.Project).Account != c.Token.Account
@@ -51,13 +51,13 @@ func listProjects(c *api.Call) (any, error) {
 
 var projectNameForm = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 
-// IsProjectName reports whether a project can have the name.
+// IsProjectName reports whether the name is valid for a project.
 func IsProjectName(name string) bool {
 	return projectNameForm.MatchString(name) && api.IDLikeNameProblems(cloudapi.KindProject, name) == nil
 }
 
-// createProject gives the token no permission in the new project, as the real
-// server does not either.
+// createProject gives the token no permission in the new project, as on the
+// real server.
 func createProject(c *api.Call) (any, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err != nil {
@@ -97,8 +97,8 @@ func deleteProject(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// objectTypes are the kinds that object-info knows, by the names it has for them.
-// They are also those that keep a project from being deleted.
+// objectTypes maps the kinds that object-info supports to their names. A
+// project with objects of these kinds cannot be deleted.
 var objectTypes = map[cloudapi.Kind]string{
 	cloudapi.KindFirewall:          "firewall",
 	cloudapi.KindKubernetesCluster: "kubernetes cluster",
@@ -122,7 +122,7 @@ func getObjectInfo(c *api.Call) (any, error) {
 		return nil, reply.NotFound()
 	}
 	name := objectTypes[kind]
-	if kind == cloudapi.KindMachineImage { // keeps no project
+	if kind == cloudapi.KindMachineImage { // does not prevent the deletion of a project
 		name = "machine image"
 	}
 	return objectInfoRecord{name, o.Core().Location.Name, o.Core().Name}, nil

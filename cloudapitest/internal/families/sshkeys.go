@@ -35,7 +35,7 @@ type sshPublicKey struct {
 	publicKey string
 }
 
-// sshPublicKeyRecord is without the key in lists.
+// sshPublicKeyRecord has no key in lists.
 type sshPublicKeyRecord struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
@@ -68,7 +68,7 @@ func createSSHPublicKey(c *api.Call) (any, error) {
 	return k.record(c), nil
 }
 
-// update leaves unchanged what is blank.
+// update changes the fields that are not blank.
 func (k *sshPublicKey) update(c *api.Call) (any, error) {
 	changed := *k
 	changed.Name = c.Choice("name", k.Name)
@@ -88,19 +88,19 @@ func (k *sshPublicKey) delete(c *api.Call) error {
 	return nil
 }
 
-// validate reports all that is wrong with a key in one message. Before is the key
-// as it is stored, or nil.
+// validate reports all problems of a key in one message. before is the stored
+// key, or nil.
 func (k *sshPublicKey) validate(c *api.Call, before api.Stored) error {
 	return reply.InvalidRecord(api.TextProblems(c, cloudapi.KindSSHPublicKey, k.Name, before,
 		"public_key", k.publicKey, authorizedKeysProblem(k.publicKey))...)
 }
 
-// keyLine is options, which may have quoted blanks, or none, a word, and something
-// in the alphabet of base64.
+// keyLine matches optional options, which may contain quoted spaces, a word,
+// and base64 text.
 var keyLine = regexp.MustCompile(`^(?:(?:[^ "]|"[^"]*")+ +)?[^ ]+ +[A-Za-z0-9+/]+=*(?: .*)?$`)
 
-// authorizedKeysProblem says what is wrong with the text of an authorized_keys
-// file, "" if nothing is.
+// authorizedKeysProblem returns the problem of the text of an authorized_keys
+// file, or "".
 func authorizedKeysProblem(text string) string {
 	found := false
 	for line := range strings.Lines(text) {

@@ -42,7 +42,7 @@ type privateSubnet struct {
 	api.Object
 	net4, net6 netip.Prefix
 	firewalls  []*firewall
-	vms        []*vm                   // also those that are being deleted
+	vms        []*vm                   // including VMs that are being deleted
 	connected  map[*privateSubnet]bool // in both directions
 }
 
@@ -65,7 +65,7 @@ type nicRecord struct {
 	VMName      string     `json:"vm_name"`
 }
 
-// record shows no sign of a deletion, as the real server does not.
+// record does not show a deletion, as on the real server.
 func (s *privateSubnet) record(c *api.Call) privateSubnetRecord {
 	return privateSubnetRecord{
 		ID:        s.ID,
@@ -105,8 +105,8 @@ func createPrivateSubnet(c *api.Call) (any, error) {
 	return s.record(c), nil
 }
 
-// addPrivateSubnet creates a subnet with the firewall. Without one it creates that
-// too.
+// addPrivateSubnet creates a subnet with the firewall. If f is nil it creates a
+// firewall, too.
 func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, error) {
 	if err := api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil); err != nil {
 		return nil, err
@@ -129,8 +129,8 @@ func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, er
 	return s, nil
 }
 
-// addDefaultFirewall creates the firewall of a subnet that is created without one.
-// It lets everything in.
+// addDefaultFirewall creates the firewall of a subnet without one. It lets
+// everything in.
 func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 	name := subnet[:min(len(subnet), 55)] + "-default"
 	if _, taken := api.FindByName[*firewall](c, cloudapi.KindFirewall, name); taken {
@@ -142,8 +142,9 @@ func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 	return f
 }
 
-// unusedNet4 draws a network until it has one that no other subnet of the project
-// in the location has. Like the real server it gives up at some point.
+// unusedNet4 draws random networks until one is not used by another subnet of
+// the project in the location. Like the real server it gives up after some
+// tries.
 func unusedNet4(c *api.Call) (netip.Prefix, error) {
 	bits := 26
 	if c.Location.Owner != nil {
@@ -169,17 +170,17 @@ func randomNet6() netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom16(b), 64)
 }
 
-// nic is what connects a VM to its subnet.
+// nic connects a VM to its subnet.
 type nic struct {
 	id, name string
 	ip4, ip6 netip.Addr
 }
 
-// subnetVMs is how many VMs a subnet of 64 addresses has room for.
+// subnetVMs is the number of VMs that fit into a subnet of 64 addresses.
 const subnetVMs = 59
 
-// newNIC returns a NIC with the lowest addresses that are free in the subnet. A
-// subnet's first four and its last one are not for VMs.
+// newNIC returns a NIC with the lowest free addresses of the subnet. The first
+// four addresses and the last one are reserved.
 func newNIC(s *privateSubnet, name string) (*nic, error) {
 	used := map[netip.Addr]bool{}
 	for _, v := range s.vms {
@@ -194,8 +195,8 @@ func newNIC(s *privateSubnet, name string) (*nic, error) {
 	return nil, reply.Unexpected()
 }
 
-// addresses returns those of one of the subnet's hosts: in net6 each has a network
-// of its own.
+// addresses returns the addresses of a host in the subnet. In net6 each host
+// has its own network.
 func (s *privateSubnet) addresses(host uint32) (ip4, ip6 netip.Addr) {
 	b4, b6 := s.net4.Addr().As4(), s.net6.Addr().As16()
 	binary.BigEndian.PutUint32(b4[:], binary.BigEndian.Uint32(b4[:])+host)
@@ -253,13 +254,13 @@ func (s *privateSubnet) connectable(c *api.Call, id string) (*privateSubnet, boo
 	return other, ok && (other.Location == s.Location || c.Config.Version < version.August2026)
 }
 
-// disconnect may be asked for from either side.
+// disconnect disconnects both subnets.
 func (s *privateSubnet) disconnect(other *privateSubnet) {
 	delete(s.connected, other)
 	delete(other.connected, s)
 }
 
-// drop takes a firewall from the subnet, which need not have it.
+// drop detaches a firewall from the subnet, if it is attached.
 func (s *privateSubnet) drop(f *firewall) {
 	s.firewalls = slices.DeleteFunc(s.firewalls, func(g *firewall) bool { return g == f })
 }

@@ -59,13 +59,13 @@ type vm struct {
 	ip4, ip6   netip.Addr
 	subnet     *privateSubnet
 	nic        *nic
-	placed     time.Time // when creating is over
+	placed     time.Time // end of the creation
 	power      power
-	capture    *machineImageVersion // that was made of it last, or nil
-	ordered    time.Time            // of a cluster's node: when it was asked for
+	capture    *machineImageVersion // the last image version made of it, or nil
+	ordered    time.Time            // when a cluster's node was requested
 }
 
-// add adds the VM, which has its addresses already, to its subnet.
+// add adds the VM, which already has its addresses, to its subnet.
 func (v *vm) add(c *api.Call) {
 	c.State.Add(v)
 	v.subnet.vms = append(v.subnet.vms, v)
@@ -90,14 +90,13 @@ var (
 	}
 )
 
-// vmCreation is what a version of the service takes for a new VM, and what it shows
-// of it.
+// vmCreation describes the creation of VMs in a version of the service.
 type vmCreation struct {
 	images        []string
 	defaultImage  string
 	machineImages bool
-	storageFirst  bool   // whether records show the storage of a VM without a host
-	imageHint     string // what else can be booted, for the message
+	storageFirst  bool   // whether records of a VM without a host contain the storage
+	imageHint     string // other boot images, for the error message
 	script        func(*vm, *api.Call) error
 }
 
@@ -131,11 +130,11 @@ type vmDetails struct {
 	PrivateIPv4 netip.Addr       `json:"private_ipv4"`
 	PrivateIPv6 netip.Addr       `json:"private_ipv6"`
 	Subnet      string           `json:"subnet"`
-	GPU         *string          `json:"gpu"` // null: no project may have any
+	GPU         *string          `json:"gpu"` // null: GPUs are not available
 }
 
-// record shows a VM's storage and public addresses once it has a host. In private
-// locations it has its storage from the start.
+// record contains a VM's storage and public addresses once it has a host. In
+// private locations it contains the storage from the start.
 func (v *vm) record(c *api.Call) vmRecord {
 	r := vmRecord{
 		ID:         v.ID,
@@ -162,7 +161,8 @@ func (v *vm) record(c *api.Call) vmRecord {
 
 func (v *vm) isPlaced(c *api.Call) bool { return !c.Now.Before(v.placed) }
 
-// state is "restarting" even for a VM that is being created.
+// state returns the state. It is "restarting" even for a VM that is being
+// created.
 func (v *vm) state(c *api.Call) string {
 	if changed := v.power.state(c.Now); changed != "" {
 		return changed
@@ -189,7 +189,8 @@ func (v *vm) details(c *api.Call) vmDetails {
 
 func findVM(c *api.Call) (*vm, error) { return api.Find[*vm](c, cloudapi.KindVM, "vm_reference") }
 
-// newBilled is [api.Call.NewReference] for what has to be paid for.
+// newBilled is [api.Call.NewReference] for objects that need billing
+// information.
 func newBilled(c *api.Call, kind cloudapi.Kind, param string) (string, error) {
 	name, err := c.NewReference(kind, param)
 	if err == nil && c.Project.Unpaid {
@@ -245,7 +246,7 @@ func (v *vm) setSize(c *api.Call) error {
 	return nil
 }
 
-// setStorage takes a number that no size can be for one left out.
+// setStorage treats a number that is invalid for every size as absent.
 func (v *vm) setStorage(c *api.Call) error {
 	v.storage = c.Body.Number("storage_size")
 	if v.storage < 1 {
@@ -257,7 +258,8 @@ func (v *vm) setStorage(c *api.Call) error {
 	return nil
 }
 
-// checkImage checks that the machine image is there, if the VM boots one, and fits.
+// checkImage checks that the machine image, if the VM boots one, exists and
+// fits.
 func (v *vm) checkImage(c *api.Call) error {
 	image, err := imageInBody(c, v.image)
 	if err == nil && image != nil && image.storage > v.storage {
@@ -268,8 +270,7 @@ func (v *vm) checkImage(c *api.Call) error {
 
 var gpuForm = regexp.MustCompile(`^0*([0-9]+):`)
 
-// setGPU accepts none only: GPUs are for projects that the service has enabled
-// them for.
+// setGPU accepts no GPU: the service enables GPUs for some projects only.
 func (v *vm) setGPU(c *api.Call) error {
 	m := gpuForm.FindStringSubmatch(c.Choice("gpu", "0:"))
 	switch {
@@ -299,8 +300,8 @@ func (v *vm) setSubnet(c *api.Call) error {
 	return nil
 }
 
-// setInitScript checks that the script is registered. It has its own words for one
-// that is not: the real server has no such scripts yet.
+// setInitScript checks that the script is registered. The message for one that
+// is not is our own, since the real server has no registered scripts.
 func (v *vm) setInitScript(c *api.Call) error {
 	ref := c.Choice("init_script", "")
 	if _, ok := api.FindByID[api.Stored](c, cloudapi.KindVMInitScript, ref); ok || ref == "" {
@@ -312,7 +313,7 @@ func (v *vm) setInitScript(c *api.Call) error {
 	return nil
 }
 
-// setInitScriptText takes the script itself, which no reply shows.
+// setInitScriptText sets the script itself. No response contains it.
 func (v *vm) setInitScriptText(c *api.Call) error {
 	if utf8.RuneCountInString(c.Body.Text("init_script")) > 2000 {
 		return reply.InvalidRequest("init_script is longer than 2000 characters")
@@ -320,7 +321,7 @@ func (v *vm) setInitScriptText(c *api.Call) error {
 	return nil
 }
 
-// checkQuota counts all VMs that are not gone yet.
+// checkQuota counts all VMs that are not yet gone.
 func (v *vm) checkQuota(c *api.Call) error {
 	used := 0
 	for _, o := range api.InProject[*vm](c.State, cloudapi.KindVM, c.Project) {
@@ -329,8 +330,8 @@ func (v *vm) checkQuota(c *api.Call) error {
 	return checkVCPUs("size", v.size.vcpus, used, c.Config.Quota.VM)
 }
 
-// checkVCPUs checks that requested vCPUs are within a quota. Field is the one that
-// asks for them.
+// checkVCPUs checks that the requested vCPUs are within a quota. field is the
+// field that requests them.
 func checkVCPUs(field string, requested, used, allowed int) error {
 	if used+requested <= allowed {
 		return nil
@@ -339,7 +340,7 @@ func checkVCPUs(field string, requested, used, allowed int) error {
 		"maximum allowed vCPU count: %d, remaining vCPU count: %d", requested, used, allowed, allowed-used)
 }
 
-// vmRegions are those in which private locations offer VMs.
+// vmRegions are the regions in which private locations offer VMs.
 var vmRegions = []string{"us-west-2", "us-east-1", "us-east-2"}
 
 func (v *vm) checkLocation(*api.Call) error {
@@ -364,7 +365,7 @@ func (v *vm) setUnixUser(c *api.Call) error {
 	return nil
 }
 
-// validate checks the name, and that the public key is one, or the name of a
+// validate checks the name, and that the public key is a key or the name of a
 // registered one.
 func (v *vm) validate(c *api.Call) error {
 	problems := api.NameProblems[*vm](c, cloudapi.KindVM, v.Name, nil)
@@ -378,8 +379,8 @@ func (v *vm) validate(c *api.Call) error {
 	return reply.InvalidRecord(problems...)
 }
 
-// connect gives the VM its addresses. A VM without a subnet gets the default one,
-// which is created with the first of them.
+// connect gives the VM its addresses. A VM without a subnet gets the default
+// subnet, which is created for the first such VM.
 func (v *vm) connect(c *api.Call) (err error) {
 	if v.subnet == nil {
 		v.subnet, err = defaultSubnet(c)
@@ -400,8 +401,8 @@ func defaultSubnet(c *api.Call) (*privateSubnet, error) {
 	return addPrivateSubnet(c, name, nil)
 }
 
-// publicAddresses returns addresses that no other VM has had, from the ranges for
-// benchmarks and documentation.
+// publicAddresses returns addresses that no other VM has had, from the ranges
+// reserved for benchmarks and documentation.
 func publicAddresses(c *api.Call) (ip4, ip6 netip.Addr) {
 	n := c.State.Next()
 	b4, b6 := [4]byte{198, 18}, [16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 2}

@@ -8,12 +8,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// power is what a VM was last asked to do: to restart, to start or to stop. It is
-// the zero value as long as nobody asked for anything.
+// power is the last restart, start or stop of a VM. It is the zero value if
+// there was none.
 type power struct {
-	during string    // the state while the VM does it
-	after  string    // the state when it is done; "" is that of a VM that was never asked
-	done   time.Time // when it is done
+	during string    // the state during the action
+	after  string    // the state after it; "" for that of a VM without an action
+	done   time.Time // the end of the action
 }
 
 func (p power) state(now time.Time) string {
@@ -23,14 +23,14 @@ func (p power) state(now time.Time) string {
 	return p.after
 }
 
-// restartAlways takes a VM in any state.
+// restartAlways accepts a VM in any state.
 func (v *vm) restartAlways(c *api.Call) (any, error) {
 	v.turn(c, "restarting", "")
 	c.Log("restart", v.ID)
 	return v.details(c), nil
 }
 
-// restart and stop answer with the state before.
+// restart and stop return the state before.
 func (v *vm) restart(c *api.Call) (any, error) {
 	before := v.details(c)
 	if err := v.allow(c, "restart", "running"); err != nil {
@@ -41,7 +41,7 @@ func (v *vm) restart(c *api.Call) (any, error) {
 	return before, nil
 }
 
-// stop does nothing to a VM that is starting.
+// stop has no effect on a VM that is starting.
 func (v *vm) stop(c *api.Call) (any, error) {
 	before := v.details(c)
 	if err := v.allow(c, "stop", "running", "starting", "restarting", "unavailable", "rebooting"); err != nil {
@@ -70,7 +70,7 @@ func (v *vm) turn(c *api.Call, during, after string) {
 	v.power = power{during, after, c.Now.Add(c.Delays(&v.Object).Restart)}
 }
 
-// allow refuses an action in all states but some.
+// allow refuses an action in all other states.
 func (v *vm) allow(c *api.Call, action string, states ...string) error {
 	if !slices.Contains(states, v.Shown(v.state(c))) {
 		return reply.InvalidRequest("The %s action is not supported in the VM's current state", action)
