@@ -12,8 +12,8 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
-// errorType returns the error.type of a call or an attempt: never a text, which
-// could hold anything.
+// errorType returns the error.type of a call or an attempt. It is never a
+// message, which could contain anything.
 func errorType(err error) attribute.KeyValue {
 	var timeout net.Error
 	if e, ok := errors.AsType[*cloudapi.Error](err); ok {

@@ -2,19 +2,19 @@
 //
 //	client, err := cloudapi.NewClient(cloudapi.FromEnv(), otelcloudapi.Instrument())
 //
-// A call is a span of kind internal that is named after its operation, such as
-// "VMs.Create". Each of its attempts is a span of kind client within it that
+// A call is a span of kind internal, named after its operation, such as
+// "VMs.Create". Each of its attempts is a child span of kind client that
 // follows the semantic conventions for HTTP clients, named after the method and
-// the route template. The second attempt and later ones have
-// http.request.resend_count. Two histograms, in seconds:
+// the route template. Retries have http.request.resend_count. Two histograms,
+// in seconds:
 //
-//   - http.client.request.duration: one attempt, until its reply is read.
+//   - http.client.request.duration: one attempt, until its response is read.
 //   - cloudapi.client.operation.duration: one call with its attempts and the
-//     pauses between them.
+//     delays between them.
 //
-// Names and attributes have few values: of a path the template, of an error its
-// kind. Neither tokens nor bodies, headers, names or messages of the server are
-// in them, and of URLs only what [WithURL] adds.
+// Names and attributes have few values: the template of a path, the kind of an
+// error. They contain no tokens, bodies, headers, names or messages of the
+// server, and of URLs only what [WithURL] adds.
 package otelcloudapi
 
 import (
@@ -38,18 +38,18 @@ import (
 // scope is the name of the instrumentation.
 const scope = "github.com/cloudapi-sdk/cloudapi/otelcloudapi"
 
-// Attributes of the span and the histogram of a call, beside error.type. That
-// is a status such as "404", or "timeout", "canceled", "connection_closed",
-// "invalid_response", or the name of a Go type.
+// Attributes of the span and the histogram of a call, in addition to
+// error.type. That is a status such as "404", or "timeout", "canceled",
+// "connection_closed", "invalid_response", or the name of a Go type.
 const (
 	// OperationKey is the operation's name, such as "VMs.Create".
 	OperationKey = attribute.Key("cloudapi.operation")
 
-	// AttemptsKey is how often the request was sent. The span has it.
+	// AttemptsKey is the number of attempts. Only the span has it.
 	AttemptsKey = attribute.Key("cloudapi.attempts")
 
-	// OutcomeUnknownKey is true on the span of a call that may have been carried
-	// out although it failed: its error is cloudapi.ErrOutcomeUnknown.
+	// OutcomeUnknownKey is true on the span of a failed call that may have been
+	// carried out: its error is cloudapi.ErrOutcomeUnknown.
 	OutcomeUnknownKey = attribute.Key("cloudapi.outcome_unknown")
 )
 
@@ -63,25 +63,27 @@ type config struct {
 	url        bool
 }
 
-// WithTracerProvider sets where spans go. The default is the global provider.
+// WithTracerProvider sets the provider for spans. The default is the global
+// provider.
 func WithTracerProvider(provider trace.TracerProvider) Option {
 	return func(c *config) { c.tracers = provider }
 }
 
-// WithMeterProvider sets where metrics go. The default is the global provider.
+// WithMeterProvider sets the provider for metrics. The default is the global
+// provider.
 func WithMeterProvider(provider metric.MeterProvider) Option {
 	return func(c *config) { c.meters = provider }
 }
 
-// WithPropagator sends the trace's context to the server, in the headers that
-// the propagator sets. The default is not to: the server is mostly somebody
-// else's, and baggage may be none of its business.
+// WithPropagator sends the trace context to the server, in the headers of the
+// propagator. By default it is not sent: the server usually belongs to others,
+// and baggage may be private.
 func WithPropagator(propagator propagation.TextMapPropagator) Option {
 	return func(c *config) { c.propagator = propagator }
 }
 
-// WithURL gives the spans of attempts the attribute url.full: the URL with the
-// names and IDs in its path, but without its query.
+// WithURL adds the attribute url.full to the spans of attempts: the URL with
+// the names and IDs in its path, but without its query.
 func WithURL() Option {
 	return func(c *config) { c.url = true }
 }
@@ -96,12 +98,13 @@ func Instrument(opts ...Option) cloudapi.Option {
 	}
 	r, err := newReporter(cfg)
 	if err != nil {
-		otel.Handle(err) // what could not be made does nothing
+		otel.Handle(err) // instruments that could not be made do nothing
 	}
 	return both(cloudapi.WithObserver(r.observe), cloudapi.WithMiddleware(r.wrap))
 }
 
-// both makes one option of two. C is a type that only package cloudapi can name.
+// both combines two options into one. C is a type that only package cloudapi
+// can name.
 func both[C any](first, second func(C) error) func(C) error {
 	return func(c C) error {
 		if err := first(c); err != nil {
@@ -111,7 +114,7 @@ func both[C any](first, second func(C) error) func(C) error {
 	}
 }
 
-// reporter is what all calls of a client report to.
+// reporter reports all calls of a client.
 type reporter struct {
 	config
 	tracer   trace.Tracer
@@ -133,8 +136,9 @@ func newReporter(cfg config) (*reporter, error) {
 	return r, errors.Join(errAttempts, errCalls)
 }
 
-// call is what the attempts of a call know of it, in their context. One that a
-// middleware has given up may still be under way when the next one begins.
+// call is the state that the attempts of a call share through their context. An
+// attempt that a middleware has given up may still be in progress when the next
+// one begins.
 type call struct{ attempts atomic.Int32 }
 
 type callKey struct{}

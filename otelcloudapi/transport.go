@@ -23,7 +23,7 @@ type transport struct {
 	next http.RoundTripper
 }
 
-// RoundTrip reports an attempt, which ends when its reply is read or closed.
+// RoundTrip reports an attempt, which ends when its response is read or closed.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	begin := time.Now()
 	name, labels := describe(req)
@@ -87,8 +87,8 @@ func (b *body) Close() error {
 	return err
 }
 
-// describe returns the name of an attempt's span, and the attributes that are
-// known before it is sent and have few values.
+// describe returns the name of an attempt's span, and the low-cardinality
+// attributes that are known before it is sent.
 func describe(req *http.Request) (name string, labels []attribute.KeyValue) {
 	method, name := semconv.HTTPRequestMethodKey.String(req.Method), req.Method
 	if !slices.Contains(knownMethods, req.Method) {
@@ -119,7 +119,7 @@ func outcome(resp *http.Response, err error) (results []attribute.KeyValue) {
 	return results
 }
 
-// knownMethods are those that have a name in the conventions.
+// knownMethods are the methods that the conventions name.
 var knownMethods = []string{"GET", "POST", "PATCH", "DELETE", "PUT", "HEAD", "OPTIONS", "QUERY", "CONNECT", "TRACE"}
 
 func port(u *url.URL) int {
@@ -139,7 +139,7 @@ func protocolVersion(resp *http.Response) string {
 	return strconv.Itoa(resp.ProtoMajor) + "." + strconv.Itoa(resp.ProtoMinor)
 }
 
-// withoutQuery returns a URL as a string without what may be private in it.
+// withoutQuery returns a URL as a string without parts that may be private.
 func withoutQuery(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
 }

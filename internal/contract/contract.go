@@ -1,8 +1,8 @@
-// Package contract holds the tables of the API's operations: the contract, and
-// what Ubicloud's service of August 2026 has beside it. Tests compare the SDK,
-// the embedded server and the documents with them.
+// Package contract contains the tables of the API's operations: those of the
+// contract, and those that Ubicloud's service of August 2026 has in addition.
+// Tests compare the SDK, the embedded server and the documents with them.
 //
-// A row is the HTTP method, the route, and the methods of the SDK that send it.
+// A row is an HTTP method, a route, and the methods of the SDK that send it.
 package contract
 
 import (
@@ -24,7 +24,7 @@ var (
 type Row struct {
 	Method, Route string
 	Names         []string // the methods of the SDK, such as "VMs.List"
-	Later         bool     // whether the contract does not have it
+	Later         bool     // whether it is not in the contract
 }
 
 // Rows returns the rows of both tables.
@@ -33,7 +33,7 @@ func Rows() []Row { return append(Agreed(), Later()...) }
 // Agreed returns the rows of the contract.
 func Agreed() []Row { return read(agreed, false) }
 
-// Later returns the rows that the contract does not have.
+// Later returns the rows that are not in the contract.
 func Later() []Row { return read(later, true) }
 
 func read(table string, later bool) (rows []Row) {
@@ -49,8 +49,8 @@ func read(table string, later bool) (rows []Row) {
 // String returns the HTTP method and the route.
 func (r Row) String() string { return r.Method + " " + r.Route }
 
-// Operation returns the name of the operation: that of the method, but for the
-// list of a location, which has a name of its own.
+// Operation returns the name of the operation: that of the method, or a
+// separate name for the list of a location.
 func (r Row) Operation() string {
 	if strings.HasSuffix(r.Names[0], ".List") && strings.Contains(r.Route, "/location/") {
 		return r.Names[0] + "InLocation"
@@ -67,20 +67,20 @@ func (r Row) Service() string {
 // Creates reports whether the operation must not be sent twice.
 func (r Row) Creates() bool { return Creates(r.Method, r.Names[0]) }
 
-// Creates reports whether an operation of that name must not be sent twice: a
-// second one would make a second object, act twice, or fail on the trace of the
-// first.
+// Creates reports whether an operation of that name must not be sent twice,
+// because the second would make another object, act twice, or fail because of
+// the first.
 func Creates(method, name string) bool {
 	return method == http.MethodPost && !slices.Contains(safePosts, name)
 }
 
-// Composite reports whether a method of that name is made of others, and so has
-// no operation of its own.
+// Composite reports whether a method of that name calls other methods, and so
+// has no operation of its own.
 func Composite(method string) bool {
 	return strings.HasPrefix(method, "Wait") || slices.Contains([]string{"Ensure", "Plan", "Compare", "Watch", "SetRules", "SetFirewallRules"}, method)
 }
 
-// safePosts are the POSTs that set a value, or do nothing the second time.
+// safePosts are the POSTs that set a value, or have no effect the second time.
 var safePosts = []string{
 	"Firewalls.DetachSubnet", "Firewalls.Rename",
 	"Kubernetes.Rename", "Kubernetes.RenameNodePool", "Kubernetes.ResizeNodePool",

@@ -1,6 +1,7 @@
-// Package exchange knows the traps of net/http, and nothing of the API: it
-// follows one attempt at a request, bounds what is read of its response, and
-// has a transport for one host. It imports no package of this module.
+// Package exchange works around the pitfalls of net/http, and knows nothing of
+// the API: it controls one attempt to send a request, limits the memory for its
+// response, and has a transport for one host. It imports no package of this
+// module.
 package exchange
 
 import (
@@ -12,13 +13,13 @@ import (
 	"time"
 )
 
-// Attempt is the context of one attempt to send a request. Its timer is made
-// when somebody first asks for it: a transport that answers from memory never
-// does, and the timer would cost more than all else that a call adds to it.
+// Attempt is the context of one attempt to send a request. Its timer starts
+// when somebody first asks for it: an in-memory transport never does, and the
+// timer would cost more than all other work of a call.
 type Attempt struct {
 	context.Context              // of the call
-	deadline        time.Time    // zero: none
-	once            *once        // nil if the request may be carried out twice
+	deadline        time.Time    // zero: no deadline
+	once            *once        // nil if the request may be sent twice
 	conns           atomic.Int32 // see mayConnect
 
 	started sync.Once
@@ -26,14 +27,14 @@ type Attempt struct {
 	cancel  context.CancelFunc
 }
 
-// Begin returns the context of an attempt that ends at the deadline, if that is
-// not zero. The caller must call [Attempt.End].
+// Begin returns the context of an attempt. If the deadline is not zero the
+// attempt ends at it. The caller must call [Attempt.End].
 func Begin(parent context.Context, deadline time.Time) *Attempt {
 	return &Attempt{Context: parent, deadline: deadline}
 }
 
-// BeginOnce is [Begin] for a request that must not be carried out twice, and that
-// goes through a transport of [Guard].
+// BeginOnce is [Begin] for a request that must not be carried out twice. It
+// needs a transport of [Guard].
 func BeginOnce(parent context.Context, deadline time.Time) *Attempt {
 	o := new(once)
 	o.attempt.deadline, o.attempt.once = deadline, o
@@ -55,7 +56,8 @@ func (a *Attempt) start() context.Context {
 	return a.timed
 }
 
-// End ends the attempt. Who first asks the context after that sees its parent.
+// End ends the attempt. If the context was not used before, it then behaves
+// like its parent.
 func (a *Attempt) End() {
 	a.started.Do(func() { a.timed, a.cancel = a.Context, func() {} })
 	a.cancel()
@@ -65,8 +67,8 @@ func (a *Attempt) Deadline() (time.Time, bool) { return a.start().Deadline() }
 func (a *Attempt) Done() <-chan struct{}       { return a.start().Done() }
 func (a *Attempt) Err() error                  { return a.start().Err() }
 
-// Value returns what the context that the attempt was begun with has. For a
-// [CallKey] the timer is not needed.
+// Value returns the value of the parent context. For a [CallKey] it does not
+// start the timer.
 func (a *Attempt) Value(key any) any {
 	if key == (attemptKey{}) {
 		return a
@@ -77,16 +79,15 @@ func (a *Attempt) Value(key any) any {
 	return a.start().Value(key)
 }
 
-// maxConnsPerAttempt is how many connections an attempt may have. Where net/http is sure
-// that a server of HTTP/2 has not looked at a request, it sends the request again,
-// on a new connection and at once, for as long as the attempt lasts.
+// maxConnsPerAttempt is the maximum number of connections for an attempt. If
+// net/http knows that an HTTP/2 server has not processed a request, it retries
+// it at once on a new connection, for as long as the attempt lasts.
 const maxConnsPerAttempt = 4
 
-// errStorm ends an attempt that would have more.
+// errStorm ends an attempt that needs more connections.
 var errStorm = fmt.Errorf("%d connections were made for one attempt, and none was of use", maxConnsPerAttempt)
 
-// mayConnect reports whether there may be another connection for the attempt,
-// and counts it.
+// mayConnect counts a connection, and reports whether the attempt may make it.
 func (a *Attempt) mayConnect() bool { return a.conns.Add(1) <= maxConnsPerAttempt }
 
 // attemptKey is the key of the attempt in the contexts that derive from it.
@@ -98,15 +99,15 @@ func attemptOf(ctx context.Context) *Attempt {
 	return a
 }
 
-// CallKey makes a key, if it is embedded in it, one for a value of the context
-// that an attempt was begun with.
+// CallKey is embedded in the keys of values that belong to the parent context
+// of an attempt.
 type CallKey struct{}
 
 func (CallKey) ofCall() {}
 
 // Sent reports whether the request may have reached the server, given the error
-// that the transport returned. That is so unless it is known that there was no
-// connection to send it on, or that the server refused to look at it.
+// of the transport. It is false only if there was no connection to send it on,
+// or if the server did not process it.
 func (a *Attempt) Sent(err error) bool {
 	return a.once == nil || a.once.sent(err)
 }

@@ -9,32 +9,32 @@ import (
 )
 
 const (
-	// Room for so much is made at once for a body that announces it, and for
-	// all of a larger one when as much has arrived, so that an announcement
-	// alone does not cost memory.
+	// Memory of up to this size is allocated at once for a body whose length is
+	// announced. For a longer body the rest is allocated when this much has
+	// arrived, so that the announcement alone does not take memory.
 	maxTrustedLength = 1 << 20
 
-	// Room for more than this is made as it fills, however much is announced.
+	// At most this much memory is allocated because of an announcement.
 	maxAnnounced = 64 << 20
 
-	// A buffer grows by doubling up to this size, and then by pieces, so that
-	// it never has much more memory than there are bytes.
+	// A buffer doubles up to this size, and then grows by pieces, so that it
+	// never has much more memory than it needs.
 	minPiece = 64 << 10
 
-	// Larger buffers are not kept.
+	// Larger buffers are not reused.
 	maxPooledBuffer = 4 << 20
 
-	// minRead is the least room to read into that is made.
+	// minRead is the minimum free space for a read.
 	minRead = 512
 )
 
-// ErrTooLarge says that a body has more bytes than it may have.
+// ErrTooLarge says that a body is larger than its limit.
 var ErrTooLarge = errors.New("the body is too large")
 
-// Buffer is where a body is read into, and what bounds that.
+// Buffer is a buffer into which bodies are read, with limits.
 type Buffer struct {
 	data   []byte
-	before [][]byte // the pieces before data, while a long body is read
+	before [][]byte // the pieces before data, while a large body is read
 	size   int      // of the pieces
 }
 
@@ -43,7 +43,7 @@ var buffers = sync.Pool{New: func() any { return new(Buffer) }}
 // NewBuffer returns an empty buffer.
 func NewBuffer() *Buffer { return buffers.Get().(*Buffer) }
 
-// Release gives the buffer back. Its bytes must not be used after that.
+// Release returns the buffer to a pool. Its bytes must not be used after that.
 func (buf *Buffer) Release() {
 	if cap(buf.data) <= maxPooledBuffer {
 		*buf = Buffer{data: buf.data[:0]}
@@ -51,7 +51,8 @@ func (buf *Buffer) Release() {
 	}
 }
 
-// Bytes returns what was read, or the beginning of it if it was too large.
+// Bytes returns the bytes that were read, or only the first of them if the body
+// was too large.
 func (buf *Buffer) Bytes() []byte {
 	if len(buf.before) > 0 {
 		return buf.before[0]
@@ -66,9 +67,9 @@ func (buf *Buffer) ReadAtMost(body io.Reader, n int64) error {
 	return err
 }
 
-// ReadBody reads the body of a response, or returns [ErrTooLarge] if it has more
-// than limit bytes. It takes at most half as much memory again as the limit to
-// find that out.
+// ReadBody reads the body of a response, or returns [ErrTooLarge] if it has
+// more than limit bytes. It takes at most one and a half times the limit of
+// memory.
 func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
 	announced := resp.ContentLength
 	if announced > limit {
@@ -117,7 +118,7 @@ func (buf *Buffer) read(body io.Reader, n int64) error {
 	return nil
 }
 
-// grow makes room behind what was read.
+// grow adds free space.
 func (buf *Buffer) grow() {
 	if cap(buf.data) < minPiece {
 		buf.reserve(max(cap(buf.data), minRead))
@@ -128,14 +129,15 @@ func (buf *Buffer) grow() {
 	buf.data = make([]byte, 0, max(buf.size/4, minPiece))
 }
 
-// reserve makes room for n bytes behind what was read.
+// reserve adds free space for n bytes.
 func (buf *Buffer) reserve(n int) {
 	if cap(buf.data)-len(buf.data) < n {
 		buf.data = append(make([]byte, 0, len(buf.data)+n), buf.data...)
 	}
 }
 
-// join puts the pieces together, with room for a longer body the next time.
+// join joins the pieces into one, with free space for a larger body the next
+// time.
 func (buf *Buffer) join() {
 	if len(buf.before) == 0 {
 		return

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// shareDials bounds the connections that are made for one attempt, and has those
-// to one server of HTTP/2 made one at a time, by the functions of the transport.
-// It leaves TLS to a transport that has a function of its own for it, and behind
-// a proxy to net/http.
+// shareDials changes a transport to limit the connections of an attempt, and to
+// make only one connection at a time to an HTTP/2 server, with the transport's
+// own functions. It does not change TLS connections of a transport that has its
+// own function for them, or those through a proxy, which net/http makes.
 func shareDials(t *http.Transport) {
 	dial := t.DialContext
 	if dial == nil {
@@ -31,7 +31,7 @@ func shareDials(t *http.Transport) {
 	}
 }
 
-// sharedDials makes the connections with TLS of a transport.
+// sharedDials makes the TLS connections of a transport.
 type sharedDials struct {
 	transport *http.Transport
 
@@ -39,25 +39,26 @@ type sharedDials struct {
 	hosts map[string]*host
 }
 
-// host is what is known of the server at an address.
+// host is the known state of the server at an address.
 type host struct {
-	http1 bool    // it does not speak HTTP/2
-	under *flight // the connection that is being made, if all wait for that
+	http1 bool    // it does not support HTTP/2
+	under *flight // the connection in progress, which others wait for, or nil
 }
 
-// flight is a connection that is being made.
+// flight is a connection in progress.
 type flight struct {
 	done  chan struct{}
-	http2 bool // when it is done
+	http2 bool // set when it is done
 	err   error
 }
 
-// errShared is the result of a dial in place of which there is a connection of
-// HTTP/2 already. net/http gives that to all that wait for one.
+// errShared is the result of a dial if there already is an HTTP/2 connection.
+// net/http gives that connection to all that wait for one.
 var errShared = errors.New("there is another connection")
 
-// dial makes a connection, unless one is being made to a server that speaks
-// HTTP/2, or may do so: then it waits for that one, and shares what comes of it.
+// dial makes a connection. If another connection is in progress to a server
+// that supports HTTP/2, or may support it, dial waits for that one and shares
+// its result.
 func (s *sharedDials) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	s.mu.Lock()
 	h := s.hosts[address]
@@ -100,7 +101,7 @@ func (s *sharedDials) wait(ctx context.Context, f *flight, network, address stri
 	if !f.http2 {
 		return s.connect(ctx, network, address)
 	}
-	// It takes net/http a moment to give the connection to all.
+	// net/http takes a moment to give the connection to all.
 	var ended <-chan struct{}
 	if a := attemptOf(ctx); a != nil {
 		ended = a.Done()

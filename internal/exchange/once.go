@@ -15,28 +15,30 @@ import (
 	"time"
 )
 
-// Guard returns a transport like next that keeps net/http from sending a request
-// of an attempt of [BeginOnce] again after it may have been carried out. It goes
-// below whatever else may change requests.
+// Guard returns a transport that wraps next. It prevents net/http from retrying
+// a request of [BeginOnce] that may have been carried out. It must be below all
+// other wrappers that change requests.
 //
-// net/http sends requests again in three cases:
+// net/http retries requests in three cases:
 //
-//   - With the headers Idempotency-Key and X-Idempotency-Key, as it spells them.
-//     So they are sent in lower case: for a server the case of a name is all one.
-//   - On HTTP/1.1 if nothing was written, which is as it should be.
-//   - On HTTP/2 if the server refused to look at the request, by a REFUSED_STREAM
-//     or a GOAWAY, but up to Go 1.26 also after a PROTOCOL_ERROR, which may come
-//     when the request was carried out. It does so on a new connection, at once,
-//     for as long as the attempt lasts, and without a word.
+//   - With the headers Idempotency-Key and X-Idempotency-Key in this spelling.
+//     Guard sends them in lower case, since servers ignore the case of names.
+//   - On HTTP/1.1 if nothing was written, which is safe.
+//   - On HTTP/2 if the server did not process the request, because of a
+//     REFUSED_STREAM or a GOAWAY, and up to Go 1.26 also after a
+//     PROTOCOL_ERROR, which may come when the request was carried out. net/http
+//     retries it silently on a new connection, at once, for as long as the
+//     attempt lasts.
 //
-// On HTTP/2 it does not if it cannot have the body again; then its error tells
-// which of them it was. So there a request gets a body of which that is true, even
-// an empty one. On HTTP/1.1 that would change what is sent. As it is not known
-// before which of the two it will be, a request begins as it is, and if it gets a
-// connection of HTTP/2 it begins anew, before anything is written.
+// On HTTP/2 net/http does not retry if it cannot read the body again; its error
+// then contains the reason. So Guard gives such a request a body that cannot be
+// read again, even an empty one. On HTTP/1.1 that would change the request.
+// Since the protocol is not known beforehand, Guard first sends the request
+// unchanged, and if it gets an HTTP/2 connection sends it anew, before anything
+// is written.
 //
-// A request that may be sent again is left to net/http, but for a bound of the
-// connections.
+// Guard does not prevent retries of a request that may be sent twice, but
+// limits its connections.
 func Guard(next http.RoundTripper) http.RoundTripper {
 	return &guard{next: next, first: firstExchanges{under: map[net.Conn]chan struct{}{}}}
 }
@@ -46,14 +48,14 @@ type guard struct {
 	first firstExchanges
 }
 
-// maxPasses is how often a request is given to HTTP/2 in one attempt, if it was
-// not looked at before.
+// maxPasses is how often a request is passed to HTTP/2 in one attempt if the
+// server did not process it.
 const maxPasses = 4
 
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := g.send(withoutIdempotencyKeys(req))
 	if err != nil && err.Error() == http.StatusText(http.StatusProxyAuthRequired) {
-		err = &proxyError{http.StatusProxyAuthRequired, "407 " + err.Error()} // as a Transport says it
+		err = &proxyError{http.StatusProxyAuthRequired, "407 " + err.Error()} // as in the error of a Transport
 	}
 	return resp, err
 }
@@ -66,7 +68,7 @@ func (g *guard) send(req *http.Request) (*http.Response, error) {
 	case a.once == nil:
 		return g.bounded(a, req)
 	case req.Body != nil && req.Body != http.NoBody && req.GetBody == nil:
-		return a.once.pass(g, req) // it has such a body already
+		return a.once.pass(g, req) // its body cannot be read again already
 	}
 	resp, err := a.once.probe(g, req)
 	for n := 0; err == errHTTP2 || n < maxPasses && IsUnsent(err) && req.Context().Err() == nil; n++ {
@@ -82,8 +84,8 @@ func (g *guard) send(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// bounded sends a request that may be sent again. A [Transport] bounds the
-// connections by itself.
+// bounded sends a request that may be sent twice. A [Transport] limits the
+// connections itself.
 func (g *guard) bounded(a *Attempt, req *http.Request) (*http.Response, error) {
 	if _, foreign := g.next.(*http.Transport); !foreign || req.URL.Scheme != "https" {
 		return g.next.RoundTrip(req)
@@ -119,23 +121,23 @@ func withoutIdempotencyKeys(req *http.Request) *http.Request {
 	return req
 }
 
-// once follows an attempt whose request must not be carried out twice: how often
-// it is given to net/http, and what becomes of it each time. net/http calls the
-// hooks before its RoundTrip returns, but another transport may not.
+// once follows an attempt whose request must not be carried out twice: how
+// often it is passed to net/http, and the result of each pass. net/http calls
+// the hooks before its RoundTrip returns, but other transports may not.
 type once struct {
 	attempt Attempt
 	trace   httptrace.ClientTrace
 
 	mu                 sync.Mutex
-	wanted, got, wrote bool     // a connection, and on it
-	probing            *Attempt // of the first pass, which ends when it gets a connection of HTTP/2
-	http2              bool     // whether it did
+	wanted, got, wrote bool     // wanted and got a connection, and wrote on it
+	probing            *Attempt // of the first pass, which ends when it gets an HTTP/2 connection
+	http2              bool     // whether it got one
 
 	first *firstExchanges
-	leads net.Conn // whose first exchange is that of this attempt
+	leads net.Conn // the connection whose first exchange is that of this attempt
 }
 
-// errHTTP2 is the result of a first pass that got a connection of HTTP/2. Nothing
+// errHTTP2 is the result of a first pass that got an HTTP/2 connection. Nothing
 // was written on it.
 var errHTTP2 = errors.New("the connection speaks HTTP/2")
 
@@ -152,7 +154,7 @@ func (o *once) probe(g *guard, req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// pass makes a pass with a body that net/http cannot have again.
+// pass makes a pass with a body that net/http cannot read again.
 func (o *once) pass(g *guard, req *http.Request) (*http.Response, error) {
 	o.begin(g, nil)
 	defer o.lead(nil)
@@ -163,23 +165,23 @@ func (o *once) pass(g *guard, req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// begin begins a pass. The one before, if there was one, was not looked at.
+// begin begins a pass. The server did not process the request in earlier ones.
 func (o *once) begin(g *guard, probing *Attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.wanted, o.got, o.wrote, o.probing, o.first = false, false, false, probing, &g.first
 }
 
-// wantConn notes that net/http looks for a connection. If it has not written on
-// the one before, it will not.
+// wantConn records that net/http looks for a connection. If it has not written
+// on the one before, it will not.
 func (o *once) wantConn() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.wanted, o.got = true, o.wrote
 }
 
-// gotConn notes that net/http has a connection. One of HTTP/2 ends the first pass,
-// and in a later one its first exchange comes first.
+// gotConn records that net/http has a connection. An HTTP/2 connection ends the
+// first pass. In a later pass its first exchange comes first.
 func (o *once) gotConn(info httptrace.GotConnInfo) {
 	http2 := isHTTP2(info.Conn)
 	if http2 && !info.Reused {
@@ -199,12 +201,12 @@ func (o *once) mayWrite(http2 bool) bool {
 	}
 	o.http2 = true
 	o.probing.start()
-	o.probing.cancel() // HTTP/2 looks at the context before it writes
+	o.probing.cancel() // HTTP/2 checks the context before it writes
 	return false
 }
 
-// lead makes the attempt's exchange the first one on a connection, and no more on
-// another one. nil is none.
+// lead makes the attempt's exchange the first one on a connection, instead of
+// on an earlier one. conn may be nil.
 func (o *once) lead(conn net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -216,7 +218,8 @@ func (o *once) lead(conn net.Conn) {
 	}
 }
 
-// follow waits for the first exchange on a connection, if it is another one's.
+// follow waits for the first exchange on a connection, if it belongs to another
+// attempt.
 func (o *once) follow(conn net.Conn) {
 	o.mu.Lock()
 	leads := o.leads == conn
@@ -244,11 +247,11 @@ func isHTTP2(conn net.Conn) bool {
 	return ok && c.ConnectionState().NegotiatedProtocol == "h2"
 }
 
-// firstExchanges are those that are under way on new connections of HTTP/2.
-// net/http takes such a connection for one that permits 100 requests at once,
-// until it has read how many the server permits. Then those beyond are refused,
-// and one may be taken for a violation of the protocol, which leaves open what
-// became of it. So what must not be carried out twice waits for the first answer.
+// firstExchanges are the first exchanges in progress on new HTTP/2 connections.
+// Until net/http has read the server's limit it sends up to 100 concurrent
+// requests. Servers then refuse those beyond the limit, and may report a
+// protocol error for one, which leaves its outcome open. So a request that must
+// not be carried out twice waits for the first response.
 type firstExchanges struct {
 	mu    sync.Mutex
 	under map[net.Conn]chan struct{} // closed at the end
@@ -267,8 +270,8 @@ func (f *firstExchanges) end(conn net.Conn) {
 	delete(f.under, conn)
 }
 
-// wait waits for the end of the first exchange, but no longer than it can take to
-// read what the server permits.
+// wait waits for the end of the first exchange, but no longer than it takes to
+// read the server's limit.
 func (f *firstExchanges) wait(ctx context.Context, conn net.Conn) {
 	f.mu.Lock()
 	over, found := f.under[conn]
@@ -283,26 +286,27 @@ func (f *firstExchanges) wait(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// unsentError says that the server did not look at a request, and will not.
+// unsentError says that the server did not process a request, and will not.
 type unsentError struct{ reason string }
 
 func (e *unsentError) Error() string { return e.reason }
 
-// IsUnsent reports whether an error says that the server did not look at the
-// request, and will not: a stream that was refused, or a connection that took no
-// more.
+// IsUnsent reports whether an error says that the server did not process the
+// request, and will not: it refused the stream, or the connection accepted no
+// more requests.
 func IsUnsent(err error) bool {
 	_, ok := errors.AsType[*unsentError](err)
 	return ok
 }
 
-// whyUnsent returns why the server did not look at a request, or "" if the error
-// does not tell. net/http tells it by texts; its types are not exported.
+// whyUnsent returns why the server did not process a request, or "" if the
+// error does not say. It compares texts, since net/http does not export the
+// types.
 func whyUnsent(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
 		text := err.Error()
 		switch text {
-		case "net/http: cannot rewind body after connection loss", // which it says only if nothing was written
+		case "net/http: cannot rewind body after connection loss", // only if nothing was written
 			"http2: client conn not usable", "http2: client conn could not be established":
 			return "the connection could take no request"
 		}

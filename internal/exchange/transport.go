@@ -14,24 +14,23 @@ import (
 // Transport is a transport of [NewTransport].
 type Transport struct{ *http.Transport }
 
-// maxConns is how many connections a [Transport] has at most.
+// maxConns is the maximum number of connections of a [Transport].
 const maxConns = 64
 
-// NewTransport returns a transport for one host, for attempts that may take as
-// long as patience, or, if that is zero, any time.
+// NewTransport returns a transport for one host. Attempts may take as long as
+// patience, or any time if that is zero.
 //
-// It keeps its connections and bounds their number: net/http keeps two, and has
-// every call that finds none free make another, even if one is free again before
-// that is done. On HTTP/2, where net/http takes 64 calls for a reason to make 64
-// connections, it makes one. It pings the other end of a connection of HTTP/2
-// from which it hears nothing, so that one that has died is given up, as a rule
-// while an attempt lasts. It is no copy of http.DefaultTransport, which a program
-// may have replaced.
+// The transport keeps its connections and limits their number. By default
+// net/http keeps two, and every call that finds none idle makes another, even
+// if one becomes idle meanwhile. On HTTP/2 the transport makes one connection,
+// where net/http would make 64 for 64 calls. It pings idle HTTP/2 connections,
+// so that a dead one is usually detected within an attempt. It is no copy of
+// http.DefaultTransport, which a program may have replaced.
 //
-// What passes for loopback, so that credentials may go there unencrypted, is
-// loopback: a name below .localhost is not looked up, and there is no proxy.
+// Loopback names always lead to loopback, since credentials may go there
+// unencrypted: a name below .localhost is not looked up, and there is no proxy.
 //
-// The changes are those of the caller, to what is set here.
+// The changes of the caller are applied to these defaults.
 func NewTransport(patience time.Duration, changes ...func(*http.Transport)) Transport {
 	ping := 15 * time.Second
 	if patience > 0 {
@@ -63,7 +62,8 @@ func NewTransport(patience time.Duration, changes ...func(*http.Transport)) Tran
 		MaxIdleConnsPerHost: maxConns,
 		IdleConnTimeout:     90 * time.Second,
 
-		// The limit for bodies is not for headers. 10 MiB would be the default.
+		// The limit for bodies does not apply to headers. The default would be
+		// 10 MiB.
 		MaxResponseHeaderBytes: 1 << 20,
 
 		HTTP2: &http.HTTP2Config{SendPingTimeout: ping, PingTimeout: ping},
@@ -75,7 +75,7 @@ func NewTransport(patience time.Duration, changes ...func(*http.Transport)) Tran
 	return Transport{t}
 }
 
-// proxyError is what a proxy answers if it makes no connection.
+// proxyError is the response of a proxy that does not make a connection.
 type proxyError struct {
 	code   int
 	status string
@@ -83,9 +83,9 @@ type proxyError struct {
 
 func (e *proxyError) Error() string { return "the proxy answered " + e.status }
 
-// Misconfigured reports whether no connection came about for a reason that stays:
-// a certificate that is not trusted, a server that does not speak TLS, a proxy that
-// does not permit it or wants a password.
+// Misconfigured reports whether a connection failed for a permanent reason: an
+// untrusted certificate, a server without TLS, a proxy that refuses it or
+// requires a password.
 func Misconfigured(err error) bool {
 	if e, ok := errors.AsType[*proxyError](err); ok {
 		return e.code < 500 && e.code != http.StatusRequestTimeout && e.code != http.StatusTooManyRequests

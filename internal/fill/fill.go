@@ -1,4 +1,4 @@
-// Package fill makes values for tests in which nothing is zero.
+// Package fill makes values without zero parts, for tests.
 package fill
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Value returns a value of a type in which nothing is zero, but for what has a
-// form of its own, and types within themselves. Secrets, and bytes, have the
+// Value returns a value of a type without zero parts, except for values with a
+// form of their own and types within themselves. Secrets and bytes have the
 // given content.
 func Value(t reflect.Type, secret string) reflect.Value { return value(t, secret, nil) }
 

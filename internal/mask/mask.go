@@ -1,6 +1,6 @@
-// Package mask keeps secrets out of texts: it replaces values that are known to
-// be secret, and shortens and cleans text of unknown origin for use in an error
-// or a log line.
+// Package mask removes secrets from texts: it replaces values that are known to
+// be secret, and shortens and cleans text of unknown origin for errors and log
+// lines.
 package mask
 
 import (
@@ -11,24 +11,24 @@ import (
 	"unicode/utf16"
 )
 
-// Redacted is what stands in place of a secret.
+// Redacted replaces a secret.
 const Redacted = "[redacted]"
 
-// minSecret is the length from which a value is masked. Shorter ones protect
+// minSecret is the minimum length of a masked value. Shorter values protect
 // nothing, and occur in any text.
 const minSecret = 6
 
 // Secrets are values that texts must not show.
 type Secrets []string
 
-// New returns the values that are long enough to be secrets. It changes the
+// New returns the values that are long enough to be secrets. It modifies the
 // slice.
 func New(values []string) Secrets {
 	return slices.DeleteFunc(values, func(s string) bool { return len(s) < minSecret })
 }
 
-// In reports whether a text holds one of the secrets, as it is or in any of the
-// ways in which JSON can spell it, even JSON within JSON.
+// In reports whether a text contains one of the secrets, as it is or in any
+// JSON encoding, even JSON within JSON.
 func (secrets Secrets) In(text string) bool {
 	if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(text, s) }) {
 		return true
@@ -36,8 +36,8 @@ func (secrets Secrets) In(text string) bool {
 	return strings.Contains(text, `\`) && secrets.In(unescaped(text))
 }
 
-// Hide returns the text with the secrets in it replaced. Those that JSON spells
-// in an uncommon way cannot be: then nothing is left of the text but [Redacted].
+// Hide returns the text with its secrets replaced. If a secret has an uncommon
+// JSON encoding, the whole text is replaced by [Redacted].
 func (secrets Secrets) Hide(text string) string {
 	if !secrets.In(text) {
 		return text
@@ -48,10 +48,10 @@ func (secrets Secrets) Hide(text string) string {
 	return text
 }
 
-// replacer returns what replaces the secrets, as they are and in the two common
-// ways in which JSON spells them.
+// replacer returns a replacer of the secrets, as they are and in their two
+// common JSON encodings.
 func (secrets Secrets) replacer() *strings.Replacer {
-	// The longest first, since one may be a part of another.
+	// The longest first, since a secret may be a part of another.
 	longest := slices.Clone(secrets)
 	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
@@ -64,10 +64,10 @@ func (secrets Secrets) replacer() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// unescaped returns JSON, or a part of it, with what its escapes stand for in
-// their place.
+// unescaped returns JSON, or a part of it, with its escapes replaced by the
+// characters.
 func unescaped(s string) string {
-	var units []uint16 // since one character may be escaped as two
+	var units []uint16 // one character may be escaped as two
 	for s != "" {
 		before, escape, _ := strings.Cut(s, `\`)
 		units = append(units, utf16.Encode([]rune(before))...)
@@ -88,17 +88,17 @@ func unescaped(s string) string {
 	return string(utf16.Decode(units))
 }
 
-// differsInJSON reports characters that JSON may spell in another way.
+// differsInJSON reports whether JSON may encode a character differently.
 func differsInJSON(c rune) bool {
 	return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&'
 }
 
-// jsonString returns a text as it stands between the quotes of a JSON string.
+// jsonString returns the JSON encoding of a text, without the quotes.
 func jsonString(s string, escapeHTML bool) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(escapeHTML)
-	_ = encoder.Encode(s) // of a string, which cannot fail
+	_ = encoder.Encode(s) // a string cannot fail
 	quoted := strings.TrimSpace(b.String())
 	return quoted[1 : len(quoted)-1]
 }

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// OneLine returns a text of unknown origin as it fits into the line of an error:
-// in printable characters, and not much longer than 500 bytes.
+// OneLine returns a text of unknown origin in a form for one line of an error:
+// printable characters, and not much more than 500 bytes.
 func OneLine(s string) string {
 	const max = 500
 	text, cut := Excerpt(s, max)
@@ -17,8 +17,8 @@ func OneLine(s string) string {
 	return text
 }
 
-// Excerpt returns at most max bytes of s, cut at a character, with what cannot
-// be printed and what is not UTF-8 replaced. The latter may grow by that.
+// Excerpt returns at most max bytes of s, cut at a character. It replaces
+// unprintable characters, which may lengthen the text, and invalid UTF-8.
 func Excerpt(s string, max int) (text string, cut bool) {
 	s, cut = Truncate(strings.ToValidUTF8(s, "\uFFFD"), max)
 	clean := func(r rune) rune {
@@ -41,8 +41,8 @@ func Truncate(s string, max int) (text string, cut bool) {
 	return s[:max], true
 }
 
-// Shape returns JSON, or its beginning, with the values of strings replaced: what
-// is left shows the shape and no content.
+// Shape returns JSON, or its beginning, with string values replaced, so that it
+// shows the shape but not the content.
 func Shape(s string) string {
 	var b strings.Builder
 	for {

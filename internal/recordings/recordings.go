@@ -1,8 +1,8 @@
-// Package recordings holds exchanges with real servers of this API. Tests
+// Package recordings contains exchanges with real servers of this API. Tests
 // compare the SDK and package cloudapitest with them.
 //
-// The files in testdata are all exchanges that were recorded, compressed. They
-// are smaller than a readable selection would be. To search them:
+// The files in testdata contain all recorded exchanges, compressed. They are
+// smaller than a readable selection would be. To search them:
 //
 //	zgrep createVM internal/recordings/testdata/story.jsonl.gz
 //
@@ -36,11 +36,11 @@ const August2026 = "2026/api-2026"
 // Contract returns the files whose server is that of the contract.
 func Contract() []string { return []string{Story, Lifecycle, Matrix, HTTP} }
 
-// An Exchange is a request and what the server answered.
+// An Exchange is a request and the server's response.
 type Exchange struct {
 	Story     string // in August2026
 	Seq       int    // unique within the files of the contract, and within a story
-	Operation string // the server's own name of it
+	Operation string // the server's name of it
 	Case      string // what was tried
 	Request   struct {
 		Method, Path, Query string
@@ -55,7 +55,7 @@ type Exchange struct {
 		Body          string
 		BodyTruncated bool `json:"body_truncated"`
 	}
-	Note string // what the server did not do by itself
+	Note string // changes that the server did not make by itself
 }
 
 //go:embed testdata
@@ -78,7 +78,7 @@ func Read(name string) ([]Exchange, error) {
 // file returns the path of a file of exchanges.
 func file(name string) string { return "testdata/" + name + ".jsonl.gz" }
 
-// Decode reads exchanges, one JSON object each.
+// Decode decodes exchanges, one JSON object each.
 func Decode(r io.Reader) ([]Exchange, error) {
 	var exchanges []Exchange
 	for d := json.NewDecoder(r); ; {

@@ -14,17 +14,17 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// Method is an exported method of a service of a client, as reflection finds it, with
-// arguments that it accepts.
+// Method is an exported method of a service of a client, found by reflection,
+// with valid arguments.
 type Method struct {
 	Name      string // such as "VMs.Get"
 	Args      []reflect.Value
-	Strings   []StringArg        // those that are part of the path
-	Operation cloudapi.Operation // that it performs with these arguments
-	Target    string             // that it asks for with these arguments
+	Strings   []StringArg        // those in the path
+	Operation cloudapi.Operation // performed with these arguments
+	Target    string             // requested with these arguments
 
-	// InLocation is the operation that it performs with ListOptions.Location;
-	// it has no name if the method refuses a location.
+	// InLocation is the operation that the method performs with
+	// ListOptions.Location. It has no name if the method refuses a location.
 	InLocation cloudapi.Operation
 
 	service     int // field of Client
@@ -35,10 +35,10 @@ type Method struct {
 // StringArg is an argument of type string.
 type StringArg struct {
 	Index int
-	Kind  cloudapi.Kind // of the IDs that it takes; "" if names will do
+	Kind  cloudapi.Kind // of the IDs that it accepts; "" if it accepts names
 }
 
-// Call calls the method. The error of a sequence is its first.
+// Call calls the method. For a sequence, the error is its first one.
 func (m *Method) Call(ctx context.Context, c *cloudapi.Client, args []reflect.Value) (result any, err error) {
 	fn := reflect.ValueOf(c).Elem().Field(m.service).Method(m.method)
 	out := fn.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, args...))
@@ -70,8 +70,8 @@ func (m *Method) WithLocation(location string) []reflect.Value {
 	return m.With(m.listOptions, &cloudapi.ListOptions{Location: location})
 }
 
-// Types returns those of the method's arguments and results, with that of a
-// sequence's items in place of its own.
+// Types returns the types of the method's arguments and results. For a sequence
+// it returns the type of the items.
 func (m *Method) Types() (types []reflect.Type) {
 	fn := reflect.TypeFor[cloudapi.Client]().Field(m.service).Type.Method(m.method).Type
 	for i := 2; i < fn.NumIn(); i++ {
@@ -86,8 +86,8 @@ func (m *Method) Types() (types []reflect.Type) {
 	return types
 }
 
-// Methods finds all methods of all services. Which of their arguments are part of
-// the path, and what those accept, is found out by calling them.
+// Methods returns all methods of all services. It calls them to find out which
+// of their arguments are in the path, and what those accept.
 func Methods(t *testing.T) []Method {
 	t.Helper()
 	var methods []Method
@@ -105,7 +105,7 @@ func Methods(t *testing.T) []Method {
 				continue
 			}
 			if slices.Contains([]string{"Ensure", "Plan", "Compare"}, fn.Name) {
-				continue // a name must be none of an ID, and a comparison sends nothing
+				continue // a name must not be an ID, and a comparison sends nothing
 			}
 			m := Method{Name: field.Name + "." + fn.Name, service: i, method: j, listOptions: -1}
 			m.prepare(t, fn.Type)
@@ -142,7 +142,7 @@ func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 		case reflect.TypeFor[*cloudapi.WatchOptions]():
 			m.Args = append(m.Args, reflect.ValueOf(&cloudapi.WatchOptions{}))
 		case reflect.TypeFor[[]cloudapi.FirewallRuleCreateRequest](), reflect.TypeFor[[]cloudapi.PostgresFirewallRuleCreateRequest]():
-			m.Args = append(m.Args, reflect.Zero(in)) // a rule must be one, and "x" is no CIDR
+			m.Args = append(m.Args, reflect.Zero(in)) // a rule must be valid, and "x" is not a CIDR
 		default:
 			m.Args = append(m.Args, fill.Value(in, "x"))
 		}
@@ -194,7 +194,7 @@ func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 	path, _, _ := strings.Cut(m.Target, "?")
 	for _, arg := range named {
 		switch n := CountSegments(path, m.Args[arg.Index].String()); n {
-		case 0: // it is a part of the body
+		case 0: // it is in the body
 		case 1:
 			m.Strings = append(m.Strings, *arg)
 		default:
@@ -216,7 +216,7 @@ func knownKinds() (kinds []cloudapi.Kind) {
 	return kinds
 }
 
-// CountSegments returns how many segments of a path are equal to one.
+// CountSegments returns how many segments of a path equal the given one.
 func CountSegments(path, segment string) (n int) {
 	for s := range strings.SplitSeq(path, "/") {
 		if s == segment {

@@ -1,5 +1,5 @@
-// Package sdktest has the clients and the list of methods that the tests outside
-// of package cloudapi share.
+// Package sdktest contains the clients and the list of methods for tests
+// outside of package cloudapi.
 package sdktest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// Client returns a client over a transport without a network.
+// Client returns a client with a transport that has no network.
 func Client(t testing.TB, transport http.RoundTripper, opts ...cloudapi.Option) *cloudapi.Client {
 	t.Helper()
 	client, err := cloudapi.NewClient(append([]cloudapi.Option{
@@ -24,7 +24,7 @@ func Client(t testing.TB, transport http.RoundTripper, opts ...cloudapi.Option) 
 	return client
 }
 
-// Recorded returns a client over a recorder. It does not retry.
+// Recorded returns a client with a recorder. It does not retry.
 func Recorded(t testing.TB, r *stub.Recorder, opts ...cloudapi.Option) *cloudapi.Client {
 	t.Helper()
 	return Client(t, r, append([]cloudapi.Option{cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})}, opts...)...)

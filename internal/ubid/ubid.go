@@ -1,14 +1,14 @@
-// Package ubid is the arithmetic of identifiers: 128 bits, which are a UUID,
+// Package ubid encodes and decodes identifiers: 128 bits, which are a UUID,
 // written as 26 characters of a base-32 alphabet.
 //
-// The first two characters are the prefix, which says what the identifier is
-// for; it takes 10 of the 128 bits. The 11 characters that follow hold the upper
-// 54 bits and a parity bit, the last 13 the lower 64 bits and another. Each
+// The first two characters are the prefix, which is the kind of the object; it
+// takes 10 of the 128 bits. The next 11 characters contain the upper 54 bits
+// and a parity bit, the last 13 the lower 64 bits and another parity bit. Each
 // group has an even number of ones.
 //
-// The version and the variant of the UUID are bits like others: identifiers of
-// this form are made with version 8 and variant bits 10, or 11 by a service that
-// marks where they were made, and any others are just as valid.
+// The version and the variant of the UUID are ordinary bits. Identifiers are
+// made with version 8 and variant bits 10, or 11 by a service that marks where
+// they were made, but all others are valid, too.
 package ubid
 
 import (
@@ -28,18 +28,18 @@ const (
 	// PrefixLength is the number of characters of its prefix.
 	PrefixLength = 2
 
-	// Alphabet is the characters in the order of their values.
+	// Alphabet contains the characters in the order of their values.
 	Alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-	lowerStart  = 13 // of the group that holds the lower 64 bits
+	lowerStart  = 13 // start of the group with the lower 64 bits
 	prefixWidth = 10 // bits
 )
 
-// Value is an identifier as its 128 bits.
+// Value is an identifier in its 128 bits.
 type Value struct{ hi, lo uint64 }
 
-// WellFormed reports whether s has the length of an identifier and nothing but
-// characters of the alphabet, in lower case. Its parity may be wrong.
+// WellFormed reports whether s has the length of an identifier and only
+// characters of the alphabet, in lower case. It does not check the parity.
 func WellFormed(s string) bool {
 	if len(s) != Length {
 		return false
@@ -52,8 +52,9 @@ func WellFormed(s string) bool {
 	return true
 }
 
-// Parse reads an identifier. It ignores case, and takes "o" for 0, "i" and "l"
-// for 1. The error says what is wrong, in words that follow the identifier.
+// Parse parses an identifier. It ignores case, and accepts "o" for 0, "i" and
+// "l" for 1. The error says what is wrong, in words that can follow the
+// identifier.
 func Parse(s string) (Value, error) {
 	if len(s) != Length {
 		return Value{}, fmt.Errorf("has %d characters, an ID has %d", len(s), Length)
@@ -75,7 +76,7 @@ func Parse(s string) (Value, error) {
 	return Value{hi: upper<<prefixWidth | prefix, lo: lower}, nil
 }
 
-// ParseUUID reads a UUID of the usual form, 8-4-4-4-12 hexadecimal digits.
+// ParseUUID parses a UUID of the usual form, 8-4-4-4-12 hexadecimal digits.
 func ParseUUID(s string) (v Value, ok bool) {
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return Value{}, false
@@ -87,8 +88,8 @@ func ParseUUID(s string) (v Value, ok bool) {
 	return fromBytes(b), true
 }
 
-// New returns a random identifier with a prefix, of version 8 and variant 10. It
-// is false if the prefix is not two characters of the alphabet.
+// New returns a random identifier with a prefix, of version 8 and variant 10.
+// It reports false if the prefix is not two characters of the alphabet.
 func New(prefix string) (v Value, ok bool) {
 	if len(prefix) != PrefixLength {
 		return Value{}, false
@@ -129,9 +130,9 @@ func (v Value) UUID() string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// encodeGroup writes value and its parity bit in 5-bit digits, the most
-// significant first. For 64 bits of value the first digit holds 5 of them, so
-// the shift never loses any.
+// encodeGroup writes value and its parity bit as 5-bit digits, the most
+// significant first. The last digit has the parity and 4 bits of value, so 13
+// digits have room for all 64 bits.
 func encodeGroup(dst []byte, value uint64) {
 	last := len(dst) - 1
 	dst[last] = Alphabet[value&15<<1|uint64(bits.OnesCount64(value)&1)]
@@ -142,7 +143,8 @@ func encodeGroup(dst []byte, value uint64) {
 	}
 }
 
-// decodeGroup is the reverse of encodeGroup. It is false if the parity is wrong.
+// decodeGroup is the reverse of encodeGroup. It reports false if the parity is
+// wrong.
 func decodeGroup(s string) (value uint64, ok bool) {
 	last := len(s) - 1
 	for i := range last {

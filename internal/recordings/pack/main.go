@@ -1,5 +1,5 @@
-// Command pack makes the files of package recordings out of a folder of
-// recordings, and prints what is in them.
+// Command pack makes the files of package recordings from a folder of
+// recordings, and prints a summary.
 //
 //	go run ./internal/recordings/pack ../shared/recordings
 package main
@@ -72,7 +72,7 @@ func compress(text []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// accidental is what differs between two errors that say the same.
+// accidental matches the differences between two errors with the same meaning.
 var accidental = regexp.MustCompile(`[0-9a-z]{26}|\d+`)
 
 // coverage counts the operations, those that have a success, and the errors
