@@ -25,6 +25,8 @@ type Client struct {
 	// so that printing a Client never shows the credentials.
 	newHeader func(content bool) http.Header
 
+	services service // what all of those below are
+
 	Projects         *ProjectsService
 	Firewalls        *FirewallsService
 	GitHub           *GitHubService
@@ -153,7 +155,8 @@ func (l *layer) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (c *Client) bindServices() {
-	s := &service{c}
+	c.services.client = c
+	s := &c.services
 	c.Projects = (*ProjectsService)(s)
 	c.Firewalls = (*FirewallsService)(s)
 	c.GitHub = (*GitHubService)(s)

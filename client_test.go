@@ -63,7 +63,7 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 	}
 	for _, s := range sent {
 		if s.Host != "api.example.com" || s.Header.Get("X-A") != "1" || s.Header.Get("X-B") != "" || !slices.Equal(s.Header["X-Through"], []string{"one"}) ||
-			s.Header.Get("Authorization") != "Bearer "+stub.Token || s.Header.Get("User-Agent") != userAgent("") {
+			s.Header.Get("Authorization") != "Bearer "+stub.Token || s.Header.Get("User-Agent") != userAgent {
 			t.Errorf("the original sent %+v", s)
 		}
 	}
@@ -73,7 +73,7 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 	}
 	s := sent[0]
 	if s.Host != "other.example.com" || s.Header.Get("X-A") != "2" || s.Header.Get("X-B") != "3" || !slices.Equal(s.Header["X-Through"], []string{"one", "two"}) ||
-		s.Header.Get("Authorization") != "Bearer other" || s.Header.Get("User-Agent") != userAgent("job/1") {
+		s.Header.Get("Authorization") != "Bearer other" || s.Header.Get("User-Agent") != userAgent+" job/1" {
 		t.Errorf("the changed copy sent %+v", s)
 	}
 	if _, err := client.With(WithTimeout(-1)); !errors.Is(err, ErrInvalidArgument) {

@@ -11,14 +11,14 @@ import (
 // the parts that it can read.
 func (e *Error) decodeEnvelope(body []byte) bool {
 	var strict struct {
-		Error *struct {
+		Error struct {
 			Code    int             `json:"code"`
 			Type    string          `json:"type"`
 			Message string          `json:"message"`
 			Details json.RawMessage `json:"details"`
 		} `json:"error"`
 	}
-	if err := json.Unmarshal(body, &strict); err == nil && strict.Error != nil {
+	if err := json.Unmarshal(body, &strict); err == nil && strict.Error.Type != "" { // or there may be no envelope
 		e.Code, e.Type, e.Message, e.Details = strict.Error.Code, strict.Error.Type, strict.Error.Message, strict.Error.Details
 		return true
 	}

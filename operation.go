@@ -77,11 +77,10 @@ func send[T any, P record[T]](ctx context.Context, c *Client, op *Operation, req
 
 // receive performs a call that answers with a record.
 func receive[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
-	result := new(recordResult[T, P])
-	if err := cl.do(ctx, result); err != nil {
+	if err := cl.do(ctx, oneRecord[T, P]{}); err != nil {
 		return nil, err
 	}
-	return &result.record, nil
+	return cl.result.(*T), nil
 }
 
 // download performs an operation that answers with a file. The request, unless

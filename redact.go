@@ -20,7 +20,7 @@ const (
 // credentials, and the secrets in the request.
 func (cl *call) known() mask.Secrets {
 	cfg := &cl.client.config
-	values := make([]string, 0, 8)
+	values := make([]string, 0, 1+len(cl.secrets)+2*len(cfg.headers))
 	values = append(values, cfg.token.Reveal())
 	values = append(values, cl.secrets...)
 	for _, header := range cfg.headers {

@@ -16,14 +16,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// accepter decodes and keeps the response of an operation, or returns what is
-// wrong with it.
-type accepter interface{ accept(reply) error }
+// accepter decodes the response of an operation, or returns what is wrong with
+// it.
+type accepter interface{ accept(reply) (any, error) }
 
-// acceptFunc is an accepter that is a function.
+// acceptFunc is an accepter that is a function. It keeps what it decodes.
 type acceptFunc func(reply) error
 
-func (f acceptFunc) accept(r reply) error { return f(r) }
+func (f acceptFunc) accept(r reply) (any, error) { return nil, f(r) }
 
 // reply is a complete response with a status below 300.
 type reply struct {
@@ -57,7 +57,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 		_ = buf.ReadAtMost(resp.Body, maxErrorBody)
 		return cl.serverError(resp, buf.Bytes()), nil
 	}
-	if _, empty := cl.result.(noContent); empty {
+	if _, empty := cl.accepter.(noContent); empty {
 		err = buf.ReadAtMost(resp.Body, maxSearched)
 	} else if err = buf.ReadBody(resp, cl.client.config.maxResponse); err == exchange.ErrTooLarge {
 		err = fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, cl.client.config.maxResponse)
@@ -65,7 +65,7 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 	switch {
 	case err == nil:
 		endless := resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed
-		err = cl.result.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), limit: cl.client.config.maxResponse, endless: endless})
+		cl.result, err = cl.accepter.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), limit: cl.client.config.maxResponse, endless: endless})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
 		return nil, err // the connection, not the response
 	}
@@ -167,25 +167,25 @@ func unmarshal(data []byte, v any) error {
 // noContent accepts a 204. Of any other response it reads only an excerpt.
 type noContent struct{}
 
-func (noContent) accept(r reply) error {
+func (noContent) accept(r reply) (any, error) {
 	if r.status != http.StatusNoContent {
-		return fmt.Errorf("the status should be %d", http.StatusNoContent)
+		return nil, fmt.Errorf("the status should be %d", http.StatusNoContent)
 	}
-	return nil
+	return nil, nil
 }
 
-// recordResult accepts a record.
-type recordResult[T any, P record[T]] struct{ record T }
+// oneRecord accepts a record.
+type oneRecord[T any, P record[T]] struct{}
 
-func (result *recordResult[T, P]) accept(r reply) error {
-	result.record = *new(T) // an earlier attempt may have filled some fields
-	if err := r.records(&result.record); err != nil {
-		return err
+func (oneRecord[T, P]) accept(r reply) (any, error) {
+	record := new(T)
+	if err := r.records(record); err != nil {
+		return nil, err
 	}
-	if field := P(&result.record).missing(); field != "" {
-		return fmt.Errorf("it has no %s", field)
+	if field := P(record).missing(); field != "" {
+		return nil, fmt.Errorf("it has no %s", field)
 	}
-	return nil
+	return record, nil
 }
 
 // into decodes the response into v unless that takes too much memory.

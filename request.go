@@ -185,7 +185,11 @@ func (cfg *config) headerFunc() func(content bool) http.Header {
 	add := func(name, value string) { lines = append(lines, name, value) }
 	add("Content-Type", "application/json")
 	add("Accept", "application/json")
-	add("User-Agent", userAgent(cfg.application))
+	agent := userAgent
+	if cfg.application != "" {
+		agent += " " + cfg.application
+	}
+	add("User-Agent", agent)
 	if !cfg.token.IsZero() {
 		add("Authorization", "Bearer "+cfg.token.Reveal())
 	}
@@ -210,10 +214,5 @@ func (cfg *config) headerFunc() func(content bool) http.Header {
 	}
 }
 
-func userAgent(application string) string {
-	ua := "cloudapi/" + Version + " (" + runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH + ")"
-	if application != "" {
-		ua += " " + application
-	}
-	return ua
-}
+// userAgent is what programs have in common.
+var userAgent = "cloudapi/" + Version + " (" + runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH + ")"

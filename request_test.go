@@ -100,7 +100,7 @@ func TestWhatIsSent(t *testing.T) {
 			want := http.Header{
 				"Accept":        {"application/json"},
 				"Authorization": {"Bearer " + stub.Token},
-				"User-Agent":    {userAgent("")},
+				"User-Agent":    {userAgent},
 			}
 			if tt.method == "POST" {
 				want["Content-Type"] = []string{"application/json"}

@@ -29,10 +29,11 @@ type call struct {
 	query      string
 	body       []byte // nil: no body
 	accept     string // the Accept header; "": JSON
-	late       bool   // whether a 500 of the API means that the file does not exist yet, and will not during the call
 	secrets    []string
+	late       bool // whether a 500 of the API means that the file does not exist yet, and will not during the call
 	repeatable bool
-	result     accepter
+	accepter   accepter
+	result     any // what the accepter returned
 
 	// Arguments for net/http and retryablehttp, here to be allocated once.
 	ctx     callContext
@@ -55,11 +56,11 @@ type call struct {
 
 // do makes attempts until one succeeds or none is left. The error is nil only
 // if the response was accepted.
-func (cl *call) do(ctx context.Context, result accepter) error {
+func (cl *call) do(ctx context.Context, a accepter) error {
 	if ctx == nil {
 		return noContext(cl.op.Name)
 	}
-	cl.result = result
+	cl.accepter = a
 	return cl.observed(ctx, cl.client.config.observers)
 }
 

@@ -40,7 +40,7 @@ import (
 // Guard does not prevent retries of a request that may be sent twice, but
 // limits its connections.
 func Guard(next http.RoundTripper) http.RoundTripper {
-	return &guard{next: next, first: firstExchanges{under: map[net.Conn]chan struct{}{}}}
+	return &guard{next: next}
 }
 
 type guard struct {
@@ -260,6 +260,9 @@ type firstExchanges struct {
 func (f *firstExchanges) begin(conn net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.under == nil {
+		f.under = map[net.Conn]chan struct{}{}
+	}
 	f.under[conn] = make(chan struct{})
 }
 
