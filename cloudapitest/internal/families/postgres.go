@@ -252,15 +252,17 @@ func (p *postgres) restart(c *api.Call) (any, error) {
 	return p.details(c), nil
 }
 
+// replicate gives the lack of backups as the reason in August 2026 also while the
+// servers are being replaced, as the real server does.
 func (p *postgres) replicate(c *api.Call) (any, error) {
 	name, err := p.newName(c)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := p.earliestRestore(c.Now); !ok {
+	if _, ok := p.earliestRestore(c.Now); !ok || postgresTermsOf(c).explicit && p.converging(c.Now) {
 		return nil, reply.InvalidRequest("Parent server is not ready for read replicas. There are no backups, yet.")
 	}
-	return p.derive(c, name, false)
+	return p.derive(c, name, time.Time{})
 }
 
 func (p *postgres) restore(c *api.Call) (any, error) {
@@ -281,7 +283,7 @@ func (p *postgres) restore(c *api.Call) (any, error) {
 		return nil, reply.InvalidField("restore_target", "Restore target must be between %s and %s",
 			ruby.FormatTime(earliest), ruby.FormatTime(c.Now))
 	}
-	return p.derive(c, name, true)
+	return p.derive(c, name, target)
 }
 
 // newName returns the name in the body for a copy of a database, after a check
@@ -300,19 +302,19 @@ func (p *postgres) newName(c *api.Call) (string, error) {
 // derive creates a read replica or a restored copy. Neither copies standbys or
 // firewall rules. In August 2026 both copy settings, and a restored copy also
 // tags.
-func (p *postgres) derive(c *api.Call, name string, restored bool) (any, error) {
+func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, error) {
 	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
 		return nil, err
 	}
 	copied := newPostgres(c, name, p.flavor, p.target.alone())
 	copied.parent, copied.restored, copied.password = p, restored, p.password
 	verb := "create_replica"
-	if restored {
+	if !restored.IsZero() {
 		verb = "restore"
 	}
 	if c.Config.Version >= version.August2026 {
 		copied.config = p.config
-		if restored {
+		if !restored.IsZero() {
 			copied.tags = p.tags
 		}
 	}

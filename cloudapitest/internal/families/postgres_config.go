@@ -75,7 +75,7 @@ type postgresConfigRecord struct {
 func (p *postgres) showConfig(c *api.Call) (any, error) {
 	r := postgresConfigRecord{postgresConfig: p.config.changed(nil)}
 	if c.Config.Version >= version.August2026 {
-		r.Defaults = p.target.defaults()
+		r.Defaults = p.defaults(c.Now)
 	}
 	return r, nil
 }

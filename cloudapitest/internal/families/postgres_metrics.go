@@ -1,14 +1,24 @@
 package families
 
 import (
+	"slices"
+
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func postgresMetricsOperations() []api.Operation {
-	return []api.Operation{
-		api.GET("Postgres.Metrics", postgresDatabase+"/metrics", showMetrics(findPostgres, postgresMetrics)).Takes(schema.Texts("start", "end", "key")...),
+	show := func(metrics []metric) api.Operation {
+		return api.GET("Postgres.Metrics", postgresDatabase+"/metrics", showMetrics(findPostgres, metrics)).Takes(schema.Texts("start", "end", "key")...)
 	}
+	later := slices.Clone(postgresMetrics)
+	for i, m := range later {
+		if m.key == "memory_usage" {
+			later[i].series = append(slices.Clip(m.series), namedSeries("Committed Memory", 50))
+		}
+	}
+	return []api.Operation{show(postgresMetrics).Until(version.October2025), show(later).Since(version.August2026)}
 }
 
 var postgresMetrics = []metric{

@@ -119,7 +119,7 @@ func (p *postgres) state(c *api.Call) string {
 	switch {
 	case !explicit || p.parent == nil:
 		return "creating"
-	case p.restored:
+	case !p.restored.IsZero():
 		stages[2] = "finalizing_restore"
 	}
 	return stages[stage(c.Now, p.created, p.running, len(stages))]
@@ -138,7 +138,7 @@ func stage(now, from, to time.Time, n int) int {
 // pathOfParent returns the path of the database that this one was replicated or
 // restored from, while it exists and records show it.
 func (p *postgres) pathOfParent(c *api.Call) *string {
-	counts := p.restored || p.isReplica(c.Now) || postgresTermsOf(c).explicit
+	counts := !p.restored.IsZero() || p.isReplica(c.Now) || postgresTermsOf(c).explicit
 	if p.parent == nil || c.State.ByID[p.parent.ID] == nil || !counts {
 		return nil
 	}

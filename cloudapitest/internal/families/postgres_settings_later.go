@@ -111,27 +111,3 @@ func restartMessage(before, after schema.Fields) string {
 	return "The changes in the following parameters require a database restart to take effect: " + strings.Join(names, ", ") +
 		". You can restart the database by using the restart endpoint."
 }
-
-// defaults returns the default settings of the servers. The real server has
-// some more.
-func (s postgresServers) defaults() map[string]string {
-	size := s.size()
-	memory := size.memory << 10 // MiB
-	megabytes := func(n int) string { return fmt.Sprintf("%dMB", n) }
-	return map[string]string{
-		connections:                       fmt.Sprint(defaultConnections),
-		"superuser_reserved_connections":  "3",
-		"shared_buffers":                  megabytes(memory / 4),
-		"work_mem":                        megabytes(max(1, memory/8192)),
-		"maintenance_work_mem":            megabytes(memory / 16),
-		"max_parallel_workers":            fmt.Sprint(2 * size.vcpus),
-		"max_parallel_workers_per_gather": fmt.Sprint(size.vcpus),
-		"effective_cache_size":            megabytes(memory * 3 / 4),
-		"effective_io_concurrency":        "200",
-		"random_page_cost":                "1.1",
-		"max_wal_size":                    "5GB",
-		"min_wal_size":                    "80MB",
-		"wal_compression":                 "lz4",
-		"autovacuum_work_mem":             megabytes(memory / 12),
-	}
-}

@@ -24,7 +24,7 @@ type postgres struct {
 	certificates string // made when they are first requested
 
 	parent   *postgres // parent of a replica or restored copy, even if it is deleted
-	restored bool
+	restored time.Time // time whose data a restored copy has; zero for others
 	released time.Time // end as a replica; zero if it was not promoted
 	promoted time.Time // when it takes writes after its promotion
 
@@ -48,13 +48,13 @@ func (p *postgres) onAWS() bool { return p.Location.Owner != nil }
 // isReplica reports whether the database is a read replica. It stays one when
 // its parent is deleted.
 func (p *postgres) isReplica(now time.Time) bool {
-	return p.parent != nil && !p.restored && (p.released.IsZero() || now.Before(p.released))
+	return p.parent != nil && p.restored.IsZero() && (p.released.IsZero() || now.Before(p.released))
 }
 
 // isPrimary reports whether the database takes writes and makes backups. A
 // restored copy does so after its restore.
 func (p *postgres) isPrimary(now time.Time) bool {
-	return !p.isReplica(now) && !now.Before(p.promoted) && (!p.restored || !now.Before(p.running))
+	return !p.isReplica(now) && !now.Before(p.promoted) && (p.restored.IsZero() || !now.Before(p.running))
 }
 
 // earliestRestore returns the earliest time to restore to, if there is a
@@ -63,7 +63,7 @@ func (p *postgres) earliestRestore(now time.Time) (time.Time, bool) {
 	if !p.isPrimary(now) {
 		return p.parent.earliestRestore(now)
 	}
-	if now.Before(p.backup) || p.upgrading(now) {
+	if now.Before(p.backup) {
 		return time.Time{}, false
 	}
 	return p.backup.Add(5 * time.Minute), true

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
@@ -56,6 +57,131 @@ var stories = map[string]script{
 		},
 	},
 	"keys-and-lists": {},
+	"postgres-create-and-change": {
+		before: map[int]func(*replayer){
+			25:  func(r *replayer) { r.resizeIn("main-db", 10*time.Minute) }, // upgraded long after it runs
+			97:  (*replayer).settleLong,
+			141: (*replayer).settleLong,
+			147: (*replayer).settle, // database created; its polls are not recorded
+		},
+		exceptions: map[int]string{
+			1:   noPublicAWS,
+			38:  lateCertificates,
+			21:  noPublicAWS,
+			70:  oneChange,
+			71:  neverFull,
+			72:  oneChange,
+			73:  oneChange,
+			99:  neverFull,
+			100: neverFull,
+			107: lateStart,
+			108: lateStart,
+			118: lateStart,
+			119: lateStart,
+			146: noFeatures,
+			147: noFeatures,
+			148: noFeatures,
+			149: noFeatures,
+			151: noFeatures,
+			152: noFeatures,
+			153: noFeatures,
+			154: noFeatures,
+			156: noFeatures,
+			157: noFeatures,
+			158: noFeatures,
+			159: noFeatures,
+			160: noFeatures,
+			170: "the changes that only ours accepts are in it",
+		},
+	},
+	"postgres-servers-and-upgrade": {
+		before: map[int]func(*replayer){
+			2:   (*replayer).settle,                                      // database created; its polls are not recorded
+			4:   func(r *replayer) { r.resizeIn("core", 8*time.Minute) }, // not recycled when it was to be upgraded
+			26:  (*replayer).settleLong,
+			27:  func(r *replayer) { r.resizeIn("core", time.Second) },
+			48:  func(r *replayer) { r.resizeIn("core-r", 2*time.Minute) }, // not recycled when it was to be upgraded
+			70:  (*replayer).settleLong,
+			73:  func(r *replayer) { r.resizeIn("core", time.Hour); r.resizeIn("core-r", time.Hour) }, // upgrades until the end
+			104: (*replayer).settle,                                                                   // database created; its polls are not recorded
+		},
+		exceptions: map[int]string{
+			8:   lateStart,
+			9:   lateStart,
+			49:  lateStart,
+			50:  lateStart,
+			87:  noFeatures,
+			100: neverFails,
+			101: neverFails,
+			102: neverFails,
+			103: noFeatures,
+			104: noFeatures,
+			111: noFeatures,
+			112: lateStart,
+			113: lateStart,
+		},
+	},
+	"postgres-replicas-and-public-certificates": {
+		before: map[int]func(*replayer){ // the polls of what was created are not recorded
+			2:  (*replayer).settle,
+			58: (*replayer).settle,
+			68: (*replayer).settle,
+		},
+		exceptions: map[int]string{
+			5:  lateStart,
+			6:  lateStart,
+			59: "what stood in for the measurements had one series for all modes",
+			66: ownCertificates,
+			67: ownCertificates,
+			68: ownCertificates,
+			69: ownCertificates,
+			70: ownCertificates,
+			72: ownCertificates,
+			73: ownCertificates,
+		},
+	},
+	"postgres-certificates-and-destinations": {
+		before: map[int]func(*replayer){2: (*replayer).settle}, // database created; its polls are not recorded
+		exceptions: map[int]string{
+			90: noDatabaseFirewall,
+			92: noDatabaseFirewall,
+			93: noDatabaseFirewall,
+			94: noDatabaseFirewall,
+			95: noDatabaseFirewall,
+			96: noDatabaseFirewall,
+		},
+	},
+	"postgres-logs": {
+		before: map[int]func(*replayer){2: func(r *replayer) { r.agePostgres("pg4yqsxqqp0e0k3qbqt03mtvwk", 8*24*time.Hour) }},
+		exceptions: map[int]string{
+			7:  otherLines,
+			12: otherLines,
+			17: otherLines,
+			23: otherLines,
+			24: otherLines,
+			46: otherLines,
+			47: otherLines,
+			52: "there are always logs",
+			53: "the store of the logs does not fail by itself",
+		},
+	},
+	"postgres-backups": {
+		before: map[int]func(*replayer){
+			16: func(r *replayer) { r.agePostgres("pg13zhyafmee3k1634w2x36bt1", time.Hour) },
+		},
+		exceptions: map[int]string{
+			1:  noFeatures,
+			3:  noFeatures,
+			6:  noFeatures,
+			7:  noFeatures,
+			9:  noFeatures,
+			37: noFeatures,
+			41: noFeatures,
+			4:  "there is one backup a day",
+			5:  "there is one backup a day",
+			11: "the store of the backups does not fail by itself",
+		},
+	},
 	"failures": {
 		before: map[int]func(*replayer){
 			1: (*replayer).seedGitHub,
@@ -97,14 +223,24 @@ var stories = map[string]script{
 	"inference-and-capabilities": {
 		exceptions: map[int]string{
 			2: "there are no private models",
-			5: "there are no databases in the public locations of AWS",
+			5: noPublicAWS,
 		},
 	},
 }
 
 const (
-	slowUpgrade = "what stood in for the provisioning went on with an upgrade of a node pool when the cluster was running"
-	standIn     = "what stood in for the provisioning showed one more state"
+	noPublicAWS        = "there are no databases in the public locations of AWS"
+	noFeatures         = "projects have no features"
+	neverFails         = "an upgrade never fails"
+	neverFull          = "there are always metrics, and no disk is full"
+	lateStart          = "what stood in for the provisioning had not begun yet"
+	lateCertificates   = "a database has certificates when it runs"
+	noDatabaseFirewall = "the firewall of a database cannot be seen or deleted"
+	otherLines         = "the lines of the recording are others"
+	ownCertificates    = "certificates of databases are never signed by a public authority"
+	oneChange          = "servers are replaced once for an upgrade and a resize together"
+	slowUpgrade        = "what stood in for the provisioning went on with an upgrade of a node pool when the cluster was running"
+	standIn            = "what stood in for the provisioning showed one more state"
 )
 
 func TestReplayAugust2026(t *testing.T) {
@@ -125,7 +261,8 @@ func TestReplayAugust2026(t *testing.T) {
 	}
 }
 
-var recordedIn2026 = time.Date(2026, 11, 22, 3, 15, 0, 0, time.UTC)
+// recordedIn2026 is when the last story ended.
+var recordedIn2026 = time.Date(2026, 11, 22, 3, 31, 0, 0, time.UTC)
 
 // seedAugust2026 adds the projects that each story begins with.
 func (r *replayer) seedAugust2026() {
@@ -223,3 +360,13 @@ func (r *replayer) replayPolls(story []recordings.Exchange) {
 		r.replay([]recordings.Exchange{x}, exact)
 	}
 }
+
+// resizeIn sets how long it takes to replace the servers of a database.
+func (r *replayer) resizeIn(name string, d time.Duration) {
+	delays := r.service.Config.Delays
+	delays.Resize = d
+	r.service.State.SetDelays(cloudapi.KindPostgres, name, delays)
+}
+
+// settleLong is [replayer.settle] for what takes long.
+func (r *replayer) settleLong() { <-time.After(time.Hour) }

@@ -98,7 +98,7 @@ var chance = []struct {
 }{
 	{regexp.MustCompile(`\.(ip[46]|private_ipv[46])$`), sameFamily},
 	{regexp.MustCompile(`\.net[46]$`), sameSize},
-	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at|last_accessed_at|at)$`), bothTimes},
+	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at|last_(accessed_at|modified)|at)$`), bothTimes},
 	{regexp.MustCompile(`^(\.items\[\d+\])?\.key$`), bothSecrets}, // of inference keys; keys of tags and metrics are further down
 	{regexp.MustCompile(`\.ca_certificates$`), sameCertificates},
 	{regexp.MustCompile(`^\.password$`), bothPasswords},
@@ -619,6 +619,9 @@ func (r *replayer) compareArrays(path string, want, got []any, s strictness) []s
 	if samples.MatchString(path) {
 		s = shapes
 	}
+	if path == ".logs" && len(want) == len(got) {
+		return nil // the lines were made up for the recording, as ours are
+	}
 	if s == exact && len(want) != len(got) {
 		return []string{fmt.Sprintf("%s has %d elements, want %d: %v", path, len(got), len(want), got)}
 	}
@@ -635,9 +638,11 @@ func (r *replayer) compareArrays(path string, want, got []any, s strictness) []s
 	return d
 }
 
-// inOrder reports whether a list is in the order of IDs.
+// inOrder reports whether a list is in the order of IDs. That of the servers of a
+// database is in the order of their creation, and in that of IDs by chance only.
 func inOrder(list []any) bool {
-	return slices.IsSortedFunc(list, func(a, b any) int { return strings.Compare(textOf(a, "id"), textOf(b, "id")) })
+	servers := len(list) > 0 && textOf(list[0], "synchronization_status") != ""
+	return !servers && slices.IsSortedFunc(list, func(a, b any) int { return strings.Compare(textOf(a, "id"), textOf(b, "id")) })
 }
 
 // paired returns the elements of got, each at the place of the one with the
