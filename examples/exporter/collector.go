@@ -27,10 +27,10 @@ var (
 		"1 for each resource, with the state it is in.", []string{"kind", "location", "name", "id", "state"}, nil)
 )
 
-// collector asks the API when it is scraped, but not more often than its
-// maximal age says: Prometheus may scrape from several machines.
+// collector requests data from the API when it is scraped, but at most once per
+// maxAge: several Prometheus servers may scrape it.
 type collector struct {
-	ctx             context.Context // of the program, since scrapes have none
+	ctx             context.Context // of the program, since a scrape has none
 	client          *cloudapi.Client
 	maxAge, timeout time.Duration
 	errors          *prometheus.CounterVec
@@ -49,10 +49,12 @@ func newCollector(ctx context.Context, client *cloudapi.Client, maxAge, timeout 
 		}, []string{"about"})}
 }
 
-// Describe describes nothing: which metrics a database has is up to the API.
+// Describe describes nothing, since the API determines the metrics of a
+// database.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the metrics of the last refresh, after one if it is too old.
+// Collect sends the metrics of the last refresh, after a new one if it is too
+// old.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,18 +64,18 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for _, metric := range c.metrics {
 		to <- metric
 	}
-	c.errors.Collect(to) // here, so that it counts those of this refresh
+	c.errors.Collect(to) // last, so that it counts the errors of this refresh
 }
 
-// lastError is what failed in the last refresh.
+// lastError returns the error of the last refresh.
 func (c *collector) lastError() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// refresh asks everything at the same time. What fails is missing, and the rest
-// is there.
+// refresh requests everything concurrently. If a request fails only its metrics
+// are missing.
 func (c *collector) refresh() {
 	ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
 	defer cancel()
@@ -126,7 +128,7 @@ func (c *collector) databases(ctx context.Context, r *round) error {
 	if err != nil {
 		return err
 	}
-	var asks errgroup.Group // one that fails does not stop the others
+	var asks errgroup.Group // a failure does not stop the others
 	asks.SetLimit(8)
 	for _, db := range databases {
 		asks.Go(func() error {
@@ -148,7 +150,7 @@ func (c *collector) databases(ctx context.Context, r *round) error {
 	return asks.Wait()
 }
 
-// round is what a refresh found. It is filled by several goroutines.
+// round is the result of a refresh. Several goroutines fill it.
 type round struct {
 	mu      sync.Mutex
 	metrics []prometheus.Metric
@@ -180,8 +182,8 @@ func states[T any](r *round, kind string, items iter.Seq2[*T, error], labels fun
 	return nil
 }
 
-// addNewest adds the newest value of a series of a database's metric. To the labels of the series it adds those that tell
-// which database it is.
+// addNewest adds the newest value of a series of a database's metric. It adds
+// labels for the database to those of the series.
 func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.PostgresMetric, series cloudapi.PostgresMetricSeries) {
 	if len(series.Values) == 0 {
 		return
@@ -204,8 +206,8 @@ func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.PostgresMetric, seri
 	r.add(desc, series.Values[len(series.Values)-1].Value, values...)
 }
 
-// metricName returns cloudapi_postgres_<key>_<unit>, without what the names of
-// gauges must not end with.
+// metricName returns cloudapi_postgres_<key>_<unit>, without endings that are
+// not allowed for gauges.
 func metricName(m cloudapi.PostgresMetric) string {
 	name := "cloudapi_postgres_" + strings.ToLower(identifier(m.Key))
 	if things, found := strings.CutSuffix(name, "_count"); found {
@@ -227,7 +229,8 @@ func metricName(m cloudapi.PostgresMetric) string {
 	return name
 }
 
-// identifier replaces what the name of a metric or label must not hold.
+// identifier replaces the characters that are not allowed in the name of a
+// metric or label.
 func identifier(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {

@@ -1,12 +1,12 @@
-// Exporter offers the states of a project's resources and the metrics of its
+// Exporter exports the states of a project's resources and the metrics of its
 // databases to Prometheus.
 //
 //	exporter --listen 127.0.0.1:9790
 //	curl http://127.0.0.1:9790/metrics
 //	exporter --once
 //
-// The last form prints what a scrape would get and ends: for cron with the
-// text collector of the node exporter, and for a look.
+// The last form prints the result of one scrape and exits: for cron with the
+// textfile collector of the node exporter, or to try it out.
 package main
 
 import (
@@ -75,7 +75,7 @@ func printMetrics(w io.Writer, registry *prometheus.Registry) error {
 	return nil
 }
 
-// serve answers Prometheus until the context ends.
+// serve serves Prometheus until the context ends.
 func serve(ctx context.Context, address string, stderr io.Writer, registry *prometheus.Registry) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

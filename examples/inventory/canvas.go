@@ -9,7 +9,7 @@ import (
 // canvas is the body of an SVG picture.
 type canvas struct{ strings.Builder }
 
-// style is how a shape looks: its inside and its outline.
+// style is the fill and outline colour of a shape.
 type style struct{ fill, stroke string }
 
 func (c *canvas) box(x, y, w, h, radius float64, s style) {
@@ -24,7 +24,7 @@ func (c *canvas) dot(x, y, radius float64, color string) {
 	fmt.Fprintf(c, `<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s"/>`+"\n", x, y, radius, color)
 }
 
-// cylinder is the sign for a database.
+// cylinder draws the symbol of a database.
 func (c *canvas) cylinder(x, y, w, h float64, s style) {
 	const lid = 6.0
 	fmt.Fprintf(c, `<path d="M%.1f %.1f v%.1f a%.1f %.1f 0 0 0 %.1f 0 v%.1f" fill="%s" stroke="%s"/>`+"\n",
@@ -32,21 +32,21 @@ func (c *canvas) cylinder(x, y, w, h float64, s style) {
 	fmt.Fprintf(c, `<ellipse cx="%.1f" cy="%.1f" rx="%.1f" ry="%.1f" fill="#ffffff" stroke="%s"/>`+"\n", x+w/2, y+lid, w/2, lid, s.stroke)
 }
 
-// begin starts a group that shows the text when it is pointed at.
+// begin starts a group that shows the text under the mouse pointer.
 func (c *canvas) begin(text string) {
 	fmt.Fprintf(c, "<g><title>%s</title>\n", html.EscapeString(text))
 }
 
 func (c *canvas) end() { c.WriteString("</g>\n") }
 
-// font is how a text looks.
+// font is the appearance of a text.
 type font struct {
 	size  float64
 	bold  bool
 	color string
 }
 
-// text writes a text from x on, and shortens it to the width.
+// text writes a text that begins at x, cut to the width.
 func (c *canvas) text(x, y, width float64, f font, text string) {
 	c.anchored(x, y, width, f, "start", text)
 }

@@ -95,8 +95,8 @@ func stack(w float64, s style, head, note, hint string, parts []card) card {
 	}}
 }
 
-// gate is a firewall: green if it lets only some addresses in, amber if it lets
-// everybody in.
+// gate draws a firewall: green if it lets only some addresses in, amber if it
+// lets everybody in.
 func gate(firewall cloudapi.Firewall, w float64) card {
 	texts := ruleTexts(firewall.FirewallRules)
 	s, f := guarded, onGuarded
@@ -119,7 +119,7 @@ func gate(firewall cloudapi.Firewall, w float64) card {
 	}}
 }
 
-// balancerGroup is a load balancer with lines down to its VMs.
+// balancerGroup draws a load balancer with lines down to its VMs.
 func balancerGroup(lb *cloudapi.LoadBalancer, vms []*cloudapi.VM, columns int) card {
 	const line, border = 12.0, 6.0
 	w := gridWidth(columns)
@@ -145,14 +145,14 @@ func balancerGroup(lb *cloudapi.LoadBalancer, vms []*cloudapi.VM, columns int) c
 	}}
 }
 
-// columnsFor is how many columns some tiles look good in.
+// columnsFor returns a good number of columns for n tiles.
 func columnsFor(n int) int {
 	return min(max(int(math.Ceil(math.Sqrt(float64(n)*1.2))), 2), maxColumns)
 }
 
 func gridWidth(columns int) float64 { return float64(columns)*(tileW+space) - space }
 
-// grid is tiles in columns.
+// grid arranges tiles in columns.
 func grid(tiles []card, columns int) card {
 	rows := (len(tiles) + columns - 1) / columns
 	return card{gridWidth(columns), float64(rows)*(tileH+space) - space, func(c *canvas, x, y, _ float64) {
@@ -174,7 +174,8 @@ func tiles(vms []*cloudapi.VM) []card {
 	return all
 }
 
-// tileCard is a VM: a name with the colour of its state, and two lines about it.
+// tileCard draws a VM: a name with the colour of its state, and two lines of
+// details.
 func tileCard(label, state string, lines [2]string, hint string) card {
 	return card{tileW, tileH, func(c *canvas, x, y, _ float64) {
 		c.begin(hint)
@@ -214,8 +215,8 @@ func clusterCard(k *cloudapi.KubernetesCluster) card {
 	return stack(w+2*gap, cluster, "Kubernetes "+k.Name, k.Version, k.ID, parts)
 }
 
-// databaseCards has a card for each database that follows no other in its
-// location, with its replicas, and theirs, below.
+// databaseCards returns a card for each database that does not replicate
+// another one in its location, with its direct and indirect replicas below.
 func databaseCards(inv *inventory, location string) []card {
 	byPath := map[string]*cloudapi.Postgres{}
 	for _, db := range inv.Postgres {
@@ -243,7 +244,7 @@ func databaseCards(inv *inventory, location string) []card {
 	var all []card
 	for _, root := range roots {
 		parts := []card{databaseTile(root, 0, 0)}
-		above := space // how far it is to the tile, or to the line that comes from there
+		above := space // distance to the tile, or to the line that comes from there
 		for _, db := range replicas[root.ID] {
 			parts = append(parts, databaseTile(db, 28, above))
 			above = space + databaseH/2
@@ -254,11 +255,11 @@ func databaseCards(inv *inventory, location string) []card {
 }
 
 const (
-	databaseW = 2*(tileW+space) - space // as a card with two columns
+	databaseW = 2*(tileW+space) - space // like a card with two columns
 	databaseH = 74.0
 )
 
-// databaseTile is a database; one that is indented has a line to the one above.
+// databaseTile draws a database. An indented one has a line to the one above.
 func databaseTile(db *cloudapi.Postgres, indent, above float64) card {
 	return card{databaseW, databaseH, func(c *canvas, x, y, _ float64) {
 		if indent > 0 {

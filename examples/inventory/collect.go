@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// inventory is what there is in a project. Records have their full form.
+// inventory contains the resources of a project. Records have their full form.
 type inventory struct {
 	Project            *cloudapi.Project             `json:"project"`
 	PrivateSubnets     []*cloudapi.PrivateSubnet     `json:"private_subnets"`
@@ -26,7 +26,7 @@ type inventory struct {
 	InferenceAPIKeys   []*cloudapi.InferenceAPIKey   `json:"inference_api_keys"`
 }
 
-// collect lists all families of resources at the same time.
+// collect lists all families of resources concurrently.
 func collect(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 	inv := &inventory{}
 	tasks, ctx := errgroup.WithContext(ctx)
@@ -35,7 +35,7 @@ func collect(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 		return err
 	})
 
-	// What the lists show is complete.
+	// These lists show all fields.
 	list(tasks, &inv.PrivateSubnets, client.PrivateSubnets.All(ctx, nil))
 	list(tasks, &inv.Firewalls, client.Firewalls.All(ctx, nil))
 	list(tasks, &inv.PrivateLocations, client.PrivateLocations.All(ctx, nil))
@@ -43,7 +43,7 @@ func collect(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 	list(tasks, &inv.InferenceAPIKeys, client.InferenceAPIKeys.All(ctx, nil))
 	list(tasks, &inv.VMInitScripts, orNone(client.VMInitScripts.All(ctx, nil)))
 
-	// What they do not show has to be fetched for each item.
+	// The other fields must be fetched for each item.
 	listFull(ctx, tasks, &inv.VMs, client.VMs.All(ctx, nil), func(vm *cloudapi.VM) (*cloudapi.VM, error) {
 		return client.VMs.Get(ctx, vm.Location, vm.ID)
 	})
@@ -71,8 +71,8 @@ func list[T any](tasks *errgroup.Group, to *[]*T, items iter.Seq2[*T, error]) {
 	})
 }
 
-// listFull stores the full form of all items of a sequence, of which it gets
-// some at a time.
+// listFull stores the full form of all items of a sequence, and fetches some of
+// them concurrently.
 func listFull[T any](ctx context.Context, tasks *errgroup.Group, to *[]*T, items iter.Seq2[*T, error], get func(*T) (*T, error)) {
 	tasks.Go(func() error {
 		short, err := cloudapi.Collect(items)
@@ -100,7 +100,7 @@ func listFull[T any](ctx context.Context, tasks *errgroup.Group, to *[]*T, items
 	})
 }
 
-// orNone takes "not found" for an empty list: not every service has init
+// orNone treats "not found" as an empty list: not every service has init
 // scripts.
 func orNone[T any](items iter.Seq2[*T, error]) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
@@ -112,8 +112,8 @@ func orNone[T any](items iter.Seq2[*T, error]) iter.Seq2[*T, error] {
 	}
 }
 
-// sort replaces the order of the lists, which is by ID and so says nothing, by
-// that of locations and names.
+// sort sorts the lists by location and name. They come sorted by ID, which is
+// random.
 func (inv *inventory) sort() {
 	sortBy(inv.PrivateSubnets, func(r *cloudapi.PrivateSubnet) (string, string) { return r.Location, r.Name })
 	sortBy(inv.Firewalls, func(r *cloudapi.Firewall) (string, string) { return r.Location, r.Name })
@@ -133,7 +133,7 @@ func sortBy[T any](items []*T, key func(*T) (location, name string)) {
 	})
 }
 
-// prefix is the name without the number at its end.
+// prefix returns the name without the number at its end.
 func prefix(name string) string {
 	for name != "" && '0' <= name[len(name)-1] && name[len(name)-1] <= '9' {
 		name = name[:len(name)-1]

@@ -49,8 +49,8 @@ var (
 	onBalance         = font{12, true, white}
 )
 
-// stateColor is green for what works, grey for what rests, amber for what is
-// under way and red for what needs somebody.
+// stateColor is green for working states, grey for resting ones, amber for
+// transitions and red for problems.
 func stateColor(state string) string {
 	switch state {
 	case cloudapi.VMStateRunning, cloudapi.PrivateSubnetStateAvailable:
@@ -63,16 +63,16 @@ func stateColor(state string) string {
 	return "#e39a1c"
 }
 
-// card is a part of the picture: it has a size, and can be drawn somewhere,
-// possibly higher than it needs to be.
+// card is a part of the picture: it has a size and can be drawn at any place,
+// possibly higher than necessary.
 type card struct {
 	w, h float64
 	draw func(c *canvas, x, y, h float64)
 }
 
-// draw returns a picture of an inventory as SVG: a panel for each location, in
-// it a card for each subnet, with its firewalls as the gates above its load
-// balancers and VMs, for each cluster, and for the databases.
+// draw returns a picture of an inventory as SVG. Each location has a panel. Its
+// cards are the subnets, with firewalls as gates above load balancers and VMs,
+// then the clusters and the databases.
 func draw(inv *inventory) []byte {
 	var body canvas
 	rows := map[string][][]card{} // by location
@@ -108,7 +108,7 @@ func draw(inv *inventory) []byte {
 	return picture.Bytes()
 }
 
-// legend explains the colours that occur, from right to left.
+// legend explains the colours in the picture, from right to left.
 func legend(c *canvas, x, y float64, inv *inventory) {
 	var states []string
 	note := func(state string) {
@@ -153,7 +153,7 @@ func summary(inv *inventory) string {
 	return strings.Join(texts, "  ·  ")
 }
 
-// settings is what belongs to the project and to no location.
+// settings describes the resources of the project that are in no location.
 func settings(inv *inventory) string {
 	var texts []string
 	add := func(thing string, names []string) {
@@ -180,7 +180,7 @@ func names[T any](items []*T, name func(*T) string) []string {
 	return texts
 }
 
-// locations are those in which something is.
+// locations returns the locations that contain resources.
 func locations(inv *inventory) []string {
 	all := names(inv.PrivateSubnets, func(r *cloudapi.PrivateSubnet) string { return r.Location })
 	all = append(all, names(inv.Firewalls, func(r *cloudapi.Firewall) string { return r.Location })...)
@@ -212,7 +212,7 @@ func drawPanel(c *canvas, x, y, w float64, location, note string, rows [][]card)
 	return height
 }
 
-// flow arranges cards in rows, as words in lines.
+// flow arranges cards in rows, like words in lines.
 func flow(cards []card, width float64) [][]card {
 	var rows [][]card
 	left := 0.0
@@ -244,7 +244,7 @@ func rowHeight(row []card) float64 {
 	return height
 }
 
-// unattached names the firewalls that guard nothing.
+// unattached returns the names of the firewalls without a subnet.
 func unattached(inv *inventory, location string) string {
 	used := map[string]bool{}
 	for _, subnet := range inv.PrivateSubnets {

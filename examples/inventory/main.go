@@ -1,5 +1,5 @@
-// Inventory shows everything that is in a project, as a table, as JSON or as
-// CSV, and draws a picture of it.
+// Inventory shows all resources of a project as a table, as JSON or as CSV, and
+// draws a picture of them.
 //
 //	inventory
 //	inventory -o csv > project.csv

@@ -10,8 +10,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// newTable has a row for each resource. As JSON it is the records, in which keys
-// and passwords are of type cloudapi.Secret, which encodes as "[redacted]".
+// newTable returns a table with a row for each resource. Its JSON contains the
+// records; keys and passwords in them are of type cloudapi.Secret, which
+// encodes as "[redacted]".
 func newTable(inv *inventory) *demo.Table {
 	t := &demo.Table{Columns: []string{"KIND", "LOCATION", "NAME", "STATE", "DETAILS", "ID"}, Wide: []string{"ID"}, Records: inv}
 	add := func(kind cloudapi.Kind, location, name, state, id string, details ...string) {
@@ -59,7 +60,7 @@ func newTable(inv *inventory) *demo.Table {
 	return t
 }
 
-// address is an address without the length of its prefix.
+// address returns an address without its prefix length.
 func address(s string) string {
 	host, _, _ := strings.Cut(s, "/")
 	return host
@@ -67,8 +68,8 @@ func address(s string) string {
 
 func lastSegment(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// ruleTexts describes firewall rules: for each range of addresses its ports, the
-// lowest first.
+// ruleTexts describes firewall rules: for each range of addresses its ports, in
+// ascending order.
 func ruleTexts(rules []cloudapi.FirewallRule) []string {
 	var sources []string
 	ports := map[string][]string{}
@@ -89,7 +90,7 @@ func ruleTexts(rules []cloudapi.FirewallRule) []string {
 }
 
 func byPorts(a, b cloudapi.FirewallRule) int {
-	// What cannot be read, which no service shows, comes first.
+	// Invalid ranges, which no service sends, come first.
 	portsA, _ := cloudapi.ParsePortRange(a.PortRange)
 	portsB, _ := cloudapi.ParsePortRange(b.PortRange)
 	return cmp.Or(cmp.Compare(portsA.First, portsB.First), cmp.Compare(portsA.Last, portsB.Last))

@@ -12,25 +12,25 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// What the service keeps, and how much of it can be asked for at once.
+// How long the service keeps logs, and the maximum range of a request.
 const (
-	kept   = 7*24*time.Hour - time.Minute // less than a week, since time goes by before the question is read
+	kept   = 7*24*time.Hour - time.Minute // less than a week, since time passes until the server reads the request
 	window = 24 * time.Hour
 )
 
-// follower prints the lines of a database in their order, each once.
+// follower prints the lines of a database in order, each once.
 type follower struct {
 	client  *cloudapi.Client
 	db      *cloudapi.Postgres
-	levels  []string      // that are printed; nil: all
-	overlap time.Duration // by which a line may come later than another that is newer
+	levels  []string      // the levels to print; nil means all
+	overlap time.Duration // how much later than a newer line a line may arrive
 	print   func(*cloudapi.PostgresLogEntry) error
 	stderr  io.Writer
 	state   *state
 }
 
-// catchUp prints what has come until now and was not printed. If it fails, the
-// next call begins behind the last line that was printed.
+// catchUp prints the lines until now that were not printed before. If it fails,
+// the next call begins after the last printed line.
 func (f *follower) catchUp(ctx context.Context, now time.Time) error {
 	if oldest := now.Add(-kept); f.state.Until.Before(oldest) {
 		fmt.Fprintf(f.stderr, "pglogs: lines from %s to %s are not kept any more\n", f.state.Until.Format(time.DateTime), oldest.Format(time.DateTime))
@@ -66,8 +66,8 @@ func (f *follower) catchUp(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// lines returns the lines of a span of time, the oldest first. A level is asked
-// for by itself, since the service has no least level.
+// lines returns the lines in a range of time, the oldest first. It requests
+// each level separately, since the service has no minimum level.
 func (f *follower) lines(ctx context.Context, start, end time.Time) (lines []*cloudapi.PostgresLogEntry, err error) {
 	wanted := f.levels
 	if wanted == nil {
@@ -88,7 +88,7 @@ func (f *follower) lines(ctx context.Context, start, end time.Time) (lines []*cl
 	return lines, nil
 }
 
-// passes reports whether an error may be none the next time.
+// passes reports whether an error is transient.
 func passes(err error) bool {
 	var transport *cloudapi.TransportError
 	return errors.Is(err, cloudapi.ErrServer) || errors.Is(err, cloudapi.ErrRateLimited) || errors.As(err, &transport)

@@ -13,8 +13,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// withMadeUpLogs returns a client that gets made-up logs if it is one of the
-// embedded server, which has none.
+// withMadeUpLogs returns a client that gets made-up logs if it is a client of
+// the embedded server, which has none.
 func withMadeUpLogs(client *cloudapi.Client) (*cloudapi.Client, error) {
 	if os.Getenv(cloudapi.EnvBaseURL) != "" {
 		return client, nil
@@ -33,11 +33,11 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// tick is how often there is a line.
+// tick is the time between two lines.
 const tick = 10 * time.Second
 
-// madeUp answers with the newest lines of the time that the request asks for,
-// the oldest first, and with the key of the page before.
+// madeUp responds with the newest lines of the time in the request, the oldest
+// first, and with the key of the page before.
 func madeUp(req *http.Request) (*http.Response, error) {
 	query := req.URL.Query()
 	start, err := time.Parse(time.RFC3339, query.Get("start"))
@@ -84,7 +84,7 @@ func madeUp(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// lineAt returns the line of a time.
+// lineAt returns the line at a time.
 func lineAt(at time.Time) *cloudapi.PostgresLogEntry {
 	n := at.Unix() / int64(tick/time.Second)
 	line := &cloudapi.PostgresLogEntry{

@@ -1,11 +1,11 @@
-// Pglogs prints the logs of a database, and goes on with what comes.
+// Pglogs prints the logs of a database, and can follow new lines.
 //
 //	pglogs eu-central-h1/orders
 //	pglogs --since 24h --level warn eu-central-h1/orders
 //	pglogs --follow --state orders.json --json eu-central-h1/orders >> orders.jsonl
 //
-// With a file for its state it goes on where it ended, also after days, and
-// prints no line twice. Without a name it takes the project's only database.
+// With a state file it continues where it ended, even after days, and prints no
+// line twice. Without a name it takes the project's only database.
 //
 // It needs a service of August 2026 or later; an older one has no logs.
 package main
@@ -29,8 +29,8 @@ func main() { demo.Main("pglogs", run) }
 //go:embed main.go
 var source string // whose first comment is the help
 
-// levels are those that lines can have, the least first. Lines without one are
-// printed unless a level is asked for.
+// levels are the levels of lines, the lowest first. Lines without a level are
+// printed unless a level is selected.
 var levels = []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSeverityInfo, cloudapi.PostgresLogSeverityWarn,
 	cloudapi.PostgresLogSeverityError, cloudapi.PostgresLogSeverityFatal}
 

@@ -14,18 +14,19 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// state is what was printed.
+// state records what was printed.
 type state struct {
 	Database string    `json:"database"` // its location and name
-	Until    time.Time `json:"until"`    // all lines up to here were asked for
+	Until    time.Time `json:"until"`    // all lines up to here were requested
 
-	// Printed are the lines that may come again, by what tells them apart.
+	// Printed contains the printed lines that may come again, by their keys.
 	Printed map[string]time.Time `json:"printed"`
 
 	file string
 }
 
-// loadState reads a file, or begins at a time if there is none.
+// loadState loads a file, or returns a state that begins at a time if there is
+// none.
 func loadState(file, database string, since time.Time) (*state, error) {
 	s := &state{Database: database, Until: since, Printed: map[string]time.Time{}, file: file}
 	if file == "" {
@@ -53,11 +54,11 @@ func (s *state) printed(line *cloudapi.PostgresLogEntry) bool {
 	return printed
 }
 
-// note takes note that a line was printed.
+// note records that a line was printed.
 func (s *state) note(line *cloudapi.PostgresLogEntry) { s.Printed[key(line)] = line.Timestamp }
 
-// reach takes note that all lines up to a time were asked for, and forgets those
-// that will not come again.
+// reach records that all lines up to a time were requested, and forgets those
+// that cannot come again.
 func (s *state) reach(until time.Time, overlap time.Duration) {
 	s.Until = until
 	for key, at := range s.Printed {
@@ -67,7 +68,7 @@ func (s *state) reach(until time.Time, overlap time.Duration) {
 	}
 }
 
-// save writes the file, as a whole or not at all.
+// save writes the file atomically.
 func (s *state) save() error {
 	if s.file == "" {
 		return nil
@@ -91,7 +92,7 @@ func (s *state) save() error {
 	return os.Rename(draft.Name(), s.file)
 }
 
-// key tells a line from all others.
+// key returns a key that identifies a line.
 func key(line *cloudapi.PostgresLogEntry) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s %s", line.Timestamp.UnixNano(), line.ServerUBID, line.StreamName, line.Message))
 	return hex.EncodeToString(sum[:8])

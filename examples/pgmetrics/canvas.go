@@ -40,7 +40,7 @@ func (c canvas) save(file string) error {
 
 type point struct{ x, y float64 }
 
-// fill fills polygons. Where they overlap they have to turn the same way.
+// fill fills polygons. Polygons that overlap must have the same orientation.
 func (c canvas) fill(col color.Color, polygons ...[]point) {
 	low, high := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
 	for _, polygon := range polygons {
@@ -88,15 +88,15 @@ func (c canvas) line(col color.Color, width float64, points ...point) {
 	c.fill(col, polygons...)
 }
 
-// Where a text is, beside its point.
+// Alignments of a text to its point.
 const (
 	before = -1
 	around = -0.5
 	behind = 0
 )
 
-// text writes a text whose middle is as high as the point, and returns where it
-// begins.
+// text draws a text that is vertically centred at the point, and returns its
+// left end.
 func (c canvas) text(face font.Face, col color.Color, at point, align float64, text string) (begin float64) {
 	width := float64(font.MeasureString(face, text)) / 64
 	at.x += align * width
@@ -109,7 +109,7 @@ func (c canvas) text(face font.Face, col color.Color, at point, align float64, t
 // fonts are the faces for the texts of a picture.
 type fonts struct{ bold, large, small font.Face }
 
-// newFonts returns fonts whose small one has a height.
+// newFonts returns fonts, of which the small one has the given height.
 func newFonts(height float64) (f fonts, err error) {
 	for _, face := range []struct {
 		to   *font.Face

@@ -1,5 +1,5 @@
-// Pgmetrics shows what was measured at a database, or at a Kubernetes cluster
-// where the service measures those: in the terminal, and as pictures.
+// Pgmetrics shows the metrics of a database, or of a Kubernetes cluster if the
+// service has these, in the terminal and as pictures.
 //
 //	pgmetrics eu-central-h1/orders
 //	pgmetrics --start 24h --metric cpu_usage,disk_io eu-central-h1/orders
@@ -75,7 +75,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// timeFlag reads a time, or a duration before now.
+// timeFlag parses a time, or a duration before now.
 func timeFlag(to *time.Time, now time.Time) func(string) error {
 	return func(text string) (err error) {
 		if ago, err := time.ParseDuration(text); err == nil {
@@ -92,8 +92,8 @@ func timeFlag(to *time.Time, now time.Time) func(string) error {
 // measurements gets metrics of a database or a cluster.
 type measurements func(context.Context, *cloudapi.ResourceMetricsOptions) (*cloudapi.ResourceMetrics, error)
 
-// find returns the name of the database or cluster that the argument names, and
-// how to get what was measured at it.
+// find returns the name of the database or cluster in the argument, and a
+// function that gets its metrics.
 func find(ctx context.Context, client *cloudapi.Client, args []string) (name string, measure measurements, err error) {
 	if len(args) != 1 {
 		db, err := demo.Database(ctx, client, args)
@@ -115,10 +115,9 @@ func find(ctx context.Context, client *cloudapi.Client, args []string) (name str
 	}, nil
 }
 
-// fetch gets the metrics with the keys, all at the same time, or all that
-// there are.
+// fetch gets the metrics with the keys concurrently, or all metrics.
 func fetch(ctx context.Context, measure measurements, start, end time.Time, keys string) ([]cloudapi.ResourceMetric, error) {
-	wanted := strings.Split(keys, ",") // one empty key stands for all
+	wanted := strings.Split(keys, ",") // one empty key means all
 	replies := make([]*cloudapi.ResourceMetrics, len(wanted))
 	tasks, ctx := errgroup.WithContext(ctx)
 	for i, key := range wanted {

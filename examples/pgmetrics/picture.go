@@ -20,14 +20,14 @@ var (
 	pale = color.NRGBA{0xe3, 0xe8, 0xf0, 0xff}
 )
 
-// pictures are drawn of metrics of a database or a cluster in a range of time.
+// pictures draws metrics of a database or a cluster in a range of time.
 type pictures struct {
 	name       string
 	start, end time.Time
 }
 
 // save draws each metric, and all of them as overview.png, and returns the
-// files.
+// names of the files.
 func (p pictures) save(folder string, metrics []cloudapi.ResourceMetric) ([]string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
@@ -44,10 +44,9 @@ func (p pictures) save(folder string, metrics []cloudapi.ResourceMetric) ([]stri
 	return append(files, overview), p.draw(overview, metrics, min(3, len(metrics)))
 }
 
-// draw draws metrics beside and below each other, under a line that says whose
-// they are and of when.
+// draw draws metrics in columns, below a line with the name and the time.
 func (p pictures) draw(file string, metrics []cloudapi.ResourceMetric, columns int) error {
-	width, height, letters := 1280.0, 600.0, 20.0 // of a plot with all around it
+	width, height, letters := 1280.0, 600.0, 20.0 // of a plot with its margins
 	if columns > 1 {
 		width, height, letters = 760, 380, 17
 	}
@@ -71,7 +70,8 @@ func (p pictures) draw(file string, metrics []cloudapi.ResourceMetric, columns i
 	return c.save(file)
 }
 
-// period is the range of time, with its day only once if it has only one.
+// period returns the range of time as text. If it is within one day it contains
+// the date once.
 func (p pictures) period() string {
 	const day, minute = "2006-01-02", " 15:04"
 	if p.start.Format(day) == p.end.Format(day) {
@@ -80,7 +80,7 @@ func (p pictures) period() string {
 	return p.start.Format(day+minute) + " to " + p.end.Format(day+minute+" MST")
 }
 
-// plot is the place of one metric in a picture.
+// plot is one metric in a picture.
 type plot struct {
 	pictures
 	canvas
@@ -133,7 +133,7 @@ func (p *plot) axes(highest float64) {
 }
 
 // series draws a line with gaps where there is no number, and reports whether
-// there is any.
+// there are any numbers.
 func (p *plot) series(series cloudapi.ResourceMetricSeries, col color.NRGBA, alone bool) bool {
 	var runs [][]point
 	gap := true
@@ -160,7 +160,7 @@ func (p *plot) series(series cloudapi.ResourceMetricSeries, col color.NRGBA, alo
 	return runs != nil
 }
 
-// legend says above the area, from the right, which line is which.
+// legend draws the names of the lines above the area, from right to left.
 func (p *plot) legend(all []cloudapi.ResourceMetricSeries) {
 	at := point{p.right, p.top - 1.1*p.letter}
 	for i := len(all) - 1; i >= 0; i-- {
@@ -175,7 +175,7 @@ func (p *plot) legend(all []cloudapi.ResourceMetricSeries) {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// highest returns the largest number of all series, or 0.
+// highest returns the largest number in all series, or 0.
 func highest(m cloudapi.ResourceMetric) (highest float64) {
 	for _, series := range m.Series {
 		for _, sample := range series.Values {
@@ -193,11 +193,11 @@ type tick[T any] struct {
 	label string
 }
 
-// valueTicks are round numbers from 0 to the first that is not below the
-// highest value, of bytes those of a unit such as KiB.
+// valueTicks returns round numbers from 0 up to the first that is not below the
+// highest value. For bytes they are round in a unit such as KiB.
 func valueTicks(highest float64, unit string) (ticks []tick[float64]) {
 	if highest == 0 {
-		highest = 1 // a line of zeros is at the bottom
+		highest = 1 // draws a line of zeros at the bottom
 	}
 	scale, prefix := prefixOf(highest, unit)
 	least := highest / scale / 5
@@ -223,8 +223,8 @@ func valueTicks(highest float64, unit string) (ticks []tick[float64]) {
 	}
 }
 
-// timeTicks are at most eight times at which people would look at a clock. A day
-// begins with its date.
+// timeTicks returns at most eight round times. The first tick of a day shows
+// the date.
 func timeTicks(first, last time.Time) (ticks []tick[time.Time]) {
 	step := 7 * 24 * time.Hour
 	for _, minutes := range []time.Duration{1, 2, 5, 10, 15, 30, 60, 2 * 60, 3 * 60, 6 * 60, 12 * 60, 24 * 60, 2 * 24 * 60} {
@@ -233,7 +233,7 @@ func timeTicks(first, last time.Time) (ticks []tick[time.Time]) {
 			break
 		}
 	}
-	_, offset := first.Zone() // Truncate knows nothing of it
+	_, offset := first.Zone() // Truncate ignores the zone
 	zone := time.Duration(offset) * time.Second
 	for t := first.Add(zone).Truncate(step).Add(-zone); !t.After(last); t = t.Add(step) {
 		if t.Before(first) {

@@ -12,7 +12,7 @@ import (
 	"github.com/guptarohit/asciigraph"
 )
 
-// Series are told apart by colour in a terminal, elsewhere by character.
+// Series are distinguished by colour in a terminal, and by character elsewhere.
 var (
 	terminalColors = []asciigraph.AnsiColor{asciigraph.DodgerBlue, asciigraph.Orange, asciigraph.MediumSeaGreen, asciigraph.Orchid, asciigraph.Gold}
 	characters     = []asciigraph.CharSet{asciigraph.DefaultCharSet, asciigraph.CreateCharSet("*"), asciigraph.CreateCharSet("+"), asciigraph.CreateCharSet("o"), asciigraph.CreateCharSet("x")}
@@ -73,7 +73,7 @@ func chart(m cloudapi.ResourceMetric, width int, colored bool) string {
 	return title + "\n" + asciigraph.PlotMany(data, options...) + "\n    " + strings.Join(legends, "   ")
 }
 
-// repeat returns n of the items, from the beginning again after the last.
+// repeat returns n items, cyclically.
 func repeat[T any](items []T, n int) []T {
 	return slices.Repeat(items, n/len(items)+1)[:n]
 }
@@ -87,7 +87,7 @@ func newest(values []float64) float64 {
 	return math.NaN()
 }
 
-// label is what tells a series from the others of its metric.
+// label returns the labels that distinguish a series from others of its metric.
 func label(series cloudapi.ResourceMetricSeries) string {
 	var values []string
 	for _, key := range slices.Sorted(maps.Keys(series.Labels)) {
@@ -99,8 +99,8 @@ func label(series cloudapi.ResourceMetricSeries) string {
 	return strings.Join(values, ", ")
 }
 
-// humanize writes a number with at most three digits that matter and, where it
-// is long, a prefix.
+// humanize formats a number with at most three significant digits and, if it is
+// large, a prefix.
 func humanize(v float64, unit string) string {
 	scale, prefix := prefixOf(v, unit)
 	v /= scale
@@ -113,8 +113,8 @@ func humanize(v float64, unit string) string {
 	return fmt.Sprintf("%.*f%s", digits, v, prefix)
 }
 
-// prefixOf returns what to write a large number in: powers of 1024 of bytes, of
-// 1000 of others.
+// prefixOf returns the scale and prefix for a large number: powers of 1024 for
+// bytes, of 1000 for others.
 func prefixOf(v float64, unit string) (scale float64, prefix string) {
 	base, prefixes := 1000.0, []string{"k", "M", "G", "T", "P"}
 	if isBytes(unit) {

@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// environment is what a file says that shall exist.
+// environment is the content of a file: the resources that should exist.
 type environment struct {
 	Location string `yaml:"location"`
 
@@ -50,10 +50,11 @@ type database struct {
 	Storage          int      `yaml:"storage"` // GiB
 	Version          string   `yaml:"version"`
 	HighAvailability string   `yaml:"high_availability"`
-	Allow            []string `yaml:"allow"` // who may connect, in CIDR notation
+	Allow            []string `yaml:"allow"` // ranges that may connect, in CIDR notation
 }
 
-// rule lets addresses connect to ports: "443", "8000..8999", or all if empty.
+// rule allows addresses to connect to ports: "443", "8000..8999", or all if
+// empty.
 type rule struct {
 	From  string `yaml:"from"`
 	Ports string `yaml:"ports"`
@@ -62,7 +63,7 @@ type rule struct {
 //go:embed environment.yaml
 var sample []byte
 
-// load reads a file, or the sample if there is none.
+// load reads a file, or the sample if no file is given.
 func load(file string) (*environment, error) {
 	data, name := sample, "the sample"
 	if file != "" {
@@ -82,8 +83,8 @@ func load(file string) (*environment, error) {
 	return env, nil
 }
 
-// check finds names that stand for nothing and rules that say nothing, before
-// anything is made. The rest is for the server to refuse.
+// check finds names that are not defined and incomplete rules, before anything
+// is created. The server checks the rest.
 func (env *environment) check() error {
 	var errs []error
 	if env.Location == "" {

@@ -1,8 +1,8 @@
-// Provision makes what a file describes: SSH keys, firewalls with their rules,
-// subnets, VMs and databases. What exists already stays as it is, rules
-// included, unless --update is given; all that differs from the file is
-// reported. So it can be run again after a failure or a change of the file.
-// Interrupted, it lists what it has made.
+// Provision creates the resources in a file: SSH keys, firewalls with their
+// rules, subnets, VMs and databases. Existing resources and their rules stay
+// unchanged, unless --update is given. Provision reports all differences from
+// the file. So it can be run again after a failure or a change of the file.
+// After an interrupt it lists what it has created.
 //
 //	provision
 //	provision --file environment.yaml --plan
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return errors.Join(err, listErr, p.report.drift())
 }
 
-// passes reports whether a failure may not come again. A refusal would.
+// passes reports whether a failure is transient. A refusal is not.
 func passes(err error) bool {
 	for _, passing := range []error{
 		cloudapi.ErrServer, cloudapi.ErrRateLimited, cloudapi.ErrOutcomeUnknown, context.Canceled, context.DeadlineExceeded,

@@ -10,21 +10,21 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// progress shows waits: in a terminal as a line that moves for each and a bar
-// for all of them, elsewhere as a line for each change.
+// progress shows waits: in a terminal with a moving line for each and a bar for
+// all of them, elsewhere with a line for each change.
 type progress struct {
 	to       io.Writer
 	terminal bool
 	start    time.Time
 	bars     *demo.Bars // between begin and end, in a terminal
-	mu       sync.Mutex // of what is written elsewhere
+	mu       sync.Mutex // guards output that is not a terminal
 }
 
 func newProgress(to io.Writer, terminal bool) *progress {
 	return &progress{to: to, terminal: terminal, start: time.Now()}
 }
 
-// begin shows a number of waits until the function that it returns is called.
+// begin shows a number of waits until the returned function is called.
 func (p *progress) begin(waits int) (end func()) {
 	if !p.terminal {
 		return func() {}

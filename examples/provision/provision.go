@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// provisioner makes an environment, or finds out what it would make.
+// provisioner creates an environment, or plans it.
 type provisioner struct {
 	client   *cloudapi.Client
 	env      *environment
@@ -20,12 +20,12 @@ type provisioner struct {
 	update   bool
 	progress *progress
 	report   report
-	held     bool // whether VMs and databases have to wait for what differs
+	held     bool // whether VMs and databases must wait because of differences
 }
 
-// run makes what is missing. What exists and differs is left as it is, unless
-// it can be updated. Nothing is put behind a firewall or into a subnet that is
-// not as the file says.
+// run creates missing resources. Existing ones that differ stay unchanged,
+// unless they can be updated. If a firewall or subnet differs from the file,
+// nothing is put into it.
 func (p *provisioner) run(ctx context.Context) error {
 	if err := p.keys(ctx); err != nil {
 		return err
@@ -45,15 +45,16 @@ func (p *provisioner) run(ctx context.Context) error {
 	return p.machines(ctx, subnetIDs)
 }
 
-// service makes or plans one kind of resource. The services of the SDK do.
+// service creates or plans one kind of resource. The services of the SDK
+// implement it.
 type service[T, R any] interface {
 	Ensure(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
 	Plan(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*cloudapi.EnsurePlan[T], error)
 }
 
-// settle makes or plans a resource, and reports that. The record is nil if a
-// plan has found none. One that differs from the request is reported and
-// returned as it is.
+// settle creates or plans a resource, and reports the result. The record is nil
+// if a plan has found none. A resource that differs from the request is
+// reported and returned unchanged.
 func settle[T, R any](ctx context.Context, p *provisioner, kind cloudapi.Kind, name string, s service[T, R], request *R) (*T, cloudapi.EnsureOutcome, error) {
 	opts := &cloudapi.EnsureOptions{Update: p.update}
 	if p.planOnly {
@@ -67,7 +68,7 @@ func settle[T, R any](ctx context.Context, p *provisioner, kind cloudapi.Kind, n
 		}
 		switch plan.Outcome {
 		case cloudapi.EnsureCreated:
-			return nil, plan.Outcome, nil // of a record that is being deleted nothing stays
+			return nil, plan.Outcome, nil // a record that is being deleted will be replaced
 		case cloudapi.EnsureUpdated:
 			p.report.changes(kind, name, driftText(plan.Drift))
 		case cloudapi.EnsureDrifted:
@@ -89,7 +90,7 @@ func settle[T, R any](ctx context.Context, p *provisioner, kind cloudapi.Kind, n
 	return record, outcome, err
 }
 
-// keys of SSH are in no location.
+// keys gives SSH keys, which are in no location, the methods of a service.
 type keys struct{ *cloudapi.SSHPublicKeysService }
 
 func (k keys) Ensure(ctx context.Context, _, _ string, request *cloudapi.SSHPublicKeyCreateRequest, opts *cloudapi.EnsureOptions) (*cloudapi.SSHPublicKey, cloudapi.EnsureOutcome, error) {
@@ -114,8 +115,8 @@ func (p *provisioner) keys(ctx context.Context) error {
 	return nil
 }
 
-// firewalls returns the IDs of the firewalls by name. One that a plan would
-// create has an ID that no other resource has.
+// firewalls returns the IDs of the firewalls by name. If a plan would create
+// one, it has an ID that no other resource has.
 func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, firewall := range p.env.Firewalls {
@@ -146,8 +147,8 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 	return ids, nil
 }
 
-// setRules makes the rules of a firewall or of a database those of the file, if
-// it was just created or may be updated. Otherwise it reports what differs.
+// setRules sets the rules of a firewall or of a database as in the file, if it
+// was just created or may be updated. Otherwise it reports the differences.
 func setRules[R any](p *provisioner, kind cloudapi.Kind, name string, outcome cloudapi.EnsureOutcome, text func(*R) string,
 	set func(*cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[R], error)) error {
 	allowed := p.update || outcome == cloudapi.EnsureCreated
@@ -158,7 +159,7 @@ func setRules[R any](p *provisioner, kind cloudapi.Kind, name string, outcome cl
 	switch {
 	case !allowed:
 		p.report.differs(kind, name, fmt.Errorf("%v %s differs from the file: it %s: --update changes that", kind, name, ruleText(changes, text)))
-	case outcome == cloudapi.EnsureCreated: // with its rules
+	case outcome == cloudapi.EnsureCreated: // including its rules
 	case p.planOnly:
 		p.report.changes(kind, name, ruleText(changes, text))
 	default:
@@ -186,8 +187,7 @@ func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string
 	return ids, nil
 }
 
-// machines makes the VMs and the databases, all at the same time, and waits for
-// them.
+// machines creates the VMs and the databases concurrently, and waits for them.
 func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string) error {
 	if !p.planOnly {
 		defer p.progress.begin(len(p.env.VMs) + len(p.env.Databases))()
@@ -203,7 +203,7 @@ func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string)
 	return tasks.Wait()
 }
 
-// soon makes waits look after a second, and more rarely later.
+// soon polls after a second, and then more slowly.
 var soon = cloudapi.WaitInterval(time.Second, 15*time.Second)
 
 func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
@@ -236,7 +236,7 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 		StorageSize:       db.Storage,
 		Version:           db.Version,
 		HAType:            db.HighAvailability,
-		RestrictByDefault: new(true), // to be opened to those in the file
+		RestrictByDefault: new(true), // opened below to the ranges in the file
 	})
 	if err != nil || record == nil {
 		return err
@@ -254,7 +254,7 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 	if err != nil || p.planOnly {
 		return err
 	}
-	// That it has its sizes and is running.
+	// Waits until it has its sizes and is running.
 	record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, p.progress.of("database "+db.Name), soon)
 	if err != nil {
 		return err

@@ -13,10 +13,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// report is what was done, or would be, and in what the project differs from
-// the file. The zero value is an empty one.
+// report contains what was done or is planned, and the differences between the
+// project and the file. The zero value is empty.
 type report struct {
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // guards the following fields
 	rows   map[subject]*row
 	drifts map[subject]error
 }
@@ -29,16 +29,16 @@ type subject struct {
 
 type row struct {
 	result, state, details string
-	changes                []string // what a plan would change
+	changes                []string // the changes of a plan
 }
 
 const (
 	resultDiffers = "differs"
 	resultHeld    = "held back"
-	resultUnknown = "unknown" // the reply was lost: look before making it again
+	resultUnknown = "unknown" // the response was lost: look before you create it again
 )
 
-// done and planned say what an outcome means.
+// done and planned describe outcomes.
 var (
 	done = map[cloudapi.EnsureOutcome]string{
 		cloudapi.EnsureCreated: "created", cloudapi.EnsureUpdated: "changed", cloudapi.EnsureUnchanged: "was there", cloudapi.EnsureDrifted: resultDiffers,
@@ -48,19 +48,19 @@ var (
 	}
 )
 
-// result says what was done with a resource.
+// result records the result for a resource.
 func (r *report) result(kind cloudapi.Kind, name, result string) {
 	r.change(kind, name, func(row *row) { row.result = result })
 }
 
-// show says what a resource is like. Empty texts leave what was said before.
+// show records the state of a resource. Empty texts change nothing.
 func (r *report) show(kind cloudapi.Kind, name, state, details string) {
 	r.change(kind, name, func(row *row) {
 		row.state, row.details = cmp.Or(state, row.state), cmp.Or(details, row.details)
 	})
 }
 
-// changes says what a plan would change in a resource.
+// changes records what a plan would change in a resource.
 func (r *report) changes(kind cloudapi.Kind, name, text string) {
 	r.result(kind, name, planned[cloudapi.EnsureUpdated])
 	r.change(kind, name, func(row *row) { row.changes = append(row.changes, text) })
@@ -79,7 +79,7 @@ func (r *report) change(kind cloudapi.Kind, name string, change func(*row)) {
 	change(r.rows[of])
 }
 
-// differs notes that something is not as the file says.
+// differs records a difference from the file.
 func (r *report) differs(kind cloudapi.Kind, name string, how error) {
 	r.result(kind, name, resultDiffers)
 	r.mu.Lock()
@@ -91,7 +91,7 @@ func (r *report) differs(kind cloudapi.Kind, name string, how error) {
 	r.drifts[of] = errors.Join(r.drifts[of], how)
 }
 
-// drift returns everything that is not as the file says, or nil.
+// drift returns all differences from the file, or nil.
 func (r *report) drift() error {
 	var errs []error
 	for _, of := range inOrder(r.drifts) {
@@ -100,8 +100,8 @@ func (r *report) drift() error {
 	return errors.Join(errs...)
 }
 
-// inOrder returns the keys in the order in which resources are made, which need
-// those before them.
+// inOrder returns the keys in the order in which resources are created: each
+// after those that it needs.
 func inOrder[V any](of map[subject]V) []subject {
 	order := []cloudapi.Kind{cloudapi.KindSSHPublicKey, cloudapi.KindFirewall, cloudapi.KindPrivateSubnet, cloudapi.KindVM, cloudapi.KindPostgres}
 	return slices.SortedFunc(maps.Keys(of), func(a, b subject) int {
@@ -109,14 +109,14 @@ func inOrder[V any](of map[subject]V) []subject {
 	})
 }
 
-// table lists what there is now, or what a plan would do.
+// table lists the resources, or the results of a plan.
 func (r *report) table() *demo.Table {
 	t := &demo.Table{Columns: []string{"KIND", "NAME", "RESULT", "STATE", "DETAILS"}}
 	for _, of := range inOrder(r.rows) {
 		row := r.rows[of]
 		result := row.result
 		if r.drifts[of] != nil {
-			result = resultDiffers // also if a part of it was changed
+			result = resultDiffers // even if a part of it was changed
 		}
 		t.Add(of.kind, of.name, result, row.state, cmp.Or(strings.Join(row.changes, "; "), row.details))
 	}
@@ -132,7 +132,7 @@ func driftText(drift []cloudapi.Drift) string {
 	return strings.Join(texts, "; ")
 }
 
-// ruleText says what is wrong with rules.
+// ruleText describes differences of rules.
 func ruleText[R any](changes *cloudapi.RuleChanges[R], text func(*R) string) string {
 	list := func(verb string, rules []*R) string {
 		var texts []string
@@ -149,11 +149,11 @@ func ruleText[R any](changes *cloudapi.RuleChanges[R], text func(*R) string) str
 	return strings.Join(slices.DeleteFunc(both, func(s string) bool { return s == "" }), " and ")
 }
 
-// advice says what can be done about differences.
+// advice returns what can be done about differences.
 func (p *provisioner) advice(drift []cloudapi.Drift) string {
 	switch {
 	case slices.ContainsFunc(drift, func(d cloudapi.Drift) bool { return !d.Updatable }):
-		return ": change the file" // an update is made only if it can change all
+		return ": change the file" // an update is only made if it removes all differences
 	case p.update:
 		return ": --update has not changed that"
 	}

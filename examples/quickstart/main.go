@@ -1,8 +1,8 @@
-// Quickstart provisions a small environment, looks at it, and deletes it
-// again: an SSH key, a firewall with rules, a private subnet, and two VMs.
+// Quickstart creates a small environment, inspects it, and deletes it again: an
+// SSH key, a firewall with rules, a private subnet, and two VMs.
 //
-// With CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT set it does so at
-// that address. Without, it runs against a server of the API inside itself.
+// With CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT set it uses the
+// API at that address. Without them it uses a server inside the program.
 package main
 
 import (
@@ -37,8 +37,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 
-	// In the embedded server a VM takes two seconds where a real one takes a
-	// minute.
+	// In the embedded server a VM takes two seconds; a real one takes a minute.
 	client, closeServer, err := demo.Connect(ctx, stderr, "quickstart", demo.Server{
 		Delays: cloudapitest.Delays{Create: 2 * time.Second, Delete: time.Second},
 		Empty:  true,
@@ -53,20 +52,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return env.provision(ctx)
 }
 
-// environment is what there is to provision, and how to undo it.
+// environment contains the created resources and the functions that delete
+// them.
 type environment struct {
 	client   *cloudapi.Client
 	location string
 	out      io.Writer
 	start    time.Time
-	mu       sync.Mutex // of the output
+	mu       sync.Mutex // guards the output
 	undo     []func(context.Context) error
 }
 
 func (env *environment) provision(ctx context.Context) (err error) {
 	client, location := env.client, env.location
 	defer func() {
-		// Also after a failure or Ctrl-C, for which the context is over.
+		// Also after a failure or Ctrl-C, when the context has ended.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Minute)
 		defer cancel()
 		err = errors.Join(err, env.tearDown(cleanup))
@@ -153,7 +153,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	return nil
 }
 
-// throwawayKey returns an SSH public key whose private key nobody has.
+// throwawayKey returns an SSH public key whose private key is not kept.
 func throwawayKey() string {
 	const algorithm = "ssh-ed25519"
 	public := make([]byte, ed25519.PublicKeySize)
@@ -166,7 +166,7 @@ func throwawayKey() string {
 	return algorithm + " " + base64.StdEncoding.EncodeToString(blob) + " quickstart"
 }
 
-// waitRunning waits for all VMs at once and shows each change of state.
+// waitRunning waits for all VMs concurrently and shows each change of state.
 func (env *environment) waitRunning(ctx context.Context, vms []*cloudapi.VM) error {
 	errs := make([]error, len(vms))
 	var waits sync.WaitGroup
@@ -201,7 +201,7 @@ func (env *environment) tearDown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// created reports a new resource and notes how to delete it.
+// created reports a new resource and records how to delete it.
 func (env *environment) created(kind, name, text string, remove func(context.Context) error) {
 	env.say(kind, name, "created: %s", text)
 	env.undo = append(env.undo, func(ctx context.Context) error {

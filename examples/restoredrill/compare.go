@@ -14,7 +14,7 @@ type result struct {
 	ok             bool
 }
 
-// compare checks the record of a copy against that of its source.
+// compare compares the record of a copy with that of its source.
 func compare(source, copied *cloudapi.Postgres) []result {
 	same := func(what, source, copied string) result { return result{what, source, copied, source == copied} }
 	return []result{
@@ -29,8 +29,8 @@ func compare(source, copied *cloudapi.Postgres) []result {
 	}
 }
 
-// compareAddresses checks that the copy is at another host, for the same user
-// with the same password, of which the report shows nothing.
+// compareAddresses checks that the copy has another host but the same user and
+// password. The report shows none of them.
 func compareAddresses(source, copied cloudapi.Secret) result {
 	from, err := url.Parse(source.Reveal())
 	to, err2 := url.Parse(copied.Reveal())

@@ -1,12 +1,13 @@
-// Restoredrill finds out whether a database can be restored: it restores the
-// newest point in time into a copy, checks the copy, and deletes it.
+// Restoredrill checks whether a database can be restored: it restores the
+// latest possible time into a copy, checks the copy, and deletes it.
 //
 //	restoredrill eu-central-h1/orders
 //	restoredrill eu-central-h1/orders sh -c 'psql "$DATABASE_URL" -c "SELECT max(created_at) FROM orders"'
 //
-// A command after the name is run to check what is in the copy. It finds the
-// address with the password in DATABASE_URL; a status other than 0 fails the
-// drill. Without a name it takes the project's only database.
+// If a command follows the name, it is run to check the content of the copy.
+// The environment variable DATABASE_URL has the URL with the password. If its
+// exit status is not 0 the drill fails. Without a name it takes the project's
+// only database.
 package main
 
 import (
@@ -60,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return d.run(ctx)
 }
 
-// drill is the restore of a database for a check.
+// drill is one restore of a database.
 type drill struct {
 	client         *cloudapi.Client
 	source         *cloudapi.Postgres
@@ -74,11 +75,11 @@ func (d *drill) run(ctx context.Context) (err error) {
 	if source.LatestRestoreTime.IsZero() || source.EarliestRestoreTime.IsZero() {
 		return fmt.Errorf("%s/%s cannot be restored: it has no backup yet, or is a replica or a copy itself", source.Location, source.Name)
 	}
-	// Nothing else has this name, so it is safe to delete what has it.
+	// No other database has this name, so it is safe to delete.
 	name := source.Name[:min(len(source.Name), 50)] + "-drill-" + strings.ToLower(rand.Text()[:5])
 	d.say("restoring %s/%s as of %s into %s", source.Location, source.Name, source.LatestRestoreTime.Format(time.RFC3339), name)
 	defer func() {
-		// Also after a failure or Ctrl-C, when the context is over.
+		// Also after a failure or Ctrl-C, when the context has ended.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
 		defer cancel()
 		if left := d.remove(cleanup, name, errors.Is(err, cloudapi.ErrOutcomeUnknown)); left != nil {
@@ -105,11 +106,12 @@ func (d *drill) run(ctx context.Context) (err error) {
 	return d.check(ctx, copied)
 }
 
-// soon makes waits look after a second, and more rarely later.
+// soon polls after a second, and then more slowly.
 var soon = cloudapi.WaitInterval(time.Second, 15*time.Second)
 
 // remove deletes the copy, if there is one, and waits until it is gone. If it
-// is unknown whether it was made, not finding it proves nothing.
+// is unknown whether the copy was created, an error that it was not found
+// proves nothing.
 func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
 	copied, err := d.client.Postgres.Get(ctx, d.source.Location, name)
 	if errors.Is(err, cloudapi.ErrNotFound) && !unknown {
@@ -129,7 +131,7 @@ func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
 	return nil
 }
 
-// check compares the copy with its source and reports.
+// check compares the copy with its source and prints the result.
 func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
 	report := &demo.Table{Columns: []string{"CHECK", "RESULT", "SOURCE", "COPY"}}
 	failed := 0
@@ -167,8 +169,8 @@ func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
 	return nil
 }
 
-// runCommand runs the command with the address of the copy in its environment,
-// where other users of the machine do not see it.
+// runCommand runs the command with the URL of the copy in its environment,
+// which other users of the machine cannot see.
 func (d *drill) runCommand(ctx context.Context, copied *cloudapi.Postgres) error {
 	command := exec.CommandContext(ctx, d.command[0], d.command[1:]...)
 	command.Env = append(os.Environ(), "DATABASE_URL="+copied.ConnectionString.Reveal())

@@ -9,7 +9,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// bar shows how far a teardown has come: in a terminal as a bar, elsewhere as a
+// bar shows the progress of a teardown: in a terminal as a bar, elsewhere as a
 // line for each resource.
 type bar struct {
 	to       io.Writer
@@ -30,8 +30,7 @@ func (b *bar) begin(total int) {
 	}
 }
 
-// show is called for one step after the other. Many are polls that found
-// nothing new.
+// show is called for one event after the other. Many are polls without news.
 func (b *bar) show(p cloudapi.Progress) {
 	if p.Done == b.done && p.Err == nil {
 		return

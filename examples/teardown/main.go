@@ -1,5 +1,5 @@
-// Teardown deletes what is in a project: it shows the plan, asks, deletes in an
-// order that works, and reports.
+// Teardown deletes the resources of a project: it shows the plan, asks for
+// confirmation, deletes in a valid order, and reports.
 //
 //	teardown --plan
 //	teardown --keep 'eu-central-h1/orders*' --keep operations
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return t.run(ctx, client)
 }
 
-// teardown is what the flags ask for.
+// teardown contains the flags.
 type teardown struct {
 	keep           []string
 	planOnly, yes  bool
@@ -82,7 +82,7 @@ func (t *teardown) run(ctx context.Context, client *cloudapi.Client) error {
 		return err
 	}
 	for _, pattern := range t.keep {
-		if !used[pattern] { // a typing mistake would delete what was to be kept
+		if !used[pattern] { // a typing mistake would delete the wrong resources
 			return fmt.Errorf("nothing was deleted: --keep %s matches no resource of the project; see --plan for their names", pattern)
 		}
 	}
@@ -108,8 +108,8 @@ func (t *teardown) run(ctx context.Context, client *cloudapi.Client) error {
 	return report(t.stdout, total, err)
 }
 
-// matches reports whether a pattern fits the resource's ID, its name, or its
-// name behind its location.
+// matches reports whether a pattern matches the resource's ID, its name, or its
+// location and name.
 func matches(pattern string, r cloudapi.Resource) bool {
 	for _, text := range []string{r.ID, r.Name, r.Location + "/" + r.Name} {
 		if ok, _ := path.Match(pattern, text); ok {
@@ -119,7 +119,7 @@ func matches(pattern string, r cloudapi.Resource) bool {
 	return false
 }
 
-// confirm returns nil if somebody types the name of the project.
+// confirm returns nil if the user types the name of the project.
 func (t *teardown) confirm(ctx context.Context, client *cloudapi.Client, total int) error {
 	project, err := client.Projects.Get(ctx, client.Project())
 	if err != nil {
@@ -127,7 +127,7 @@ func (t *teardown) confirm(ctx context.Context, client *cloudapi.Client, total i
 	}
 	fmt.Fprintf(t.stderr, "To delete %s type the name of the project, %s: ", demo.Count(total, "resource"), project.Name)
 	answer := make(chan string, 1)
-	go func() { // Read cannot be interrupted: Ctrl-C leaves it behind
+	go func() { // Ctrl-C cannot interrupt Read, and leaves the goroutine behind
 		line, _ := bufio.NewReader(t.stdin).ReadString('\n')
 		answer <- strings.TrimSpace(line)
 	}()
@@ -144,7 +144,7 @@ func (t *teardown) confirm(ctx context.Context, client *cloudapi.Client, total i
 	return nil
 }
 
-// report says what became of the plan.
+// report prints the result of the teardown.
 func report(w io.Writer, total int, err error) error {
 	var failure *cloudapi.TeardownError
 	switch {
@@ -154,7 +154,7 @@ func report(w io.Writer, total int, err error) error {
 	case !errors.As(err, &failure):
 		return err
 	}
-	for _, f := range failure.Failed { // in no table, which would cut the reasons
+	for _, f := range failure.Failed { // not in a table, which would cut the reasons
 		fmt.Fprintf(w, "%v: %s\n  %v\n", f.Resource, f.Outcome, f.Err)
 	}
 	return fmt.Errorf("deleted %s, %d left: run it again, or see the reasons above (%w)", demo.Count(len(failure.Deleted), "resource"), len(failure.Failed), err)

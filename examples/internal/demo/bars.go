@@ -10,22 +10,22 @@ import (
 	"github.com/jedib0t/go-pretty/v6/progress"
 )
 
-// Bars draw in a terminal how far something has come: a line for each part that
-// is waited for, and below them a bar for the whole.
+// Bars draw progress in a terminal: a line for each part, and below them a bar
+// for the whole.
 type Bars struct {
 	name   string
 	total  int
 	writer progress.Writer
 	whole  *progress.Tracker
-	drawn  chan struct{} // closed when nothing is drawn any more
+	drawn  chan struct{} // closed when the drawing has ended
 
-	mu    sync.Mutex // of what follows
+	mu    sync.Mutex // guards the following fields
 	lines []*progress.Tracker
 	done  int
 }
 
 // NewBars starts to draw a bar that is full after the given number of parts.
-// Close ends that.
+// Close stops it.
 func NewBars(to io.Writer, name string, total int) *Bars {
 	b := &Bars{
 		name: name, total: total, writer: progress.NewWriter(), drawn: make(chan struct{}),
@@ -46,7 +46,7 @@ func NewBars(to io.Writer, name string, total int) *Bars {
 	b.writer.SetTrackerLength(30)
 	b.writer.SetSortBy(progress.SortByIndex)
 	b.writer.SetUpdateFrequency(100 * time.Millisecond)
-	b.writer.SetAutoStop(true) // when Close has marked all as done
+	b.writer.SetAutoStop(true) // after Close has marked all as done
 	b.Set(0)
 	b.writer.AppendTracker(b.whole)
 	go func() {
@@ -56,13 +56,13 @@ func NewBars(to io.Writer, name string, total int) *Bars {
 	return b
 }
 
-// Set shows how many parts are done.
+// Set shows the number of finished parts.
 func (b *Bars) Set(done int) {
 	b.whole.UpdateMessage(fmt.Sprintf("%s %d of %d", b.name, done, b.total))
 	b.whole.SetValue(int64(done))
 }
 
-// Line adds a line for a part. The function that it returns shows its state and
+// Line adds a line for a part. The returned function shows its state and
 // whether it is done.
 func (b *Bars) Line(name string) func(state string, done bool) {
 	b.mu.Lock()
@@ -83,8 +83,8 @@ func (b *Bars) Line(name string) func(state string, done bool) {
 	}
 }
 
-// Close draws the last state, in which all that is not done has failed, and
-// returns when nothing is drawn any more.
+// Close draws the last state, in which unfinished parts have failed, and
+// returns when the drawing has ended.
 func (b *Bars) Close() {
 	b.mu.Lock()
 	for _, line := range b.lines {

@@ -1,4 +1,4 @@
-// Package demo is what the example programs share: how they start and stop, and
+// Package demo is shared by the example programs: how they start and stop, and
 // how they get a client.
 package demo
 
@@ -19,9 +19,9 @@ import (
 	"golang.org/x/term"
 )
 
-// Main runs a program until it is done or interrupted. It exits with status 1 if
-// the program failed, 2 after wrong arguments, and 130 if it was interrupted,
-// which it says at once. A second interrupt kills it.
+// Main runs a program until it is done or interrupted. It exits with status 1
+// if the program failed, 2 after wrong arguments, and 130 after an interrupt,
+// which it reports at once. A second interrupt kills the program.
 func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
@@ -46,7 +46,7 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 	}
 }
 
-// Advice says what a person can do about an error, or nothing.
+// Advice returns what a person can do about an error, or "".
 func Advice(err error) string {
 	var transport *cloudapi.TransportError
 	switch {
@@ -68,17 +68,17 @@ func Advice(err error) string {
 	return ""
 }
 
-// Server is what the server inside a program is like.
+// Server describes the server inside a program.
 type Server struct {
 	Delays cloudapitest.Delays
-	Empty  bool // whether its project is empty; else it is as a small company might have it
+	Empty  bool // whether its project is empty; otherwise it is that of a small company
 }
 
-// Connect returns a client of the API that the environment names. If none of the
-// variables is set that is a server inside the program, and Connect says so; if
-// some of them are, it is an error that names those that are missing: a program
-// must not report success on made-up resources to somebody who has named real
-// ones. The function that it returns ends the server.
+// Connect returns a client of the API that the environment variables name. If
+// none of them is set it starts a server inside the program, and says so. If
+// only some are set the error names the missing ones, so that a program does
+// not report success on made-up resources to a user who has named real ones.
+// The returned function closes the server.
 func Connect(ctx context.Context, stderr io.Writer, application string, s Server) (*cloudapi.Client, func(), error) {
 	var set, missing []string
 	for _, variable := range []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject} {
@@ -102,7 +102,7 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 	}
 	fmt.Fprintf(stderr, "Using an embedded server with %s project; set %s, %s and %s for a real one.\n",
 		project, cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject)
-	s.Delays.Backup = -24 * time.Hour // as if the databases were a day old: they can be restored
+	s.Delays.Backup = -24 * time.Hour // as if the databases were a day old, so that they can be restored
 	server := cloudapitest.NewServer(
 		cloudapitest.WithDelays(s.Delays),
 		cloudapitest.WithQuota(cloudapitest.Quota{VM: 1000, Postgres: 1000, Kubernetes: 1000, MachineImageVersions: 1000, Projects: 10}),
@@ -119,15 +119,15 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 	return client, server.Close, nil
 }
 
-// IsTerminal reports whether somebody sees what is written, in colours and in
-// lines that move.
+// IsTerminal reports whether the output is a terminal, which can show colours
+// and moving lines.
 func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// Database returns the database that the argument names as "location/name" or
-// by its ID. Without an argument it is the project's only one that is not a
+// Database returns the database with the reference "location/name" or ID in the
+// argument. Without an argument it is the project's only database that is not a
 // replica.
 func Database(ctx context.Context, client *cloudapi.Client, args []string) (*cloudapi.Postgres, error) {
 	if len(args) == 1 {

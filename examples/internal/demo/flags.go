@@ -8,22 +8,23 @@ import (
 	"strings"
 )
 
-// Flags are the flags of a program, whose help says what the program does.
+// Flags are the flags of a program. Their help describes the program.
 type Flags struct {
 	*flag.FlagSet
 	comment string
 	stdout  io.Writer
 }
 
-// NewFlags returns the flags of a program. Its source is that of package main,
-// whose comment is what --help begins with.
+// NewFlags returns the flags of a program. source is the file of package main,
+// whose comment is the beginning of the output of --help.
 func NewFlags(name, source string, stdout io.Writer) *Flags {
 	f := &Flags{flag.NewFlagSet(name, flag.ContinueOnError), packageComment(source), stdout}
-	f.SetOutput(io.Discard) // Parse and Main say what is to be said, once
+	f.SetOutput(io.Discard) // Parse and Main print errors, once
 	return f
 }
 
-// packageComment returns the text of the comment that a source begins with.
+// packageComment returns the text of the comment at the beginning of a source
+// file.
 func packageComment(source string) string {
 	var b strings.Builder
 	for line := range strings.Lines(source) {
@@ -36,9 +37,9 @@ func packageComment(source string) string {
 	return b.String()
 }
 
-// Parse reads the arguments, of which at most some are no flags; a negative
+// Parse parses the arguments, with at most some that are not flags; a negative
 // number is no limit. For --help it prints the help and returns [flag.ErrHelp].
-// What else is wrong is a [*UsageError].
+// All other errors are a [*UsageError].
 func (f *Flags) Parse(args []string, most int) error {
 	err := f.FlagSet.Parse(args)
 	switch {

@@ -18,11 +18,11 @@ const (
 	office   = "203.0.113.0/24"
 )
 
-// PublicKey is a well-formed SSH public key whose private key nobody has.
+// PublicKey is a valid SSH public key whose private key nobody has.
 const PublicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx examples"
 
 // The project: a shop with a web tier, an API behind it and a database in
-// Europe, and something that computes in America.
+// Europe, and a compute VM in America.
 var (
 	firewalls = []struct {
 		location, name string
@@ -203,5 +203,5 @@ func fillCluster(ctx context.Context, c *cloudapi.Client) error {
 	return err
 }
 
-// often is how the embedded server can be polled.
+// often is the interval to poll the embedded server.
 var often = cloudapi.WaitInterval(50*time.Millisecond, time.Second)

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/term"
 )
 
-// Table is what a program lists.
+// Table is the output of a program.
 type Table struct {
 	Columns []string // in upper case
-	Wide    []string // those of them that only -o wide, csv and json show
+	Wide    []string // columns that only -o wide, csv and json show
 	Rows    [][]string
-	Records any // what -o json prints; nil is an object for each row
+	Records any // the output of -o json; nil means an object for each row
 }
 
 // Add adds a row, with a cell for each column.
@@ -29,15 +29,15 @@ func (t *Table) Add(cells ...any) {
 	t.Rows = append(t.Rows, row)
 }
 
-// Output is how a [Table] is written. The zero value is a table for people.
+// Output is the format of a [Table]. The zero value is a table for people.
 type Output struct {
 	format   string
 	noHeader bool
-	columns  []string // nil for the usual ones
+	columns  []string // nil for the default columns
 }
 
-// Output adds the flags that say how a table is written, of which columns are
-// all that the program has.
+// Output adds the flags for the format of a table. columns are all columns of
+// the program.
 func (f *Flags) Output(columns []string) *Output {
 	o := &Output{}
 	f.Func("o", "`form` of the list: table (the default), wide, json or csv", o.setFormat)
@@ -63,8 +63,8 @@ func (o *Output) setFormat(format string) error {
 	return nil
 }
 
-// Write writes the table. For people its lines are cut to the width of the
-// terminal; what is no terminal, and -o wide, gets them in full.
+// Write writes the table. In a terminal its lines are cut to the width. Other
+// outputs, and -o wide, get them in full.
 func (o *Output) Write(w io.Writer, t *Table) error {
 	if o.format == "json" && t.Records != nil {
 		encoder := json.NewEncoder(w)
@@ -83,7 +83,7 @@ func (o *Output) Write(w io.Writer, t *Table) error {
 	return o.writeText(w, header, rows, width(w))
 }
 
-// choose returns the columns that are asked for.
+// choose returns the requested columns.
 func (o *Output) choose(t *Table) (header []string, rows [][]string) {
 	header = o.columns
 	if header == nil {
@@ -122,8 +122,8 @@ func writeJSON(w io.Writer, header []string, rows [][]string) error {
 	return encoder.Encode(objects)
 }
 
-// writeText writes columns with two blanks between them, in lines of at most
-// some characters; 0 is no limit.
+// writeText writes columns with two spaces between them, in lines of at most
+// limit characters; 0 is no limit.
 func (o *Output) writeText(w io.Writer, header []string, rows [][]string, limit int) error {
 	const between = "  "
 	if !o.noHeader {
@@ -151,7 +151,7 @@ func (o *Output) writeText(w io.Writer, header []string, rows [][]string, limit 
 	return err
 }
 
-// shrink takes from the widest columns what all of them are too wide.
+// shrink reduces the widest columns until the line fits.
 func shrink(widths []int, limit int, limited bool) {
 	total := 0
 	for _, width := range widths {
@@ -170,8 +170,8 @@ func cut(text string, width int) string {
 	return text
 }
 
-// width returns how many characters a line of the terminal has; 0 for what is
-// no terminal.
+// width returns the number of characters in a line of the terminal, or 0 if it
+// is not a terminal.
 func width(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
