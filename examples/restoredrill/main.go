@@ -2,6 +2,7 @@
 // latest possible time into a copy, checks the copy, and deletes it.
 //
 //	restoredrill eu-central-h1/orders
+//	restoredrill -o json eu-central-h1/orders > report.json
 //	restoredrill eu-central-h1/orders sh -c 'psql "$DATABASE_URL" -c "SELECT max(created_at) FROM orders"'
 //
 // If a command follows the name, it is run to check the content of the copy.
@@ -35,6 +36,7 @@ var source string // whose first comment is the help
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("restoredrill", source, stdout)
 	timeout := flags.Duration("timeout", 3*time.Hour, "how long the restore may take")
+	output := flags.Output(reportColumns)
 	if err := flags.Parse(args, -1); err != nil {
 		return err
 	}
@@ -55,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	d := &drill{client: client, source: source, command: command, stdout: stdout, stderr: stderr, start: time.Now()}
+	d := &drill{client: client, source: source, command: command, output: output, stdout: stdout, stderr: stderr, start: time.Now()}
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
 	return d.run(ctx)
@@ -66,6 +68,7 @@ type drill struct {
 	client         *cloudapi.Client
 	source         *cloudapi.Postgres
 	command        []string // checks the content; may be empty
+	output         *demo.Output
 	stdout, stderr io.Writer
 	start          time.Time
 }
@@ -77,7 +80,8 @@ func (d *drill) run(ctx context.Context) (err error) {
 	}
 	// No other database has this name, so it is safe to delete.
 	name := source.Name[:min(len(source.Name), 50)] + "-drill-" + strings.ToLower(rand.Text()[:5])
-	d.say("restoring %s/%s as of %s into %s", source.Location, source.Name, source.LatestRestoreTime.Format(time.RFC3339), name)
+	d.say("restoring %s/%s as of %s", source.Location, source.Name, source.LatestRestoreTime.Format(time.RFC3339))
+	d.say("into %s", name)
 	defer func() {
 		// Also after a failure or Ctrl-C, when the context has ended.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
@@ -131,9 +135,12 @@ func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
 	return nil
 }
 
+// reportColumns are those of the report.
+var reportColumns = []string{"CHECK", "RESULT", "SOURCE", "COPY"}
+
 // check compares the copy with its source and prints the result.
 func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
-	report := &demo.Table{Columns: []string{"CHECK", "RESULT", "SOURCE", "COPY"}}
+	report := &demo.Table{Columns: reportColumns}
 	failed := 0
 	add := func(what string, source, copied any, ok bool) {
 		result := "ok"
@@ -159,7 +166,7 @@ func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
 		}
 		add("content, by "+d.command[0], "", outcome, err == nil)
 	}
-	if err := new(demo.Output).Write(d.stdout, report); err != nil {
+	if err := d.output.Write(d.stdout, report); err != nil {
 		return err
 	}
 	if failed > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
 // TestMain keeps the tests away from the API that the environment may name.
@@ -43,6 +44,20 @@ func TestDrill(t *testing.T) {
 	})
 }
 
+func TestForms(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var stdout bytes.Buffer
+		args := []string{"-o", "csv", "--columns", "result,check", "eu-central-h1/orders", "true"}
+		if err := run(t.Context(), args, &stdout, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		if want := "RESULT,CHECK\nok,state\n"; !strings.HasPrefix(stdout.String(), want) {
+			t.Errorf("it does not begin with %q:\n%s", want, stdout.String())
+		}
+	})
+}
+
 // newDrill returns a drill of a database of a server that can be restored.
 func newDrill(t *testing.T, command ...string) (*cloudapitest.Server, *drill) {
 	t.Helper()
@@ -56,7 +71,7 @@ func newDrill(t *testing.T, command ...string) (*cloudapitest.Server, *drill) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server, &drill{client: client, source: source, command: command, stdout: io.Discard, stderr: io.Discard, start: time.Now()}
+	return server, &drill{client: client, source: source, command: command, output: new(demo.Output), stdout: io.Discard, stderr: io.Discard, start: time.Now()}
 }
 
 // databases returns the names of the databases that there are.

@@ -1,13 +1,15 @@
-// Teardown deletes the resources of a project: it shows the plan, asks for
-// confirmation, deletes in a valid order, and reports.
+// Teardown deletes the resources of a project: it lists what it would delete,
+// asks for confirmation, deletes in a valid order, and reports.
 //
 //	teardown --plan
+//	teardown --plan -o csv > plan.csv
 //	teardown --keep 'eu-central-h1/orders*' --keep operations
 //	teardown --yes
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -36,9 +38,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		_, err := path.Match(pattern, "")
 		return err
 	})
-	flags.BoolVar(&t.planOnly, "plan", false, "show what would be deleted and end")
+	flags.BoolVar(&t.planOnly, "plan", false, "list what would be deleted and end")
 	flags.BoolVar(&t.yes, "yes", false, "do not ask")
 	flags.DurationVar(&t.timeout, "timeout", 30*time.Minute, "how long the deletion may take")
+	t.output = flags.Output(planColumns)
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
@@ -59,6 +62,7 @@ type teardown struct {
 	keep           []string
 	planOnly, yes  bool
 	timeout        time.Duration
+	output         *demo.Output
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
@@ -86,11 +90,11 @@ func (t *teardown) run(ctx context.Context, client *cloudapi.Client) error {
 			return fmt.Errorf("nothing was deleted: --keep %s matches no resource of the project; see --plan for their names", pattern)
 		}
 	}
-	total := 0
-	for _, stage := range plan.Stages() {
-		total += len(stage)
+	list, total := t.list(plan)
+	fmt.Fprintf(t.stderr, "Project %s: %d to delete, %d to keep.\n", client.Project(), total, len(plan.Kept()))
+	if err := t.output.Write(t.stdout, list); err != nil {
+		return err
 	}
-	fmt.Fprint(t.stdout, plan)
 	if t.planOnly || total == 0 {
 		return nil
 	}
@@ -105,7 +109,32 @@ func (t *teardown) run(ctx context.Context, client *cloudapi.Client) error {
 	bar.begin(total)
 	err = plan.Run(ctx)
 	bar.end()
-	return report(t.stdout, total, err)
+	return report(t.stderr, total, err)
+}
+
+// planColumns are the columns of the plan. STAGE is the stage in which a resource
+// is deleted, or "keep". WHY is the reason to keep it.
+var planColumns = []string{"STAGE", "KIND", "LOCATION", "NAME", "WHY", "ID"}
+
+// list returns a table of the plan, and the number of resources to delete.
+func (t *teardown) list(plan *cloudapi.TeardownPlan) (list *demo.Table, total int) {
+	list = &demo.Table{Columns: planColumns, Wide: []string{"ID"}}
+	for i, stage := range plan.Stages() {
+		total += len(stage)
+		for _, r := range stage {
+			list.Add(i+1, r.Kind, r.Location, cmp.Or(r.Name, r.ID), "", r.ID)
+		}
+	}
+	for _, r := range plan.Kept() {
+		why := "needed by others that stay"
+		for _, pattern := range t.keep {
+			if matches(pattern, r) {
+				why = "--keep " + pattern
+			}
+		}
+		list.Add("keep", r.Kind, r.Location, cmp.Or(r.Name, r.ID), why, r.ID)
+	}
+	return list, total
 }
 
 // matches reports whether a pattern matches the resource's ID, its name, or its

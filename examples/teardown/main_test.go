@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
 // TestMain keeps the tests away from the API that the environment may name.
@@ -28,9 +29,12 @@ func TestDeletesEverything(t *testing.T) {
 		if err := run(t.Context(), []string{"--yes", "--keep", "eu-central-h1/orders*"}, &stdout, &stderr); err != nil {
 			t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
 		}
-		for _, want := range []string{": 27 to delete, 2 to keep\n", "kept\n  Postgres database eu-central-h1/orders (", "Deleted 27 resources.\n"} {
-			if !strings.Contains(stdout.String(), want) {
-				t.Errorf("no %q in\n%s", want, stdout.String())
+		if want := "keep   Postgres database   eu-central-h1  orders                      --keep eu-central-h1/orders*\n"; !strings.Contains(stdout.String(), want) {
+			t.Errorf("no %q in\n%s", want, stdout.String())
+		}
+		for _, want := range []string{": 27 to delete, 2 to keep.\n", "Deleted 27 resources.\n"} {
+			if !strings.Contains(stderr.String(), want) {
+				t.Errorf("no %q in\n%s", want, stderr.String())
 			}
 		}
 		if n := strings.Count(stderr.String(), ": deleted\n"); n != 27 {
@@ -41,12 +45,28 @@ func TestDeletesEverything(t *testing.T) {
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	var stdout bytes.Buffer
-	if err := run(t.Context(), []string{"--plan"}, &stdout, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	if out := stdout.String(); !strings.Contains(out, ": 29 to delete, 0 to keep\n") || strings.Contains(out, "are deleted") {
-		t.Errorf("printed\n%s", out)
+	for _, test := range []struct {
+		args []string
+		want []string // the beginnings of some lines
+	}{
+		{nil, []string{"STAGE  KIND                LOCATION       NAME", "1      Kubernetes cluster  us-east-a2     staging"}},
+		{[]string{"--columns", "name,stage", "--no-header"}, []string{"staging                     1\n"}},
+		{[]string{"-o", "csv", "--keep", "bastion-1"}, []string{"STAGE,KIND,LOCATION,NAME,WHY,ID", "keep,VM,eu-central-h1,bastion-1,--keep bastion-1,vm",
+			"keep,private subnet,eu-central-h1,web,needed by others that stay,ps"}},
+		{[]string{"-o", "json"}, []string{"[", `    "kind": "Kubernetes cluster",`}},
+	} {
+		var stdout, stderr bytes.Buffer
+		if err := run(t.Context(), append(test.args, "--plan"), &stdout, &stderr); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range test.want {
+			if !strings.Contains("\n"+stdout.String(), "\n"+want) {
+				t.Errorf("%q: no line begins with %q in\n%s", test.args, want, stdout.String())
+			}
+		}
+		if strings.Contains(stderr.String(), "Deleted") {
+			t.Errorf("%q: it says\n%s", test.args, stderr.String())
+		}
 	}
 }
 
@@ -68,7 +88,7 @@ func newTeardown(t *testing.T, stdin string) (*teardown, *cloudapitest.Server, *
 		}
 		return len(vms)
 	}
-	return &teardown{timeout: time.Hour, stdin: strings.NewReader(stdin), stdout: io.Discard, stderr: io.Discard}, server, client, count
+	return &teardown{timeout: time.Hour, output: new(demo.Output), stdin: strings.NewReader(stdin), stdout: io.Discard, stderr: io.Discard}, server, client, count
 }
 
 func TestConfirms(t *testing.T) {
@@ -121,15 +141,15 @@ func TestReportsWhatIsLeft(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			teardown, server, client, count := newTeardown(t, "")
 			server.Fail(cloudapitest.Match{Operation: "VMs.Delete"}, cloudapitest.Reply(403, nil, "{}"))
-			var stdout, stderr bytes.Buffer
-			teardown.yes, teardown.stdout, teardown.stderr = true, &stdout, &stderr
+			var stderr bytes.Buffer
+			teardown.yes, teardown.stderr = true, &stderr
 			err := teardown.run(t.Context(), client)
 			if err == nil || !strings.Contains(err.Error(), "deleted 1 resource, 3 left") || !errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("error %v", err)
 			}
 			for _, want := range []string{"VM eu-central-h1/", ": failed\n  ", "private subnet eu-central-h1/", ": blocked\n  "} {
-				if !strings.Contains(stdout.String(), want) {
-					t.Errorf("no %q in\n%s", want, stdout.String())
+				if !strings.Contains(stderr.String(), want) {
+					t.Errorf("no %q in\n%s", want, stderr.String())
 				}
 			}
 			if n := count(); n != 1 {

@@ -100,7 +100,7 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 	if s.Empty {
 		project = "an empty"
 	}
-	fmt.Fprintf(stderr, "Using an embedded server with %s project; set %s, %s and %s for a real one.\n",
+	fmt.Fprintf(stderr, "Using an embedded server with %s project.\nSet %s, %s and %s for a real one.\n",
 		project, cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject)
 	s.Delays.Backup = -24 * time.Hour // as if the databases were a day old, so that they can be restored
 	server := cloudapitest.NewServer(

@@ -28,7 +28,7 @@ func TestConnectFillsTheEmbeddedServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeServer()
-	if text := stderr.String(); !strings.Contains(text, "embedded") || strings.Count(text, "\n") != 1 {
+	if text := stderr.String(); !strings.Contains(text, "embedded") || strings.Count(text, "\n") != 2 {
 		t.Errorf("said %q", text)
 	}
 	states := map[string]int{}
