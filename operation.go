@@ -60,12 +60,13 @@ type record[T any] interface {
 	missing() string
 }
 
-// fetch performs an operation that answers with a record and has no body.
+// fetch performs an operation whose request has no body and whose response is a
+// record.
 func fetch[T any, P record[T]](ctx context.Context, c *Client, op *Operation, args ...string) (*T, error) {
 	return send[T, P](ctx, c, op, nil, args...)
 }
 
-// send performs an operation that answers with a record. The request is its
+// send performs an operation whose response is a record. The request is its
 // JSON body.
 func send[T any, P record[T]](ctx context.Context, c *Client, op *Operation, request any, args ...string) (*T, error) {
 	cl, err := c.newCall(op, request, args)
@@ -75,7 +76,7 @@ func send[T any, P record[T]](ctx context.Context, c *Client, op *Operation, req
 	return receive[T, P](ctx, cl)
 }
 
-// receive performs a call that answers with a record.
+// receive performs a call whose response is a record.
 func receive[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
 	if err := cl.do(ctx, oneRecord[T, P]{}); err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func receive[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
 	return cl.result.(*T), nil
 }
 
-// download performs an operation that answers with a file. The request, unless
+// download performs an operation whose response is a file. The request, unless
 // nil, is its JSON body.
 func download(ctx context.Context, c *Client, op *Operation, format fileFormat, request any, args ...string) (*File, error) {
 	cl, err := c.newCall(op, request, args)
@@ -102,7 +103,7 @@ func download(ctx context.Context, c *Client, op *Operation, format fileFormat, 
 	return file, nil
 }
 
-// remove performs an operation that answers with 204 and nothing else.
+// remove performs an operation whose response is a 204.
 func remove(ctx context.Context, c *Client, op *Operation, args ...string) error {
 	cl, err := c.newCall(op, nil, args)
 	if err != nil {

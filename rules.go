@@ -84,7 +84,6 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 // The service of August 2026 makes two rules for each request, for the ports
 // 5432 and 6432. SetFirewallRules keeps or deletes both; Added contains the
 // first one.
-// 6432. Both are kept, and both are deleted; Added has the first one.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",

@@ -58,7 +58,7 @@ const (
 
 	VMStateRunning    = "running"
 	VMStateRestarting = "restarting"
-	VMStateRebooting  = "rebooting" // with its host
+	VMStateRebooting  = "rebooting" // its host is rebooting
 	VMStateStarting   = "starting"  // after Start, or after its host was rebooted
 	VMStateStopping   = "stopping"  // after Stop
 	VMStateStopped    = "stopped"

@@ -182,7 +182,7 @@ func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context
 	return records, errors.Join(errs...)
 }
 
-// waiter is the one poller.
+// waiter is the poller of all waits.
 type waiter[T any] struct {
 	operation string
 	resource  string

@@ -9,11 +9,11 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// location is that of everything that the flags add.
+// location is the location of all resources that -demo adds.
 const location = "eu-central-h1"
 
 // fill adds some resources to the server's project. They are ready at once;
-// afterwards everything takes the time that it should.
+// after that the delays apply.
 func fill(ctx context.Context, srv *cloudapitest.Server, delays cloudapitest.Delays) error {
 	kinds := []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster,
 		cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
@@ -32,7 +32,7 @@ func create(ctx context.Context, c *cloudapi.Client) error {
 	_, keyErr := c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: key})
 	_, scriptErr := c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "apt-get update"})
 	if errors.Is(scriptErr, cloudapi.ErrNotFound) {
-		scriptErr = nil // August 2026 has no registered scripts
+		scriptErr = nil // the service of August 2026 has no registered scripts
 	}
 	_, inferenceErr := c.InferenceAPIKeys.Create(ctx)
 	_, placeErr := c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{

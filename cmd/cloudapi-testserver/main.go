@@ -1,14 +1,14 @@
-// Command cloudapi-testserver serves the API on a local address from memory, for
-// testing programs in any language without an account and without cost.
+// Command cloudapi-testserver serves the API from memory on a local address, to
+// test programs in any language without an account and without cost.
 //
 //	$ cloudapi-testserver -demo
 //	export CLOUDAPI_BASE_URL=http://127.0.0.1:8080
 //	export CLOUDAPI_TOKEN=pat-…
 //	export CLOUDAPI_PROJECT=pj…
 //
-// What it prints is for a shell to evaluate. It runs until it is interrupted, and
-// forgets everything then. The token is a random one that opens nothing else,
-// unless -token sets it. See cloudapi-testserver -help for the flags.
+// Its output is shell commands. It runs until it is interrupted, and then its
+// state is lost. The token is random and valid only here, unless -token sets
+// it. See cloudapi-testserver -help for the flags.
 package main
 
 import (
@@ -61,7 +61,7 @@ What a program does in a large project, with a slow service, or without rights:
 Flags:
 `
 
-// options are what the flags set.
+// options are the values of the flags.
 type options struct {
 	addr, token, project string
 	api                  string
@@ -125,8 +125,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// newServer returns a server with what the options ask for. A server panics with
-// the error if it refuses one.
+// newServer returns a server with the options. It recovers the panic of a
+// server that refuses one.
 func (o options) newServer(ctx context.Context) (srv *cloudapitest.Server, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -138,7 +138,7 @@ func (o options) newServer(ctx context.Context) (srv *cloudapitest.Server, err e
 	opts := []cloudapitest.Option{
 		cloudapitest.WithAPI(cloudapitest.API(o.api)),
 		cloudapitest.WithDelays(delays),
-		cloudapitest.WithRequestLog(0), // nobody asks for it
+		cloudapitest.WithRequestLog(0), // the log is not used
 	}
 	if o.token != "" {
 		opts = append(opts, cloudapitest.WithToken(o.token))

@@ -1,4 +1,4 @@
-// Package docs holds the tests of what is written about the SDK: every block of
-// Go code in a document or a comment compiles, commands name what exists, links
-// lead somewhere, and tables say what the contract says.
+// Package docs tests the documentation of the SDK: every block of Go code in a
+// document or a comment compiles, the things that commands name exist, links
+// work, and tables match the contract.
 package docs

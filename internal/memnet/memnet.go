@@ -1,6 +1,6 @@
-// Package memnet is a network in memory: a listener whose connections are
-// made by its Dial method. Nothing in it waits on the operating system, so
-// that a testing/synctest bubble can tell when all is idle.
+// Package memnet is an in-memory network: a listener whose Dial method makes
+// its connections. It never waits for the operating system, so that a
+// testing/synctest bubble can detect that it is idle.
 package memnet
 
 import (
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Listener accepts the connections that Dial makes.
+// Listener accepts connections made by Dial.
 type Listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -45,17 +45,17 @@ func (l *Listener) Dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// Close ends Accept and Dial. Connections that were made stay open.
+// Close ends Accept and Dial. Existing connections stay open.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil
 }
 
-// Addr returns an address that tells nothing.
+// Addr returns an address without information.
 func (l *Listener) Addr() net.Addr { return addr{} }
 
-// Transport returns an HTTP transport whose connections, to any host, are
-// made by Dial.
+// Transport returns an HTTP transport that makes all connections, to any host,
+// with Dial.
 func (l *Listener) Transport() *http.Transport {
 	return &http.Transport{
 		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return l.Dial(ctx) },

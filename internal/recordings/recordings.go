@@ -33,7 +33,7 @@ const (
 // belong to several stories, each of which begins with the same projects.
 const August2026 = "2026/api-2026"
 
-// Contract returns the files whose server is that of the contract.
+// Contract returns the files of the server that the contract describes.
 func Contract() []string { return []string{Story, Lifecycle, Matrix, HTTP} }
 
 // An Exchange is a request and the server's response.

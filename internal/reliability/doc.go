@@ -1,6 +1,6 @@
-// Package reliability is a suite of tests of the SDK under faults. It speaks to
-// the SDK as a program does, through its exported API, and to the transport as
-// a network does, in bytes.
+// Package reliability tests the SDK under faults. It uses the SDK as a program
+// does, through its exported API, and the transport as a network does, in
+// bytes.
 //
 //	go test -v -run TestFaults ./internal/reliability         # the table: faults x two operations of each kind
 //	go test -v -run TestFaults ./internal/reliability -every  # with every operation
@@ -9,6 +9,6 @@
 //	go test -v -race -run TestConcurrency ./internal/reliability
 //	go test -v -run TestSoak ./internal/reliability -soak 2m # on loopback, in real time
 //
-// What the table's columns mean and what the rules are is in
-// docs/reliability.md; the rules themselves are in rules_test.go.
+// docs/reliability.md describes the table's columns and the rules. The rules
+// themselves are in rules_test.go.
 package reliability
