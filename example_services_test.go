@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/pem"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
 func ExampleProjectsService() {
@@ -426,25 +425,16 @@ func ExampleVMsService() {
 	// <nil>
 }
 
-// newLaterServer returns a server that gives one answer to every request, and a
-// client of it.
-func newLaterServer(answer string) (*httptest.Server, *cloudapi.Client) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, answer)
-	}))
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(srv.URL), cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"))
-	if err != nil {
-		panic(err)
-	}
-	return srv, client
+// newLaterServer is newServer with the service of August 2026, and with databases
+// that have run for some hours.
+func newLaterServer() *cloudapitest.Server {
+	return cloudapitest.NewServer(cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -3 * time.Hour}))
 }
 
 func ExampleInferenceEndpointsService() {
-	srv, client := newLaterServer(`{"items":[{"id":"1es6vgxqpfgy6j2gkvy5p0de2b","name":"llama-3-3-70b-it","display_name":"Llama 3.3 70B",` +
-		`"url":"https://llama-3-3-70b.ai.example.com","model_name":"llama-3-3-70b-it",` +
-		`"tags":{"capability":"Text Generation","context_length":"128k"},"price":{"per_million_prompt_tokens":0.55}}]}`)
+	srv := newLaterServer()
 	defer srv.Close()
+	client := srv.Client()
 	ctx := context.Background()
 
 	for model, err := range client.InferenceEndpoints.All(ctx) {
@@ -452,40 +442,100 @@ func ExampleInferenceEndpointsService() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(model.ModelName, "at", model.URL, model.Tags["context_length"])
+		if model.Tags["capability"] == "Text Generation" {
+			fmt.Println(model.ModelName, "at", model.URL, model.Tags["context_length"])
+		}
 	}
-	// Output: llama-3-3-70b-it at https://llama-3-3-70b.ai.example.com 128k
+	// Output:
+	// llama-3-3-70b-it at https://llama-3-3-70b.ai.localhost 128k
+	// qwen3-32b at https://router.ai.localhost 32k
 }
 
 func ExampleAuditLogService() {
-	srv, client := newLaterServer(`{"items":[{"at":"2026-08-22T03:27:26Z","action":"vm/destroy","subject_id":"actn3bfg8kfy0gbzzaxxzedqnq",` +
-		`"subject_name":"ann","object_ids":["vmy9n10s8q164j473ra7pj9nqz"]}]}`)
+	srv := newLaterServer()
 	defer srv.Close()
+	client := srv.Client()
 	ctx := context.Background()
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := client.VMs.Delete(ctx, vm.Location, vm.ID); err != nil {
+		fmt.Println(err)
+		return
+	}
 
-	// Who deleted VMs in the three months before September?
-	for entry, err := range client.AuditLog.All(ctx, &cloudapi.AuditLogOptions{
-		Action: "vm/destroy",
-		End:    time.Date(2026, 8, 31, 0, 0, 0, 0, time.UTC),
-	}) {
+	// Who did what to the VM in the last three months? The newest comes first.
+	for entry, err := range client.AuditLog.All(ctx, &cloudapi.AuditLogOptions{Object: vm.ID}) {
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(entry.At.Format(time.DateTime), entry.SubjectName, entry.Action, entry.ObjectIDs)
+		fmt.Println(entry.SubjectName, entry.Action, entry.ObjectIDs[0] == vm.ID)
 	}
-	// Output: 2026-08-22 03:27:26 ann vm/destroy [vmy9n10s8q164j473ra7pj9nqz]
+	// Output:
+	// own vm/destroy true
+	// own vm/create true
+}
+
+// A new version comes to the control plane first, then to each node pool.
+func ExampleKubernetesService_Upgrade() {
+	srv := newLaterServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	cluster, err := client.Kubernetes.Create(ctx, "eu-central-h1", "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	if _, err := client.Kubernetes.Upgrade(ctx, cluster.Location, cluster.ID); err != nil {
+		fmt.Println(err)
+		return
+	}
+	cluster, err = client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, pool := range cluster.NodePools {
+		fmt.Println(pool.Name, "has", pool.Version, "in a cluster of", cluster.Version)
+		before, err := client.Kubernetes.UpgradeNodePool(ctx, cluster.Location, cluster.ID, pool.ID)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		after, err := client.Kubernetes.WaitNodePoolUpgraded(ctx, cluster.Location, cluster.ID, before)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(after.Name, "has", after.Version)
+	}
+	// Output:
+	// apps-np has v1.35 in a cluster of v1.36
+	// apps-np has v1.36
 }
 
 func ExamplePostgresService_AllLogs() {
-	srv, client := newLaterServer(`{"logs":[{"timestamp":"2026-08-22T03:27:26.25Z","stream_name":"postgres","severity_level":"ERROR",` +
-		`"message":"relation \"orders\" does not exist","server_ubid":"pvjey6g253fa4n1dbgbsps0nk8","server_role":"primary",` +
-		`"context":{"user":"app","dbname":"shop"}}]}`)
+	srv := newLaterServer()
 	defer srv.Close()
+	client := srv.Client()
 	ctx := context.Background()
+	db, err := client.Postgres.Create(ctx, "eu-central-h1", "shop-db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 
-	// The errors of the last hour, the newest first.
-	for line, err := range client.Postgres.AllLogs(ctx, "eu-central-h1", "shop-db", &cloudapi.PostgresLogsOptions{
+	// The last error of the last hour.
+	for line, err := range client.Postgres.AllLogs(ctx, db.Location, db.ID, &cloudapi.PostgresLogsOptions{
 		Start:         time.Now().Add(-time.Hour),
 		SeverityLevel: cloudapi.PostgresLogSeverityError,
 	}) {
@@ -493,23 +543,26 @@ func ExamplePostgresService_AllLogs() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(line.Timestamp.Format(time.TimeOnly), line.Context["user"], line.Message)
+		fmt.Println(line.SeverityLevel, line.ServerRole, line.Context["user"], strings.Contains(line.Message, "does not exist"))
+		break // they are the newest first
 	}
-	// Output: 03:27:26 app relation "orders" does not exist
+	// Output: ERROR primary postgres true
 }
 
 func ExampleMachineImagesService() {
-	client, err := cloudapi.NewClient(cloudapi.FromEnv())
+	srv := newLaterServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	const location = "eu-central-h1"
+	vm, err := client.VMs.Create(ctx, location, "build-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	ctx := context.Background()
-	const location = "eu-central-h1"
 
 	// Only a VM that is stopped can be copied.
-	vm, err := client.VMs.Stop(ctx, location, "build-1")
-	if err != nil {
+	if _, err := client.VMs.Stop(ctx, location, vm.ID); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -527,20 +580,19 @@ func ExampleMachineImagesService() {
 		return
 	}
 	// Any number of VMs can be made of it.
-	copied, err := client.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", BootImage: image.Name + "@v1"})
+	copied, err := client.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, BootImage: image.Name + "@v1"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(copied.Name, copied.BootImage)
+	// Output: web-1 golden@v1
 }
 
 func ExampleGitHubService() {
-	client, err := cloudapi.NewClient(cloudapi.FromEnv())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	srv := newLaterServer()
+	defer srv.Close()
+	client := srv.Client()
 	ctx := context.Background()
 
 	// How much each repository keeps.
@@ -566,4 +618,7 @@ func ExampleGitHubService() {
 			fmt.Println(repository.InstallationName, repository.Name, len(entries), size)
 		}
 	}
+	// Unordered output:
+	// acme app 1 1048576
+	// acme docs 0 0
 }

@@ -187,7 +187,7 @@ type Delays struct {
 	// Before that it can be neither restored nor replicated. The earliest time
 	// to restore to is 5 minutes after the backup. Only Backup may be negative,
 	// as if the database had run for longer: with -time.Hour it can be restored
-	// at once.
+	// at once, and has the logs of an hour.
 	Backup time.Duration
 	// Restart is how long a VM has the state "restarting", "starting" or
 	// "stopping".

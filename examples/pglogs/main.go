@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
@@ -53,14 +54,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return demo.Usagef("--since and --every must be positive")
 	}
 
-	client, closeServer, err := demo.Connect(ctx, stderr, "pglogs", demo.Server{})
+	client, closeServer, err := demo.Connect(ctx, stderr, "pglogs", demo.Server{API: cloudapitest.August2026})
 	if err != nil {
 		return err
 	}
 	defer closeServer()
-	if client, err = withMadeUpLogs(client); err != nil {
-		return err
-	}
 	db, err := demo.Database(ctx, client, flags.Args())
 	if err != nil {
 		return err

@@ -28,11 +28,24 @@ func TestPrintsLines(t *testing.T) {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
-	if len(lines) < 180 || !slices.IsSorted(slices.DeleteFunc(lines, func(line string) bool { return line[0] == '\t' })) {
+	if len(lines) < 180 || !slices.IsSorted(lines) {
 		t.Errorf("%d lines:\n%s", len(lines), stdout.String())
 	}
-	if !strings.Contains(stdout.String(), " ERROR primary postgres app@orders: deadlock detected\n\tProcess ") {
+	if !strings.Contains(stdout.String(), " ERROR primary postgres postgres@postgres: relation ") {
 		t.Errorf("no error in\n%s", stdout.String())
+	}
+}
+
+func TestPrintsLinesOfSeveralLines(t *testing.T) {
+	t.Parallel()
+	var stdout bytes.Buffer
+	line := cloudapi.PostgresLogEntry{
+		Timestamp: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), SeverityLevel: cloudapi.PostgresLogSeverityError,
+		StreamName: cloudapi.PostgresLogStreamPostgres, ServerRole: cloudapi.PostgresServerRolePrimary, Message: "deadlock detected\nProcess 7",
+	}
+	const want = "2026-08-01 12:00:00.000 ERROR primary postgres: deadlock detected\n\tProcess 7\n"
+	if err := printText(&stdout)(&line); err != nil || stdout.String() != want {
+		t.Errorf("printed %q, want %q", stdout.String(), want)
 	}
 }
 

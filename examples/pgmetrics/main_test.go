@@ -2,12 +2,9 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"image/png"
 	"io"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,39 +74,16 @@ func checkPicture(t *testing.T, file string, plots int) {
 	}
 }
 
-// TestShowsMetricsOfClusters: the server in memory does not measure clusters.
 func TestShowsMetricsOfClusters(t *testing.T) {
 	t.Parallel()
-	const (
-		project = "pjahbwgme82j3qbwnsn4b3w1e9"
-		cluster = "kcpd1gmcppde5qss6kvmfbf2d9"
-		base    = "/project/" + project + "/location/eu-central-h1/"
-	)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		switch r.URL.Path {
-		case base + "kubernetes-cluster/apps":
-			fmt.Fprintf(w, `{"id":"%s","name":"apps","location":"eu-central-h1"}`, cluster)
-		case base + "kubernetes-cluster/" + cluster + "/metrics":
-			fmt.Fprintf(w, `{"metrics":[{"key":"%s","name":"Pending Pods","unit":"count","series":[{"labels":{},"values":[[1795315554,"3"]]}]}]}`, r.URL.Query().Get("key"))
-		default:
-			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, `{"error":{"code":404,"type":"ResourceNotFound","message":"none"}}`)
+	var stdout, stderr bytes.Buffer
+	if err := run(t.Context(), []string{"--start", "1h", "--metric", "pending_pods,api_request_rate", "us-east-a2/staging"}, &stdout, &stderr); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	for _, want := range []string{"us-east-a2/staging from ", "Pending Pods (count)\n", "API Server Requests (req/s)\n"} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("no %q in\n%s", want, stdout.String())
 		}
-	}))
-	defer server.Close()
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(server.URL), cloudapi.WithToken("pat-x"), cloudapi.WithProject(project))
-	if err != nil {
-		t.Fatal(err)
-	}
-	name, measure, err := find(t.Context(), client, []string{"eu-central-h1/apps"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := time.Now()
-	metrics, err := fetch(t.Context(), measure, now.Add(-time.Hour), now, cloudapi.KubernetesMetricPendingPods)
-	if err != nil || name != "eu-central-h1/apps" || len(metrics) != 1 || metrics[0].Key != "pending_pods" || metrics[0].Series[0].Values[0].Value != 3 {
-		t.Errorf("%s has %+v, %v", name, metrics, err)
 	}
 }
 

@@ -251,3 +251,15 @@ func TestLaterPostgresStates(t *testing.T) {
 		refused(t, err, "Non read replica servers cannot be promoted.")
 	})
 }
+
+func TestPostgresLogsBeginWithTheBackups(t *testing.T) {
+	inLaterBubble(t, func(t *testing.T, _ *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		createDatabase(t, pg, "db")
+		now := time.Now()
+		options := &cloudapi.PostgresLogsOptions{Start: now.Add(-2 * time.Hour), End: now}
+		lines := must(cloudapi.Collect(pg.AllLogs(t.Context(), here, "db", options)))
+		if oldest := lines[len(lines)-1].Timestamp; len(lines) < 350 || oldest.Before(now.Add(-time.Hour)) {
+			t.Errorf("%d lines since %v, want those of an hour", len(lines), now.Sub(oldest))
+		}
+	}, cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
+}

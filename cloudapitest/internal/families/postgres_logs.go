@@ -59,6 +59,11 @@ type logPlace struct {
 
 var logKeyForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
+// time is that of the line: no two servers write at the same time.
+func (p logPlace) time() time.Time {
+	return time.Unix(p.second, 0).Add(time.Duration(p.server) * 137 * time.Millisecond)
+}
+
 // key returns the pagination key, in the form of a UUID.
 func (p logPlace) key() string {
 	return fmt.Sprintf("%08x-0000-7000-8000-%012x", p.second, p.server)
@@ -130,16 +135,22 @@ const logInterval = 10
 func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 	logs := postgresLogs{Logs: []postgresLogLine{}}
 	servers := p.servers(now)
-	from, to := later(f.start, p.running), f.end
+	from, to := p.running, f.end
+	if p.backup.Before(from) {
+		from = p.backup // as if it had run since then
+	}
+	from = later(f.start, from)
 	if to.After(now) {
 		to = now
 	}
 	var oldest logPlace
 	newest := min(to.Unix(), f.before.second)
-	for second := newest - newest%logInterval; second >= 0 && !time.Unix(second, 0).Before(from); second -= logInterval {
+	for second := newest - newest%logInterval; second >= max(0, from.Unix()); second -= logInterval {
 		for i, server := range slices.Backward(servers) {
-			line := newLogLine(second, server)
-			if second == f.before.second && i >= f.before.server || !f.lets(line) {
+			place := logPlace{second, i}
+			line := newLogLine(place, server)
+			shown := second == f.before.second && i >= f.before.server
+			if at := place.time(); shown || at.Before(from) || at.After(to) || !f.lets(line) {
 				continue
 			}
 			if len(logs.Logs) == f.limit {
@@ -147,7 +158,7 @@ func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 				slices.Reverse(logs.Logs)
 				return logs
 			}
-			oldest = logPlace{second, i}
+			oldest = place
 			logs.Logs = append(logs.Logs, line)
 		}
 	}
@@ -162,11 +173,11 @@ func (f logFilter) lets(line postgresLogLine) bool {
 		strings.Contains(line.Message, f.pattern)
 }
 
-// newLogLine returns the line that a server writes at a Unix time.
-func newLogLine(second int64, server postgresServerRecord) postgresLogLine {
-	n := second / logInterval
+// newLogLine returns the line of a server at a place.
+func newLogLine(place logPlace, server postgresServerRecord) postgresLogLine {
+	n := place.second / logInterval
 	line := postgresLogLine{
-		Timestamp: time.Unix(second, 0).UTC().Format("2006-01-02T15:04:05.000000000Z"),
+		Timestamp: place.time().UTC().Format("2006-01-02T15:04:05.000000000Z"),
 		Stream:    "postgres", Server: server.ID, Role: server.Role,
 	}
 	switch n % 6 {

@@ -54,17 +54,17 @@ var (
 		{america, "batch", "render", "standard-16", 3, false},
 	}
 	balancers = []struct {
-		location, subnet, name, vms string
-		source, target              int
+		location, subnet, name, vms, stack string
+		source, target                     int
 	}{
-		{europe, "web", "www", "web", 443, 8080},
-		{europe, "app", "api", "api", 80, 8000},
+		{europe, "web", "www", "web", cloudapi.LoadBalancerStackDual, 443, 8080},
+		{europe, "app", "api", "api", cloudapi.LoadBalancerStackIPv6, 80, 8000}, // its VMs have no IPv4 addresses
 	}
 )
 
 // fill makes the project and waits until it runs.
-func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client) error {
-	if err := fillSettings(ctx, c); err != nil {
+func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client, v cloudapitest.API) error {
+	if err := fillSettings(ctx, c, v); err != nil {
 		return err
 	}
 	subnetIDs, err := fillNetworks(ctx, c)
@@ -81,13 +81,16 @@ func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client) 
 		return fillBalancers(ctx, c, subnetIDs, vmIDs)
 	})
 	tasks.Go(func() error { return fillDatabases(ctx, c) })
-	tasks.Go(func() error { return fillCluster(ctx, c) })
+	tasks.Go(func() error { return fillCluster(ctx, c, v) })
 	return tasks.Wait()
 }
 
-func fillSettings(ctx context.Context, c *cloudapi.Client) error {
+func fillSettings(ctx context.Context, c *cloudapi.Client, v cloudapitest.API) error {
 	_, err := c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "operations", PublicKey: PublicKey})
-	_, err2 := c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "install-agent", Script: "#!/bin/sh\napt-get install -y agent\n"})
+	var err2 error
+	if v == cloudapitest.October2025 { // the later version has no registered scripts
+		_, err2 = c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "install-agent", Script: "#!/bin/sh\napt-get install -y agent\n"})
+	}
 	_, err3 := c.InferenceAPIKeys.Create(ctx)
 	_, err4 := c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
 		Name:                 "own-account",
@@ -159,6 +162,7 @@ func fillBalancers(ctx context.Context, c *cloudapi.Client, subnetIDs, vmIDs map
 	for _, b := range balancers {
 		balancer, err := c.LoadBalancers.Create(ctx, b.location, b.name, &cloudapi.LoadBalancerCreateRequest{
 			Algorithm:           cloudapi.LoadBalancerAlgorithmRoundRobin,
+			Stack:               b.stack,
 			SrcPort:             b.source,
 			DstPort:             b.target,
 			HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP,
@@ -193,9 +197,12 @@ func fillDatabases(ctx context.Context, c *cloudapi.Client) error {
 	return err
 }
 
-func fillCluster(ctx context.Context, c *cloudapi.Client) error {
-	_, err := c.Kubernetes.Create(ctx, america, "staging", &cloudapi.KubernetesClusterCreateRequest{
-		Version: "v1.34", WorkerSize: "standard-2", WorkerNodes: 3})
+func fillCluster(ctx context.Context, c *cloudapi.Client, v cloudapitest.API) error {
+	request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2", WorkerNodes: 3}
+	if v == cloudapitest.August2026 {
+		request.Version = "v1.36"
+	}
+	_, err := c.Kubernetes.Create(ctx, america, "staging", request)
 	if err != nil {
 		return err
 	}
