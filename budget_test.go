@@ -10,8 +10,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestRetryBudget: 1,000 callers against a service that is down send far fewer
-// than 4,000 requests, and when it is up again single failures are repeated.
+// TestRetryBudget: 1,000 callers of a service that is down send far fewer than
+// 4,000 requests. When the service is up again single failures are retried.
 func TestRetryBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestRetryBudget(t *testing.T) {
 		}
 
 		down = false
-		for range 30 { // successes fill the budget again
+		for range 30 { // successes refill the budget
 			if _, err := client.VMs.List(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}

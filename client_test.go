@@ -81,8 +81,8 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 	}
 }
 
-// TestCopiesDoNotShareSlices catches a copy that appends to the original's
-// array, where a second copy would overwrite it.
+// TestCopiesDoNotShareSlices detects a copy that appends to the original's
+// array, so that a second copy would overwrite it.
 func TestCopiesDoNotShareSlices(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
@@ -113,8 +113,8 @@ func TestCopiesDoNotShareSlices(t *testing.T) {
 	}
 }
 
-// TestMiddlewaresAreShared: a middleware is made once, and its state is that of
-// all copies of the client, also where they have another transport.
+// TestMiddlewaresAreShared: a middleware is made once, and all copies of the
+// client share its state, even with another transport.
 func TestMiddlewaresAreShared(t *testing.T) {
 	t.Parallel()
 	var first, second stub.Recorder
@@ -150,8 +150,8 @@ func TestMiddlewaresAreShared(t *testing.T) {
 	}
 }
 
-// TestMiddlewareWithAContextOfItsOwn: a request goes on also if its context is
-// not that of the call any more.
+// TestMiddlewareWithAContextOfItsOwn: a request works even if its context is
+// not derived from that of the call.
 func TestMiddlewareWithAContextOfItsOwn(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
@@ -166,7 +166,7 @@ func TestMiddlewareWithAContextOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestWithRetryInWith: what the policy does not say is as the client has it.
+// TestWithRetryInWith: zero fields of the policy keep the client's values.
 func TestWithRetryInWith(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -361,7 +361,8 @@ func TestDoDecodes(t *testing.T) {
 	}
 }
 
-// TestDoReturnsBytesOfItsOwn: the buffer of a reply is used again.
+// TestDoReturnsBytesOfItsOwn: the buffer of a response is reused, so Do must
+// copy it.
 func TestDoReturnsBytesOfItsOwn(t *testing.T) {
 	t.Parallel()
 	next := byte('a')
@@ -383,7 +384,8 @@ func TestDoReturnsBytesOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestDoRetriesByMethod: a POST that lost its reply may have been carried out.
+// TestDoRetriesByMethod: a POST whose response is lost may have been carried
+// out.
 func TestDoRetriesByMethod(t *testing.T) {
 	t.Parallel()
 	for method, want := range map[string]int{"GET": 4, "PUT": 4, "DELETE": 4, "POST": 1, "post": 1} {

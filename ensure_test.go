@@ -23,9 +23,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// ensureCase is the Ensure of a family, in a form that does not depend on its
-// types. The requests are one that the family accepts, and others that differ
-// from it in one field each.
+// ensureCase is the Ensure of a family, independent of its types. Of its
+// requests, the family accepts the first, and each other one differs from it in
+// one field.
 type ensureCase struct {
 	name   string
 	kind   cloudapi.Kind
@@ -240,8 +240,8 @@ func newEnsureCase[T any](name string, kind cloudapi.Kind,
 	}
 }
 
-// forEachEnsure runs a test for each family, in a bubble and a server of its
-// own.
+// forEachEnsure runs a test for each family, in its own bubble and with its own
+// server.
 func forEachEnsure(t *testing.T, test func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase), opts ...cloudapitest.Option) {
 	t.Helper()
 	srv := cloudapitest.New(t)
@@ -257,7 +257,7 @@ func forEachEnsure(t *testing.T, test func(t *testing.T, srv *cloudapitest.Serve
 	}
 }
 
-// changes counts the requests that are no GET.
+// changes counts the requests other than GET.
 func changes(srv *cloudapitest.Server) (n int) {
 	for _, r := range srv.Requests() {
 		if r.Method != http.MethodGet {
@@ -281,7 +281,7 @@ func TestEnsure(t *testing.T) {
 		if err != nil || !created {
 			t.Fatalf("the first Ensure: %v, %v", created, err)
 		}
-		elapse(time.Hour) // for what is known only later
+		elapse(time.Hour) // for fields that are known later
 		before := changes(srv)
 		for _, variant := range []string{"", "same, in another order"} {
 			if again, created, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: true}); again != id || created || err != nil {
@@ -326,7 +326,7 @@ func TestEnsure(t *testing.T) {
 			}
 		}
 		if n, want := changes(srv)-before, 2*len(c.updatable); n < want || n > want {
-			if c.name != "PrivateSubnets" || n != 1 { // which attaches, and does not detach
+			if c.name != "PrivateSubnets" || n != 1 { // it attaches a firewall, and does not detach one
 				t.Errorf("%d requests that change something, want %d", n, want)
 			}
 		}
@@ -334,8 +334,8 @@ func TestEnsure(t *testing.T) {
 	})
 }
 
-// TestEnsureRaces has many ask for the same at once, also while replies are
-// lost: one is created, and all get it.
+// TestEnsureRaces runs many concurrent Ensures of one resource, with lost
+// responses: one creates it, and all get it.
 func TestEnsureRaces(t *testing.T) {
 	t.Parallel()
 	const callers = 16
@@ -364,7 +364,8 @@ func TestEnsureRaces(t *testing.T) {
 						srv.Fail(cloudapitest.Match{Method: "POST", Nth: 1 + n*(1+rand.IntN(2)) + i}, tt.faults[i]().Optional())
 					}
 				}
-				// Requests take their time, so that many look before anything is there.
+				// Requests take time, so that many look before the resource
+				// exists.
 				srv.Fail(cloudapitest.Match{}, cloudapitest.Delay(2*time.Millisecond).Repeating())
 				before, changesBefore := len(srv.Requests()), changes(srv)
 				ids, created := make([]string, callers), make([]bool, callers)
@@ -413,7 +414,7 @@ func TestEnsureRaces(t *testing.T) {
 	})
 }
 
-// TestEnsureAfterALostReply loses the create itself.
+// TestEnsureAfterALostReply loses the response to the create.
 func TestEnsureAfterALostReply(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -440,8 +441,8 @@ func TestEnsureAfterALostReply(t *testing.T) {
 	}
 }
 
-// TestEnsureGivesUp has the server say forever that a name is taken that nobody
-// has, or break every create.
+// TestEnsureGivesUp: the server always says that a name is taken although no
+// resource has it, or every create fails.
 func TestEnsureGivesUp(t *testing.T) {
 	t.Parallel()
 	taken := cloudapitest.Reply(400, http.Header{"Content-Type": {"application/json"}},
@@ -497,8 +498,8 @@ func TestEnsureGivesUp(t *testing.T) {
 	})
 }
 
-// TestEnsureLosesAnUpdate loses the update that is no update in the contract,
-// and so is not repeated: attaching a firewall.
+// TestEnsureLosesAnUpdate loses the response to attaching a firewall. For the
+// contract this is not an update, so it is not retried.
 func TestEnsureLosesAnUpdate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -527,8 +528,8 @@ func TestEnsureLosesAnUpdate(t *testing.T) {
 	}
 }
 
-// TestEnsureWithNobodysSubnet asks for a subnet that does not exist, with a VM
-// that does.
+// TestEnsureWithNobodysSubnet: the VM exists, but the subnet in the request
+// does not.
 func TestEnsureWithNobodysSubnet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -542,8 +543,8 @@ func TestEnsureWithNobodysSubnet(t *testing.T) {
 	})
 }
 
-// TestEnsureInAnotherSubnetOfTheName asks for the subnet of the same name in
-// another location.
+// TestEnsureInAnotherSubnetOfTheName: the request names a subnet with the same
+// name in another location.
 func TestEnsureInAnotherSubnetOfTheName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -560,7 +561,7 @@ func TestEnsureInAnotherSubnetOfTheName(t *testing.T) {
 	})
 }
 
-// changed is a transport that changes the records in replies.
+// changed is a transport that changes the records in responses.
 func changed(change func(record map[string]any)) cloudapi.Option {
 	return cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
@@ -581,7 +582,8 @@ func changed(change func(record map[string]any)) cloudapi.Option {
 	})
 }
 
-// TestEnsurePostgresOfALaterServer has the size shown by its later name.
+// TestEnsurePostgresOfALaterServer: the server shows the size by its later
+// name.
 func TestEnsurePostgresOfALaterServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -608,8 +610,8 @@ func TestEnsurePostgresOfALaterServer(t *testing.T) {
 	})
 }
 
-// TestEnsurePostgresSettings asks for settings of a database that exists. They
-// are compared one by one, and changed without the others.
+// TestEnsurePostgresSettings: settings of an existing database are compared one
+// by one, and changed without the others.
 func TestEnsurePostgresSettings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -642,8 +644,8 @@ func TestEnsurePostgresSettings(t *testing.T) {
 	})
 }
 
-// TestEnsureIsNoReplica has a read replica under the name, which differs from
-// what is asked for in nothing else.
+// TestEnsureIsNoReplica: the database with the name is a read replica, but does
+// not differ from the request otherwise.
 func TestEnsureIsNoReplica(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -661,7 +663,8 @@ func TestEnsureIsNoReplica(t *testing.T) {
 	})
 }
 
-// TestEnsureAmongNodePools has a cluster with a second node pool, listed first.
+// TestEnsureAmongNodePools: the cluster has a second node pool, which is listed
+// first.
 func TestEnsureAmongNodePools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -686,15 +689,16 @@ func TestEnsureAmongNodePools(t *testing.T) {
 		if n := changes(srv); n != 2 { // the creation and the resize
 			t.Errorf("%d requests that change something", n)
 		}
-		name = "renamed" // so that either may be meant
+		name = "renamed" // so that either may be the one
 		if _, err := ensure(3); err != nil || changes(srv) != 2 {
 			t.Errorf("%v after %d requests that change something", err, changes(srv))
 		}
 	})
 }
 
-// TestEnsureAtTheQuota has two ask for the VM that fills the quota. The server
-// tells the second that there is no room, and not that the name is taken.
+// TestEnsureAtTheQuota: two concurrent Ensures of the VM that uses up the
+// quota. The server tells the second one that the quota is exceeded, and not
+// that the name is taken.
 func TestEnsureAtTheQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -724,8 +728,8 @@ func TestEnsureAtTheQuota(t *testing.T) {
 	})
 }
 
-// TestEnsureWaitsForAPredecessor deletes what has the name, and ensures it at
-// once.
+// TestEnsureWaitsForAPredecessor deletes the resource with the name, and
+// ensures it at once.
 func TestEnsureWaitsForAPredecessor(t *testing.T) {
 	t.Parallel()
 	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
@@ -758,8 +762,8 @@ func TestEnsureWaitsForAPredecessor(t *testing.T) {
 	})
 }
 
-// TestEnsureOutlastsFailures has looking at the predecessor fail for a moment, as
-// it does when that is being destroyed.
+// TestEnsureOutlastsFailures: reading the predecessor fails for a moment, as
+// while it is destroyed.
 func TestEnsureOutlastsFailures(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{
@@ -824,8 +828,8 @@ func TestEnsureEndsWithTheContext(t *testing.T) {
 	})
 }
 
-// TestEnsureLoadBalancerInItsSubnet has another load balancer of the same name
-// and location in another subnet, and a location that is not the subnet's.
+// TestEnsureLoadBalancerInItsSubnet: another subnet has a load balancer with
+// the same name and location, and the given location is not that of the subnet.
 func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

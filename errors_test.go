@@ -12,7 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestErrorTexts pins the one line that each error is for people.
+// TestErrorTexts pins the text of each error, which is one line.
 func TestErrorTexts(t *testing.T) {
 	t.Parallel()
 	const op, path = "VMs.Get", "/project/pj/vm/web-1"
@@ -109,7 +109,7 @@ func TestErrorsUnwrap(t *testing.T) {
 	}
 }
 
-// TestTimeoutsAreTimeouts as the net package understands it.
+// TestTimeoutsAreTimeouts: timeouts are those of package net.
 func TestTimeoutsAreTimeouts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,8 +147,8 @@ func TestCauseOfTheContext(t *testing.T) {
 	}
 }
 
-// TestRefusalsByText: these sentinels go by texts of the server, or by a field
-// that only it names, so what is not one of them must not match.
+// TestRefusalsByText: these sentinels match by texts of the server, or by a
+// field that only the server names. They must not match other errors.
 func TestRefusalsByText(t *testing.T) {
 	t.Parallel()
 	const quota = "Insufficient quota for requested size. Requested vCPU count: 60, currently used vCPU count: 13, " +
@@ -162,7 +162,7 @@ func TestRefusalsByText(t *testing.T) {
 	with := func(e *Error, change func(*Error)) *Error { change(e); return e }
 	for _, tt := range []struct {
 		err  *Error
-		want error // nil: an invalid request and nothing else
+		want error // nil: only an invalid request
 	}{
 		{details("size", quota), ErrQuotaExceeded},
 		{details("worker_nodes", quota), ErrQuotaExceeded},
@@ -175,7 +175,7 @@ func TestRefusalsByText(t *testing.T) {
 		{details("size", `"huge-1" is not a valid virtual machine size.`), nil},
 		{details("size", "Invalid size."), nil},
 		{details("size", `"`+quota+`" is not a valid virtual machine size.`), nil},
-		{details("start_after", quota+" is not a valid ID"), nil}, // begins with what the request holds
+		{details("start_after", quota+" is not a valid ID"), nil}, // begins with text of the request
 		{message(quota), nil},
 		{details("size", "billing_info"), nil},
 		{message("billing_info"), nil},
@@ -203,8 +203,8 @@ func TestRefusalsByText(t *testing.T) {
 	}
 }
 
-// TestErrorPrefix: what is returned says once where it comes from, however deep
-// its causes are.
+// TestErrorPrefix: a returned error has the prefix once, however deep its
+// causes are.
 func TestErrorPrefix(t *testing.T) {
 	t.Parallel()
 	const prefix = "cloudapi: "

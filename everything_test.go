@@ -36,7 +36,7 @@ const (
 	elsewhere = "eu-north-h1"
 )
 
-// newEverything makes one of each kind, and finds each in its full form.
+// newEverything makes a resource of each kind, and reads each in its full form.
 func newEverything(t *testing.T, opts ...cloudapitest.Option) *everything {
 	t.Helper()
 	p := &everything{srv: cloudapitest.New(t, opts...)}
@@ -79,5 +79,5 @@ func newEverything(t *testing.T, opts ...cloudapitest.Option) *everything {
 	return p
 }
 
-// elapse lets time go by, in a bubble.
+// elapse lets time pass in a bubble.
 func elapse(d time.Duration) { <-time.After(d) }

@@ -19,7 +19,7 @@ func ExampleClient_Resolve() {
 		return
 	}
 
-	// An ID says what it is, but not where, which most methods want to know.
+	// An ID contains the kind but not the location, which most methods need.
 	resource, err := client.Resolve(ctx, vm.ID)
 	if err != nil {
 		fmt.Println(err)
@@ -27,7 +27,7 @@ func ExampleClient_Resolve() {
 	}
 	fmt.Println(resource.Kind, resource.Location, resource.Name)
 
-	// The record comes with its full form, whatever it is,
+	// The record is in its full form, either of any type,
 	record, err := client.Fetch(ctx, *resource)
 	if err != nil {
 		fmt.Println(err)
@@ -35,7 +35,7 @@ func ExampleClient_Resolve() {
 	}
 	fmt.Printf("%T\n", record)
 
-	// or as the type that it must have, by ID or by location and name.
+	// or of a known type, by ID or by location and name.
 	again, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
 	if err != nil {
 		fmt.Println(err)
@@ -53,7 +53,7 @@ func ExampleVMsService_Ensure() {
 	defer srv.Close()
 	client, ctx := srv.Client(), context.Background()
 
-	// A script that runs twice, or in two places at once, makes one VM.
+	// A script that runs twice, or in two places at once, creates one VM.
 	for range 2 {
 		vm, outcome, err := client.VMs.Ensure(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-2"}, nil)
 		if err != nil {
@@ -63,8 +63,8 @@ func ExampleVMsService_Ensure() {
 		fmt.Println(vm.Name, outcome)
 	}
 
-	// What exists and is not what is asked for is left as it is. Plan says so
-	// beforehand.
+	// A resource that differs from the request stays unchanged. Plan returns
+	// the differences in advance.
 	_, _, err := client.VMs.Ensure(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-4"}, nil)
 	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
 		for _, f := range drift.Fields {
@@ -82,7 +82,7 @@ func ExampleEnsureOptions() {
 	defer srv.Close()
 	client, ctx := srv.Client(), context.Background()
 	opts := &cloudapi.EnsureOptions{
-		Update: true, // change what exists and differs, where the API can
+		Update: true, // change an existing resource that differs, if the API can
 		Progress: func(p cloudapi.Progress) {
 			fmt.Println(p.Operation, p.Resource, p.State, p.Done, "of", p.Total)
 		},
@@ -108,7 +108,7 @@ func ExampleEnsureOptions() {
 	// 128 GiB
 }
 
-// A program that follows the project's VMs. This one also makes the changes.
+// A program that watches the project's VMs. This one also makes the changes.
 func ExampleVMsService_Watch() {
 	srv := newServer()
 	defer srv.Close()

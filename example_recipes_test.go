@@ -13,7 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// A loop over everything, page by page, that fetches the next page while it
+// A loop over all items, page by page, that fetches the next page while it
 // works on this one.
 func Example_lists() {
 	srv := newServer()
@@ -30,7 +30,7 @@ func Example_lists() {
 	count := 0
 	for firewall, err := range client.Firewalls.All(ctx, &cloudapi.ListOptions{PageSize: 10}) {
 		if err != nil {
-			fmt.Println(err) // the loop ends with it, and with nothing else before the last item
+			fmt.Println(err) // an error is always the last element of the loop
 			return
 		}
 		if firewall.Location == "eu-central-h1" {
@@ -41,7 +41,7 @@ func Example_lists() {
 	// Output: 25
 }
 
-// What may be sent twice is sent again after failures that pass.
+// Idempotent requests are retried after transient failures.
 func Example_retries() {
 	srv := newServer()
 	defer srv.Close()
@@ -66,8 +66,8 @@ func Example_retries() {
 	// 502 after 3 attempts: bad gateway
 }
 
-// Zero is absent. Where zero means something, the field is a pointer; where
-// null does, it is an Opt, for which see its own example.
+// Zero is absent. A field is a pointer if zero has a meaning, and an Opt if
+// null has a meaning; see the example of Opt.
 func Example_optionalFields() {
 	srv := newServer()
 	defer srv.Close()
@@ -93,7 +93,7 @@ func Example_optionalFields() {
 	// Output: map[enable_ip4:false]
 }
 
-// A wait says how it goes, and if it ends without what it waited for, with what.
+// A wait reports its progress. If it fails, its error contains the last state.
 func Example_waits() {
 	srv := newServer()
 	defer srv.Close()
@@ -109,7 +109,7 @@ func Example_waits() {
 
 	_, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID, cloudapi.WaitProgress(func(p cloudapi.Progress) {
 		fmt.Println(p.Operation, p.State, p.Polls)
-		cancel() // somebody loses patience
+		cancel() // the user gives up
 	}))
 	if e, ok := errors.AsType[*cloudapi.WaitError](err); ok {
 		fmt.Println("ended in", e.State, errors.Is(err, context.Canceled))
@@ -119,7 +119,7 @@ func Example_waits() {
 	// ended in waiting for capacity true
 }
 
-// replaceRules makes the ranges the only ones that may connect to a database.
+// replaceRules allows only the given ranges to connect to a database.
 func replaceRules(ctx context.Context, client *cloudapi.Client, location, database string, ranges []netip.Prefix) error {
 	old := map[string]string{} // IDs by range
 	for rule, err := range client.Postgres.AllFirewallRules(ctx, location, database, nil) {
@@ -129,7 +129,7 @@ func replaceRules(ctx context.Context, client *cloudapi.Client, location, databa
 		old[rule.CIDR] = rule.ID
 	}
 	for _, r := range ranges {
-		cidr := r.Masked().String() // the form in which the server keeps it
+		cidr := r.Masked().String() // the server's form
 		if _, found := old[cidr]; found {
 			delete(old, cidr)
 			continue
@@ -149,7 +149,7 @@ func replaceRules(ctx context.Context, client *cloudapi.Client, location, databa
 }
 
 // The API has no operation that replaces a database's firewall rules. This adds
-// the new ones first, so that nobody is shut out in between.
+// the new ones first, so that nobody loses access in between.
 func Example_replaceFirewallRules() {
 	srv := newServer()
 	defer srv.Close()
@@ -162,7 +162,7 @@ func Example_replaceFirewallRules() {
 	}
 
 	office := netip.MustParsePrefix("203.0.113.7/24")
-	for range 2 { // the second time there is nothing left to do
+	for range 2 { // the second time there is nothing to do
 		if err := replaceRules(ctx, client, db.Location, db.ID, []netip.Prefix{office}); err != nil {
 			fmt.Println(err)
 			return
@@ -174,8 +174,9 @@ func Example_replaceFirewallRules() {
 	// Output: 203.0.113.0/24 <nil>
 }
 
-// An endpoint that has no method. The server for tests has none for it either:
-// a fault answers, and in a test cloudapitest.Lenient lets the request pass.
+// An operation that has no method in the SDK. The server for tests does not
+// have it either: here a fault answers it. In a test use cloudapitest.Lenient
+// to let such a request pass.
 func ExampleClient_Do() {
 	srv := newServer()
 	defer srv.Close()
@@ -191,8 +192,8 @@ func ExampleClient_Do() {
 	// Output: [{login}] <nil>
 }
 
-// An observer sees a call once, however many attempts it takes. Module
-// otelcloudapi makes a span of it.
+// An observer sees a call once, with all its attempts. Module otelcloudapi
+// makes a span of it.
 func ExampleWithObserver() {
 	srv := newServer()
 	defer srv.Close()
@@ -213,7 +214,7 @@ func ExampleWithObserver() {
 	// 2 attempts
 }
 
-// deployAll is a program to be tested.
+// deployAll is the program to test.
 func deployAll(ctx context.Context, client *cloudapi.Client, names ...string) error {
 	for _, name := range names {
 		vm, err := client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: publicKey})
@@ -227,9 +228,9 @@ func deployAll(ctx context.Context, client *cloudapi.Client, names ...string) er
 	return nil
 }
 
-// A test of a program needs no network. In a test it would be New(t) in place of
-// NewServer; with testing/synctest the delays of the service can stay, for no
-// real time goes by.
+// A test of a program needs no network. In a test use New(t) in place of
+// NewServer. With testing/synctest keep the delays of the service, since no
+// real time passes.
 func Example_tests() {
 	srv := cloudapitest.NewServer(cloudapitest.WithDelays(cloudapitest.Delays{}))
 	defer srv.Close()

@@ -19,7 +19,8 @@ func ExampleProjectsService() {
 	client := srv.Client()
 	ctx := context.Background()
 
-	// The token has no role in what it creates until somebody gives it one.
+	// The token has no role in the new project until an administrator grants
+	// one.
 	project, err := client.Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: "staging"})
 	if err != nil {
 		fmt.Println(err)
@@ -27,7 +28,7 @@ func ExampleProjectsService() {
 	}
 	fmt.Println(project.Name, cloudapi.IsID(project.ID, cloudapi.KindProject))
 
-	// What an ID stands for.
+	// The object of an ID.
 	firewall, err := client.Firewalls.Create(ctx, "eu-central-h1", "edge", nil)
 	if err != nil {
 		fmt.Println(err)
@@ -97,7 +98,7 @@ func ExampleInferenceAPIKeysService() {
 	}
 	fmt.Println(key.Key, len(key.Key.Reveal()) > 0) // only Reveal shows it
 
-	// A deleted key is valid no more.
+	// A deleted key is no longer valid.
 	if err := client.InferenceAPIKeys.Delete(ctx, key.ID); err != nil {
 		fmt.Println(err)
 		return
@@ -144,7 +145,7 @@ func ExampleKubernetesService() {
 	// Output: running apps-np 3
 }
 
-// A file is a secret, and its name is safe to use in a folder of your own.
+// A file is a secret, and its name is safe to use in your own folder.
 func ExampleKubernetesService_Kubeconfig() {
 	srv := newServer()
 	defer srv.Close()
@@ -240,8 +241,8 @@ func ExamplePostgresService() {
 		return
 	}
 	fmt.Println(db.State, db.ConnectionString)                           // a secret
-	fmt.Println(db.ConnectionString.Reveal()[:len("postgres://")])       // what a driver gets
-	file, err := client.Postgres.CACertificates(ctx, db.Location, db.ID) // what it should trust
+	fmt.Println(db.ConnectionString.Reveal()[:len("postgres://")])       // for a driver
+	file, err := client.Postgres.CACertificates(ctx, db.Location, db.ID) // the certificates to trust
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -299,7 +300,7 @@ func ExamplePrivateLocationsService() {
 	}
 	fmt.Println(location.UIName, location.Provider, location.Name)
 
-	// UIName is the location of what is in it.
+	// UIName is the location of the resources in it.
 	db, err := client.Postgres.Create(ctx, location.UIName, "orders", &cloudapi.PostgresCreateRequest{Size: "m6id.large", StorageSize: 118})
 	if err != nil {
 		fmt.Println(err)
@@ -327,13 +328,14 @@ func ExamplePrivateSubnetsService() {
 		fmt.Println(err)
 		return
 	}
-	// Connected subnets reach each other.
+	// Connected subnets can reach each other.
 	frontend, err = client.PrivateSubnets.Connect(ctx, frontend.Location, frontend.ID, backend.ID)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	// Nobody asked for a firewall, so there is one that lets everything in.
+	// Without a firewall in the request the server makes one that lets
+	// everything in.
 	for _, firewall := range frontend.Firewalls {
 		fmt.Println(firewall.Name, len(firewall.FirewallRules), "rules")
 	}
@@ -399,7 +401,7 @@ func ExampleVMsService() {
 		return
 	}
 
-	// By ID, which stays the same when the name does not.
+	// By ID, which does not change with the name.
 	if _, err := client.VMs.Rename(ctx, vm.Location, vm.ID, "web-2"); err != nil {
 		fmt.Println(err)
 		return
@@ -579,7 +581,7 @@ func ExampleMachineImagesService() {
 		fmt.Println(err)
 		return
 	}
-	// Any number of VMs can be made of it.
+	// Any number of VMs can be created from it.
 	copied, err := client.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, BootImage: image.Name + "@v1"})
 	if err != nil {
 		fmt.Println(err)
@@ -595,7 +597,7 @@ func ExampleGitHubService() {
 	client := srv.Client()
 	ctx := context.Background()
 
-	// How much each repository keeps.
+	// The size of each repository's cache.
 	for installation, err := range client.GitHub.AllInstallations(ctx, nil) {
 		if err != nil {
 			fmt.Println(err)

@@ -15,8 +15,7 @@ import (
 
 const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx dev@example.com"
 
-// newServer is the API in memory, for which all that is asynchronous is done
-// at once.
+// newServer returns an in-memory server without delays.
 func newServer() *cloudapitest.Server {
 	return cloudapitest.NewServer(cloudapitest.WithDelays(cloudapitest.Delays{}))
 }
@@ -54,7 +53,7 @@ func ExampleNewClient() {
 	fmt.Println(client, err)
 
 	_, err = cloudapi.NewClient(cloudapi.WithBaseURL("http://api.example.com"), cloudapi.WithToken("pat-secret"))
-	fmt.Println(errors.Is(err, cloudapi.ErrInvalidArgument)) // plain http would show the token
+	fmt.Println(errors.Is(err, cloudapi.ErrInvalidArgument)) // plain http would expose the token
 	// Output:
 	// cloudapi.Client(https://api.example.com, project "pjahbwgme82j3qbwnsn4b3w1e9") <nil>
 	// true
@@ -65,7 +64,7 @@ func ExampleClient_With() {
 	defer srv.Close()
 	client := srv.Client()
 
-	// A copy over the same connections, for calls that may take longer.
+	// A copy with the same connections, for calls that may take longer.
 	patient, err := client.With(cloudapi.WithTimeout(5*time.Minute), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 10}))
 	if err != nil {
 		fmt.Println(err)
@@ -101,8 +100,8 @@ func ExampleVMsService_Create() {
 	// Output: web-1 running standard-4 true
 }
 
-// The kinds of errors are told apart with errors.Is; what the server said is
-// in the *Error.
+// errors.Is distinguishes the kinds of errors. The *Error contains the details
+// of the server.
 func ExampleError() {
 	srv := newServer()
 	defer srv.Close()
@@ -129,7 +128,7 @@ func ExampleError() {
 	// 400 InvalidRequest 1
 }
 
-// A create whose reply is lost is not repeated: it may have been carried out.
+// A create is not retried after a lost response: it may have been carried out.
 func ExampleErrOutcomeUnknown() {
 	srv := newServer()
 	defer srv.Close()
@@ -154,7 +153,7 @@ func ExampleConfirm() {
 	defer srv.Close()
 	client := srv.Client()
 	ctx := context.Background()
-	// The server carries the next create out, but the reply gets lost.
+	// The server carries out the next create, but the response is lost.
 	srv.Fail(cloudapitest.Match{Method: http.MethodPost}, cloudapitest.DropAfter())
 
 	request := &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-4"}
@@ -221,7 +220,7 @@ func ExampleWait() {
 		return
 	}
 
-	// Certificates come some time after the database.
+	// The certificates exist some time after the database.
 	db, err = cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
 		return client.Postgres.Get(ctx, db.Location, db.ID)
 	}, func(db *cloudapi.Postgres) (bool, error) {
@@ -240,7 +239,7 @@ func ExampleSecret() {
 	// AKIA-EXAMPLE
 }
 
-// In a configuration null removes a setting, which is why values are optional.
+// In a configuration null removes a setting, so values are optional.
 func ExampleOpt() {
 	srv := newServer()
 	defer srv.Close()
@@ -292,7 +291,7 @@ func ExampleWithLogger() {
 	// <nil>
 }
 
-// A middleware counts requests by operation: few names, good labels.
+// A middleware counts requests by operation, a label with few values.
 func ExampleOperationFromContext() {
 	srv := newServer()
 	defer srv.Close()

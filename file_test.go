@@ -111,9 +111,9 @@ func TestFileReplies(t *testing.T) {
 	}
 }
 
-// A file that is cut off is asked for again; what is not a file is not.
-// TestFilesWithoutEnd: only a file that shows by itself that it is whole may
-// come in a reply that nothing but the end of the connection ends.
+// TestFilesWithoutEnd: if only the end of the connection marks the end of a
+// response, it must be a file whose content shows that it is complete. A
+// truncated file is requested again.
 func TestFilesWithoutEnd(t *testing.T) {
 	t.Parallel()
 	const pem = testPEM
@@ -138,7 +138,7 @@ func TestFilesWithoutEnd(t *testing.T) {
 	})
 }
 
-// TestFilesThatAreNotWhole: the content says nothing about that.
+// TestFilesThatAreNotWhole: the content does not show that.
 func TestFilesThatAreNotWhole(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -211,7 +211,7 @@ func TestFileHidesItsContent(t *testing.T) {
 }
 
 // TestKubeconfigThatIsNotThereYet: the API answers with a 500 until there is a
-// control plane, which takes longer than a call.
+// control plane, which takes longer than the retries of a call.
 func TestKubeconfigThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

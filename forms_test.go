@@ -13,8 +13,8 @@ import (
 
 const lbID = "1b28t5cy4tqj4kzpwqac7cn1j2"
 
-// TestIDsAndRecords reads the two fields that the public description and the
-// service give in different forms.
+// TestIDsAndRecords decodes the two fields whose form differs between the
+// public description and the service.
 func TestIDsAndRecords(t *testing.T) {
 	t.Parallel()
 	const other = "vm00000000021g000000000001"
@@ -66,7 +66,8 @@ func TestIDsAndRecords(t *testing.T) {
 	}
 }
 
-// TestTimesThatAreNone: a time that RFC 3339 does not know costs no record.
+// TestTimesThatAreNone: a time that is not in RFC 3339 does not make a record
+// fail.
 func TestTimesThatAreNone(t *testing.T) {
 	t.Parallel()
 	latest := time.Date(2025, 10, 3, 17, 40, 0, 0, time.UTC)
@@ -100,7 +101,7 @@ func TestTimesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestFormsThatAreNone: nothing else is taken for what it is not.
+// TestFormsThatAreNone: other forms are errors.
 func TestFormsThatAreNone(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{

@@ -22,11 +22,11 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// oddSegments would name another resource than the caller means, or none.
+// oddSegments would lead to another resource, or to none.
 var oddSegments = []string{"", ".", "..", "a/b", "a?b", "a#b", "a%2Fb", "a b", "a\nb", "a\x00", "é", "a\xff", strings.Repeat("a", 256)}
 
-// FuzzPath fills the routes of the contract: an argument is refused, or it is
-// one segment of the path, to the letter, and no other segment changes.
+// FuzzPath fills the routes of the contract: an argument is refused, or becomes
+// exactly one segment of the path, and no other segment changes.
 func FuzzPath(f *testing.F) {
 	rows := contract.Rows()
 	for _, odd := range oddSegments {
@@ -70,8 +70,8 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// FuzzDoPath: the segments of Do may be anything and reach the server as they
-// are, one by one.
+// FuzzDoPath: the segments of Do may be anything and reach the server
+// unchanged, one by one.
 func FuzzDoPath(f *testing.F) {
 	for _, odd := range oddSegments {
 		f.Add("project", odd)
@@ -109,7 +109,7 @@ func FuzzDoPath(f *testing.F) {
 	})
 }
 
-// FuzzID: what is parsed is canonical, and is the same ID by way of its UUID.
+// FuzzID: a parsed ID is canonical, and its UUID converts back to it.
 func FuzzID(f *testing.F) {
 	for _, s := range []string{stub.VMID, stub.Project, "", strings.ToUpper(stub.VMID), "VMy9n1os8q164j473ra7pj9nqz",
 		strings.Repeat("z", 26), strings.Repeat("é", 13), "1b" + strings.Repeat("0", 24), "et\x00" + strings.Repeat("0", 23),
@@ -142,7 +142,7 @@ func FuzzID(f *testing.F) {
 	})
 }
 
-// FuzzList decodes a page, and walks a list of which all pages are alike: each
+// FuzzList decodes a page, and walks a list whose pages are all equal: each
 // item is complete, and the walk ends.
 func FuzzList(f *testing.F) {
 	for _, body := range []string{
@@ -193,8 +193,8 @@ func FuzzList(f *testing.F) {
 	})
 }
 
-// FuzzError reads the body of a failure: what of it is in the error is bounded,
-// printable, and not the token.
+// FuzzError decodes the body of an error: the parts of it in the error are
+// limited, printable, and without the token.
 func FuzzError(f *testing.F) {
 	for _, body := range []string{
 		stub.Envelope(404), `{"error":{"code":400,"type":"InvalidRequest","message":"m","details":{"name":"bad","size":["a","b"],"x":1}}}`,
@@ -237,12 +237,12 @@ func FuzzError(f *testing.F) {
 	})
 }
 
-// FuzzExcerpt makes the excerpt of a reply that is of no use, which shows no
-// value of a string, and decodes it as a record.
+// FuzzExcerpt makes the excerpt of an unusable response, which shows no string
+// value, and decodes it as a record.
 func FuzzExcerpt(f *testing.F) {
 	for _, body := range []string{stub.VM, stub.VM[:20], `{"connection_string":"SECRET"}`, `{"a":["SECRET",{"b":"SECRET"}]}`, `"SECRET"`,
 		`SECRET`, `<html>`, `{"a\"SECRET":1,"b":"\"SECRET"}`, `{"a":"x\\","b":"SECRET"}`, `{"a" :"SECRET`, `["a","SECRET":1]`,
-		"{" + strings.Repeat("\xd4 ", 99)} { // which grows when it is made valid
+		"{" + strings.Repeat("\xd4 ", 99)} { // grows when it is made valid
 		f.Add([]byte(body))
 	}
 	client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(stub.Token))
@@ -271,7 +271,7 @@ func FuzzExcerpt(f *testing.F) {
 	})
 }
 
-// stringValues returns the strings in a decoded value that are no keys.
+// stringValues returns the strings in a decoded value except for keys.
 func stringValues(value any) (found []string) {
 	switch v := value.(type) {
 	case string:
@@ -303,8 +303,8 @@ func keysOf(value any) (found []string) {
 	return found
 }
 
-// FuzzMetrics compares the reader of samples with encoding/json and exact
-// arithmetic, and reads again what it writes.
+// FuzzMetrics compares the decoder of samples with encoding/json and exact
+// arithmetic, and decodes again what it has encoded.
 func FuzzMetrics(f *testing.F) {
 	for _, values := range []string{`[]`, `null`, `[[1759512000.5,"0.42"]]`, `[[0,"NaN"],[1,"+Inf"],[2,"\u002d1"]]`, ` [ [ 1e9 , "1" ] ] `,
 		`[[1]]`, `[[1,2]]`, `[["1","2"]]`, `[[1,"2",3]]`, `[[-0.5,"1e400"]]`, `[[1e-99,"0x1p-2"]]`, `[[5,"1_0"]]`, `{}`, `[[253402300800,"1"]]`, `[[1,"1"],]`} {
@@ -319,7 +319,7 @@ func FuzzMetrics(f *testing.F) {
 		samples := metrics.Metrics[0].Series[0].Values
 		var pairs [][]json.RawMessage
 		if err := json.Unmarshal(values, &pairs); err != nil || len(pairs) != len(samples) {
-			return // the values are more than one member of the reply
+			return // the values are several members of the response
 		}
 		for i, sample := range samples {
 			var text string
@@ -376,8 +376,7 @@ func FuzzContentDisposition(f *testing.F) {
 	})
 }
 
-// FuzzRetryAfter: whatever a server asks for, the pause is neither negative nor
-// longer than the policy allows.
+// FuzzRetryAfter: the delay is never negative or longer than the policy allows.
 func FuzzRetryAfter(f *testing.F) {
 	for _, value := range []string{"7", "0", "-5", "1.5", "9223372036854775808", strings.Repeat("9", 40), "soon", " 3 ", "+3", "0x10",
 		"Fri, 31 Dec 1999 23:59:59 GMT", "Friday, 31-Dec-99 23:59:59 GMT", "Fri Dec 31 23:59:59 1999", "Fri, 31 Dec 9999 23:59:59 GMT", ""} {
@@ -400,7 +399,7 @@ func FuzzRetryAfter(f *testing.F) {
 	})
 }
 
-// TestFuzzOracles keeps the search for values from finding nothing.
+// TestFuzzOracles checks that the search for values finds them.
 func TestFuzzOracles(t *testing.T) {
 	t.Parallel()
 	value := map[string]any{"a": []any{"x", map[string]any{"b": "y"}}}

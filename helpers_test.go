@@ -11,10 +11,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// The clients of the tests inside of the package. Package sdktest has those of the
-// tests outside, which can be no others: it imports this package.
+// Clients for the tests in package cloudapi. Package sdktest has those for
+// other tests; it imports this package, so it cannot be used here.
 
-// mockClient returns a client over a transport without a network.
+// mockClient returns a client with a transport that has no network.
 func mockClient(t testing.TB, transport http.RoundTripper, opts ...Option) *Client {
 	t.Helper()
 	client, err := NewClient(append([]Option{
@@ -27,7 +27,7 @@ func mockClient(t testing.TB, transport http.RoundTripper, opts ...Option) *Clie
 	return client
 }
 
-// recorded returns a client over a recorder. It does not retry.
+// recorded returns a client with a recorder. It does not retry.
 func recorded(t testing.TB, r *stub.Recorder, opts ...Option) *Client {
 	t.Helper()
 	return mockClient(t, r, append([]Option{WithRetry(RetryPolicy{MaxAttempts: 1})}, opts...)...)

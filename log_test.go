@@ -14,8 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// logged returns the lines that calls of a client with a logger leave, without
-// their times and durations.
+// logged returns the log lines of calls, without times and durations.
 func logged(t *testing.T, level slog.Level, do func(logger *slog.Logger)) []string {
 	t.Helper()
 	var out bytes.Buffer
@@ -100,7 +99,7 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 	}
 }
 
-// failingAt returns a limiter that fails when it is asked for the nth time.
+// failingAt returns a limiter whose nth call fails.
 func failingAt(n int) Limiter {
 	return limiterFunc(func(context.Context) error {
 		if n--; n == 0 {
@@ -110,7 +109,7 @@ func failingAt(n int) Limiter {
 	})
 }
 
-// The last poll of a wait for a deletion finds nothing, which is no warning.
+// The last poll of a wait for a deletion gets a 404, which is not a warning.
 func TestWaitDeletedLogsNoWarning(t *testing.T) {
 	t.Parallel()
 	got := logged(t, slog.LevelInfo, func(logger *slog.Logger) {

@@ -88,7 +88,8 @@ func TestBoundProject(t *testing.T) {
 	}
 }
 
-// TestEveryByteOfASegment: only what needs no escaping gets into a path.
+// TestEveryByteOfASegment: only bytes that need no escaping are accepted in a
+// path.
 func TestEveryByteOfASegment(t *testing.T) {
 	t.Parallel()
 	for c := range 256 {

@@ -21,7 +21,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// sendOne returns what a client with the options sends.
+// sendOne returns the request that a client with the options sends.
 func sendOne(t *testing.T, opts ...Option) stub.Request {
 	t.Helper()
 	var network stub.Recorder
@@ -279,7 +279,7 @@ func TestHTTPClientIsNotChanged(t *testing.T) {
 	}
 }
 
-// TestWithTransport: what the caller changes holds, and what not is as before.
+// TestWithTransport: the caller's changes apply, and the other defaults stay.
 func TestWithTransport(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -327,7 +327,7 @@ func TestWithTransport(t *testing.T) {
 }
 
 // TestTransportOfTheLastOption: of WithTransport and WithHTTPClient the later
-// one holds.
+// one applies.
 func TestTransportOfTheLastOption(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
@@ -372,8 +372,8 @@ func TestReplacedDefaultTransport(t *testing.T) {
 	}
 }
 
-// TestFromEnvNamesWhatIsMissing: all of it at once, and nothing that another
-// option has made up for.
+// TestFromEnvNamesWhatIsMissing: the error names all missing variables, but
+// none that another option replaces.
 func TestFromEnvNamesWhatIsMissing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set  map[string]string

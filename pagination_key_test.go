@@ -15,14 +15,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// keyedList is a server of the two lists that go on with a key: entries with
-// numbers, of which the highest is the newest, a second each.
+// keyedList is a server of the two lists that continue with a key. Its entries
+// have numbers, one per second; the highest is the newest.
 type keyedList struct {
 	entries int
 	size    int // of a page
 
-	ignores bool // every key, as the real one does with those that it cannot read
-	grows   int  // by how many entries a request comes later
+	ignores bool // every key, as the real server does with invalid ones
+	grows   int  // number of new entries before each request
 	gaps    bool // whether there are pages without entries
 	queries []url.Values
 }
@@ -32,14 +32,14 @@ const keyedEpoch = 1_790_000_000
 func (l *keyedList) RoundTrip(req *http.Request) (*http.Response, error) {
 	query := req.URL.Query()
 	l.queries = append(l.queries, query)
-	end := l.entries // behind the last one that comes
+	end := l.entries // index after the last entry of the page
 	if key := query.Get("pagination_key"); key != "" && !l.ignores {
 		end, _ = strconv.Atoi(strings.TrimPrefix(key, "k/"))
 	}
 	l.entries += l.grows
 	size, key := l.size, "k/%d"
 	if l.gaps && len(l.queries)%2 == 0 {
-		size, key = 0, "k/0%d" // which is another one
+		size, key = 0, "k/0%d" // another key
 	}
 	begin := max(0, end-size)
 	var entries []string
@@ -64,8 +64,8 @@ func (l *keyedList) RoundTrip(req *http.Request) (*http.Response, error) {
 	return stub.Respond(200, fmt.Sprintf(`{%q:[%s]%s}`, field, strings.Join(entries, ","), more)), nil
 }
 
-// walkKeyed walks both lists and returns the numbers that came, which must be
-// the same.
+// walkKeyed walks both lists and returns the numbers of the entries, which must
+// be equal.
 func walkKeyed(t *testing.T, list keyedList, opts ...Option) (numbers []int, err error) {
 	t.Helper()
 	number := func(text string) {
@@ -110,7 +110,7 @@ func walkKeyed(t *testing.T, list keyedList, opts ...Option) (numbers []int, err
 	return numbers, err
 }
 
-// newest returns n numbers down from the one before the given.
+// newest returns n numbers in descending order, from end-1 on.
 func newest(end, n int) (numbers []int) {
 	for i := range n {
 		numbers = append(numbers, end-1-i)
@@ -118,9 +118,9 @@ func newest(end, n int) (numbers []int) {
 	return numbers
 }
 
-// TestKeyedLists: every entry comes once, the newest first, with the same
-// filters and bounds on each request, also where a page has no entries, pages
-// are fetched ahead, or entries come meanwhile.
+// TestKeyedLists: every entry comes once, the newest first, and each request
+// has the same filters and bounds. This also holds for pages without entries,
+// with prefetch, and if entries are added meanwhile.
 func TestKeyedLists(t *testing.T) {
 	t.Parallel()
 	for name, list := range map[string]keyedList{
@@ -144,8 +144,8 @@ func TestKeyedLists(t *testing.T) {
 	}
 }
 
-// TestKeyedListsThatBeginAnew: a server that ignores the key is found out with
-// its second page, none of which comes, also if it has something new in it.
+// TestKeyedListsThatBeginAnew: a server that ignores the key is detected at its
+// second page, even if that has new entries. None of its entries is yielded.
 func TestKeyedListsThatBeginAnew(t *testing.T) {
 	t.Parallel()
 	for _, grows := range []int{0, 1, 9, 10, 30} {
@@ -178,7 +178,8 @@ func TestKeyedListsTwice(t *testing.T) {
 	})
 }
 
-// TestKeyedPagesThatAreNone: what is no page is an error and no end.
+// TestKeyedPagesThatAreNone: an invalid page is an error and not the end of the
+// list.
 func TestKeyedPagesThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{`{}`, `{"items":null}`, `{"logs":null}`, `[]`, `{"items":[null]}`, `{"logs":[{}]}`, `{"items":[{"action":""}]}`, `x`} {

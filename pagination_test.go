@@ -29,16 +29,16 @@ type listed struct {
 
 func (l listed) key(column string) string { return idOrName(column, l.ID, l.Name) }
 
-// listServer answers list requests like a server of this API, or like one with
-// other habits.
+// listServer answers list requests like a server of this API, or with other
+// habits.
 type listServer struct {
 	items   []listed // in the order of both columns
-	max     int      // items in a page at most, whatever is asked for; 0: no bound
+	max     int      // maximum number of items in a page, even if more are requested; 0: no limit
 	noCount bool
 	bare    bool // an array in place of an object
 	whole   bool // page size and cursor are ignored
 
-	between func() // what happens between a page and its count
+	between func() // called between a page and its count
 }
 
 // numbered returns n items in order.
@@ -127,7 +127,7 @@ func TestAllYieldsEachItemOnce(t *testing.T) {
 		name   string
 		habits listServer
 		order  string
-		page   int // how many items it sends at most
+		page   int // maximum number of items in a page
 	}{
 		{"as the contract", listServer{}, "", 10},
 		{"by name", listServer{}, OrderByName, 10},
@@ -149,7 +149,7 @@ func TestAllYieldsEachItemOnce(t *testing.T) {
 					if err != nil || !slices.Equal(got, idsOf(habits.items)) {
 						t.Errorf("got %d of %d items: %v", len(got), size, err)
 					}
-					want := []string{""} // and behind each page, of which the last is empty
+					want := []string{""} // the cursor after each page, of which the last is empty
 					for i := server.page; i < size; i += server.page {
 						want = append(want, habits.items[i-1].key(server.order))
 					}
@@ -166,7 +166,8 @@ func TestAllYieldsEachItemOnce(t *testing.T) {
 	}
 }
 
-// TestAListOfOnePageIsOneRequest, if it counts and the page has room for more.
+// TestAListOfOnePageIsOneRequest: if the server counts and the page has room
+// for more items.
 func TestAListOfOnePageIsOneRequest(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -209,7 +210,7 @@ func TestAllFromAnItem(t *testing.T) {
 	}
 }
 
-// A wholeList is a list for which the contract has no parameters.
+// A wholeList is a list without parameters in the contract.
 type wholeList struct {
 	path string
 	all  func(context.Context, *ListOptions) ([]string, error)
@@ -358,7 +359,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestBreakLeavesNothing: the bubble fails if a goroutine is left in it.
+// TestBreakLeavesNothing: the bubble fails if a goroutine is left.
 func TestBreakLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 2, 5} {
@@ -386,7 +387,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 							t.Fatal(err)
 						}
 						if got++; got == taken {
-							elapse(time.Second / 2) // so that a request is under way
+							elapse(time.Second / 2) // so that a request is in progress
 							stopped = time.Now()
 							break
 						}
@@ -425,8 +426,8 @@ func TestPanicLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestPrefetchEndsAsItsFetcher: what happens to the goroutine that fetches
-// happens to the consumer, who would take it for the end of the list.
+// TestPrefetchEndsAsItsFetcher: a panic or exit of the goroutine that fetches
+// also happens to the consumer, who would otherwise see the end of the list.
 func TestPrefetchEndsAsItsFetcher(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -481,10 +482,10 @@ func TestPrefetchFetchesAhead(t *testing.T) {
 	}
 }
 
-// TestPrefetchOverlaps: while the consumer works, the next page comes.
+// TestPrefetchOverlaps: the next page is fetched while the consumer works.
 func TestPrefetchOverlaps(t *testing.T) {
 	t.Parallel()
-	for prefetch, want := range []time.Duration{21 * time.Second, 11 * time.Second} { // of which ten are the consumer's
+	for prefetch, want := range []time.Duration{21 * time.Second, 11 * time.Second} { // ten of these are the consumer's
 		synctest.Test(t, func(t *testing.T) {
 			server := listServer{items: numbered(100)}
 			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
@@ -502,8 +503,8 @@ func TestPrefetchOverlaps(t *testing.T) {
 	}
 }
 
-// TestCancelledListIsNotSilent: a list that was cut short must not look like a
-// shorter list.
+// TestCancelledListIsNotSilent: a cancelled list ends with an error, and not
+// like a shorter list.
 func TestCancelledListIsNotSilent(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 4} {
@@ -537,7 +538,7 @@ func TestCancelledListIsNotSilent(t *testing.T) {
 	}
 }
 
-// TestAllEndsWithTheDeadline, however many items of the page are left.
+// TestAllEndsWithTheDeadline: even if the page has items left.
 func TestAllEndsWithTheDeadline(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 2} {
@@ -572,7 +573,8 @@ func TestAllWithoutAContext(t *testing.T) {
 	}
 }
 
-// TestAllKeepsNoItem: a consumer that keeps nothing does not hold a page.
+// TestAllKeepsNoItem: the page is not kept in memory if the consumer keeps
+// nothing.
 func TestAllKeepsNoItem(t *testing.T) {
 	t.Parallel()
 	server := listServer{items: numbered(100)}

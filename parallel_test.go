@@ -12,13 +12,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestPanicsReachTheCaller: a method that sends several requests at the same time
-// panics with what a middleware panics with, so that its caller can recover. No
-// request follows.
+// TestPanicsReachTheCaller: if a middleware panics, a method with concurrent
+// requests panics with the same value, so that its caller can recover. It sends
+// no further request.
 func TestPanicsReachTheCaller(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		requests []int32 // at which the middleware panics
+		requests []int32 // the middleware panics at these
 		call     func(context.Context, *cloudapi.Client, *cloudapi.TeardownPlan) error
 	}{
 		"Get": {[]int32{1}, func(ctx context.Context, c *cloudapi.Client, _ *cloudapi.TeardownPlan) error {
@@ -64,7 +64,7 @@ func TestPanicsReachTheCaller(t *testing.T) {
 					err := tt.call(t.Context(), client, plan)
 					t.Errorf("%s, request %d of %d: %v", name, at, requests.Load(), err)
 				}()
-				synctest.Wait() // for requests that were under way
+				synctest.Wait() // for requests in progress
 				sent := requests.Load()
 				<-time.After(time.Hour)
 				if n := requests.Load() - sent; n != 0 {

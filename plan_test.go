@@ -12,7 +12,7 @@ import (
 )
 
 // TestPlan: a plan changes nothing, and an Ensure with the same arguments does
-// what it says.
+// what the plan says.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestPlan(t *testing.T) {
 	})
 }
 
-// TestPlanOfDeleting: what is being deleted would be created again.
+// TestPlanOfDeleting: a resource that is being deleted would be created again.
 func TestPlanOfDeleting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,8 +89,8 @@ func TestPlanOfDeleting(t *testing.T) {
 	})
 }
 
-// TestPlanRefuses: what an Ensure refuses a plan does, in its own name, and what
-// may not be seen is no plan.
+// TestPlanRefuses: a plan refuses the same arguments as Ensure, under its own
+// name. If the resource may not be seen there is no plan.
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

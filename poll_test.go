@@ -40,8 +40,8 @@ func waitRunning(client *cloudapi.Client) func(context.Context, *cloudapi.VM) (*
 	}
 }
 
-// TestWaitsSharePolls: many waits take a few lists in place of a Get each, end
-// with the full record, and not later than one wait does.
+// TestWaitsSharePolls: many waits take a few lists instead of a Get each, end
+// with the full record, and no later than a single wait.
 func TestWaitsSharePolls(t *testing.T) {
 	t.Parallel()
 	const n = 25
@@ -84,7 +84,7 @@ func TestWaitsSharePolls(t *testing.T) {
 	}
 }
 
-// A single wait asks for its resource and reads no list.
+// A single wait gets its resource and reads no list.
 func TestWaitAloneReadsNoList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestWaitAloneReadsNoList(t *testing.T) {
 }
 
 // Each wait has its own end: by name or ID, for another state, by its context,
-// or since there is no such VM.
+// or because the VM does not exist.
 func TestSharedPollsKeepWaitsApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -163,8 +163,8 @@ func TestSharedPollsKeepWaitsApart(t *testing.T) {
 	})
 }
 
-// A wait whose context ends while it reads the list for all leaves it to the
-// others.
+// If the context of a wait ends while it reads the list for all, another wait
+// reads it.
 func TestSharedPollsOutliveTheirReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,8 +191,8 @@ func TestSharedPollsOutliveTheirReader(t *testing.T) {
 	})
 }
 
-// What a list cannot do does not end a wait, and an outage is tolerated as by
-// itself.
+// A list that cannot be read does not end a wait, and an outage is tolerated as
+// with a single wait.
 func TestSharedPollsWithFailingLists(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{

@@ -14,8 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestPredicates holds each answer to what failures mean, as they are and inside
-// of others.
+// TestPredicates checks all predicates for all failures, directly and wrapped.
 func TestPredicates(t *testing.T) {
 	t.Parallel()
 	type verdict struct{ gone, invalidLocation, vanishing, transient, notFound bool }
@@ -75,7 +74,7 @@ func TestPredicates(t *testing.T) {
 	}
 }
 
-// TestForeign404 holds that a 404 which the API did not send is proof of nothing.
+// TestForeign404: a 404 that the API did not send proves nothing.
 func TestForeign404(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{

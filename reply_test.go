@@ -24,7 +24,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// replying answers every request with a reply of the given content type.
+// replying answers every request with a response of the content type.
 func replying(status int, contentType, body string) *stub.Recorder {
 	return &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 		resp := stub.Respond(status, body)
@@ -240,8 +240,8 @@ func TestResponseLimit(t *testing.T) {
 	}
 }
 
-// TestResponseLimitIsThatOfTheContent: a small reply may be large when it is
-// decompressed.
+// TestResponseLimitIsThatOfTheContent: a small response may be large after
+// decompression.
 func TestResponseLimitIsThatOfTheContent(t *testing.T) {
 	t.Parallel()
 	var bomb bytes.Buffer
@@ -259,7 +259,8 @@ func TestResponseLimitIsThatOfTheContent(t *testing.T) {
 	})
 }
 
-// TestAnnouncementBeyondMemory: nor where the caller has set no limit to speak of.
+// TestAnnouncementBeyondMemory: an announced length takes no memory, even
+// without a limit.
 func TestAnnouncementBeyondMemory(t *testing.T) {
 	t.Parallel()
 	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
@@ -283,7 +284,7 @@ func TestEmptyObjects(t *testing.T) {
 		"a bare list":     `[` + objects + `]`,
 	}
 	record := `{"id":"` + stub.VMID + `","firewalls":[` + objects + `]}`
-	if strconv.IntSize == 64 { // else a firewall takes too little
+	if strconv.IntSize == 64 { // otherwise a firewall takes too little
 		bodies["a field of an item"] = `{"items":[` + record + `]}`
 		_, err := answering(t, 200, "application/json", record).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		if !errors.Is(err, ErrInvalidResponse) || !strings.Contains(err.Error(), " MiB of memory") {
@@ -298,8 +299,8 @@ func TestEmptyObjects(t *testing.T) {
 	}
 }
 
-// TestObjectsUnderUnknownKeys: what the SDK does not read takes no memory, so that
-// it may be anything.
+// TestObjectsUnderUnknownKeys: values that the SDK does not decode take no
+// memory, so they may be anything.
 func TestObjectsUnderUnknownKeys(t *testing.T) {
 	t.Parallel()
 	for name, unknown := range map[string]string{
@@ -347,7 +348,7 @@ func TestDoBoundsMemory(t *testing.T) {
 	}
 }
 
-// TestBracesAreNoObjects has a script full of braces, and series without values.
+// TestBracesAreNoObjects: a script full of braces, and series without values.
 func TestBracesAreNoObjects(t *testing.T) {
 	t.Parallel()
 	script := strings.Repeat(`{"\\`, 5000) + strings.Repeat("}", 5000)
@@ -443,7 +444,7 @@ func TestErrorBodies(t *testing.T) {
 	}
 }
 
-// TestErrorBodiesThatCannotBeRead: the status is enough for an error.
+// TestErrorBodiesThatCannotBeRead: the status alone makes an error.
 func TestErrorBodiesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("reset")
@@ -558,7 +559,7 @@ func TestSecretsInReplies(t *testing.T) {
 		name   string
 		status int
 		body   string
-		want   string // of the error, besides that nothing shows
+		want   string // text of the error, which must not contain the secret
 	}{
 		{"message", 400, `{"error":{"code":400,"type":"T","message":"{\"password\": ` + stub.Token + `}","details":null}}`, `{"password": [redacted]}`},
 		{"type", 401, `{"error":{"code":401,"type":"` + stub.Token + `","message":"m","details":null}}`, "[redacted]"},
@@ -617,7 +618,7 @@ func escapeAll(s string) string {
 	return b.String()
 }
 
-// TestSecretsInRepliesThatAreNone: what net/http cannot read it quotes.
+// TestSecretsInRepliesThatAreNone: net/http quotes malformed responses.
 func TestSecretsInRepliesThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{
@@ -653,8 +654,8 @@ func TestDetailsStayJSON(t *testing.T) {
 	}
 }
 
-// What is not UTF-8 would arrive as something else: a password, for example,
-// that nobody knows.
+// Text that is not UTF-8 would arrive changed: for example a password that
+// nobody knows.
 func TestTextThatIsNotUTF8IsNotSent(t *testing.T) {
 	t.Parallel()
 	client := sendingNothing(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestWhatIsSent compares requests with the contract to the letter.
+// TestWhatIsSent compares requests with the contract byte by byte.
 func TestWhatIsSent(t *testing.T) {
 	t.Parallel()
 	const project = "/project/" + stub.Project
@@ -196,8 +196,8 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
-// An observer is told once of a call, however many attempts it takes, and with
-// the result that the caller gets.
+// An observer sees a call once, however many attempts it makes, with the result
+// that the caller gets.
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestObserver(t *testing.T) {
 			t.Errorf("%v was reported as %v", err, reported)
 		}
 
-		// The context that an observer returns is the one that counts.
+		// The context from an observer is the one that the call uses.
 		stop := errors.New("stopped by an observer")
 		stopping := recorded(t, &network, WithObserver(func(ctx context.Context, _ Operation) (context.Context, func(error)) {
 			ctx, cancel := context.WithCancelCause(ctx)
@@ -254,8 +254,8 @@ func TestObserver(t *testing.T) {
 	})
 }
 
-// TestObserverOfAPanic: an observer that counts what is under way, or holds a
-// place for it, hears of the end of a call that panics.
+// TestObserverOfAPanic: an observer, which may count calls in progress, is also
+// called at the end of a call that panics.
 func TestObserverOfAPanic(t *testing.T) {
 	t.Parallel()
 	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { panic("the middleware is broken") }}
@@ -282,7 +282,7 @@ func TestMiddlewareWritesToAHeader(t *testing.T) {
 		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req)
 			for _, values := range req.Header {
-				values[0] = "[hidden]" // before it is logged, say
+				values[0] = "[hidden]" // for example before it is logged
 			}
 			return resp, err
 		})
@@ -295,8 +295,8 @@ func TestMiddlewareWritesToAHeader(t *testing.T) {
 	}
 }
 
-// TestHeadersShareNothing: a value that is written or added to changes no other
-// header, of this request or a later one.
+// TestHeadersShareNothing: changing a header value changes no other header, of
+// this request or a later one.
 func TestHeadersShareNothing(t *testing.T) {
 	t.Parallel()
 	create := func(c *Client) {
@@ -333,8 +333,8 @@ func TestHeadersShareNothing(t *testing.T) {
 	}
 }
 
-// TestResponseBesideAnError: the body of a response that a middleware returns
-// with an error is closed, so that its connection is not lost.
+// TestResponseBesideAnError: if a middleware returns a response and an error,
+// the body is closed, so that its connection is not lost.
 func TestResponseBesideAnError(t *testing.T) {
 	t.Parallel()
 	body := &measured{Reader: strings.NewReader(stub.VM)}
@@ -375,7 +375,7 @@ func TestTokenSource(t *testing.T) {
 	failure := errors.New("the vault is closed")
 	for _, tt := range []struct {
 		name   string
-		tokens []any // what the source returns
+		tokens []any // results of the source
 		sent   []string
 		is     error
 		text   string

@@ -116,7 +116,7 @@ func lookup(t *testing.T, client *cloudapi.Client, reference string, record any)
 	return nil, nil
 }
 
-// TestResolveRequests counts what the documentation promises.
+// TestResolveRequests counts the requests that the documentation promises.
 func TestResolveRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -229,8 +229,8 @@ func TestResolveFailures(t *testing.T) {
 			t.Errorf("Fetch(%v) = %v, %v", lost, got, err)
 		}
 
-		// What may be seen is found although the rest may not; a failure leaves
-		// open whether the name is one of something else too.
+		// A visible resource is found although others are forbidden. After a
+		// failure it is not known whether the name is ambiguous.
 		forbidden := cloudapitest.Reply(403, http.Header{"Content-Type": {"application/json"}},
 			`{"error":{"code":403,"type":"Forbidden","message":"x"}}`)
 		p.srv.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool { return !strings.Contains(r.Path, "/vm/") }}, forbidden.Repeating())
@@ -243,8 +243,8 @@ func TestResolveFailures(t *testing.T) {
 	})
 }
 
-// TestResolveForbidden has a token that may see nothing, so that what exists is
-// forbidden.
+// TestResolveForbidden: the token may see nothing, so that existing resources
+// are forbidden.
 func TestResolveForbidden(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -261,9 +261,9 @@ func TestResolveForbidden(t *testing.T) {
 	})
 }
 
-// TestResolveDuringDestruction has a cluster be forbidden to see, as it can be
-// while it is destroyed, when a node pool of one behind it in the list is looked
-// for.
+// TestResolveDuringDestruction: a cluster is forbidden, as while it is
+// destroyed, and the node pool that is looked for belongs to a later one in the
+// list.
 func TestResolveDuringDestruction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -282,8 +282,8 @@ func TestResolveDuringDestruction(t *testing.T) {
 	})
 }
 
-// TestResolveTwins has two load balancers of one name in a location, between
-// which the server does not choose.
+// TestResolveTwins: two load balancers in a location have the same name. The
+// server may return either.
 func TestResolveTwins(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -324,7 +324,7 @@ func TestParseReference(t *testing.T) {
 		"laptop":                {Name: "laptop"},
 		strings.Repeat("W", 26): {Name: strings.Repeat("W", 26)},
 
-		// Read as an ID it would be one, but a name can be spelled like that.
+		// This could be an ID, but also a name.
 		"vmo64pbm96ba3grq6vbsvjb3ax":               {Name: "vmo64pbm96ba3grq6vbsvjb3ax"},
 		"eu-central-h1/lbo9fd2wvdjtih8h6h32k8re7m": {Location: "eu-central-h1", Name: "lbo9fd2wvdjtih8h6h32k8re7m"},
 		"Vmo64pbm96ba3grq6vbsvjb3ax":               {Name: "Vmo64pbm96ba3grq6vbsvjb3ax"},

@@ -24,19 +24,19 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// peer is the other end of connections in memory: what it does with each
+// peer is the other end of in-memory connections. Its behaviour for each
 // request is scripted.
 type peer struct {
 	listener *memnet.Listener
 	arrived  atomic.Int32
 }
 
-// handler is what a peer does with one connection, after it has read the
+// handler is the behaviour of a peer for one connection, after it has read the
 // request if it wants to.
 type handler func(p *peer, conn net.Conn)
 
-// startPeer serves the exchanges, one connection each, the last one forever.
-// Call it inside a bubble.
+// startPeer serves the exchanges, one connection each, and repeats the last
+// one. Call it inside a bubble.
 func startPeer(t *testing.T, exchanges ...handler) *peer {
 	t.Helper()
 	p := &peer{listener: memnet.Listen()}
@@ -59,7 +59,7 @@ func startPeer(t *testing.T, exchanges ...handler) *peer {
 	return p
 }
 
-// requests returns how many requests arrived whole.
+// requests returns the number of requests that arrived completely.
 func (p *peer) requests() int { return int(p.arrived.Load()) }
 
 func (p *peer) read(conn net.Conn) {
@@ -71,7 +71,7 @@ func (p *peer) read(conn net.Conn) {
 	p.arrived.Add(1)
 }
 
-// answers reads the request and writes a reply.
+// answers reads the request and writes a response.
 func answers(status int, header, body string) handler {
 	return func(p *peer, conn net.Conn) {
 		p.read(conn)
@@ -86,19 +86,19 @@ func losesReply(p *peer, conn net.Conn) { p.read(conn) }
 // resetsAtOnce closes the connection before it has read anything.
 func resetsAtOnce(*peer, net.Conn) {}
 
-// cutsReply ends in the middle of the body.
+// cutsReply closes the connection in the middle of the body.
 func cutsReply(p *peer, conn net.Conn) {
 	p.read(conn)
 	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(stub.VM), stub.VM[:20])
 }
 
-// cutsJSON ends the body early but in good form.
+// cutsJSON ends the body early, but with valid framing.
 func cutsJSON(p *peer, conn net.Conn) {
 	p.read(conn)
 	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n%s", stub.VM[:20])
 }
 
-// hangs reads the request and answers never.
+// hangs reads the request and never responds.
 func hangs(p *peer, conn net.Conn) {
 	p.read(conn)
 	io.Copy(io.Discard, conn)
@@ -220,7 +220,8 @@ func TestRetryClasses(t *testing.T) {
 }
 
 // TestCreateBesideTheTransport: a transport that finds no connection and then
-// another way has sent the request, although no connection was seen.
+// sends the request in another way has sent it, although no connection was
+// seen.
 func TestCreateBesideTheTransport(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -425,15 +426,15 @@ func TestCancelDuringAnAttempt(t *testing.T) {
 	})
 }
 
-// TestCancelBehindAnAnswer: what the server said stands, although the context
-// ended before it was read.
+// TestCancelBehindAnAnswer: the response counts even if the context ends before
+// it is read.
 func TestCancelBehindAnAnswer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		status int
 		body   string
 		want   error // nil: it succeeds
-		shown  bool  // whether the context's error shows, since a retry was due
+		shown  bool  // whether the error contains the context's, since a retry was due
 	}{
 		{200, stub.VM, nil, false},
 		{200, "{}", ErrInvalidResponse, false},
@@ -485,7 +486,7 @@ func TestCancelledBeforeTheCall(t *testing.T) {
 	})
 }
 
-// TestMisconfigurationIsNotRetried: it will be the same in a second.
+// TestMisconfigurationIsNotRetried: a retry would fail in the same way.
 func TestMisconfigurationIsNotRetried(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())

@@ -13,7 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// changedRules spells what a SetRules did, for comparisons.
+// changedRules formats the changes of a SetRules for comparisons.
 func changedRules(changes *cloudapi.RuleChanges[cloudapi.FirewallRule]) string {
 	list := func(sign string, rules []*cloudapi.FirewallRule) (texts []string) {
 		for _, rule := range rules {
@@ -41,10 +41,10 @@ func TestSetRules(t *testing.T) {
 			}
 		}
 		wanted := []cloudapi.FirewallRuleCreateRequest{
-			{CIDR: "10.1.2.3/16", PortRange: "80..80"},          // there, in another spelling
+			{CIDR: "10.1.2.3/16", PortRange: "80..80"},          // exists, in another spelling
 			{CIDR: " 010.3.0.0/16", PortRange: "0080..90"},      // missing
-			{CIDR: "10.3.0.0 255.255.0.0", PortRange: "80..90"}, // the same again
-			{CIDR: "::/0", PortRange: "0..65535"},               // there
+			{CIDR: "10.3.0.0 255.255.0.0", PortRange: "80..90"}, // a duplicate
+			{CIDR: "::/0", PortRange: "0..65535"},               // exists
 		}
 		const want = "=10.1.0.0/16 80..80, =::/0 0..65535, +10.3.0.0/16 80..90, -10.2.0.0/16 443..443"
 
@@ -84,8 +84,8 @@ func TestSetRules(t *testing.T) {
 	})
 }
 
-// A create whose reply is lost is not made twice, and one that somebody else
-// made in that moment is not an error.
+// After a lost response a create is not sent twice. If somebody else created
+// the rule at that moment it is not an error.
 func TestSetRulesLooksLostRepliesUp(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{
@@ -167,8 +167,8 @@ func TestSetFirewallRulesOfDatabase(t *testing.T) {
 	})
 }
 
-// The spellings are those that the recordings and the measurements of the real
-// server have.
+// The spellings are from the recordings and the measurements of the real
+// server.
 func TestParseCIDR(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -28,7 +28,7 @@ func TestSamples(t *testing.T) {
 		{`[[0,"NaN"],[1,"+Inf"],[2,"-Inf"]]`, Samples{{at(0, 0), math.NaN()}, {at(1, 0), math.Inf(1)}, {at(2, 0), math.Inf(-1)}}},
 		{`[[0,"\u002bInf"],[0,"\u0034\u0032"]]`, Samples{{at(0, 0), math.Inf(1)}, {at(0, 0), 42}}},
 
-		// Times, which no float would bring through.
+		// Times that a float cannot represent.
 		{`[[1759512000.123456789,"1"]]`, Samples{{at(1759512000, 123456789), 1}}},
 		{`[[1759512000.1,"1"]]`, Samples{{at(1759512000, 100000000), 1}}},
 		{`[[1759512000.000000001,"1"]]`, Samples{{at(1759512000, 1), 1}}},
@@ -41,7 +41,7 @@ func TestSamples(t *testing.T) {
 		{`[[5e-9,"1"],[12345e-12,"1"],[1e-99,"1"],[0e99,"1"]]`, Samples{{at(0, 5), 1}, {at(0, 12), 1}, {at(0, 0), 1}, {at(0, 0), 1}}},
 		{`[[1759512000123,"1"],[-1759512000123,"1"]]`, Samples{{at(1759512000123, 0), 1}, {at(-1759512000123, 0), 1}}}, // milliseconds
 
-		// Beyond what the fields hold.
+		// Out of range.
 		{`[[1e18,"1"],[4611686018427387899,"1"],[-1e18,"1"]]`, Samples{{at(1e18, 0), 1}, {at(1<<62-5, 0), 1}, {at(-1e18, 0), 1}}},
 		{`[[1e99,"1"],[1e999999999999,"1"],[-1e400,"1"],[99999999999999999999.5,"1"]]`, Samples{{at(1<<62, 0), 1}, {at(1<<62, 0), 1}, {at(-1<<62, 0), 1}, {at(1<<62, 0), 1}}},
 		{`[[1e-100,"1"],[1e-999999999999,"1"],[0e999999999999,"1"],[1000000000000000000000e-20,"1"]]`, Samples{{at(0, 0), 1}, {at(0, 0), 1}, {at(0, 0), 1}, {at(10, 0), 1}}},
@@ -97,7 +97,7 @@ func TestMalformedSamples(t *testing.T) {
 		}
 	}
 
-	// Called by another decoder than encoding/json, on what is not JSON.
+	// Called by a decoder other than encoding/json, with invalid JSON.
 	for _, text := range []string{``, `[`, `[[`, `[[1`, `[[1,`, `[[1,"`, `[[1,"2`, `[[1,"2"`, `[[1,"2"]`, `[[1,"2"],`, `[[1,"2"],]`, `[[1,"2"][3,"4"]]`,
 		`[,[1,"2"]]`, `[[,"2"]]`, `[[-,"2"]]`, `[[.5,"2"]]`, `[[1-2,"2"]]`, `[[1e,"2"]]`, `[[1.2.3,"2"]]`, `[[+1,"2"]]`} {
 		var samples Samples
@@ -107,8 +107,7 @@ func TestMalformedSamples(t *testing.T) {
 	}
 }
 
-// What was sent is found again in exact arithmetic, and what is written is
-// read as the same.
+// Decoding matches exact arithmetic, and encoded samples decode to the same.
 func TestUnixTimeIsExact(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -163,8 +162,8 @@ func TestSamplesAsJSON(t *testing.T) {
 	}
 }
 
-// metricsReplies are in the form of the contract and near it. lifted is how many
-// series encoding/json does not see.
+// metricsReplies are in the form of the contract or close to it. lifted is the
+// number of series that encoding/json does not see.
 var metricsReplies = []struct {
 	text   string
 	lifted int
@@ -178,13 +177,13 @@ var metricsReplies = []struct {
 	{`null`, 0},
 	{``, 0},
 
-	// Spelled in another way.
+	// Another spelling.
 	{`{"metrics": [{"series": [{"values": [[1,"2"]]}]}]}`, 0},
 	{`{"metrics":[{"series":[{"values":[ [1,"2"]]},{"values":[[3,"4"]]}]}]}`, 1},
 	{`{"metrics":[{"series":[{"values":[[1,"2"] ]},{"values":[[3,"4"]]}]}]}`, 0},
 	{`{"metrics":[{"series":[{ "values":[[1,"2"]]},{"VALUES":[[3,"4"]]},{"\u0076alues":[[5,"6"]]}]}]}`, 0},
 
-	// Elsewhere, twice, or not what it looks like.
+	// At another place, twice, or only similar.
 	{`{"metrics":[{"values":[[1,"2"]],"series":[{"values":[[3,"4"]]}]}]}`, 2},
 	{`{"metrics":[{"series":[{"x":{"values":[[1,"2"]]},"values":[[3,"4"]]},{}]}],"values":[[5,"6"]]}`, 3},
 	{`{"metrics":[{"series":[{"values":[[1,"2"]],"values":[[3,"4"]]}]}]}`, 2},
@@ -199,7 +198,7 @@ var metricsReplies = []struct {
 	{`{"metrics":[{"key":"#","series":[{"labels":{"#":"\u0023"},"values":[[1,"2"]]}]}]}`, 1},
 	{`{"metrics":[{"series":[{"values#":1},{"values#":-1},{"values#":7,"values":[]}]}]}`, 0},
 
-	// What is wrong stays wrong.
+	// Invalid JSON stays invalid.
 	{`{"metrics":[{"series":[{"values":[[1,"2"]]}]}]`, 1},
 	{`{"metrics":[{"series":[{"values":[[1,"2"]]}]}]}}`, 1},
 	{`{"metrics":[{"key":"a,"values":[[1,"2"]],"series":[]}]}`, 1},
@@ -213,7 +212,7 @@ var metricsReplies = []struct {
 	{`{"metrics":[{"series":[{"values":[[1,"2"]`, 0},
 }
 
-// checkMetrics compares how a reply is read with how encoding/json reads it.
+// checkMetrics compares the decoding of a response with that of encoding/json.
 func checkMetrics(t *testing.T, text []byte) {
 	t.Helper()
 	var want, got PostgresMetrics
@@ -242,7 +241,7 @@ func FuzzLiftedSamples(f *testing.F) {
 	f.Fuzz(checkMetrics)
 }
 
-// The cost of a long reply is that of its samples.
+// The memory for a long response is that of its samples.
 func TestSamplesMemory(t *testing.T) {
 	// Not parallel: other tests would be counted too.
 	const series, length = 20, 2000
@@ -286,7 +285,7 @@ func TestSamplesMemory(t *testing.T) {
 	}
 }
 
-// What is not samples does not get memory as if it were.
+// Other JSON does not get the memory for samples.
 func TestSamplesMemoryForNonsense(t *testing.T) {
 	// Not parallel: other tests would be counted too.
 	for _, text := range []string{

@@ -22,8 +22,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// newFullProject is everything, and a VM with its default subnet and firewall in
-// the private location.
+// newFullProject is newEverything, with another VM, its default subnet and its
+// firewall in the private location.
 func newFullProject(t *testing.T, opts ...cloudapitest.Option) *everything {
 	t.Helper()
 	p := newEverything(t, opts...)
@@ -31,7 +31,7 @@ func newFullProject(t *testing.T, opts ...cloudapitest.Option) *everything {
 	return p
 }
 
-// contents returns what the lists of the project show, by ID.
+// contents returns the resources in the lists of the project, by ID.
 func contents(t *testing.T, client *cloudapi.Client) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -41,7 +41,7 @@ func contents(t *testing.T, client *cloudapi.Client) map[string]string {
 			Items []struct{ ID, Name, Location string }
 		}
 		err := client.Do(t.Context(), http.MethodGet, []string{"project", client.Project(), family}, nil, nil, &page)
-		if err != nil && !errors.Is(err, cloudapi.ErrNotFound) { // which the project may be
+		if err != nil && !errors.Is(err, cloudapi.ErrNotFound) { // the project may be gone
 			t.Fatal(err)
 		}
 		for _, item := range page.Items {
@@ -77,7 +77,7 @@ func equalTexts(t *testing.T, what string, got []cloudapi.Resource, want ...stri
 }
 
 // checkReport checks that each resource of the plan is in the report once, that
-// what it says is gone is, and that what was not touched is not.
+// deleted resources are gone, and that untouched ones are not.
 func checkReport(t *testing.T, p *everything, plan *cloudapi.TeardownPlan, err error) *cloudapi.TeardownError {
 	t.Helper()
 	planned := slices.Concat(plan.Stages()...)
@@ -141,7 +141,7 @@ func envelope(status int, kind string) cloudapitest.Fault {
 		fmt.Sprintf(`{"error":{"code":%d,"type":%q,"message":"x","details":null}}`, status, kind))
 }
 
-// TestTeardownEverything deletes a project of all kinds, and looks at the order
+// TestTeardownEverything deletes a project with all kinds, and checks the order
 // in the server's log.
 func TestTeardownEverything(t *testing.T) {
 	t.Parallel()
@@ -163,7 +163,7 @@ func TestTeardownEverything(t *testing.T) {
 		equalTexts(t, "stage 4", stages[3], "private location own")
 		equalTexts(t, "stage 5", stages[4], "project main")
 
-		for _, r := range p.srv.Requests() { // nothing but reading so far, beside making it
+		for _, r := range p.srv.Requests() { // only reads so far, besides creating it
 			if r.Method == http.MethodDelete {
 				t.Errorf("%s %s", r.Method, r.Path)
 			}
@@ -178,7 +178,7 @@ func TestTeardownEverything(t *testing.T) {
 			t.Errorf("%v is left", contents(t, p.client))
 		}
 
-		// Each is deleted once, and those that it waits for have been gone before.
+		// Each is deleted once, after those that it waits for are gone.
 		deleted, gone := map[string]int{}, map[string]int{}
 		for i, r := range log {
 			id := r.Path[strings.LastIndex(r.Path, "/")+1:]
@@ -330,15 +330,15 @@ kept
 		if text, wantText := string(stub.Must(json.Marshal(got))(t)), string(stub.Must(json.Marshal(wantJSON))(t)); text != wantText {
 			t.Errorf("%s, want\n%s", text, wantText)
 		}
-		plan.Stages()[0][0].ID = vm.ID // which is a copy
+		plan.Stages()[0][0].ID = vm.ID // Stages returns a copy
 		if err := plan.Run(t.Context()); err != nil || contents(t, c)[vm.ID] == "" {
 			t.Errorf("the run ended with %v, and there is %v", err, contents(t, c))
 		}
 	})
 }
 
-// TestTeardownWithFaults has each request that deletes something, and some
-// others, go wrong in a way that passes.
+// TestTeardownWithFaults: each deletion, and some other requests, fail with a
+// transient error.
 func TestTeardownWithFaults(t *testing.T) {
 	t.Parallel()
 	conflict, failure := envelope(409, "DependencyError"), envelope(500, "UnexceptedError")
@@ -363,7 +363,7 @@ func TestTeardownWithFaults(t *testing.T) {
 			seen := map[string]int{}
 			p.srv.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
 				seen[r.Path]++
-				return seen[r.Path] <= 9 // more than the client itself tries
+				return seen[r.Path] <= 9 // more than the client's retries
 			}}, failure.Repeating())
 		},
 		"conflicts": func(t *testing.T, p *everything) {
@@ -407,8 +407,8 @@ func TestTeardownWithFaults(t *testing.T) {
 	}
 }
 
-// TestTeardownTellsTheTruth has a part of all requests fail in ways that may
-// not pass, and ends some runs before their time.
+// TestTeardownTellsTheTruth: some of all requests fail in ways that may be
+// permanent, and some runs end early.
 func TestTeardownTellsTheTruth(t *testing.T) {
 	t.Parallel()
 	var complete, incomplete atomic.Int32
@@ -453,7 +453,7 @@ func TestTeardownTellsTheTruth(t *testing.T) {
 	}
 }
 
-// TestTeardownFailure has one VM that must not be deleted.
+// TestTeardownFailure: one VM must not be deleted.
 func TestTeardownFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -505,8 +505,8 @@ func TestTeardownFailure(t *testing.T) {
 	})
 }
 
-// TestTeardownGivesUp has one subnet that never can be deleted, for a reason
-// that nobody sees.
+// TestTeardownGivesUp: one subnet can never be deleted, for a reason that no
+// record shows.
 func TestTeardownGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -539,8 +539,8 @@ func TestTeardownGivesUp(t *testing.T) {
 	})
 }
 
-// TestTeardownEndsWithItsContext ends the context while a deletion goes on that
-// never ends.
+// TestTeardownEndsWithItsContext: the context ends during a deletion that never
+// ends.
 func TestTeardownEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -577,7 +577,7 @@ func TestTeardownEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestTeardownCancelled cancels at one of the events of a run.
+// TestTeardownCancelled cancels a run at one of its events.
 func TestTeardownCancelled(t *testing.T) {
 	t.Parallel()
 	for at := 0; at < 32; at += 4 {
@@ -631,8 +631,8 @@ func TestTeardownCancelled(t *testing.T) {
 	})
 }
 
-// TestTeardownSparesTheNew makes something that is not in the plan, and that
-// would go too, be hurt, or be in the way.
+// TestTeardownSparesTheNew: a new resource that is not in the plan would be
+// deleted or damaged by the run, or blocks it.
 func TestTeardownSparesTheNew(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -723,7 +723,7 @@ func TestTeardownSparesTheNew(t *testing.T) {
 	}
 }
 
-// TestTeardownWaitsForTheNew has something new go away by itself.
+// TestTeardownWaitsForTheNew: a new resource goes away by itself.
 func TestTeardownWaitsForTheNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -741,8 +741,8 @@ func TestTeardownWaitsForTheNew(t *testing.T) {
 	})
 }
 
-// TestTeardownGoesByID has the names of the plan be those of others by the time
-// it is run.
+// TestTeardownGoesByID: when the plan runs, other resources have taken its
+// names.
 func TestTeardownGoesByID(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -790,8 +790,8 @@ func TestTeardownGoesByID(t *testing.T) {
 	})
 }
 
-// TestTeardownWhileItsLocationGoes has the private location be renamed, or be
-// deleted by other runs of the plan, while what is in it is being deleted.
+// TestTeardownWhileItsLocationGoes: the private location is renamed, or deleted
+// by other runs of the plan, while the resources in it are being deleted.
 func TestTeardownWhileItsLocationGoes(t *testing.T) {
 	t.Parallel()
 	t.Run("renamed", func(t *testing.T) {
@@ -853,8 +853,8 @@ func TestTeardownWhileItsLocationGoes(t *testing.T) {
 	})
 }
 
-// TestTeardownConcurrency has each request take a second, so that the log shows
-// how many there were at a time.
+// TestTeardownConcurrency: each request takes a second, so that the log shows
+// how many were concurrent.
 func TestTeardownConcurrency(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[int]int{0: 8, -1: 8, 1: 1, 3: 3} {
@@ -928,7 +928,7 @@ func TestTeardownProgress(t *testing.T) {
 	})
 }
 
-// TestTeardownProgressPanics: a program can recover, and nothing goes on then.
+// TestTeardownProgressPanics: a program can recover, and the run stops.
 func TestTeardownProgressPanics(t *testing.T) {
 	t.Parallel()
 	for at := 0; at < 40; at += 6 {
@@ -948,7 +948,7 @@ func TestTeardownProgressPanics(t *testing.T) {
 				}()
 				t.Error(plan.Run(t.Context()))
 			}()
-			synctest.Wait() // for what was on its way
+			synctest.Wait() // for requests in progress
 			requests := len(p.srv.Requests())
 			elapse(time.Hour)
 			if n := len(p.srv.Requests()) - requests; n != 0 || events != at+1 {
@@ -958,8 +958,8 @@ func TestTeardownProgressPanics(t *testing.T) {
 	}
 }
 
-// TestTeardownOutlastsDestruction has a load balancer be forbidden to see for a
-// moment, while it is looked for what needs another subnet.
+// TestTeardownOutlastsDestruction: a load balancer is forbidden for a moment,
+// while Run looks for the users of another subnet.
 func TestTeardownOutlastsDestruction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -978,7 +978,7 @@ func TestTeardownOutlastsDestruction(t *testing.T) {
 	})
 }
 
-// TestTeardownPlanFailures makes no plan from what is not the whole truth.
+// TestTeardownPlanFailures: there is no plan if a list cannot be read.
 func TestTeardownPlanFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1022,7 +1022,7 @@ func TestTeardownPlanFailures(t *testing.T) {
 			t.Errorf("without init scripts there are %d resources", n)
 		}
 
-		// A load balancer that has gone since it was listed is none.
+		// A load balancer that is gone since it was listed is ignored.
 		fail("GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}", envelope(404, "ResourceNotFound"))
 		plan = planTeardown(t, p.client, nil)
 		if n := len(slices.Concat(plan.Stages()...)); n != 18 {
@@ -1047,7 +1047,7 @@ func TestTeardownPlanFailures(t *testing.T) {
 	})
 }
 
-// A plan is made, shown, and run.
+// A plan is made, displayed, and run.
 func ExampleClient_PlanTeardown() {
 	srv := newServer()
 	defer srv.Close()
@@ -1076,7 +1076,7 @@ func ExampleClient_PlanTeardown() {
 		fmt.Println(err)
 		return
 	}
-	for i, stage := range plan.Stages() { // or fmt.Print(plan), which shows the IDs as well
+	for i, stage := range plan.Stages() { // or fmt.Print(plan), which also shows the IDs
 		for _, r := range stage {
 			fmt.Println(i+1, r.Kind, r.Name)
 		}

@@ -28,12 +28,12 @@ func (c *brokenConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// TestUnwrittenCreate: a create for which a kept connection has nothing to write
-// on goes to another one, since nothing was sent.
+// TestUnwrittenCreate: if nothing could be written on an idle connection, a
+// create goes to another one, since it was not sent.
 func TestUnwrittenCreate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, resetsAtOnce) // for its counts: the connections are made here
+		p := startPeer(t, resetsAtOnce) // only for its counts: the connections are made here
 		transport := p.listener.Transport()
 		defer transport.CloseIdleConnections()
 		dials, keep := 0, make(chan struct{})
@@ -69,7 +69,7 @@ func TestUnwrittenCreate(t *testing.T) {
 	})
 }
 
-// TestAttemptsEnd: after the call nothing runs that its attempts began.
+// TestAttemptsEnd: nothing that the attempts started is left after the call.
 func TestAttemptsEnd(t *testing.T) {
 	t.Parallel()
 	var attempt context.Context
@@ -90,8 +90,8 @@ func TestAttemptsEnd(t *testing.T) {
 	}
 }
 
-// TestMiddlewareCannotMakeRepeatable: a header that tells net/http to send a
-// request again is on the wire, and the request is there once.
+// TestMiddlewareCannotMakeRepeatable: a header that makes net/http retry a
+// request is sent, but the request arrives once.
 func TestMiddlewareCannotMakeRepeatable(t *testing.T) {
 	t.Parallel()
 	for name, create := range map[string]func(context.Context, *Client) error{
@@ -134,7 +134,7 @@ func TestMiddlewareCannotMakeRepeatable(t *testing.T) {
 					})
 				}))
 				if err := client.VMs.Delete(t.Context(), "eu-central-h1", "web-2"); err != nil {
-					t.Fatal(err) // it leaves a connection that was in use
+					t.Fatal(err) // leaves a used connection
 				}
 				err := create(t.Context(), client)
 				if !errors.Is(err, ErrOutcomeUnknown) || p.requests() != 2 {

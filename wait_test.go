@@ -15,8 +15,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// polled answers the nth request with the nth reply, and then with the last.
-// A reply is a record, or the status of an error.
+// polled answers the nth request with the nth response, and then always with
+// the last. A response is a record, or the status of an error.
 func polled(replies ...any) *stub.Recorder {
 	served := 0
 	return &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
@@ -35,7 +35,7 @@ func polled(replies ...any) *stub.Recorder {
 	}}
 }
 
-// badNotFound is the body of a 404 that is not the API's, or not all of it.
+// badNotFound is the body of a 404 that is not the API's, or incomplete.
 type badNotFound string
 
 // vmIn returns a VM's record in a state.
@@ -103,7 +103,7 @@ func TestWaitTolerates(t *testing.T) {
 		replies []any
 		opts    []WaitOption
 		polls   int
-		err     error // nil: the VM runs at last
+		err     error // nil: in the end the VM is running
 	}{
 		{"nothing", []any{vmIn("running")}, nil, 1, nil},
 		{"500", []any{500, vmIn("running")}, nil, 2, nil},
@@ -157,7 +157,8 @@ func TestWaitTolerates(t *testing.T) {
 	}
 }
 
-// TestWaitEndsWithoutPolls: what kept a poll from being sent will do so again.
+// TestWaitEndsWithoutPolls: if a poll could not be sent, the next one could not
+// be sent either.
 func TestWaitEndsWithoutPolls(t *testing.T) {
 	t.Parallel()
 	closed := errors.New("closed")
@@ -328,7 +329,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// TestWaitUsesRetries: each poll is a call like any other.
+// TestWaitUsesRetries: each poll has the retries of the client.
 func TestWaitUsesRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -412,8 +413,7 @@ func TestWaitForAConditionOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestPausesOfAnyLength makes sure that no pause is too long to be calculated
-// with.
+// TestPausesOfAnyLength: a very long pause does not overflow.
 func TestPausesOfAnyLength(t *testing.T) {
 	t.Parallel()
 	for _, longest := range []time.Duration{1, time.Nanosecond * 4, time.Second, math.MaxInt64 / 3, math.MaxInt64} {
@@ -432,8 +432,8 @@ func TestPausesOfAnyLength(t *testing.T) {
 	}
 }
 
-// TestWaitOutlastsTheTokenSource: where tokens are renewed, that fails now and
-// then, and what is waited for goes on meanwhile.
+// TestWaitOutlastsTheTokenSource: a token source may fail now and then, and the
+// wait goes on.
 func TestWaitOutlastsTheTokenSource(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the token service is away")

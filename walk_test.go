@@ -48,8 +48,8 @@ func TestAllWhenTheListChanges(t *testing.T) {
 	}
 }
 
-// TestAllWithACountThatIsTooSmall: a server that counts the items of the page
-// in place of those of the list does not make it shorter.
+// TestAllWithACountThatIsTooSmall: if a server counts the items of the page
+// instead of the list, all items are yielded.
 func TestAllWithACountThatIsTooSmall(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{-1, 0, 1, 9} {
@@ -72,8 +72,8 @@ func TestAllWithACountThatIsTooSmall(t *testing.T) {
 	}
 }
 
-// TestAllStalls: a list that cannot be completed is reported, without
-// repeating an item.
+// TestAllStalls: a list that cannot be completed is an error, and no item is
+// yielded twice.
 func TestAllStalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testAllStalls)
@@ -134,8 +134,8 @@ func testAllStalls(t *testing.T) {
 	}
 }
 
-// TestAllByName: names repeat across locations, and a page that ends between
-// two of the same loses the second.
+// TestAllByName: names may occur in several locations, and a page that ends
+// between two equal names loses the second item.
 func TestAllByName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testAllByName)
@@ -166,11 +166,11 @@ func testAllByName(t *testing.T) {
 	}
 }
 
-// TestWholeListsAreChecked: one that counts more than it has is asked for again,
-// and is an error if it stays so.
+// TestWholeListsAreChecked: a list that counts more items than it has is
+// requested again, and is an error if it does not change.
 func TestWholeListsAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, short := range []int{1, 3, 100} { // how many replies have 10 of 25 items
+	for _, short := range []int{1, 3, 100} { // number of responses with 10 of 25 items
 		synctest.Test(t, func(t *testing.T) {
 			items := numbered(25)
 			served := 0
@@ -192,8 +192,8 @@ func TestWholeListsAreChecked(t *testing.T) {
 	}
 }
 
-// TestAllGoesToTheEnd: neither a page that is shorter than what was asked for
-// nor as many items as are counted is the end of a list.
+// TestAllGoesToTheEnd: a page that is shorter than requested, or the counted
+// number of items, does not end a list.
 func TestAllGoesToTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, longest := range []int{1, 10, 100} {
@@ -208,8 +208,9 @@ func TestAllGoesToTheEnd(t *testing.T) {
 	}
 }
 
-// changing answers the requests for a list that changes: on reaches how many
-// requests were begun, and between how many pages were read whose count was not.
+// changing answers the requests for a list that changes. on is called with the
+// number of requests begun, and midway with the number of pages read, before
+// they are counted.
 type changing struct {
 	listServer
 	begun, read int
@@ -238,8 +239,8 @@ func (c *changing) insert(item listed) {
 	slices.SortFunc(c.items, func(a, b listed) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// TestAllLosesNothingThatStays: whatever comes and goes between two requests, or
-// between a page and its count, what is there all the time is yielded once.
+// TestAllLosesNothingThatStays: whatever comes and goes between two requests,
+// or between a page and its count, items that stay are yielded once.
 func TestAllLosesNothingThatStays(t *testing.T) {
 	t.Parallel()
 	items := numbered(60)
@@ -320,8 +321,8 @@ func TestAllLosesNothingThatStays(t *testing.T) {
 	}
 }
 
-// TestAllAsksForMoreThanThereIs in a page: the real server gives 1000 items at
-// most, and such a page may have been cut off.
+// TestAllAsksForMoreThanThereIs: the real server sends at most 1000 items in a
+// page, and such a page may have been cut off.
 func TestAllAsksForMoreThanThereIs(t *testing.T) {
 	t.Parallel()
 	items := numbered(1001)
@@ -337,8 +338,8 @@ func TestAllAsksForMoreThanThereIs(t *testing.T) {
 	}
 }
 
-// TestAllLooksAgain: a list that ends and counts more is walked again, after a
-// pause.
+// TestAllLooksAgain: a list that ends before as many items as it counts is
+// walked again, after a delay.
 func TestAllLooksAgain(t *testing.T) {
 	t.Parallel()
 	items := numbered(35)
@@ -370,7 +371,7 @@ func TestAllLooksAgain(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // the pause ends with the context
+	synctest.Test(t, func(t *testing.T) { // the delay ends with the context
 		network := stub.Recorder{Answer: stub.Always(200, `{"items":[],"count":35}`)}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -382,11 +383,11 @@ func TestAllLooksAgain(t *testing.T) {
 	})
 }
 
-// TestAllYieldsNothingTwice: a page may come again, or begin before the cursor.
+// TestAllYieldsNothingTwice: a page may come twice, or begin before the cursor.
 func TestAllYieldsNothingTwice(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"", OrderByName} {
-		for _, size := range []int{25, 12_000} { // more than is remembered
+		for _, size := range []int{25, 12_000} { // more IDs than are remembered
 			pageSize := size / 12
 			for _, back := range []int{1, pageSize / 2, pageSize} {
 				items := numbered(size)
@@ -415,7 +416,7 @@ func TestAllYieldsNothingTwice(t *testing.T) {
 	}
 }
 
-// TestAllWithAPageFromBefore the cursor, once on the way.
+// TestAllWithAPageFromBefore: one page begins before the cursor.
 func TestAllWithAPageFromBefore(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"", OrderByName} {
@@ -436,8 +437,8 @@ func TestAllWithAPageFromBefore(t *testing.T) {
 	}
 }
 
-// TestAllInAnyOrder: a server whose order is another than that of the IDs loses
-// nothing by it, in the order of names least of all.
+// TestAllInAnyOrder: no items are lost if the order of the server is not that
+// of the IDs, for example the order of names.
 func TestAllInAnyOrder(t *testing.T) {
 	t.Parallel()
 	shuffled := numbered(5000)
@@ -463,7 +464,8 @@ func TestAllInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestAllWithACountThatComesLate, or on some pages only.
+// TestAllWithACountThatComesLate: only later pages, or some pages, have a
+// count.
 func TestAllWithACountThatComesLate(t *testing.T) {
 	t.Parallel()
 	for _, counts := range []func(page int) bool{
@@ -488,8 +490,8 @@ func TestAllWithACountThatComesLate(t *testing.T) {
 	}
 }
 
-// TestLongListIsWalkedAgain: what came behind the cursor of a list that is too
-// long to be remembered does not keep it from getting complete.
+// TestLongListIsWalkedAgain: items that were added before the cursor of a list
+// that is too long to be remembered do not make it incomplete.
 func TestLongListIsWalkedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -508,8 +510,8 @@ func TestLongListIsWalkedAgain(t *testing.T) {
 	})
 }
 
-// TestLongListWithOneThatWasHidden in the first walk: of the second one, that one
-// is new.
+// TestLongListWithOneThatWasHidden: only an item that the first walk did not
+// show is new in the second.
 func TestLongListWithOneThatWasHidden(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -531,8 +533,8 @@ func TestLongListWithOneThatWasHidden(t *testing.T) {
 	})
 }
 
-// TestOrderOfIDs: within a kind, the order of IDs is that of UUIDs, in which the
-// real server keeps its lists.
+// TestOrderOfIDs: within a kind, the order of IDs is that of UUIDs, which is
+// the order of lists on the real server.
 func TestOrderOfIDs(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []Kind{KindVM, KindLoadBalancer, KindProject} {

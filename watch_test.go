@@ -36,7 +36,7 @@ func listOf(items ...string) string {
 	return fmt.Sprintf(`{"items":[%s],"count":%d}`, b.String(), len(items))
 }
 
-// text returns what an event says.
+// text returns an event as text.
 func text(e Event[VM]) string {
 	show := func(vm *VM) string { return strings.TrimSuffix(vm.Name+"="+vm.State, "=") }
 	s := string(e.Type) + " " + show(e.Record)
@@ -46,7 +46,7 @@ func text(e Event[VM]) string {
 	return s
 }
 
-// watched ranges over a watch of at most that many rounds, and returns its
+// watched ranges over a watch for a limited number of rounds, and returns its
 // events, its rounds and its last error.
 func watched(t *testing.T, client *Client, rounds int, opts WatchOptions) (events []string, reports []Progress, last error) {
 	t.Helper()
@@ -167,7 +167,7 @@ func TestWatchEndsWith(t *testing.T) {
 	}
 }
 
-// TestWatchOutlastsStalls: a list that stalls now and then does not end it.
+// TestWatchOutlastsStalls: a watch does not end if a list stalls now and then.
 func TestWatchOutlastsStalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestWatchPauses(t *testing.T) {
 	})
 }
 
-// TestWatchPausesLongerBehindAFailure: also if the round saw a change before it
+// TestWatchPausesLongerBehindAFailure: even if the round saw a change before it
 // failed.
 func TestWatchPausesLongerBehindAFailure(t *testing.T) {
 	t.Parallel()
@@ -269,7 +269,8 @@ func TestWatchPausesLongerBehindAFailure(t *testing.T) {
 	})
 }
 
-// TestWatchEndsOnACertificate that is not trusted: no other round can mend it.
+// TestWatchEndsOnACertificate: another round would fail on the untrusted
+// certificate, too.
 func TestWatchEndsOnACertificate(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -389,7 +390,7 @@ func watchPages(t *testing.T, size, rounds int, answer func(*http.Request) (*htt
 	return events[:rounds]
 }
 
-// eventsOf returns what all those items make.
+// eventsOf returns the events of all those items.
 func eventsOf(what EventType, items []listed) (events []string) {
 	for _, item := range items {
 		events = append(events, string(what)+" "+strings.TrimLeft(item.ID[2:], "0"))
@@ -397,8 +398,8 @@ func eventsOf(what EventType, items []listed) (events []string) {
 	return events
 }
 
-// TestWatchMissesNothingBetweenPages: what is there all the time is never
-// reported as deleted, however the list changes while it is walked.
+// TestWatchMissesNothingBetweenPages: an item that stays is never reported as
+// deleted, however the list changes during the walk.
 func TestWatchMissesNothingBetweenPages(t *testing.T) {
 	t.Parallel()
 	all := numbered(60)[1:]
@@ -426,7 +427,7 @@ func TestWatchMissesNothingBetweenPages(t *testing.T) {
 				server.items = tt.first
 				size := 10
 				if habits.max > 0 {
-					size = 1000 // which it does not give
+					size = 1000 // more than the server sends
 				}
 				served := 0
 				got := watchPages(t, size, 2, func(req *http.Request) (*http.Response, error) {
@@ -443,7 +444,7 @@ func TestWatchMissesNothingBetweenPages(t *testing.T) {
 	}
 }
 
-// TestWatchOfSmallPages: a server may send less than it is asked for.
+// TestWatchOfSmallPages: a server may send fewer items than requested.
 func TestWatchOfSmallPages(t *testing.T) {
 	t.Parallel()
 	items := numbered(26)[1:]
@@ -463,8 +464,8 @@ func TestWatchOfSmallPages(t *testing.T) {
 	}
 }
 
-// TestWatchAfterABrokenRound: a round that fails on its way is neither lost
-// nor repeated.
+// TestWatchAfterABrokenRound: the changes of a round that fails are neither
+// lost nor repeated.
 func TestWatchAfterABrokenRound(t *testing.T) {
 	t.Parallel()
 	items := numbered(41)[1:]
@@ -490,8 +491,8 @@ func TestWatchAfterABrokenRound(t *testing.T) {
 	}
 }
 
-// TestWatchRequests: a list that is smaller than a page takes one request a
-// round, and another at most one more than it has pages.
+// TestWatchRequests: a list that is smaller than a page takes one request per
+// round, and another list at most one more than it has pages.
 func TestWatchRequests(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ items, size, want int }{{0, 10, 1}, {1, 10, 1}, {9, 10, 1}, {10, 10, 2}, {11, 10, 3}, {20, 10, 3}, {1000, 0, 2}, {2500, 0, 4}} {
@@ -508,7 +509,7 @@ func TestWatchRequests(t *testing.T) {
 	}
 }
 
-// TestWatchOfAWholeList: families whose lists do not count are watched too.
+// TestWatchOfAWholeList: families whose lists have no count are watched, too.
 func TestWatchOfAWholeList(t *testing.T) {
 	t.Parallel()
 	for _, server := range []listServer{{whole: true, noCount: true}, {whole: true}, {whole: true, bare: true}} {
@@ -568,7 +569,7 @@ func TestWatchCanBeRangedAgain(t *testing.T) {
 	})
 }
 
-// TestLeavingAWatch: the bubble fails if a goroutine is left in it.
+// TestLeavingAWatch: the bubble fails if a goroutine is left.
 func TestLeavingAWatch(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 4} {
@@ -613,8 +614,8 @@ func TestLeavingAWatch(t *testing.T) {
 	})
 }
 
-// TestWatchedRecordsBelongToTheProgram: what it does with them is not seen,
-// and it gets back what it got.
+// TestWatchedRecordsBelongToTheProgram: changes that the program makes to
+// records cause no events, and the program gets its records back.
 func TestWatchedRecordsBelongToTheProgram(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -652,7 +653,7 @@ func TestWatchedRecordsBelongToTheProgram(t *testing.T) {
 	})
 }
 
-// TestWatchIgnoresOrder: what the server lists within a record has no order.
+// TestWatchIgnoresOrder: the order of lists within a record is ignored.
 func TestWatchIgnoresOrder(t *testing.T) {
 	t.Parallel()
 	const subnet = `{"items":[{"id":"ps00000000021g000000000001","name":"net-1","firewalls":[%s],"nics":[%s]}],"count":1}`
@@ -690,8 +691,8 @@ func TestWatchIgnoresOrder(t *testing.T) {
 	})
 }
 
-// TestWatchComparesEverything changes every field of every record that can be
-// watched, one at a time, which must make a difference.
+// TestWatchComparesEverything changes every field of every watched record, one
+// at a time, which must cause an event.
 func TestWatchComparesEverything(t *testing.T) {
 	t.Parallel()
 	seed := maphash.MakeSeed()
@@ -733,11 +734,11 @@ func TestWatchComparesEverything(t *testing.T) {
 	}
 }
 
-// changes returns functions that each change one thing in a filled value of a
-// type and tell which.
+// changes returns functions that each change one part of a filled value of a
+// type and return its name.
 func changes(t reflect.Type, within ...reflect.Type) (all []func(reflect.Value) string) {
 	if slices.Contains(within, t) {
-		return nil // where fill.Value stops too
+		return nil // fill.Value stops here, too
 	}
 	here := func(name string, change func(reflect.Value)) {
 		all = append(all, func(v reflect.Value) string { change(v); return name })
