@@ -332,7 +332,7 @@ func (e *TeardownError) Error() string {
 			counts = append(counts, fmt.Sprintf("%d %s", n, outcome))
 		}
 	}
-	text := fmt.Sprintf("cloudapi: Teardown of project %s: %d of %d resources are left: %s",
+	text := fmt.Sprintf("cloudapi: Teardown of project %s: %d of %d resources left: %s",
 		e.Project, len(e.Failed), len(e.Failed)+len(e.Deleted), strings.Join(counts, ", "))
 	if first != nil {
 		text += fmt.Sprintf("; first %v", first)

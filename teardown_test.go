@@ -486,7 +486,7 @@ func TestTeardownFailure(t *testing.T) {
 			t.Errorf("%d deleted: %v", len(report.Deleted), err)
 		}
 		if text := err.Error(); !strings.HasPrefix(text, "cloudapi: Teardown of project "+p.client.Project()+
-			": 4 of 20 resources are left: 1 failed, 3 blocked; first VM eu-central-h1/web-1 ("+p.vm.ID+"): failed: VMs.Delete: ") ||
+			": 4 of 20 resources left: 1 failed, 3 blocked; first VM eu-central-h1/web-1 ("+p.vm.ID+"): failed: VMs.Delete: ") ||
 			strings.Contains(text, "\n") {
 			t.Errorf("the error is %q", text)
 		}

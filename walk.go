@@ -140,5 +140,5 @@ func (t *tally) stalled(operation, orderColumn string) error {
 	if orderColumn == OrderByName {
 		hint = "; of items with the same name some may be left out: order by ID"
 	}
-	return fmt.Errorf("cloudapi: %s: %w: %d of %d items were reached%s", operation, ErrPaginationStalled, t.items, *t.least, hint)
+	return fmt.Errorf("cloudapi: %s: %w: %d of %d items reached%s", operation, ErrPaginationStalled, t.items, *t.least, hint)
 }

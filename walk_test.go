@@ -102,10 +102,10 @@ func testAllStalls(t *testing.T) {
 		{"a short page again", ListOptions{}, []page{{items[:10], nil}, {items[5:10], nil}}, items[:10], "does not lead on"},
 		{"a whole list whose last item goes", ListOptions{}, []page{{items[:10], count(10)}, {items[:9], count(9)}}, items[:10], "does not lead on"},
 		{"the caller's cursor again", ListOptions{StartAfter: items[9].ID}, []page{{items[:10], count(50)}}, nil, "does not lead on"},
-		{"items that are not there", ListOptions{}, []page{{nil, count(50)}}, nil, "0 of 50 items were reached"},
-		{"an empty page on the way", ListOptions{}, []page{{items[:10], count(25)}, {nil, count(25)}}, items[:10], "10 of 25 items were reached"},
-		{"an empty page on the way, counted late", ListOptions{}, []page{{items[:10], nil}, {items[10:15], count(25)}, {nil, count(25)}}, items[:15], "15 of 25 items were reached"},
-		{"a short page on the way", ListOptions{}, []page{{items[:3], count(25)}, {nil, count(25)}}, items[:3], "3 of 25 items were reached"},
+		{"items that are not there", ListOptions{}, []page{{nil, count(50)}}, nil, "0 of 50 items reached"},
+		{"an empty page on the way", ListOptions{}, []page{{items[:10], count(25)}, {nil, count(25)}}, items[:10], "10 of 25 items reached"},
+		{"an empty page on the way, counted late", ListOptions{}, []page{{items[:10], nil}, {items[10:15], count(25)}, {nil, count(25)}}, items[:15], "15 of 25 items reached"},
+		{"a short page on the way", ListOptions{}, []page{{items[:3], count(25)}, {nil, count(25)}}, items[:3], "3 of 25 items reached"},
 	} {
 		for _, prefetch := range []int{0, 2} {
 			served := 0
@@ -160,7 +160,7 @@ func testAllByName(t *testing.T) {
 		if !slices.Equal(got, idsOf(tt.want)) || errors.Is(err, ErrPaginationStalled) != tt.lost || err != nil != tt.lost {
 			t.Errorf("%+v: got %d of %d items: %v", tt.opts, len(got), len(tt.want), err)
 		}
-		if tt.lost && !strings.Contains(err.Error(), "29 of 30 items were reached; of items with the same name some may be left out: order by ID") {
+		if tt.lost && !strings.Contains(err.Error(), "29 of 30 items reached; of items with the same name some may be left out: order by ID") {
 			t.Errorf("the error is %v", err)
 		}
 	}

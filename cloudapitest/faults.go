@@ -220,7 +220,7 @@ func (f *faultScripts) unmet() (reports []string) {
 			}
 		}
 		if left > 0 {
-			reports = append(reports, fmt.Sprintf("no request has met %d of the faults of the script at %s, which %d requests have matched",
+			reports = append(reports, fmt.Sprintf("no request has met %d of the faults of the script at %s; number of requests that matched it: %d",
 				left, script.caller, script.seen))
 		}
 	}

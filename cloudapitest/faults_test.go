@@ -168,7 +168,7 @@ func TestFaultsThatNobodyMetAreReported(t *testing.T) {
 		"met":             {Match{}, []Fault{Reply(503, nil, ""), Reply(503, nil, "")}, ""},
 		"one left":        {Match{}, []Fault{Reply(503, nil, ""), Reply(503, nil, ""), DropAfter()}, "no request has met 1 of the faults of the script at faults_test.go:"},
 		"no match":        {Match{Method: "POST"}, []Fault{DropAfter(), DropAfter()}, "met 2 of the faults"},
-		"not so often":    {Match{Nth: 3}, []Fault{DropAfter()}, "which 2 requests have matched"},
+		"not so often":    {Match{Nth: 3}, []Fault{DropAfter()}, "requests that matched it: 2"},
 		"optional":        {Match{Method: "POST"}, []Fault{DropAfter().Optional(), Delay(time.Hour).Optional()}, ""},
 		"partly optional": {Match{Method: "POST"}, []Fault{DropAfter(), DropAfter().Optional()}, "met 1 of the faults"},
 		"repeating":       {Match{Method: "POST"}, []Fault{DropAfter().Repeating()}, ""},
