@@ -104,8 +104,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDropsDifferInWhatIsDone looks at the number of projects after a create
-// whose answer was lost.
+// TestDropsDifferInWhatIsDone counts the projects after a create whose response
+// was lost.
 func TestDropsDifferInWhatIsDone(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -235,8 +235,8 @@ func TestTruncateThatCutsNothingIsReported(t *testing.T) {
 	}
 }
 
-// TestRepliesAreDeclared: a reply that a test writes as JSON is one that the
-// client takes for JSON.
+// TestRepliesAreDeclared: a JSON response of a test has the content type of
+// JSON.
 func TestRepliesAreDeclared(t *testing.T) {
 	t.Parallel()
 	const vm = `{"id":"vm164pbm96ba3grq6vbsvjb3ax"}`
@@ -262,8 +262,8 @@ func TestRepliesAreDeclared(t *testing.T) {
 	}
 }
 
-// TestFaultsHitOneRequest counts the requests behind a call on a connection that
-// net/http could have kept: it repeats by itself what is lost on one of those.
+// TestFaultsHitOneRequest counts the requests of a call on a connection that
+// net/http could have reused: net/http retries by itself on such a connection.
 func TestFaultsHitOneRequest(t *testing.T) {
 	t.Parallel()
 	srv := New(t)
@@ -291,7 +291,7 @@ func TestFaultsHitOneRequest(t *testing.T) {
 	}
 }
 
-// TestTimePassesBeforeCount lets a VM go between a page and its count.
+// TestTimePassesBeforeCount: a VM is gone between a page and its count.
 func TestTimePassesBeforeCount(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -309,8 +309,8 @@ func TestTimePassesBeforeCount(t *testing.T) {
 	})
 }
 
-// TestDelayedRequestsOfClientsThatLeft counts what is executed after a client has
-// given up.
+// TestDelayedRequestsOfClientsThatLeft counts the requests that are executed
+// after the client has given up.
 func TestDelayedRequestsOfClientsThatLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

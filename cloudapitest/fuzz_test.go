@@ -17,9 +17,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// FuzzRequest sends a request of any form, twice, to a server that has objects
-// called web-1: it never panics, never fails with the 500 that stands for a
-// mistake of its own, and answers in the form of the API.
+// FuzzRequest sends any request twice to a server with objects called web-1:
+// the server never panics, never responds with the 500 of its own mistakes, and
+// always responds in the form of the API.
 //
 // In the raw request TOKEN and PROJECT stand for those of the server.
 func FuzzRequest(f *testing.F) {
@@ -77,7 +77,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// seedObjects are what the server has, one of each kind.
+// seedObjects are the objects of the server, one of each kind.
 var seedObjects = []struct{ path, body string }{
 	{"/project/PROJECT/location/eu-central-h1/private-subnet/web-1", `{}`},
 	{"/project/PROJECT/location/eu-central-h1/firewall/web-1", `{}`},
@@ -86,8 +86,8 @@ var seedObjects = []struct{ path, body string }{
 	{"/project/PROJECT/ssh-public-key", `{"name":"web-1","public_key":"ssh-ed25519 AAAA"}`},
 }
 
-// serveOne reports whether the server dropped the connection, as it does with
-// a body that cannot be read. Other panics are not its business.
+// serveOne reports whether the server dropped the connection, as for a body
+// that cannot be read. It does not recover other panics.
 func serveOne(s *Server, w http.ResponseWriter, r *http.Request) (aborted bool) {
 	defer func() {
 		switch p := recover(); p {

@@ -7,8 +7,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// The names are the server's own, so that it does not have to know the client;
-// what the client calls its operations is found out from a request of each.
+// The server has its own table of names, so that it does not depend on the
+// client. The test compares it with the client by a request of each operation.
 func TestNamesAreThoseOfTheClient(t *testing.T) {
 	t.Parallel()
 	srv := New(t)

@@ -214,8 +214,7 @@ func TestDelaysAreThoseOfTheBubble(t *testing.T) {
 	})
 }
 
-// TestCloseLeavesNoGoroutine relies on the bubble, which fails the test if one
-// is left.
+// TestCloseLeavesNoGoroutine: the bubble fails the test if a goroutine is left.
 func TestCloseLeavesNoGoroutine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -309,7 +308,7 @@ func TestSetStateWantsAnObject(t *testing.T) {
 // elapse lets time pass, which inside a bubble of synctest is over at once.
 func elapse(d time.Duration) { <-time.After(d) }
 
-// A faked is a TB whose end the test decides.
+// A faked is a TB whose end is under the control of the test.
 type faked struct {
 	recorder
 	cleanups []func()
@@ -320,7 +319,7 @@ func (f *faked) Cleanup(cleanup func()) { f.cleanups = append(f.cleanups, cleanu
 
 func (f *faked) Fatalf(format string, args ...any) { f.fatal = fmt.Sprintf(format, args...) }
 
-// end does what comes when a test is over, and returns what was reported.
+// end runs the cleanups of the test, and returns the reports.
 func (f *faked) end() []string {
 	for _, cleanup := range slices.Backward(f.cleanups) {
 		cleanup()

@@ -265,7 +265,7 @@ func TestSpansAndMetrics(t *testing.T) {
 	}
 }
 
-// TestConventions looks at what the other tests leave out.
+// TestConventions checks the remaining conventions.
 func TestConventions(t *testing.T) {
 	t.Parallel()
 	srv, tel := cloudapitest.New(t), newTelemetry()
@@ -312,8 +312,8 @@ func asMap(attributes []attribute.KeyValue) map[attribute.Key]string {
 	return m
 }
 
-// The duration of an attempt includes reading its reply, and that of a call
-// the pauses between attempts.
+// The duration of an attempt includes reading its response, and that of a call
+// the delays between attempts.
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -342,7 +342,7 @@ func TestDurations(t *testing.T) {
 	})
 }
 
-// Spans lie within the caller's, also those of the pages of a list.
+// Spans are children of the caller's span, also those of the pages of a list.
 func TestCallersSpan(t *testing.T) {
 	t.Parallel()
 	srv, tel := cloudapitest.New(t, cloudapitest.WithPageCap(1)), newTelemetry()
@@ -364,8 +364,8 @@ func TestCallersSpan(t *testing.T) {
 	}
 }
 
-// Nothing that is private gets into spans or metrics: not the token, not what
-// is in bodies and headers, no message of the server, no name.
+// Spans and metrics contain no private data: no token, bodies, headers,
+// messages of the server or names.
 func TestNothingPrivate(t *testing.T) {
 	t.Parallel()
 	for _, withURL := range []bool{false, true} {
@@ -424,7 +424,8 @@ func TestNothingPrivate(t *testing.T) {
 	}
 }
 
-// The server learns of the trace only if it shall, and other middlewares always.
+// The trace context is sent to the server only if requested, but other
+// middlewares always see it.
 func TestPropagation(t *testing.T) {
 	t.Parallel()
 	srv, tel := cloudapitest.New(t), newTelemetry()
@@ -453,7 +454,7 @@ func TestPropagation(t *testing.T) {
 	}
 }
 
-// A transport that misbehaves is reported like any other.
+// A transport that breaks its contract is reported like any other.
 func TestTransportWithoutResponse(t *testing.T) {
 	t.Parallel()
 	tel := newTelemetry()

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-// TestNames: names are as Prometheus wants them, also those of keys that a
-// service may have one day.
+// TestNames: names follow the rules of Prometheus, even for keys that a service
+// may add.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer

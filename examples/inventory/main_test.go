@@ -189,8 +189,8 @@ func (a rectangle) overlaps(b rectangle) bool {
 	return a.x < b.x+b.w && b.x < a.x+a.w && a.y < b.y+b.h && b.y < a.y+a.h
 }
 
-// checkPicture checks that a picture is XML with a number of tiles, none of
-// which overlaps another or sticks out.
+// checkPicture checks that a picture is XML with a number of tiles that do not
+// overlap and are within the picture.
 func checkPicture(t *testing.T, picture []byte, want int) {
 	t.Helper()
 	var whole rectangle
@@ -262,7 +262,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestRuleTexts: ports are numbers, and "443, 80" is not their order.
+// TestRuleTexts: ports are sorted as numbers.
 func TestRuleTexts(t *testing.T) {
 	t.Parallel()
 	texts := ruleTexts([]cloudapi.FirewallRule{

@@ -129,8 +129,8 @@ type body struct{ *strings.Reader }
 func (body) Close() error         { return nil }
 func readCloser(text string) body { return body{strings.NewReader(text)} }
 
-// TestFollows prints every line once, in their order but for one that is late,
-// over days, a failure of the service and restarts of the program.
+// TestFollows: every line is printed once, in order except for a late one, over
+// days, a failure of the service and restarts of the program.
 func TestFollows(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)

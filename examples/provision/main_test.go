@@ -42,8 +42,8 @@ func TestSample(t *testing.T) {
 	})
 }
 
-// provision makes an environment, and returns what each row of the summary says
-// was done.
+// provision creates an environment, and returns the result in each row of the
+// summary.
 func provision(t *testing.T, client *cloudapi.Client, env *environment, update bool) (string, error) {
 	t.Helper()
 	if err := env.check(); err != nil {
@@ -160,7 +160,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestPlan: a plan says what a run then does, and changes nothing.
+// TestPlan: a plan changes nothing, and a run then does what the plan says.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +213,8 @@ func TestPlan(t *testing.T) {
 	})
 }
 
-// TestChangesNothingWithoutUpdate: what exists stays as it is, rules included.
+// TestChangesNothingWithoutUpdate: existing resources and their rules stay
+// unchanged.
 func TestChangesNothingWithoutUpdate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -242,7 +243,8 @@ func TestChangesNothingWithoutUpdate(t *testing.T) {
 	})
 }
 
-// TestInterrupted: what was made is listed, also what is not ready yet.
+// TestInterrupted: all created resources are listed, even if they are not
+// ready.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -266,8 +268,8 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// TestReportsAllDrift has a file from which several things differ, and which asks
-// for something new.
+// TestReportsAllDrift: several resources differ from the file, and the file
+// also has a new one.
 func TestReportsAllDrift(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ const (
 	version = "v" + cloudapi.Version
 )
 
-// program is what a user might write: a program, and a test of it.
+// program is an example of a user's program with a test.
 var program = map[string]string{
 	"main.go": `package main
 
@@ -74,7 +74,7 @@ func TestNames(t *testing.T) {
 `,
 }
 
-// traced is the program with a nested module.
+// traced is the program with the nested module.
 var traced = map[string]string{"main.go": `package main
 
 import (
@@ -93,9 +93,9 @@ func main() {
 // anew.
 var build = flag.Bool("build", false, "build, test and run the programs too")
 
-// TestConsumer gets the SDK with go get, as a user does, and finds all that a
-// program is made of. With -build it builds, tests and runs the program. The
-// proxy is a folder, which has the modules of this repository, and behind it the
+// TestConsumer gets the SDK with go get, as a user does, and finds all packages
+// of a program. With -build it also builds, tests and runs the program. The
+// proxy is a folder with the modules of this repository, and after it the
 // modules that were downloaded before.
 func TestConsumer(t *testing.T) {
 	t.Parallel()
@@ -119,7 +119,7 @@ func TestConsumer(t *testing.T) {
 	}
 }
 
-// TestConsumerWithTraces does that with the module for OpenTelemetry.
+// TestConsumerWithTraces does the same with the module for OpenTelemetry.
 func TestConsumerWithTraces(t *testing.T) {
 	t.Parallel()
 	list := exec.Command("go", "list", "-deps", ".")
@@ -191,8 +191,8 @@ func (c *consumer) write(t *testing.T, files map[string]string) {
 	}
 }
 
-// publish puts a module into the proxy: what is in its folder, without the
-// modules and the hidden folders below it.
+// publish adds a module to the proxy: the files in its folder, without nested
+// modules and hidden folders.
 func (c *consumer) publish(t *testing.T, path, dir string) {
 	t.Helper()
 	versions := filepath.Join(c.proxy, filepath.FromSlash(path), "@v")

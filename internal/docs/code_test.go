@@ -24,7 +24,7 @@ import (
 const module = "github.com/cloudapi-sdk/cloudapi"
 
 // known are the packages that a fragment may use without an import. Those of
-// the repository are also what decides in which module it is compiled.
+// the repository also determine the module in which it is compiled.
 var known = map[string]string{
 	"cloudapi": module, "cloudapitest": module + "/cloudapitest",
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "json": "encoding/json", "log": "log",
@@ -32,7 +32,8 @@ var known = map[string]string{
 	"tls": "crypto/tls", "url": "net/url", "x509": "crypto/x509",
 }
 
-// fragment is what statements stand in. What it declares need not be used.
+// fragment is the code around statements. Variables that it declares need not
+// be used.
 const fragment = `func _(ctx context.Context, t *testing.T, client *cloudapi.Client, srv *cloudapitest.Server) error {
 	var location, name string
 	var err error
@@ -67,7 +68,7 @@ func TestGoBlocks(t *testing.T) {
 	compileAll(t, blocks)
 }
 
-// givenInComments is what code in comments may use without declaring it.
+// givenInComments declares names that code in comments may use.
 const givenInComments = `
 var token, id string
 var vm *cloudapi.VM
@@ -122,7 +123,7 @@ func sources(t *testing.T) (*token.FileSet, map[string]*ast.File) {
 	return fset, files
 }
 
-// TestBlocksThatDoNotCompile keeps the test above honest.
+// TestBlocksThatDoNotCompile checks that the test above finds errors.
 func TestBlocksThatDoNotCompile(t *testing.T) {
 	t.Parallel()
 	compiler := newCompiler(t, root, nil)
@@ -152,7 +153,7 @@ func TestBlocksThatDoNotCompile(t *testing.T) {
 	}
 }
 
-// compileAll compiles each block in the module that it is about.
+// compileAll compiles each block in its module.
 func compileAll(t *testing.T, blocks []block) {
 	t.Helper()
 	if len(blocks) == 0 {
@@ -176,8 +177,8 @@ func compileAll(t *testing.T, blocks []block) {
 	}
 }
 
-// moduleOf returns the folder of the module that a block is compiled in: one
-// whose package it uses, or the one that its document is in.
+// moduleOf returns the folder of the module in which to compile a block: one
+// whose package it uses, or that of its document.
 func moduleOf(b block) string {
 	for _, word := range regexp.MustCompile(`\b(\w+)\.[A-Z]`).FindAllStringSubmatch(b.code, -1) {
 		if _, err := os.Stat(filepath.Join(root, word[1], "go.mod")); err == nil {
@@ -194,7 +195,8 @@ func moduleOf(b block) string {
 	return dir
 }
 
-// A compiler checks blocks against what the packages of one module export.
+// A compiler checks blocks with the exported names of the packages of one
+// module.
 type compiler struct {
 	importer types.Importer
 	fset     *token.FileSet
@@ -254,7 +256,7 @@ func newCompiler(t *testing.T, dir string, blocks []block) *compiler {
 	return c
 }
 
-// compile returns what is wrong with a block.
+// compile returns the errors in a block.
 func (c *compiler) compile(b block) (problems []string) {
 	file, err := c.parse(b)
 	if err != nil {
@@ -281,7 +283,7 @@ var (
 	importClause  = regexp.MustCompile(`(?m)^import\b`)
 )
 
-// parse takes a block for a file, for declarations, or for statements.
+// parse parses a block as a file, as declarations, or as statements.
 func (c *compiler) parse(b block) (*ast.File, error) {
 	parse := func(format string, args ...any) (*ast.File, error) {
 		return parser.ParseFile(c.fset, "", fmt.Sprintf(format, args...), parser.SkipObjectResolution)
@@ -304,7 +306,7 @@ func (c *compiler) parse(b block) (*ast.File, error) {
 }
 
 // TestNoCommentIsLost looks for comments in exported structs that belong to no
-// field: go doc does not show them.
+// field, which go doc does not show.
 func TestNoCommentIsLost(t *testing.T) {
 	t.Parallel()
 	fset, files := sources(t)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCommands looks for what the commands in the documents name: folders,
-// packages, and the tests that -run selects.
+// TestCommands checks that the folders, packages and tests in the commands of
+// the documents exist.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -45,7 +45,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// missing returns what a command names that does not exist below dir.
+// missing returns what a command names but does not exist below dir.
 func missing(dir string, words []string) (problems []string) {
 	pattern := ""
 	var packages []string
@@ -150,10 +150,11 @@ func anchors(text string) (names []string) {
 	return names
 }
 
-// aboutTheAPI are the documents whose inline code is mostly names of the SDK.
+// aboutTheAPI are the documents whose inline code mostly consists of names of
+// the SDK.
 var aboutTheAPI = slices.Concat(topics, []string{"README.md", "docs/design.md", "docs/recipes.md"})
 
-// TestNames looks for the exported names that these mention.
+// TestNames checks that the exported names in these documents exist.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "testdata/api.txt"))

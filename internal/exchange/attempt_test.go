@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestAttempt: the time runs from the beginning of the attempt, whoever asks
-// first and whenever that is, and not beyond its end.
+// TestAttempt: the time runs from the beginning of the attempt, whenever the
+// context is first used, and not beyond the end of the attempt.
 func TestAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

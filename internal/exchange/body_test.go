@@ -13,7 +13,7 @@ func response(body string, announced int64) *http.Response {
 	return &http.Response{Body: io.NopCloser(strings.NewReader(body)), ContentLength: announced}
 }
 
-// TestAnnouncedLengthIsNotTrusted: it costs the server nothing.
+// TestAnnouncedLengthIsNotTrusted: an announcement costs the server nothing.
 func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	const text = "a short body"
@@ -28,7 +28,7 @@ func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 	}
 }
 
-// TestReadBody: a body may have as many bytes as the limit, and no more.
+// TestReadBody: a body may have as many bytes as the limit, but no more.
 func TestReadBody(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -46,8 +46,8 @@ func TestReadBody(t *testing.T) {
 	}
 }
 
-// TestReadBodyOfAnyLength: what is read is what was sent, in whatever pieces it
-// came and whatever was announced.
+// TestReadBodyOfAnyLength: the bytes read are those sent, whatever their pieces
+// and the announced length.
 func TestReadBodyOfAnyLength(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("0123456789abcdef", 1<<18+1) // 4 MiB and a little
@@ -72,8 +72,8 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// TestEndlessBody: to find out that a body is too large takes at most half as
-// much memory again as it may have. Its beginning is still there.
+// TestEndlessBody: detecting that a body is too large takes at most one and a
+// half times the limit of memory. The beginning of the body is kept.
 func TestEndlessBody(t *testing.T) {
 	for _, limit := range []int64{256 << 10, 1 << 20, 16 << 20, 64 << 20} {
 		var before, after runtime.MemStats

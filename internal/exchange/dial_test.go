@@ -26,8 +26,9 @@ func tlsServer(t *testing.T, http2 bool, handler http.HandlerFunc) (l *memnet.Li
 	server := &httptest.Server{Listener: l, EnableHTTP2: http2, Config: &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}}
 	server.StartTLS()
 	t.Cleanup(func() {
-		// A connection that is in use would block Close, which waits for the
-		// client with a lock in hand: the clock of a bubble stands still then.
+		// A connection in use would block Close, which waits for the client
+		// while it holds a lock. The clock of a bubble does not move during
+		// that.
 		synctest.Wait()
 		server.Close()
 	})
@@ -36,9 +37,9 @@ func tlsServer(t *testing.T, http2 bool, handler http.HandlerFunc) (l *memnet.Li
 	return l, roots
 }
 
-// TestOneConnectionOfHTTP2: callers that begin at once share one connection to a
-// server of HTTP/2, also where the one before was given up, and have one each to
-// a server that does not speak it.
+// TestOneConnectionOfHTTP2: concurrent callers share one connection to an
+// HTTP/2 server, even after the previous one was given up, and have separate
+// connections to other servers.
 func TestOneConnectionOfHTTP2(t *testing.T) {
 	t.Parallel()
 	for http2, most := range map[bool]int32{true: 1, false: maxConns} {
@@ -78,7 +79,7 @@ func TestOneConnectionOfHTTP2(t *testing.T) {
 	}
 }
 
-// TestFailedDialIsShared: who waits for a connection that cannot be made fails
+// TestFailedDialIsShared: all callers that wait for a failing connection fail
 // with it, and the next one tries again.
 func TestFailedDialIsShared(t *testing.T) {
 	t.Parallel()
@@ -109,7 +110,7 @@ func TestFailedDialIsShared(t *testing.T) {
 	})
 }
 
-// TestHandshakeTakesTooLong: a server that accepts connections and is silent.
+// TestHandshakeTakesTooLong: a server accepts connections and stays silent.
 func TestHandshakeTakesTooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,8 +129,8 @@ func TestHandshakeTakesTooLong(t *testing.T) {
 	})
 }
 
-// TestConnectionsOfAnAttempt: where net/http would connect again and again, an
-// attempt ends, on the SDK's transport and on another one.
+// TestConnectionsOfAnAttempt: if net/http makes one connection after the other,
+// the attempt ends, with the SDK's transport and with another one.
 func TestConnectionsOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	for _, foreign := range []bool{false, true} {
@@ -194,8 +195,8 @@ func (c *deadConn) Close() error {
 	return c.Conn.Close()
 }
 
-// TestDeadConnection: a connection of HTTP/2 that has died is given up while an
-// attempt lasts, so that the next one gets a new connection.
+// TestDeadConnection: a dead HTTP/2 connection is given up during an attempt,
+// so that the next attempt gets a new connection.
 func TestDeadConnection(t *testing.T) {
 	t.Parallel()
 	for _, patience := range []time.Duration{0, 5 * time.Second, time.Minute} {

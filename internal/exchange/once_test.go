@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestWhyUnsent: what net/http says of a request that the server did not look at
-// is told from all else.
+// TestWhyUnsent: only errors that say that the server did not process a request
+// are recognized.
 func TestWhyUnsent(t *testing.T) {
 	t.Parallel()
 	const cannot = "http2: Transport: cannot retry err [%s] after Request.Body was written; define Request.GetBody to avoid this error"
@@ -52,8 +52,8 @@ func (*http2Conn) ConnectionState() tls.ConnectionState {
 	return tls.ConnectionState{NegotiatedProtocol: "h2"}
 }
 
-// transport stands for net/http: it has a connection, and does with a request
-// what it is told to.
+// transport is a fake net/http: it has a connection, and treats requests as
+// scripted.
 type transport struct {
 	conn   net.Conn
 	passes []*http.Request // that got to be written
@@ -86,8 +86,8 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // TestGuard: on HTTP/2 a request that must not be carried out twice has a body
-// that cannot be had again, and is given to net/http again only if the server did
-// not look at it. On HTTP/1.1 it stays as it is.
+// that cannot be read again, and is passed to net/http again only if the server
+// did not process it. On HTTP/1.1 it is unchanged.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("http2: Transport: cannot retry err [stream error: stream ID 5; REFUSED_STREAM] after Request.Body was written")
@@ -141,8 +141,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardLeavesBodies: a body that a middleware has made so that it can be had
-// only once is sent once.
+// TestGuardLeavesBodies: if a middleware has made a body that can be read only
+// once, it is sent once.
 func TestGuardLeavesBodies(t *testing.T) {
 	t.Parallel()
 	tr := &transport{conn: &http2Conn{}, err: func(int) error { return errors.New("http2: client conn not usable") }}
@@ -158,8 +158,8 @@ func TestGuardLeavesBodies(t *testing.T) {
 	}
 }
 
-// TestSent: an attempt that found no connection has sent nothing, and one that
-// found none any more behind one that it wrote on may have.
+// TestSent: an attempt without a connection has sent nothing. An attempt that
+// wrote on a connection and then found no other one may have sent the request.
 func TestSent(t *testing.T) {
 	t.Parallel()
 	for events, want := range map[string]bool{

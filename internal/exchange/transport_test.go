@@ -40,8 +40,8 @@ func get(hc *http.Client, address string) (string, error) {
 	return string(body), err
 }
 
-// TestConnectionsAreBounded: callers beyond the bound wait, and connections
-// are kept for the next ones.
+// TestConnectionsAreBounded: callers beyond the limit wait, and connections are
+// kept for the next ones.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,8 +73,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	})
 }
 
-// TestHeadersAreBounded: a good response with 2 MiB of headers is refused, which
-// net/http would take by default.
+// TestHeadersAreBounded: a valid response with 2 MiB of headers is refused,
+// which net/http would accept by default.
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,9 +92,9 @@ func TestHeadersAreBounded(t *testing.T) {
 	})
 }
 
-// TestLoopbackIsLoopback: what passes for loopback is neither asked of a proxy
-// nor looked up. net/http takes the proxy from the environment once, so a
-// process of its own is the client.
+// TestLoopbackIsLoopback: requests to loopback names use neither a proxy nor
+// DNS. net/http reads the proxy from the environment once, so the client is a
+// separate process.
 func TestLoopbackIsLoopback(t *testing.T) {
 	t.Parallel()
 	if address := os.Getenv("TEST_LOOPBACK_ADDRESS"); address != "" {

@@ -11,16 +11,16 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// TestConcurrency lets 64 goroutines do random things through one client and
-// copies of it while one request in ten fails. In the end the server has what
-// they expect, each thing once, and nothing is left running.
+// TestConcurrency: 64 goroutines do random things with one client and copies of
+// it while one request in ten fails. In the end the server has what they
+// expect, each object once, and no goroutine is left.
 func TestConcurrency(t *testing.T) {
 	const workers, steps = 64, 60
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.Lenient(), cloudapitest.WithDelays(cloudapitest.Delays{}),
 			cloudapitest.WithQuota(cloudapitest.Quota{VM: 1 << 20}))
-		// net/http sends a GET again by itself if a connection in use breaks,
-		// which is one more thing to happen at the same time.
+		// net/http retries a GET by itself if a reused connection breaks, which
+		// adds more concurrency.
 		transport := srv.HTTPClient().Transport.(*http.Transport).Clone()
 		transport.DisableKeepAlives = false
 		client := srv.Client(cloudapi.WithHTTPClient(&http.Client{Transport: transport}), cloudapi.WithTimeout(time.Minute))

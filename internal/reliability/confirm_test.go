@@ -137,8 +137,8 @@ func families() []family {
 	}
 }
 
-// TestConfirm loses the request or the reply of a create in every family: the
-// caller finds out which, and ends with one of what was wanted.
+// TestConfirm loses the request or the response of a create in every family:
+// the caller finds out which, and ends with exactly one resource.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for _, f := range families() {

@@ -16,9 +16,9 @@ import (
 )
 
 // TestCreates cuts the exchange of every operation that must not be carried out
-// twice at bytes of the request and of the reply, with -every at each, by a close
-// and by a reset. Behind the cut the server works, so that a request which is sent
-// again is carried out again.
+// twice at bytes of the request and of the response (with -every at each byte),
+// by a close and by a reset. After the cut the server works, so that a retried
+// request would be carried out again.
 func TestCreates(t *testing.T) {
 	var total, carriedOut, unknown, succeeded, duplicates int
 	for _, op := range operations(t) {
@@ -77,8 +77,8 @@ func TestCreates(t *testing.T) {
 	t.Log(summary)
 }
 
-// cut is where the first exchange ends: after so many bytes of the request or
-// of the reply, or, with -1, not.
+// cut is the end of the first exchange: after a number of bytes of the request
+// or of the response; -1 means no cut.
 type cut struct {
 	request, reply int
 	reset          bool

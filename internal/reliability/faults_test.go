@@ -33,10 +33,11 @@ type fault struct {
 	warm bool     // it hits a connection that was in use before
 	life lifetime // of the caller's context
 
-	// resent tells that some versions of net/http send the request again.
+	// resent says that some versions of net/http retry the request.
 	resent bool
 
-	// sound tells for which operations it is none: the answer is a good one.
+	// sound says for which operations this is no fault, since the response is
+	// valid.
 	sound func(operation) bool
 }
 
@@ -69,7 +70,7 @@ const (
 	attemptLimit  = time.Minute
 )
 
-// reads makes a script of what happens once a request was read.
+// reads returns a script that reads a request and then calls a function.
 func reads(then script) script {
 	return func(x *exchange) {
 		if x.request() {
@@ -78,7 +79,7 @@ func reads(then script) script {
 	}
 }
 
-// executes makes one of what happens once it was carried out as well.
+// executes returns a script that also carries out the request.
 func executes(then script) script {
 	return reads(func(x *exchange) {
 		x.execute()
@@ -86,12 +87,13 @@ func executes(then script) script {
 	})
 }
 
-// answers carries the request out and sends a status, a content type, a body.
+// answers carries out the request and sends a status, a content type and a
+// body.
 func answers(status int, contentType, body string, header ...string) script {
 	return executes(func(x *exchange) { x.send(status, contentType, body, header...) })
 }
 
-// refuses sends an answer that says that the request was not carried out.
+// refuses sends a response that says that the request was not carried out.
 func refuses(status int, contentType, body string, header ...string) script {
 	return reads(func(x *exchange) {
 		x.declined.Add(1)
@@ -220,8 +222,8 @@ func serverTLS(f func() (tls.Certificate, *x509.CertPool)) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{cert}}
 }
 
-// faults returns the table's rows. Each says what happens on the wire; what
-// the SDK must make of it follows from the rules.
+// faults returns the rows of the table. Each describes what happens on the
+// wire; the rules determine the correct behaviour of the SDK.
 func faults(t testing.TB) []fault {
 	t.Helper()
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}

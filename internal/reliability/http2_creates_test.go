@@ -22,11 +22,11 @@ import (
 
 var creates = flag.Int("creates", 300, "how many creates TestHTTP2Creates has")
 
-// TestHTTP2Creates has many callers create things at once on a real server of
-// HTTP/2, from a cold start: one that permits few streams on a connection, and
-// one that ends each connection with a GOAWAY after 1,000 requests, as nginx
-// does. Nothing is lost there, so no create may fail, and none be carried out
-// twice. With -v it prints a table.
+// TestHTTP2Creates: many concurrent creates on a real HTTP/2 server, from a
+// cold start. One server permits few streams on a connection, and one ends each
+// connection with a GOAWAY after 1,000 requests, as nginx does. Nothing is
+// lost, so no create may fail or be carried out twice. With -v it prints a
+// table.
 func TestHTTP2Creates(t *testing.T) {
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Frames of HTTP/2, as far as a peer needs them that answers each request with
-// one record, or not at all.
+// HTTP/2 frames, as far as a peer needs them that answers each request with one
+// record or not at all.
 const (
 	frameData      = 0
 	frameHeaders   = 1
@@ -73,8 +73,8 @@ func http2(serve func(*stream)) script {
 	}
 }
 
-// pump reads ahead, so that the client can write while the peer does: on a
-// connection in memory they would else wait for each other.
+// pump reads ahead, so that the client can write while the peer does: on an
+// in-memory connection they would otherwise block each other.
 func pump(conn io.Reader) io.Reader {
 	ahead := make(chan []byte, 4096)
 	go func() {
@@ -141,7 +141,8 @@ func (s *stream) resets(code uint32) {
 	s.frame(frameRSTStream, 0, s.id, binary.BigEndian.AppendUint32(nil, code))
 }
 
-// goAway says that no stream behind the last one was or will be looked at.
+// goAway says that streams after the last one were not and will not be
+// processed.
 func (s *stream) goAway(last, code uint32) {
 	payload := binary.BigEndian.AppendUint32(nil, last)
 	s.frame(frameGoAway, 0, 0, binary.BigEndian.AppendUint32(payload, code))

@@ -18,7 +18,7 @@ const (
 	location  = "eu-central-h1"
 )
 
-// kind is what an operation answers with when it succeeds.
+// kind is the kind of a successful response.
 type kind string
 
 const (
@@ -44,7 +44,7 @@ type operation struct {
 }
 
 // once are the operations that must not be carried out twice: they create
-// something, act on each call, or change the only name that they go by.
+// something, act on each call, or change the only name of their resource.
 var once = []string{
 	"Firewalls.AttachSubnet", "Firewalls.Create", "Firewalls.CreateInProject", "Firewalls.CreateRule", "Firewalls.UpdateRule",
 	"InferenceAPIKeys.Create",
@@ -71,8 +71,8 @@ const (
 	goodFile = "-----BEGIN CERTIFICATE-----\nAAECAwQFBgcICQ==\n-----END CERTIFICATE-----\n"
 )
 
-// operations returns all rows of the tables of operations. That they are all, and that all
-// methods of the services are among them, is checked here.
+// operations returns all rows of the tables of operations. It checks that they
+// are complete, and contain all methods of the services.
 func operations(t testing.TB) []operation {
 	t.Helper()
 	var ops []operation
@@ -142,8 +142,8 @@ func newOperation(t testing.TB, httpMethod, route, name string) operation {
 	return op
 }
 
-// goesOnByKey reports whether a method lists what goes on with a key of the
-// server's own. Such a page has one form only, as a record.
+// goesOnByKey reports whether a method lists with a pagination key. Such a page
+// has only one form, like a record.
 func goesOnByKey(fn reflect.Type) bool {
 	for in := range fn.Ins() {
 		if in.Kind() == reflect.Pointer && in.Elem().Kind() == reflect.Struct {
@@ -155,8 +155,8 @@ func goesOnByKey(fn reflect.Type) bool {
 	return false
 }
 
-// arguments returns those of a method behind its context: for the placeholders
-// of the route what belongs there, for all else something.
+// arguments returns the arguments of a method after its context: valid values
+// for the placeholders of the route, and any values for the rest.
 func arguments(fn reflect.Type, route string, ownProject bool) []reflect.Value {
 	var values []string
 	for segment := range strings.SplitSeq(route, "/") {

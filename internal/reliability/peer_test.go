@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// peer is the other end of the connections: what it does with each exchange is
-// scripted, and it knows the truth about what was carried out.
+// peer is the other end of the connections. Its behaviour in each exchange is
+// scripted, and it knows which requests were carried out.
 type peer struct {
 	op     *operation
 	script script
@@ -35,7 +35,7 @@ type peer struct {
 	open     atomic.Int32 // connections that the client has not closed
 }
 
-// script is what a peer does with one exchange.
+// script is the behaviour of a peer in one exchange.
 type script func(*exchange)
 
 const host = "api.localhost"

@@ -9,14 +9,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// outcome is what became of one call.
+// outcome is the result of one call.
 type outcome struct {
 	value any
 	err   error
 	took  time.Duration // in virtual time
 	ends  time.Duration // when its context ended
 
-	// What the peer knows.
+	// Known by the peer.
 	arrived, executed, declined, sound, badHosts int
 	received                                     int64
 
@@ -39,14 +39,14 @@ const (
 	allocatedByBench = 1 << 20 // by the peer, and by what else goes on
 )
 
-// broken returns the rules that an outcome does not keep. These are all rules
-// there are, and they hold for each operation under each fault.
+// broken returns the rules that an outcome breaks. These are all rules, and
+// they apply to each operation under each fault.
 func (o outcome) broken(op operation, f fault) (problems []string) {
 	report := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	unknown := errors.Is(o.err, cloudapi.ErrOutcomeUnknown)
 
-	// 1. At most once: what must not be carried out twice is not sent again
-	// unless the server said that it did nothing.
+	//   1. At most once: a request that must not be carried out twice is not
+	//      sent again unless the server said that it did nothing.
 	if op.creates && o.executed > 1 {
 		report("it was carried out %d times", o.executed)
 	}
@@ -54,9 +54,9 @@ func (o outcome) broken(op operation, f fault) (problems []string) {
 		report("it was sent %d times, and refused only %d times", o.arrived, o.declined)
 	}
 
-	// 2. The truth: success needs a complete and valid answer, and where it may
-	// have been carried out without one, that is said. Where it cannot have
-	// been, there is no such alarm.
+	//   2. The truth: success needs a complete and valid response. If a call
+	//      without one may have been carried out, its error says so; if it
+	//      cannot have been, its error does not.
 	if o.err == nil && o.sound == 0 {
 		report("it succeeded with %v and no good answer", o.value)
 	}
@@ -84,7 +84,7 @@ func (o outcome) broken(op operation, f fault) (problems []string) {
 		report("it allocated %d bytes, at most %d are needed", o.allocated, most)
 	}
 
-	// 5. Nothing is left behind, and no storm of connections goes before.
+	//   5. Nothing is left behind, and there was no storm of connections.
 	if o.dialed > mostAttempts*mostConnections {
 		report("%d connections were made", o.dialed)
 	}

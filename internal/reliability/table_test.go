@@ -23,11 +23,11 @@ import (
 
 var every = flag.Bool("every", false, "run every operation, and not two of each kind, and cut at every byte, and not at some")
 
-// TestFaults runs operations under every fault, both for a fault that stays
-// and for one that hits the first exchange only, checks the rules, and compares
-// the table with the one that is checked in. With -v it prints it. Without
-// -every two operations stand for all of their kind: the table is the same,
-// since a fault does the same to all of them.
+// TestFaults runs operations under every fault, both for a permanent fault and
+// for one that only hits the first exchange. It checks the rules, and compares
+// the table with the checked-in one. With -v it prints the table. Without
+// -every two operations represent all of their kind: the table is the same,
+// since a fault has the same effect on all of them.
 func TestFaults(t *testing.T) {
 	ops := operations(t)
 	if !*every {
@@ -72,7 +72,7 @@ func sample(ops []operation) (few []operation) {
 	return few
 }
 
-// run performs one call in a bubble of its own.
+// run performs one call in its own bubble.
 func run(t *testing.T, f fault, op operation, lasting bool) (o outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -228,10 +228,10 @@ func (t *table) add(f fault, op operation, lasting, once outcome) {
 	}
 }
 
-// columns are the requests, the executions and the class of an outcome. Where
-// net/http itself may send the request again, in each of the SDK's attempts, the
-// number of requests depends on its version: it is only known to be no less than
-// that of the attempts.
+// columns returns the requests, the executions and the class of an outcome. If
+// net/http may retry the request itself, in each of the SDK's attempts, the
+// number of requests depends on its version: then it is only known to be at
+// least the number of attempts.
 func (o outcome) columns(f fault) string {
 	if f.resent && o.arrived >= mostAttempts {
 		return fmt.Sprintf("%[1]d+\t%[1]d+\t%[2]s", mostAttempts, o.class())

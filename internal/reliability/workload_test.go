@@ -17,8 +17,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// workload is many workers that share a client and do random things to objects
-// of their own, each of which knows what must exist in the end.
+// workload consists of many workers that share a client and do random things to
+// their own objects. Each worker knows which objects must exist in the end.
 type workload struct {
 	client   *cloudapi.Client
 	other    string // a project of another account
@@ -78,8 +78,8 @@ func pick[V any](w *worker, m map[string]V) (string, bool) {
 	return slices.Sorted(maps.Keys(m))[w.random.IntN(len(m))], true
 }
 
-// made performs a create until it is certain that there is one thing: where the
-// outcome is unknown it looks, and if there is nothing it tries again.
+// made performs a create until it is certain that there is exactly one object:
+// if the outcome is unknown it looks, and if there is none it tries again.
 func made[T any](ctx context.Context, w *worker, create, find func(context.Context) (*T, error)) (*T, error) {
 	for range mostTries {
 		value, err := create(ctx)
@@ -101,10 +101,11 @@ func made[T any](ctx context.Context, w *worker, create, find func(context.Conte
 	return nil, errors.New("a create failed too often")
 }
 
-// mostTries is more than a share of the requests that fail can need.
+// mostTries is larger than the number of tries that the failing share of
+// requests can need.
 const mostTries = 30
 
-// persist repeats what may be repeated, beyond the retries of the client.
+// persist retries idempotent calls, beyond the retries of the client.
 func persist[T any](ctx context.Context, w *worker, f func(context.Context) (*T, error)) (*T, error) {
 	for range mostTries {
 		value, err := f(ctx)
@@ -116,7 +117,7 @@ func persist[T any](ctx context.Context, w *worker, f func(context.Context) (*T,
 	return nil, errors.New("a call failed too often")
 }
 
-// transient reports failures that the faults cause.
+// transient reports whether a failure is caused by the faults.
 func transient(err error) bool {
 	if errors.Is(err, cloudapi.ErrServer) || errors.Is(err, cloudapi.ErrRateLimited) {
 		return true
@@ -292,8 +293,8 @@ func compare[T any](t *testing.T, what string, want map[string]bool, all iter.Se
 	}
 }
 
-// disturb makes a share of the requests fail, each in one of the ways, until
-// the function that it returns is called.
+// disturb makes a share of the requests fail, in different ways, until the
+// returned function is called.
 func disturb(srv *cloudapitest.Server, share float64) (calm func()) {
 	var over atomic.Bool
 	ways := []cloudapitest.Fault{

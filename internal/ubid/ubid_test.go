@@ -54,7 +54,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// lookAlikes writes letters that are read as digits.
+// lookAlikes replaces digits by letters that are read as these digits.
 var lookAlikes = strings.NewReplacer("0", "o", "1", "l")
 
 func TestParseRefuses(t *testing.T) {
@@ -87,7 +87,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestOneBit: no identifier is another one with a bit flipped.
+// TestOneBit: an identifier with one bit flipped is invalid.
 func TestOneBit(t *testing.T) {
 	t.Parallel()
 	id := vectors[0].id

@@ -8,8 +8,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// TestImageOfAStoppedVM takes the way of a program that builds images, from a VM
-// to another that boots the image.
+// TestImageOfAStoppedVM follows a program that builds images, from a VM to
+// another one that boots the image.
 func TestImageOfAStoppedVM(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()
@@ -33,8 +33,8 @@ func TestImageOfAStoppedVM(t *testing.T) {
 	}, cloudapitest.WithAPI(cloudapitest.August2026))
 }
 
-// TestVersionsRefuseEachOthersFields sends to each version what only the other
-// one has.
+// TestVersionsRefuseEachOthersFields sends fields to each version that only the
+// other one has.
 func TestVersionsRefuseEachOthersFields(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

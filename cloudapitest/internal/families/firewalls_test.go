@@ -60,8 +60,8 @@ func TestDeletedFirewallLeavesItsSubnets(t *testing.T) {
 	}
 }
 
-// TestOperationsThatTheServerNeverHad relies on the server to report what is
-// not in the contract.
+// TestOperationsThatTheServerNeverHad: the server reports requests that are not
+// in the contract.
 func TestOperationsThatTheServerNeverHad(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t).Client()

@@ -15,8 +15,7 @@ import (
 
 const here = "eu-central-h1"
 
-// inBubble runs a test with a client of a new server, where time is that of a
-// bubble.
+// inBubble runs a test in a bubble, with a client of a new server.
 func inBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.Client), opts ...cloudapitest.Option) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -25,7 +24,7 @@ func inBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudap
 	})
 }
 
-// must is for calls whose success is not what is tested.
+// must returns the result of a call that is expected to succeed.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -33,7 +32,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// refused checks that the error is the server's, with this text in it.
+// refused checks that the error is the server's and contains the text.
 func refused(t *testing.T, err error, text string) {
 	t.Helper()
 	if _, ok := errors.AsType[*cloudapi.Error](err); !ok || !strings.Contains(err.Error(), text) {
@@ -62,5 +61,5 @@ func do(t *testing.T, srv *cloudapitest.Server, method, path, body string) (int,
 	return resp.StatusCode, string(b)
 }
 
-// elapse lets time pass, which inside a bubble of synctest is over at once.
+// elapse lets time pass, which takes no real time in a bubble.
 func elapse(d time.Duration) { <-time.After(d) }

@@ -11,8 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// inClusterBubble runs a test with a running cluster of the service of August 2026
-// that has one worker.
+// inClusterBubble runs a test with a running cluster of August 2026 that has
+// one worker.
 func inClusterBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.KubernetesService), opts ...cloudapitest.Option) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2", WorkerNodes: 1}
@@ -22,8 +22,8 @@ func inClusterBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *
 	}, append(opts, cloudapitest.WithAPI(cloudapitest.August2026))...)
 }
 
-// TestLifeOfANodePool takes the way of a program that brings a cluster to another
-// version, from a new node pool to the end of the old one.
+// TestLifeOfANodePool follows a program that upgrades a cluster, from a new
+// node pool to the end of the old one.
 func TestLifeOfANodePool(t *testing.T) {
 	inClusterBubble(t, func(t *testing.T, _ *cloudapitest.Server, clusters *cloudapi.KubernetesService) {
 		ctx := t.Context()
@@ -101,7 +101,8 @@ func TestNodesAreReplacedOneAfterTheOther(t *testing.T) {
 	}, cloudapitest.WithDelays(cloudapitest.Delays{Resize: 2 * time.Minute}))
 }
 
-// TestClustersDoOneThingAtATime tries what is refused until something else is over.
+// TestClustersDoOneThingAtATime tries changes that are refused while another
+// change is in progress.
 func TestClustersDoOneThingAtATime(t *testing.T) {
 	pool := &cloudapi.KubernetesNodePoolCreateRequest{Name: "more", NodeCount: 1, NodeSize: "standard-2"}
 	inClusterBubble(t, func(t *testing.T, srv *cloudapitest.Server, clusters *cloudapi.KubernetesService) {

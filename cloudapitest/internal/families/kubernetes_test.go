@@ -152,8 +152,8 @@ func TestNodePoolsAreResizedInTime(t *testing.T) {
 	}, cloudapitest.WithDelays(cloudapitest.Delays{Create: time.Hour, Resize: time.Minute}))
 }
 
-// TestNodesAreNotTheProjectsVMs looks for nodes where there are only VMs of the
-// project.
+// TestNodesAreNotTheProjectsVMs looks for nodes in places that only contain VMs
+// of the project.
 func TestNodesAreNotTheProjectsVMs(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()

@@ -230,8 +230,7 @@ func TestLoadBalancersFollowSubnetsAndVMs(t *testing.T) {
 	}, cloudapitest.WithDelays(cloudapitest.Delays{Detach: time.Minute, Delete: 10 * time.Minute}))
 }
 
-// TestVMsThatAreGoneAreNoMembers looks at a VM that is gone before it could be
-// detached.
+// TestVMsThatAreGoneAreNoMembers: a VM is gone before it is detached.
 func TestVMsThatAreGoneAreNoMembers(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client) {
 		s := createSubnet(t, client, here, "net")

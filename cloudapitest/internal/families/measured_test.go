@@ -9,8 +9,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// TestMeasured sends requests whose answers were measured on the real server,
-// most of them with values that are odd and yet accepted.
+// TestMeasured sends requests whose responses were measured on the real server,
+// most of them with unusual values that it accepts.
 func TestMeasured(t *testing.T) {
 	t.Parallel()
 	const (

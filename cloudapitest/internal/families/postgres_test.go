@@ -16,8 +16,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// inPostgresBubble runs a test with a client of a new server, where time is that
-// of a bubble.
+// inPostgresBubble runs a test in a bubble, with a client of a new server.
 func inPostgresBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.PostgresService), opts ...cloudapitest.Option) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +163,7 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 	}, cloudapitest.WithDelays(delays))
 }
 
-// TestResizingAgainPutsNothingOff asks for the same size twice.
+// TestResizingAgainPutsNothingOff requests the same size twice.
 func TestResizingAgainPutsNothingOff(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		createDatabase(t, pg, "db")
@@ -179,8 +178,8 @@ func TestResizingAgainPutsNothingOff(t *testing.T) {
 	}, cloudapitest.WithDelays(cloudapitest.Delays{Resize: time.Minute}))
 }
 
-// TestFirstServersDoNotWaitForAWindow sets a window while a database is created,
-// and counts its servers by what is left of the quota.
+// TestFirstServersDoNotWaitForAWindow sets a window while a database is
+// created. It counts the servers by the remaining quota.
 func TestFirstServersDoNotWaitForAWindow(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()

@@ -15,8 +15,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
 )
 
-// stories are those of August 2026 that are replayed, with what is known of each
-// by the seq in it.
+// stories are the replayed stories of August 2026, with additional information
+// about their exchanges by seq.
 var stories = map[string]script{
 	"vm-start-stop": {},
 	"machine-images": {
@@ -261,10 +261,10 @@ func TestReplayAugust2026(t *testing.T) {
 	}
 }
 
-// recordedIn2026 is when the last story ended.
+// recordedIn2026 is the end of the last story.
 var recordedIn2026 = time.Date(2026, 11, 22, 3, 31, 0, 0, time.UTC)
 
-// seedAugust2026 adds the projects that each story begins with.
+// seedAugust2026 adds the projects at the beginning of each story.
 func (r *replayer) seedAugust2026() {
 	r.service.Config.Quota = api.Quota{VM: 32, Postgres: 128, Kubernetes: 32, MachineImageVersions: 16, Projects: 10}
 	r.service.Do(func(c *api.Call) {
@@ -281,7 +281,7 @@ func (r *replayer) seedAugust2026() {
 	})
 }
 
-// adopt gives our versions of images the recorded IDs, and with them their order.
+// adopt gives our image versions the recorded IDs and their order.
 func (r *replayer) adopt(recordedIDs ...string) {
 	s := r.service.State
 	for _, id := range recordedIDs {
@@ -297,7 +297,8 @@ func (r *replayer) adopt(recordedIDs ...string) {
 	}
 }
 
-// seedGitHub adds what each story begins with, under the recorded IDs.
+// seedGitHub adds the first GitHub objects of each story, with the recorded
+// IDs.
 func (r *replayer) seedGitHub() {
 	r.service.Do(func(c *api.Call) {
 		c.Project = c.State.Project("pj7fqp3fdhma2nvw50wbd91521")
@@ -340,12 +341,12 @@ func (r *replayer) setNetworks(recordedID, net4, net6 string) {
 	s.net4, s.net6 = netip.MustParsePrefix(net4), netip.MustParsePrefix(net6)
 }
 
-// poll is the case of an exchange that waits for something: the count of the
-// distinct states that were seen.
+// poll matches the case of an exchange that waits: the number of distinct
+// states seen.
 var poll = regexp.MustCompile(`^(.*)-poll-(\d+)(-again)?$`)
 
-// replayPolls replays a story. Of its polls it sends the first one, while the
-// state is the former, and the last one, when everything has come to its end.
+// replayPolls replays a story. Of its polls it sends the first one, in the old
+// state, and the last one, after all changes are complete.
 func (r *replayer) replayPolls(story []recordings.Exchange) {
 	for i, x := range story {
 		m := poll.FindStringSubmatch(x.Case)
@@ -368,5 +369,5 @@ func (r *replayer) resizeIn(name string, d time.Duration) {
 	r.service.State.SetDelays(cloudapi.KindPostgres, name, delays)
 }
 
-// settleLong is [replayer.settle] for what takes long.
+// settleLong is [replayer.settle] for long changes.
 func (r *replayer) settleLong() { <-time.After(time.Hour) }

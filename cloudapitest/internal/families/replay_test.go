@@ -26,18 +26,18 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
 )
 
-// The recordings hold exchanges with the real server. TestReplay sends their
-// requests to ours and compares the answers.
+// The recordings contain exchanges with the real server. TestReplay sends their
+// requests to ours and compares the responses.
 
-// script is what is known of recorded exchanges beside themselves, by their seq.
+// script contains additional information about recorded exchanges, by seq.
 type script struct {
 	exceptions map[int]string // answered differently on purpose, and why
 	before     map[int]func(*replayer)
 }
 
-// exceptions are the exchanges that ours answers differently on purpose, by
-// their seq. One that turns out to be answered alike is an error: the entry has
-// to go.
+// exceptions are the exchanges for which our response differs on purpose, by
+// seq. If the responses are equal it is an error, and the entry must be
+// removed.
 var exceptions = map[int]string{
 	1028: "there are always metrics",
 	1029: "the store of the metrics does not fail by itself",
@@ -55,7 +55,8 @@ var exceptions = map[int]string{
 	8100: "what stood in for the provisioning enlarged the disk, but kept the server",
 }
 
-// before holds what the recorder did to the real server between two exchanges.
+// before contains what the recorder did to the real server between two
+// exchanges.
 var before = map[int]func(*replayer){
 	186:  func(r *replayer) { r.place(vmA, vmB) },
 	192:  func(r *replayer) { r.show(vmA, "stopped") },
@@ -90,8 +91,8 @@ var before = map[int]func(*replayer){
 	8116: (*replayer).settle, // subnet deleted
 }
 
-// chance are the places of texts that depend on chance, on the time or on the
-// installation, each with what two of them must have in common.
+// chance matches the paths of texts that depend on chance, on the time or on
+// the installation, with what two such texts must have in common.
 var chance = []struct {
 	place *regexp.Regexp
 	alike func(want, got string) bool
@@ -158,7 +159,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// TestReplayLifecycle replays another story, in which time passes.
+// TestReplayLifecycle replays another story, during which time passes.
 func TestReplayLifecycle(t *testing.T) {
 	t.Parallel()
 	lifecycle := read(t, recordings.Lifecycle)
@@ -186,8 +187,7 @@ func incomplete(x *recordings.Exchange) bool {
 		strings.Contains(x.Request.Path, "<truncated") || x.Request.Headers["X-Big"] != ""
 }
 
-// replayer sends recorded requests and learns which of our IDs stands for which
-// recorded one.
+// replayer sends recorded requests and maps recorded IDs to ours.
 type replayer struct {
 	t       *testing.T
 	service *api.Service
@@ -276,7 +276,7 @@ func (r *replayer) serve(w http.ResponseWriter, request *http.Request) {
 	answer.Write(w)
 }
 
-// show has an object show a state until another one is set.
+// show sets the state that an object shows.
 func (r *replayer) show(recordedID, state string) {
 	r.service.Do(func(c *api.Call) { SetState(c, r.ids[recordedID], state) })
 }
@@ -286,7 +286,7 @@ func (r *replayer) join(recordedID string) {
 	r.service.State.Project(r.ids[recordedID]).Rights[r.token] = api.Rights{"*"}
 }
 
-// place ends the creation of some VMs, while others stay without a host.
+// place ends the creation of some VMs; others stay without a host.
 func (r *replayer) place(recordedIDs ...string) {
 	for _, id := range recordedIDs {
 		r.age(r.service.State.ByID[r.ids[id]].(*vm))
@@ -300,16 +300,14 @@ func (r *replayer) age(vms ...*vm) {
 	}
 }
 
-// buildCluster ends the creation of one cluster, while others stay without
-// nodes.
+// buildCluster ends the creation of one cluster; others stay without nodes.
 func (r *replayer) buildCluster(recordedID string) {
 	k := r.service.State.ByID[r.ids[recordedID]].(*kubernetesCluster)
 	k.running = time.Now()
 	r.age(slices.Concat(k.controlPlane.nodes, k.pools[0].nodes)...)
 }
 
-// adoptLoadBalancers gives our load balancers the recorded IDs, and with them
-// their order.
+// adoptLoadBalancers gives our load balancers the recorded IDs and their order.
 func (r *replayer) adoptLoadBalancers() {
 	s := r.service.State
 	for recorded, ours := range r.ids {
@@ -321,7 +319,7 @@ func (r *replayer) adoptLoadBalancers() {
 	}
 }
 
-// settle lets everything that is under way come to its end.
+// settle lets all changes in progress complete.
 func (r *replayer) settle() { <-time.After(time.Minute) }
 
 // fillAccount creates as many projects as an account may have.
@@ -341,8 +339,8 @@ func (r *replayer) agePostgres(recordedID string, d time.Duration) {
 	}
 }
 
-// strictness is how much of a successful answer has to be the same. Errors are
-// compared whole.
+// strictness says how much of a successful response must be equal. Errors must
+// be completely equal.
 type strictness int
 
 const (
@@ -403,7 +401,8 @@ func (r *replayer) summarize() {
 	r.t.Logf("all: %d alike, %d left out", matched, left)
 }
 
-// differences sends the request of an exchange and says what is not the same.
+// differences sends the request of an exchange and returns the differences of
+// the responses.
 func (r *replayer) differences(x *recordings.Exchange, s strictness) []string {
 	status, contentType, body := r.send(x)
 	want := x.Response.Body
@@ -432,7 +431,7 @@ func (r *replayer) differences(x *recordings.Exchange, s strictness) []string {
 }
 
 // failsOnBody reports whether the real server failed because the body was JSON
-// but no object. Ours says what is wrong with it.
+// but not an object. Our server returns an error for that.
 func failsOnBody(x *recordings.Exchange) bool {
 	return x.Response.Status == http.StatusInternalServerError && x.Response.Body == "" && x.Request.Body != nil
 }
@@ -445,8 +444,8 @@ func parse(t *testing.T, body string) any {
 	return v
 }
 
-// send writes the request to a connection of its own, byte for byte: no client
-// would send some of the paths.
+// send writes the request to a new connection, byte for byte: no client would
+// send some of the paths.
 func (r *replayer) send(x *recordings.Exchange) (status int, contentType, body string) {
 	r.t.Helper()
 	var b strings.Builder
@@ -496,8 +495,8 @@ func (r *replayer) translate(s string) string {
 	})
 }
 
-// compare says where got differs from want, and learns the IDs of objects that
-// are new.
+// compare returns the differences between got and want, and learns the IDs of
+// new objects.
 func (r *replayer) compare(path string, want, got any, s strictness) []string {
 	if s == shapes && (want == nil || got == nil) {
 		return nil
@@ -552,8 +551,9 @@ func (r *replayer) compareTexts(path, want, got string, s strictness) []string {
 
 var password = regexp.MustCompile(`:[^:/@]+@`)
 
-// resettle makes of a recorded host name ours. It ends in the service's domain,
-// and that of a load balancer has the last characters of its subnet's ID.
+// resettle converts a recorded host name to ours. It ends with the service's
+// domain; that of a load balancer contains the last characters of its subnet's
+// ID.
 func (r *replayer) resettle(host string) string {
 	host = strings.NewReplacer(".ubicloud.com", ".localhost", ".ubicloud.app", ".localhost").Replace(host)
 	for recorded, ours := range r.ids {
@@ -566,7 +566,7 @@ func (r *replayer) resettle(host string) string {
 
 var moment = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000`)
 
-// timeless takes the times out of a message.
+// timeless removes the times from a message.
 func timeless(s string) string { return moment.ReplaceAllString(s, "<time>") }
 
 func isID(s string) bool {
@@ -574,8 +574,8 @@ func isID(s string) bool {
 	return err == nil
 }
 
-// learn notes that got is our ID for a recorded one, unless either stands for
-// another already.
+// learn records that got is our ID for a recorded one, unless one of them
+// already has a partner.
 func (r *replayer) learn(path, want, got string) []string {
 	if r.ids[want] == got {
 		return nil // learned from another part of the same answer
@@ -610,11 +610,11 @@ func (r *replayer) compareObjects(path string, want, got map[string]any, s stric
 	return d
 }
 
-// samples is the place of a metric's values, of which there are more or fewer.
+// samples matches the path of a metric's values, whose number may differ.
 var samples = regexp.MustCompile(`^\.metrics\[\d+\]\.series\[\d+\]\.values$`)
 
-// compareArrays compares elements at the same place, but for lists in the order
-// of their IDs, which are random.
+// compareArrays compares elements by index, except in lists in the order of
+// their IDs, which are random.
 func (r *replayer) compareArrays(path string, want, got []any, s strictness) []string {
 	if samples.MatchString(path) {
 		s = shapes
@@ -638,15 +638,16 @@ func (r *replayer) compareArrays(path string, want, got []any, s strictness) []s
 	return d
 }
 
-// inOrder reports whether a list is in the order of IDs. That of the servers of a
-// database is in the order of their creation, and in that of IDs by chance only.
+// inOrder reports whether a list is in the order of IDs. The servers of a
+// database are in the order of their creation, which may be that of their IDs
+// by chance.
 func inOrder(list []any) bool {
 	servers := len(list) > 0 && textOf(list[0], "synchronization_status") != ""
 	return !servers && slices.IsSortedFunc(list, func(a, b any) int { return strings.Compare(textOf(a, "id"), textOf(b, "id")) })
 }
 
-// paired returns the elements of got, each at the place of the one with the
-// same ID, else the same name.
+// paired returns the elements of got, each at the index of the element with the
+// same ID, or otherwise the same name.
 func (r *replayer) paired(want, got []any) []any {
 	rest := slices.Clone(got)
 	var pairs []any
@@ -675,8 +676,8 @@ func deref(s *string) string {
 	return *s
 }
 
-// TestReplayFindsDifferences keeps the replay from proving nothing: each of
-// these answers is like the recorded one but for one thing.
+// TestReplayFindsDifferences checks the comparison: each of these responses has
+// one difference.
 func TestReplayFindsDifferences(t *testing.T) {
 	t.Parallel()
 	const subnet, ourSubnet = "psy9f4psb1tj6p4z9b6ymyysej", "psh0v8qnh0ya3kd1mzdf4sgs89"

@@ -11,8 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// TestRulesForAllOperations sends what the two versions answer differently, whatever
-// the operation is.
+// TestRulesForAllOperations sends requests that the two versions answer
+// differently for all operations.
 func TestRulesForAllOperations(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -52,8 +52,8 @@ func TestRulesForAllOperations(t *testing.T) {
 	}
 }
 
-// TestPrivateLocationsGoLater deletes an empty location, and one with a subnet, which
-// stays.
+// TestPrivateLocationsGoLater deletes an empty location, and one with a subnet,
+// which is not deleted.
 func TestPrivateLocationsGoLater(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx, places := t.Context(), client.PrivateLocations

@@ -99,7 +99,8 @@ func TestVMsHaveAddressesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestVMsThatAreRefused looks at what a refused create leaves behind, too.
+// TestVMsThatAreRefused also checks that a refused create leaves nothing
+// behind.
 func TestVMsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t).Client()

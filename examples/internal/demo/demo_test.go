@@ -123,8 +123,8 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestConnectRefusesHalfAnEnvironment: who has named a token means a real
-// service, and must not be told of success on a made-up one.
+// TestConnectRefusesHalfAnEnvironment: a user who sets a token means a real
+// service, and must not get a success on a made-up one.
 func TestConnectRefusesHalfAnEnvironment(t *testing.T) {
 	t.Setenv(cloudapi.EnvToken, "pat-akreliabilityreliabil1234567-0123456789abcdefghijABCDEFGHIJ01")
 	t.Setenv(cloudapi.EnvProject, "pjahbwgme82j3qbwnsn4b3w1e9")

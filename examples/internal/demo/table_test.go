@@ -63,7 +63,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableIsNeverTooWide: a line that a terminal has to wrap is hard to read.
+// TestTableIsNeverTooWide: lines never wrap in a terminal.
 func TestTableIsNeverTooWide(t *testing.T) {
 	t.Parallel()
 	table := sampleTable()

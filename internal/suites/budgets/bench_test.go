@@ -1,5 +1,5 @@
-// Package budgets_test measures what the SDK takes, beside what a program without
-// it would, and holds it to bounds.
+// Package budgets_test measures the resources that the SDK takes, compared with
+// a program without it, and limits them.
 package budgets_test
 
 import (
@@ -20,9 +20,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// The benchmarks and budgets put the SDK beside the floor: what a careful
-// program does for one call with net/http and encoding/json alone. Replies
-// come from memory. The module in bench measures more, and other SDKs.
+// The benchmarks and budgets compare the SDK with the floor: a careful program
+// with only net/http and encoding/json. Responses come from memory. The module
+// in bench measures more, and other SDKs.
 //
 //	go test -run '^$' -bench . -count 10
 

@@ -24,7 +24,7 @@ import (
 
 // The tests in this file measure memory, so none of them runs in parallel.
 
-// A call costs little more than what is done by hand.
+// A call costs little more than a hand-written one.
 func TestAllocationBudgets(t *testing.T) {
 	for _, w := range workloads {
 		client, hc := w.reply.clients(t)
@@ -56,7 +56,7 @@ type unlimited struct{}
 
 func (unlimited) Wait(context.Context) error { return nil }
 
-// A client that makes no call starts nothing.
+// A client without calls starts nothing.
 func TestNewClientIsIdle(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 10 {
@@ -69,9 +69,9 @@ func TestNewClientIsIdle(t *testing.T) {
 	}
 }
 
-// TestUnwantedReplies: a reply without end, or one that gzip makes large, takes
-// at most half as much memory again as the limit, and next to none where no
-// reply is expected.
+// TestUnwantedReplies: an endless response, or one that decompression makes
+// large, takes at most one and a half times the limit of memory, and almost
+// none if no response is expected.
 func TestUnwantedReplies(t *testing.T) {
 	const limit = 16 << 20
 	var bomb bytes.Buffer
@@ -193,7 +193,7 @@ func TestListMemory(t *testing.T) {
 	}
 }
 
-// A record that is kept keeps only itself.
+// A record that the program keeps does not keep others.
 func TestKeptRecordDoesNotPinItsPage(t *testing.T) {
 	client := pages(1).client(t)
 	var kept *cloudapi.VM

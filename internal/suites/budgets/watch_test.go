@@ -77,8 +77,8 @@ func (l largeList) rounds(tb testing.TB, n int, between func(round int)) (events
 	return events
 }
 
-// TestWatchMemory: between rounds a watch holds the records and little more,
-// however often it has looked.
+// TestWatchMemory: between rounds a watch needs little more memory than the
+// records, after any number of rounds.
 func TestWatchMemory(t *testing.T) {
 	const budget = 72 // bytes for each record, beside the record
 	list := newLargeList()
@@ -119,7 +119,7 @@ func TestWatchMemory(t *testing.T) {
 }
 
 // TestWatchRoundBudget: comparing takes no memory, so a round without a change
-// takes hardly more than walking the list does.
+// takes hardly more than walking the list.
 func TestWatchRoundBudget(t *testing.T) {
 	list := largeList{benchPage(0, 1), benchPage(1, 1)}
 	client := list.client(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/source"
 )
 
-// later is what the documentation says of an operation that the contract does
-// not have.
+// later is the sentence in the documentation of operations that are not in the
+// contract.
 const later = "It is an operation of August 2026; a server of October 2025 answers [ErrNotFound]."
 
 // TestContract compares three things with each other, row by row: the tables of
@@ -30,8 +30,8 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestContractFindsDrift changes the source in ways that a person might, each
-// of which TestContract must find.
+// TestContractFindsDrift makes typical mistakes in the source, each of which
+// TestContract must find.
 func TestContractFindsDrift(t *testing.T) {
 	t.Parallel()
 	rows := contract.Rows()
@@ -79,7 +79,7 @@ func TestContractFindsDrift(t *testing.T) {
 	}
 }
 
-// TestErrorsHaveOnePrefix: what stands inside other errors has none.
+// TestErrorsHaveOnePrefix: errors within other errors have no prefix.
 func TestErrorsHaveOnePrefix(t *testing.T) {
 	t.Parallel()
 	for file, text := range source.Texts(t) {
@@ -89,7 +89,8 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 	}
 }
 
-// packageSource is what the test takes from the source of the package.
+// packageSource contains the facts that the test takes from the source of the
+// package.
 type packageSource struct {
 	constants  map[string]ast.Expr
 	operations map[string]operationRow // by variable
@@ -101,8 +102,8 @@ type operationRow struct{ name, method, route, class string }
 
 func (o operationRow) String() string { return o.method + " " + o.route }
 
-// sourceMethod is an exported method of a service that takes a context and is
-// not made of others.
+// sourceMethod is an exported method of a service that takes a context and has
+// its own operation.
 type sourceMethod struct {
 	directives []string // "GET /project"
 	sends      []string // the same, of the operations that the body names
@@ -125,7 +126,7 @@ func readSource(t *testing.T, texts map[string]string) *packageSource {
 		}
 		files = append(files, file)
 	}
-	// Each step needs what the one before has found in all files.
+	// Each step needs the results of the one before from all files.
 	for _, read := range []func(ast.Decl) error{s.readConstants, s.readVariables, s.readMethod} {
 		for _, file := range files {
 			for _, decl := range file.Decls {
@@ -269,7 +270,7 @@ func names(n ast.Node) []string {
 	return found
 }
 
-// compare returns what does not fit.
+// compare returns the differences.
 func (s *packageSource) compare(rows []contract.Row) (problems []string) {
 	report := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	table := map[string]contract.Row{}

@@ -1,4 +1,4 @@
-// Package lists_test walks lists that change, on servers of many habits.
+// Package lists_test walks lists that change, on servers with different habits.
 package lists_test
 
 import (
@@ -18,10 +18,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// TestListModel walks lists on servers whose habits are drawn at random. Of each
-// walk the rule is: what was in the list all the time is yielded once, and what
-// was not is yielded at most once; or the walk ends with ErrPaginationStalled.
-// It never goes on for ever.
+// TestListModel walks lists on servers with random habits. For each walk, items
+// that stay in the list are yielded once, and other items at most once; or the
+// walk ends with ErrPaginationStalled. It always ends.
 func TestListModel(t *testing.T) {
 	t.Parallel()
 	walks := uint64(3000)
@@ -55,7 +54,7 @@ func TestListModel(t *testing.T) {
 	}
 }
 
-// habits are what a server does with a request for a page.
+// habits describe how a server answers a request for a page.
 type habits struct {
 	Asked    int    // the page size of the client
 	Longest  int    // items in a page at most
@@ -140,7 +139,7 @@ func newServer(rng *rand.Rand) *server {
 	return s
 }
 
-// isHonest reports whether the server does what the real one does.
+// isHonest reports whether the server behaves like the real one.
 func (s *server) isHonest() bool {
 	return s.Longest == 1000 && s.Counts == theList && !s.Bare && !s.Repeated && s.Stale == 0 && s.Empty == 0 && !s.ForgetsPage && !s.ForgetsSize
 }
@@ -217,7 +216,7 @@ func (s *server) page(req *http.Request) []item {
 	return append([]item{}, s.items[start:min(start+size, len(s.items))]...)
 }
 
-// walk ranges over the list and holds what comes against the rule.
+// walk ranges over the list and checks the items by the rule.
 func (s *server) walk(t *testing.T) error {
 	client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
 		cloudapi.WithHTTPClient(&http.Client{Transport: s}), cloudapi.WithPrefetch(s.Prefetch))

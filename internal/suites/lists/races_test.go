@@ -73,8 +73,8 @@ func (p *project) add() {
 	p.now[firewall.ID] = true
 }
 
-// TestWalksUnderChurn: none loses what was there all the time, yields it twice,
-// or fails.
+// TestWalksUnderChurn: no walk loses an item that stays, yields it twice, or
+// fails.
 func TestWalksUnderChurn(t *testing.T) {
 	t.Parallel()
 	walks := uint64(200)
@@ -126,8 +126,8 @@ func TestFirstItemComesBetweenThePageAndItsCount(t *testing.T) {
 	})
 }
 
-// TestNoParametersForWholeLists: a server that is strict about its description
-// refuses them.
+// TestNoParametersForWholeLists: a server that follows its description strictly
+// refuses parameters.
 func TestNoParametersForWholeLists(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
@@ -144,8 +144,8 @@ func TestNoParametersForWholeLists(t *testing.T) {
 	}
 }
 
-// TestWatchUnderChurn: nothing that is there is reported as deleted, nothing is
-// added twice, and what is there in the end is known.
+// TestWatchUnderChurn: no existing item is reported as deleted, none is added
+// twice, and all items at the end are known.
 func TestWatchUnderChurn(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {

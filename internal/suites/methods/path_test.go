@@ -1,4 +1,4 @@
-// Package methods_test checks what holds for every method of every service.
+// Package methods_test checks properties of all methods of all services.
 package methods_test
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// badSegments must never get into a path: they would name another resource
-// than the caller means, or none.
+// badSegments must never get into a path: they would lead to another resource,
+// or to none.
 var badSegments = []struct{ name, value string }{
 	{"empty", ""},
 	{"dot", "."},
@@ -35,13 +35,13 @@ var badSegments = []struct{ name, value string }{
 	{"256 characters", strings.Repeat("a", 256)},
 }
 
-// deletes reports whether not finding what the last parameter names is success.
+// deletes reports whether a method succeeds if the resource does not exist.
 func deletes(m *sdktest.Method) bool {
 	return m.Operation.Method == http.MethodDelete || strings.HasSuffix(m.Name, ".WaitDeleted")
 }
 
-// lastKind returns the kind of what the last parameter of a route names, or "" for
-// what has no ID there.
+// lastKind returns the kind of the last parameter of a route, or "" if it
+// accepts no ID.
 func lastKind(m *sdktest.Method) cloudapi.Kind {
 	if kind := m.Strings[len(m.Strings)-1].Kind; kind != "" {
 		return kind
@@ -64,8 +64,8 @@ func lastKind(m *sdktest.Method) cloudapi.Kind {
 	return ""
 }
 
-// TestDeletionsOfWhatCannotBe holds that what nothing of a kind can have for its ID
-// or name is refused where not finding it would be success, and only there.
+// TestDeletionsOfWhatCannotBe: a reference that no resource of the kind can
+// have is refused if a 404 would be success, and only then.
 func TestDeletionsOfWhatCannotBe(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
@@ -202,8 +202,8 @@ func checkSent(t *testing.T, network *stub.Recorder, value, want string) {
 	}
 }
 
-// TestPathParametersAreFound makes sure that the search which the test above
-// relies on tells the parts of a path from those of a body.
+// TestPathParametersAreFound checks the search on which the test above relies:
+// it distinguishes arguments in the path from those in the body.
 func TestPathParametersAreFound(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{ // the places of the arguments, and the first kind of ID that they take
@@ -230,8 +230,8 @@ func TestPathParametersAreFound(t *testing.T) {
 	}
 }
 
-// TestIDsInBodies calls every method with bad IDs in every field of a body that
-// holds one, whether that comes from an argument or from a request.
+// TestIDsInBodies calls every method with bad IDs in every ID field of a body,
+// whether it comes from an argument or from a request.
 func TestIDsInBodies(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
@@ -260,7 +260,7 @@ func TestIDsInBodies(t *testing.T) {
 					t.Errorf("%s with a bad %s: %#v", m.Name, key, err)
 				}
 			}
-			// A name is no ID, but that is for the server to say.
+			// The server checks that it is not a name.
 			for _, good := range []string{cloudapi.NewID(cloudapi.KindVM).String(), "web-1"} {
 				_, err := m.Call(t.Context(), client, with(good))
 				if sent := network.Take(); len(sent) != 1 || !strings.Contains(sent[0].Body, `"`+good+`"`) {

@@ -11,8 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
-// TestRecordedErrors: every refusal of the real server becomes an *Error that
-// says what the server did.
+// TestRecordedErrors: every error of the real server becomes an *Error with its
+// content.
 func TestRecordedErrors(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, v version, all []recording) {
@@ -45,8 +45,8 @@ func TestRecordedErrors(t *testing.T) {
 	})
 }
 
-// checkError compares an error with the answer that it was made of, and reports
-// whether that has the API's envelope.
+// checkError compares an error with its response, and reports whether that has
+// the API's envelope.
 func (r *recording) checkError(t *testing.T, err error) (envelope bool) {
 	t.Helper()
 	e, ok := errors.AsType[*cloudapi.Error](err)

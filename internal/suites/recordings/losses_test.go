@@ -15,7 +15,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// losses compares the body of a reply with what a method made of it.
+// losses compares the body of a response with the result of a method.
 func (r *recording) losses(t *testing.T, result any) []string {
 	t.Helper()
 	v := reflect.ValueOf(result)
@@ -56,7 +56,8 @@ func rename(object map[string]any, from, to string) {
 	}
 }
 
-// tree returns a record as encoding/json would decode what it was made of.
+// tree returns a record in the form in which encoding/json would decode its
+// JSON into an any.
 func tree(t *testing.T, v reflect.Value) any {
 	t.Helper()
 	if secret, ok := v.Interface().(cloudapi.Secret); ok {
@@ -92,7 +93,7 @@ func tree(t *testing.T, v reflect.Value) any {
 	return decoded
 }
 
-// compare returns what is in a recorded value and not in the decoded one.
+// compare returns the recorded values that are missing in the decoded one.
 func compare(path string, recorded, decoded any) (losses []string) {
 	switch r := recorded.(type) {
 	case nil:
@@ -133,8 +134,8 @@ func compare(path string, recorded, decoded any) (losses []string) {
 	return append(losses, fmt.Sprintf("%s is %v, and was %v", path, decoded, recorded))
 }
 
-// sameScalar reports whether two texts are the same, or spell the same number
-// or time. The server spells some numbers as strings.
+// sameScalar reports whether two texts are equal, or represent the same number
+// or time. The server sends some numbers as strings.
 func sameScalar(a, b string) bool {
 	f, errA := strconv.ParseFloat(a, 64)
 	g, errB := strconv.ParseFloat(b, 64)
@@ -143,7 +144,7 @@ func sameScalar(a, b string) bool {
 	return a == b || errA == nil && errB == nil && f == g || errC == nil && errD == nil && s.Equal(u)
 }
 
-// TestCompareFindsLosses keeps the test of the replies from proving nothing.
+// TestCompareFindsLosses checks that the comparison finds losses.
 func TestCompareFindsLosses(t *testing.T) {
 	t.Parallel()
 	type inner struct {

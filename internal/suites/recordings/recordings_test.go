@@ -1,4 +1,5 @@
-// Package recordings_test lets the SDK read what real servers answered.
+// Package recordings_test decodes recorded responses of real servers with the
+// SDK.
 package recordings_test
 
 import (
@@ -34,7 +35,7 @@ func (r *recording) transport() *stub.Recorder {
 	}}
 }
 
-// version is a version of the service, and what is only true of its recordings.
+// version is a version of the service, with properties of its recordings.
 type version struct {
 	name  string
 	files []string

@@ -10,9 +10,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
-// TestRecordedReplies: every success of the real server becomes a record that
-// has lost nothing. Which method a recording belongs to is found by its path,
-// so that new methods are covered without edits.
+// TestRecordedReplies: every successful response of the real server becomes a
+// record without losses. The method for a recording is found by its path, so
+// that new methods are covered automatically.
 func TestRecordedReplies(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, v version, all []recording) {

@@ -15,7 +15,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// failures makes an error of every kind, each with all secrets at hand.
+// failures returns an error of every kind; all secrets were available to it.
 func failures(t *testing.T, logger *slog.Logger) map[string]error {
 	t.Helper()
 	echo := string(stub.JSON("Bearer " + stub.Token + " " + secretHeader + " " + secretPassword + " " + secretRotating))

@@ -74,9 +74,10 @@ func reach(t reflect.Type, found map[string]reflect.Type) {
 	}
 }
 
-// beyondReach is what the methods of a File cannot hide: fmt does not ask them
-// for the verbs p and w; nor in an unexported field of another struct, where a
-// *File is an address for the verb v only. A Secret has none of these gaps.
+// beyondReach are the cases in which a File cannot hide its content: fmt does
+// not call its methods for the verbs p and w, nor in an unexported field of
+// another struct, where a *File is an address only for the verb v. A Secret has
+// none of these gaps.
 func beyondReach(name, way string) (butVerbs string, altogether bool) {
 	inField := slices.Contains([]string{"struct", "to struct", "deep"}, way)
 	switch {
@@ -195,9 +196,9 @@ func jsonOf(v any) (b []byte, err error) {
 	return stub.JSON(v), nil
 }
 
-// TestSecretsInEveryOption makes a client with each option at its most secret.
-// Its own texts, its log, and what a middleware or an observer sees beside the
-// request itself show nothing.
+// TestSecretsInEveryOption makes a client with secrets in each option. The
+// texts of the client, its log, and what a middleware or an observer sees
+// besides the request contain none of them.
 func TestSecretsInEveryOption(t *testing.T) {
 	t.Setenv(cloudapi.EnvToken, stub.Token)
 	t.Setenv(cloudapi.EnvBaseURL, "https://api.example.com")

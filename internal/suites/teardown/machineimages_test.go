@@ -1,4 +1,4 @@
-// Package teardown_test takes projects down that a server of the suite keeps.
+// Package teardown_test tears down projects on a server of the suite.
 package teardown_test
 
 import (
@@ -35,8 +35,8 @@ const (
 
 const testOtherImage = "m1rq4vgtndee2mdnmbckfjjg7y"
 
-// answer executes a request. What is being deleted is gone when it was looked at
-// once more; a version not as long as there are VMs.
+// answer executes a request. A resource that is being deleted is gone after the
+// next look at it, but a version stays while VMs use it.
 func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,8 +99,9 @@ func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
 	return stub.Respond(404, stub.Envelope(404)), nil
 }
 
-// TestTeardownOfMachineImages: nothing but the teardown itself finds out that
-// machine images are left, for they do not keep a project from being deleted.
+// TestTeardownOfMachineImages: only the teardown itself can find out that
+// machine images are left, since they do not prevent the deletion of the
+// project.
 func TestTeardownOfMachineImages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,8 +150,8 @@ func sorted(s []string) []string {
 	return s
 }
 
-// TestResolveMachineImages: an image goes by name, by ID, and a version of it by
-// its ID, which only the list of versions has.
+// TestResolveMachineImages: an image is found by name and by ID, and a version
+// by its ID, which only the list of versions contains.
 func TestResolveMachineImages(t *testing.T) {
 	t.Parallel()
 	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {

@@ -1,4 +1,4 @@
-// Package watch_test watches servers on which things happen at random.
+// Package watch_test watches servers with random changes.
 package watch_test
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestWatchModel watches servers on which things are created, renamed, changed
-// and deleted between the rounds and while a list is walked, and whose replies
-// fail. Applying the events must give what the server has, whenever nothing has
-// happened during a round, and no event may be untrue or come twice.
+// TestWatchModel watches servers whose resources are created, renamed, changed
+// and deleted between the rounds and during walks, and whose responses fail. If
+// nothing has changed during a round, the sum of the events must be the state
+// of the server. No event may be wrong or come twice.
 func TestWatchModel(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(4)
@@ -60,7 +60,7 @@ type lister[T any] interface {
 	Watch(context.Context, *cloudapi.WatchOptions) iter.Seq2[cloudapi.Event[T], error]
 }
 
-// world is a server and whoever changes what is on it.
+// world is a server and a client that changes its resources.
 type world struct {
 	t      *testing.T
 	srv    *cloudapitest.Server
@@ -132,7 +132,7 @@ func (w *world) fault() cloudapitest.Fault {
 	}[w.rng.IntN(8)]
 }
 
-// model is what the events of a watch add up to.
+// model is the sum of the events of a watch.
 type model[T any] struct {
 	*world
 	total   *totals

@@ -206,8 +206,8 @@ func TestLoadBalancerRequestsAreNotChanged(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerUpdateWithoutVMs: records from a list have no VMs, so that an
-// update made of one would remove all that there are.
+// TestLoadBalancerUpdateWithoutVMs: records from a list have no VMs, so an
+// update made from one would remove all VMs.
 func TestLoadBalancerUpdateWithoutVMs(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)

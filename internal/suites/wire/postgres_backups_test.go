@@ -46,7 +46,7 @@ func postgresBackupCases() []wireCase {
 	}
 }
 
-// TestReplyWithoutCredentials: what has no secret is not what was asked for.
+// TestReplyWithoutCredentials: a response without a secret is an error.
 func TestReplyWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	credentials, err := sdktest.Answering(t, 200, "application/json", `{"bucket":"b"}`).Postgres.CreateBackupCredentials(t.Context(), "eu-central-h1", "orders-db")

@@ -37,7 +37,7 @@ func postgresCapabilityCases() []wireCase {
 }
 
 // TestCapabilitiesOfManyLocations: the options of a project with many features
-// are mostly empty objects, which the limit on these must let pass.
+// are mostly empty objects, and must not exceed the limit for these.
 func TestCapabilitiesOfManyLocations(t *testing.T) {
 	t.Parallel()
 	var locations strings.Builder

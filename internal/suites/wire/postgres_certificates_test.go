@@ -51,8 +51,8 @@ func postgresCertificateCases() []wireCase {
 	}
 }
 
-// TestClientKeyPairIsWholeAndSecret: a file that was cut off is none, and what
-// is printed has no key in it.
+// TestClientKeyPairIsWholeAndSecret: a truncated file is an error, and its key
+// is never printed.
 func TestClientKeyPairIsWholeAndSecret(t *testing.T) {
 	t.Parallel()
 	create := func(content string) (*cloudapi.File, error) {

@@ -44,9 +44,9 @@ func postgresServerCases() []wireCase {
 	}
 }
 
-// pollingTwo runs a wait whose polls ask for a database and for a second thing
-// about it, and returns its error. A second answer of "" is a failure of the
-// server, and one with an error in it a 400. All polls must be needed.
+// pollingTwo runs a wait whose polls request a database and a second object,
+// and returns its error. A second response of "" is a server error, and one
+// with an error in it a 400. All polls must be needed.
 func pollingTwo(t *testing.T, second string, polls [][2]string, wait func(context.Context, *cloudapi.PostgresService) (*cloudapi.Postgres, error)) (db *cloudapi.Postgres, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

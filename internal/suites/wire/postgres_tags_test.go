@@ -11,8 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestPostgresByTags asks a server that selects by tags and one that does not:
-// what comes is the same.
+// TestPostgresByTags: the result is the same from a server that filters by tags
+// and one that does not.
 func TestPostgresByTags(t *testing.T) {
 	t.Parallel()
 	const (

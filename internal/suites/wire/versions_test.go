@@ -13,8 +13,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// A bothCase is something that the service of August 2026 does in another way
-// than that of October 2025, and that programs need not know of.
+// A bothCase is a difference between the services of August 2026 and October
+// 2025 that programs need not know about.
 type bothCase struct {
 	name    string
 	call    func(context.Context, *cloudapi.Client) (any, error)
@@ -22,7 +22,7 @@ type bothCase struct {
 	err     error               // that the call ends in with both, or nil
 }
 
-// An answer is what a version of the service says to a request.
+// An answer is the response of a version of the service to a request.
 type answer struct {
 	method, body string // of the request
 	status       int
@@ -35,7 +35,8 @@ const (
 	august2026  = "August 2026"
 )
 
-// recorded returns what the service of August 2026 said in a case of a story.
+// recorded returns the response of the service of August 2026 in a case of a
+// story.
 func recorded(t *testing.T, story, name string) answer {
 	t.Helper()
 	exchanges, err := recordings.Read(recordings.August2026)
@@ -56,8 +57,8 @@ func (a answer) to(body string) answer {
 	return a
 }
 
-// TestBothVersions has one client speak to both versions of the service, where
-// they differ in what they take or say.
+// TestBothVersions: one client works with both versions of the service where
+// their requests or responses differ.
 func TestBothVersions(t *testing.T) {
 	t.Parallel()
 	const (
@@ -256,8 +257,7 @@ func (c *bothCase) run(t *testing.T, version string) {
 	}
 }
 
-// TestWhatOnlyOneVersionRefuses: a program learns of it by the kind of error that
-// the documentation names.
+// TestWhatOnlyOneVersionRefuses: the kind of the error is the documented one.
 func TestWhatOnlyOneVersionRefuses(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"
@@ -333,7 +333,7 @@ func TestWhatOnlyOneVersionRefuses(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerUpdateThatCannotLook: what the first answer said is not lost.
+// TestLoadBalancerUpdateThatCannotLook: the error contains the first response.
 func TestLoadBalancerUpdateThatCannotLook(t *testing.T) {
 	t.Parallel()
 	missing := recorded(t, "load-balancer-certificates", "patch-without-cert")
@@ -349,8 +349,8 @@ func TestLoadBalancerUpdateThatCannotLook(t *testing.T) {
 	}
 }
 
-// TestLaterErrorTypes: programs go by the kind of an error, which its status
-// decides, whatever types of errors there are.
+// TestLaterErrorTypes: the kind of an error is determined by its status, even
+// if its type is new.
 func TestLaterErrorTypes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -382,8 +382,8 @@ func TestLaterErrorTypes(t *testing.T) {
 	}
 }
 
-// TestSetRulesByProtocol: rules that differ in their protocol alone are two, and
-// one of a server that shows none is for TCP.
+// TestSetRulesByProtocol: rules that differ only in their protocol are two, and
+// a rule without a protocol is for TCP.
 func TestSetRulesByProtocol(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{`,"protocol":"tcp","description":"ssh"`, ""} {
@@ -407,8 +407,8 @@ func TestSetRulesByProtocol(t *testing.T) {
 	}
 }
 
-// TestEnsureComparesLaterFields: what a record shows since August 2026 is
-// compared, and what one of October 2025 does not show is not.
+// TestEnsureComparesLaterFields: fields of August 2026 are compared if the
+// record has them.
 func TestEnsureComparesLaterFields(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"

@@ -142,8 +142,8 @@ func TestVMsWire(t *testing.T) {
 	})
 }
 
-// TestInitScriptsAreNotMixedUp: the contract takes the name of a registered script
-// where the service of August 2026 takes the script itself.
+// TestInitScriptsAreNotMixedUp: init_script is the name of a registered script
+// in the contract, and the script itself in August 2026.
 func TestInitScriptsAreNotMixedUp(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// waitCase is a Wait method and the answers that its polls get, each of which
-// it must ask for.
+// waitCase is a Wait method and the responses to its polls, all of which must
+// be needed.
 type waitCase struct {
 	name  string
 	wait  func(context.Context, *cloudapi.Client) (any, error)

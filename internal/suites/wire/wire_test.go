@@ -1,5 +1,5 @@
 // Package wire_test checks the bytes that every method of every service sends,
-// and what it makes of the bytes of the answer.
+// and how it decodes the bytes of the response.
 package wire_test
 
 import (
@@ -28,8 +28,8 @@ const (
 	locationPath = projectPath + "/location/eu-central-h1"
 )
 
-// wireCase is one call of a method: the bytes that it must send, and what it
-// must make of the bytes of the reply.
+// wireCase is one call of a method: the bytes that it must send, and the result
+// for the bytes of the response.
 type wireCase struct {
 	name   string // the operation's name by default
 	call   func(context.Context, *cloudapi.Client) (any, error)
@@ -40,13 +40,13 @@ type wireCase struct {
 	header http.Header
 	want   any
 
-	// byName: it changes the name by which it addresses its resource, so that
-	// it must not be repeated even where the operation may be.
+	// byName: the call changes the name by which it addresses its resource, so
+	// it must not be retried even if the operation may be.
 	byName bool
 }
 
-// runWireCases runs the cases of a service, which must be one at least for
-// each of its operations in the contract.
+// runWireCases runs the cases of a service. Each of its operations in the
+// contract must have at least one.
 func runWireCases(t *testing.T, service string, cases []wireCase) {
 	t.Helper()
 	covered := map[string]bool{}
@@ -110,8 +110,8 @@ func (c *wireCase) run(t *testing.T) (op cloudapi.Operation) {
 	return op
 }
 
-// runWithoutReply loses every reply: the request is sent again, the same each
-// time, if the retry class of the operation permits it, and else once.
+// runWithoutReply loses every response: the same request is sent again if the
+// retry class of the operation permits it, and otherwise only once.
 func (c *wireCase) runWithoutReply(t *testing.T, op cloudapi.Operation) {
 	t.Helper()
 	attempts := 4
@@ -175,8 +175,8 @@ func (c *wireCase) check(t *testing.T, req *http.Request) {
 	}
 }
 
-// collect makes a case of a sequence.
+// collect returns a case of a sequence.
 func collect[T any](seq iter.Seq2[*T, error]) (any, error) { return cloudapi.Collect(seq) }
 
-// nothing makes a case of a method that returns an error only.
+// nothing returns a case of a method that only returns an error.
 func nothing(err error) (any, error) { return nil, err }
