@@ -65,7 +65,7 @@ func (o *AuditLogOptions) inUTC() AuditLogOptions {
 	return options
 }
 
-var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-log", safe}
+var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-log", idempotent}
 
 // List returns one page of the project's audit log, the newest entries first.
 // [Page.NextStartAfter] is the PaginationKey of the next page, or "" on the

@@ -44,25 +44,25 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 	case !errors.Is(unknown, ErrOutcomeUnknown):
 		return nil, unknown
 	case find == nil:
-		return nil, lookedUp(unknown, &ArgumentError{Operation: "Confirm", Name: "find", Reason: "must not be nil"})
+		return nil, withLookup(unknown, &ArgumentError{Operation: "Confirm", Name: "find", Reason: "must not be nil"})
 	}
 	found, err := find(ctx)
 	switch {
 	case err != nil:
-		return nil, lookedUp(unknown, err)
+		return nil, withLookup(unknown, err)
 	case found == nil:
 		return nil, fmt.Errorf("%w; looked up: find returned neither a record nor an error", unknown)
 	case same != nil && !same(found):
-		return nil, fmt.Errorf("%w, and is another one", lookedUp(unknown, ErrAlreadyExists))
+		return nil, fmt.Errorf("%w, and is another one", withLookup(unknown, ErrAlreadyExists))
 	}
 	return found, nil
 }
 
-// lookedUp adds the error of a lookup to the failure of a create. It returns
-// only err if there is no failure.
-func lookedUp(failure, err error) error {
+// withLookup adds the error of a lookup to the failure that led to it. It returns
+// only the former if there is no failure.
+func withLookup(failure, lookup error) error {
 	if failure == nil {
-		return err
+		return lookup
 	}
-	return fmt.Errorf("%w; looked up: %w", failure, within{err})
+	return fmt.Errorf("%w; looked up: %w", failure, within{lookup})
 }

@@ -25,9 +25,9 @@ import (
 // other methods as idempotent.
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
 	method = strings.ToUpper(method)
-	op := &Operation{Name: "Do", Method: method, retry: safe}
+	op := &Operation{Name: "Do", Method: method, retry: idempotent}
 	if method == http.MethodPost {
-		op.retry = create
+		op.retry = once
 	}
 	if !validHeaderName(method) {
 		return &ArgumentError{Operation: op.Name, Name: "method", Value: method, Reason: "is not an HTTP method"}
@@ -36,7 +36,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		return &ArgumentError{Operation: op.Name, Name: "segments", Reason: "must not be empty"}
 	}
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
-		return &ArgumentError{Operation: op.Name, Name: "out", Reason: "must be nil or a pointer to where the reply shall go"}
+		return &ArgumentError{Operation: op.Name, Name: "out", Reason: "must be nil or a pointer to the variable for the response"}
 	}
 	var path, escaped strings.Builder
 	for _, segment := range segments {
@@ -52,19 +52,19 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		path:       escaped.String(),
 		unescaped:  path.String(),
 		query:      query.Encode(),
-		repeatable: op.retry == safe,
+		idempotent: op.retry == idempotent,
 	}
 	if !isNil(in) || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
 		if err := cl.encodeBody(in); err != nil {
 			return err
 		}
 	}
-	return cl.do(ctx, acceptFunc(func(r reply) error {
+	return cl.do(ctx, decoderFunc(func(r reply) error {
 		switch out := out.(type) {
 		case nil:
 			return nil
 		case *[]byte:
-			if r.endless {
+			if r.unmarkedEnd {
 				return errEndless
 			}
 			*out = slices.Clone(r.body)

@@ -263,12 +263,12 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOu
 		case refused && isGone(err):
 			return nil, "", failure
 		case !isGone(err) || tries == ensureTries:
-			return nil, "", lookedUp(failure, err)
+			return nil, "", withLookup(failure, err)
 		}
 		report("creating", nil, failure)
 		if tries++; tries > 1 {
 			if err := sleep(ctx, pauses.next()); err != nil {
-				return nil, "", lookedUp(failure, err)
+				return nil, "", withLookup(failure, err)
 			}
 		}
 		record, err := e.create(ctx)
@@ -324,7 +324,7 @@ func (e *ensurer[T]) mend(ctx context.Context, found *T, update bool, report fun
 		}
 		switch {
 		case failure != nil && err != nil:
-			return nil, "", lookedUp(failure, err)
+			return nil, "", withLookup(failure, err)
 		case failure != nil && len(differences) > 0:
 			return nil, "", failure
 		}

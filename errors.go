@@ -89,7 +89,7 @@ var (
 	ErrInvalidResponse = errors.New("invalid response")
 
 	// ErrResponseTooLarge: the response is larger than [WithResponseLimit].
-	ErrResponseTooLarge = errors.New("reply exceeds the response limit")
+	ErrResponseTooLarge = errors.New("response exceeds the limit")
 
 	// ErrPaginationStalled: a list cannot be read to its end, because the
 	// server does not move past a page, or counts more items than it shows. The
@@ -137,8 +137,8 @@ type Error struct {
 	// Body is the beginning of the body if it is not the contract's envelope.
 	Body string
 
-	// comeBack is set if there was a valid Retry-After header.
-	comeBack bool
+	// hasRetryAfter is set if there was a valid Retry-After header.
+	hasRetryAfter bool
 
 	// outcomeUnknown is set if the operation is not idempotent and may have
 	// been carried out in spite of the error.
@@ -342,7 +342,7 @@ type DecodeError struct {
 func (e *DecodeError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
-	fmt.Fprintf(&b, "status %d with an unusable reply: %s", e.StatusCode, mask.OneLine(fmt.Sprint(e.Err)))
+	fmt.Fprintf(&b, "status %d with an unusable response: %s", e.StatusCode, mask.OneLine(fmt.Sprint(e.Err)))
 	if e.ContentType != "" {
 		fmt.Fprintf(&b, " (%s)", e.ContentType)
 	}

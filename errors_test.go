@@ -51,19 +51,19 @@ func TestErrorTexts(t *testing.T) {
 		{"transport", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 2, Err: io.EOF, outcomeUnknown: true, stopped: gone},
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: EOF (after 2 attempts); not tried again: context canceled; it is unknown whether the operation was carried out"},
 		{"timeout", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 1, Err: &timeoutError{time.Minute}},
-			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: no complete reply within 1m0s"},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: no complete response within 1m0s"},
 
 		{"transport, lines", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 1, Err: errors.Join(io.EOF, io.ErrNoProgress), stopped: errors.Join(gone, io.EOF)},
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: EOF multiple Read calls return no data or error; not tried again: context canceled EOF"},
 		{"transport, length", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 1, Err: errors.New(strings.Repeat("x", 1<<20))},
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: " + strings.Repeat("x", 500) + "…"},
 		{"decode, length", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 1, StatusCode: 200, Err: errors.New("number 1" + strings.Repeat("0", 1<<20))},
-			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 200 with an unusable reply: number 1" + strings.Repeat("0", 492) + "…"},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 200 with an unusable response: number 1" + strings.Repeat("0", 492) + "…"},
 
 		{"decode", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 1, StatusCode: 200, ContentType: "text/html", Body: "<h1>", Err: io.ErrUnexpectedEOF},
-			`cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 200 with an unusable reply: unexpected EOF (text/html): "<h1>"`},
+			`cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 200 with an unusable response: unexpected EOF (text/html): "<h1>"`},
 		{"decode nothing", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 3, StatusCode: 204, Err: errors.New("it is empty"), stopped: gone},
-			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 204 with an unusable reply: it is empty (after 3 attempts); not tried again: context canceled"},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 204 with an unusable response: it is empty (after 3 attempts); not tried again: context canceled"},
 
 		{"argument", &ArgumentError{Operation: op, Name: "location", Value: "a b", Reason: "is wrong"}, `cloudapi: VMs.Get: location "a b" is wrong`},
 		{"empty argument", &ArgumentError{Operation: op, Name: "location", Reason: "must not be empty"}, "cloudapi: VMs.Get: location must not be empty"},

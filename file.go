@@ -48,10 +48,10 @@ func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
 
 // fileFormat describes the file that an operation returns.
 type fileFormat struct {
-	name   string                     // the default, if the server sends no valid name
-	accept string                     // the Accept header
-	late   bool                       // whether a 500 of the API means that the file does not exist yet
-	check  func(content []byte) error // reports a truncated file; nil if the content cannot show that
+	name          string                     // the default, if the server sends no valid name
+	accept        string                     // the Accept header
+	notReadyOn500 bool                       // whether a 500 of the API means that the file does not exist yet
+	check         func(content []byte) error // reports a truncated file; nil if the content cannot show that
 }
 
 // Accept headers for files. The contract names a type for PEM, but none for a
@@ -84,7 +84,7 @@ func (r reply) file(format fileFormat) (*File, error) {
 		if err := format.check(r.body); err != nil {
 			return nil, err
 		}
-	case r.endless:
+	case r.unmarkedEnd:
 		return nil, errEndless
 	}
 	return &File{

@@ -166,21 +166,21 @@ const (
 )
 
 var (
-	opFirewallsList            = Operation{"Firewalls.List", "GET", projectRoute + "/firewall", safe}
-	opFirewallsCreateInProject = Operation{"Firewalls.CreateInProject", "POST", projectRoute + "/firewall", create}
-	opFirewallsListInLocation  = Operation{"Firewalls.ListInLocation", "GET", locationRoute + "/firewall", safe}
-	opFirewallsGet             = Operation{"Firewalls.Get", "GET", firewallRoute, safe}
-	opFirewallsCreate          = Operation{"Firewalls.Create", "POST", firewallRoute, create}
-	opFirewallsUpdate          = Operation{"Firewalls.Update", "PATCH", firewallRoute, safe}
-	opFirewallsDelete          = Operation{"Firewalls.Delete", "DELETE", firewallRoute, safe}
-	opFirewallsAttachSubnet    = Operation{"Firewalls.AttachSubnet", "POST", firewallRoute + "/attach-subnet", create}
-	opFirewallsDetachSubnet    = Operation{"Firewalls.DetachSubnet", "POST", firewallRoute + "/detach-subnet", safe}
-	opFirewallsRename          = Operation{"Firewalls.Rename", "POST", firewallRoute + "/rename", safe}
-	opFirewallsCreateRule      = Operation{"Firewalls.CreateRule", "POST", firewallRoute + "/firewall-rule", create}
-	opFirewallsGetRule         = Operation{"Firewalls.GetRule", "GET", firewallRuleRoute, safe}
-	opFirewallsUpdateRule      = Operation{"Firewalls.UpdateRule", "POST", firewallRuleRoute, create}
-	opFirewallsModifyRule      = Operation{"Firewalls.ModifyRule", "PATCH", firewallRuleRoute, safe}
-	opFirewallsDeleteRule      = Operation{"Firewalls.DeleteRule", "DELETE", firewallRuleRoute, safe}
+	opFirewallsList            = Operation{"Firewalls.List", "GET", projectRoute + "/firewall", idempotent}
+	opFirewallsCreateInProject = Operation{"Firewalls.CreateInProject", "POST", projectRoute + "/firewall", once}
+	opFirewallsListInLocation  = Operation{"Firewalls.ListInLocation", "GET", locationRoute + "/firewall", idempotent}
+	opFirewallsGet             = Operation{"Firewalls.Get", "GET", firewallRoute, idempotent}
+	opFirewallsCreate          = Operation{"Firewalls.Create", "POST", firewallRoute, once}
+	opFirewallsUpdate          = Operation{"Firewalls.Update", "PATCH", firewallRoute, idempotent}
+	opFirewallsDelete          = Operation{"Firewalls.Delete", "DELETE", firewallRoute, idempotent}
+	opFirewallsAttachSubnet    = Operation{"Firewalls.AttachSubnet", "POST", firewallRoute + "/attach-subnet", once}
+	opFirewallsDetachSubnet    = Operation{"Firewalls.DetachSubnet", "POST", firewallRoute + "/detach-subnet", idempotent}
+	opFirewallsRename          = Operation{"Firewalls.Rename", "POST", firewallRoute + "/rename", idempotent}
+	opFirewallsCreateRule      = Operation{"Firewalls.CreateRule", "POST", firewallRoute + "/firewall-rule", once}
+	opFirewallsGetRule         = Operation{"Firewalls.GetRule", "GET", firewallRuleRoute, idempotent}
+	opFirewallsUpdateRule      = Operation{"Firewalls.UpdateRule", "POST", firewallRuleRoute, once}
+	opFirewallsModifyRule      = Operation{"Firewalls.ModifyRule", "PATCH", firewallRuleRoute, idempotent}
+	opFirewallsDeleteRule      = Operation{"Firewalls.DeleteRule", "DELETE", firewallRuleRoute, idempotent}
 
 	listFirewalls = listRoutes{project: &opFirewallsList, location: &opFirewallsListInLocation}
 )

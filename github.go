@@ -59,14 +59,14 @@ const (
 )
 
 var (
-	opGitHubListInstallations     = Operation{"GitHub.ListInstallations", "GET", gitHubRoute, safe}
-	opGitHubGetInstallation       = Operation{"GitHub.GetInstallation", "GET", gitHubInstallationRoute, safe}
-	opGitHubListRepositories      = Operation{"GitHub.ListRepositories", "GET", gitHubInstallationRoute + "/repository", safe}
-	opGitHubGetRepository         = Operation{"GitHub.GetRepository", "GET", gitHubRepositoryRoute, safe}
-	opGitHubListCacheEntries      = Operation{"GitHub.ListCacheEntries", "GET", gitHubRepositoryRoute + "/cache", safe}
-	opGitHubDeleteAllCacheEntries = Operation{"GitHub.DeleteAllCacheEntries", "DELETE", gitHubRepositoryRoute + "/cache", safe}
-	opGitHubGetCacheEntry         = Operation{"GitHub.GetCacheEntry", "GET", gitHubCacheEntryRoute, safe}
-	opGitHubDeleteCacheEntry      = Operation{"GitHub.DeleteCacheEntry", "DELETE", gitHubCacheEntryRoute, safe}
+	opGitHubListInstallations     = Operation{"GitHub.ListInstallations", "GET", gitHubRoute, idempotent}
+	opGitHubGetInstallation       = Operation{"GitHub.GetInstallation", "GET", gitHubInstallationRoute, idempotent}
+	opGitHubListRepositories      = Operation{"GitHub.ListRepositories", "GET", gitHubInstallationRoute + "/repository", idempotent}
+	opGitHubGetRepository         = Operation{"GitHub.GetRepository", "GET", gitHubRepositoryRoute, idempotent}
+	opGitHubListCacheEntries      = Operation{"GitHub.ListCacheEntries", "GET", gitHubRepositoryRoute + "/cache", idempotent}
+	opGitHubDeleteAllCacheEntries = Operation{"GitHub.DeleteAllCacheEntries", "DELETE", gitHubRepositoryRoute + "/cache", idempotent}
+	opGitHubGetCacheEntry         = Operation{"GitHub.GetCacheEntry", "GET", gitHubCacheEntryRoute, idempotent}
+	opGitHubDeleteCacheEntry      = Operation{"GitHub.DeleteCacheEntry", "DELETE", gitHubCacheEntryRoute, idempotent}
 
 	listGitHubInstallations = listRoutes{project: &opGitHubListInstallations}
 	listGitHubRepositories  = listRoutes{project: &opGitHubListRepositories}

@@ -35,7 +35,7 @@ func (e *InferenceEndpoint) missing() string      { return missingID(e.ID) }
 func (e *InferenceEndpoint) cursor(string) string { return e.ID }
 
 var (
-	opInferenceEndpointsList = Operation{"InferenceEndpoints.List", "GET", projectRoute + "/inference-endpoint", safe}
+	opInferenceEndpointsList = Operation{"InferenceEndpoints.List", "GET", projectRoute + "/inference-endpoint", idempotent}
 
 	listInferenceEndpoints = listRoutes{project: &opInferenceEndpointsList, whole: true}
 )

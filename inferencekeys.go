@@ -22,10 +22,10 @@ func (k *InferenceAPIKey) identity() Resource   { return Resource{Kind: KindInfe
 const inferenceAPIKeyRoute = projectRoute + "/inference-api-key/{inference_api_key_id}"
 
 var (
-	opInferenceAPIKeysList   = Operation{"InferenceAPIKeys.List", "GET", projectRoute + "/inference-api-key", safe}
-	opInferenceAPIKeysCreate = Operation{"InferenceAPIKeys.Create", "POST", projectRoute + "/inference-api-key", create}
-	opInferenceAPIKeysGet    = Operation{"InferenceAPIKeys.Get", "GET", inferenceAPIKeyRoute, safe}
-	opInferenceAPIKeysDelete = Operation{"InferenceAPIKeys.Delete", "DELETE", inferenceAPIKeyRoute, safe}
+	opInferenceAPIKeysList   = Operation{"InferenceAPIKeys.List", "GET", projectRoute + "/inference-api-key", idempotent}
+	opInferenceAPIKeysCreate = Operation{"InferenceAPIKeys.Create", "POST", projectRoute + "/inference-api-key", once}
+	opInferenceAPIKeysGet    = Operation{"InferenceAPIKeys.Get", "GET", inferenceAPIKeyRoute, idempotent}
+	opInferenceAPIKeysDelete = Operation{"InferenceAPIKeys.Delete", "DELETE", inferenceAPIKeyRoute, idempotent}
 
 	listInferenceAPIKeys = listRoutes{project: &opInferenceAPIKeysList, whole: true}
 )

@@ -66,18 +66,18 @@ type KubernetesClusterCreateRequest struct {
 const kubernetesRoute = locationRoute + "/kubernetes-cluster/{kubernetes_cluster_reference}"
 
 var (
-	opKubernetesList           = Operation{"Kubernetes.List", "GET", projectRoute + "/kubernetes-cluster", safe}
-	opKubernetesListInLocation = Operation{"Kubernetes.ListInLocation", "GET", locationRoute + "/kubernetes-cluster", safe}
-	opKubernetesGet            = Operation{"Kubernetes.Get", "GET", kubernetesRoute, safe}
-	opKubernetesCreate         = Operation{"Kubernetes.Create", "POST", kubernetesRoute, create}
-	opKubernetesDelete         = Operation{"Kubernetes.Delete", "DELETE", kubernetesRoute, safe}
-	opKubernetesKubeconfig     = Operation{"Kubernetes.Kubeconfig", "GET", kubernetesRoute + "/kubeconfig", safe}
-	opKubernetesRename         = Operation{"Kubernetes.Rename", "POST", kubernetesRoute + "/rename", safe}
-	opKubernetesUpgrade        = Operation{"Kubernetes.Upgrade", "POST", kubernetesRoute + "/upgrade", create}
+	opKubernetesList           = Operation{"Kubernetes.List", "GET", projectRoute + "/kubernetes-cluster", idempotent}
+	opKubernetesListInLocation = Operation{"Kubernetes.ListInLocation", "GET", locationRoute + "/kubernetes-cluster", idempotent}
+	opKubernetesGet            = Operation{"Kubernetes.Get", "GET", kubernetesRoute, idempotent}
+	opKubernetesCreate         = Operation{"Kubernetes.Create", "POST", kubernetesRoute, once}
+	opKubernetesDelete         = Operation{"Kubernetes.Delete", "DELETE", kubernetesRoute, idempotent}
+	opKubernetesKubeconfig     = Operation{"Kubernetes.Kubeconfig", "GET", kubernetesRoute + "/kubeconfig", idempotent}
+	opKubernetesRename         = Operation{"Kubernetes.Rename", "POST", kubernetesRoute + "/rename", idempotent}
+	opKubernetesUpgrade        = Operation{"Kubernetes.Upgrade", "POST", kubernetesRoute + "/upgrade", once}
 
 	listKubernetesClusters = listRoutes{project: &opKubernetesList, location: &opKubernetesListInLocation}
 
-	kubeconfigFile = fileFormat{name: "kubeconfig.yaml", accept: acceptYAML, late: true}
+	kubeconfigFile = fileFormat{name: "kubeconfig.yaml", accept: acceptYAML, notReadyOn500: true}
 )
 
 // List returns one page of the project's clusters, or of those in

@@ -19,7 +19,7 @@ const (
 	KubernetesMetricClusterObjects      = "cluster_objects"
 )
 
-var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", safe}
+var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent}
 
 // Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does
 // for a database. The options may be nil. It is an operation of August 2026; a

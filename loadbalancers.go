@@ -161,16 +161,16 @@ type certRequest struct {
 const loadBalancerRoute = locationRoute + "/load-balancer/{load_balancer_reference}"
 
 var (
-	opLoadBalancersList           = Operation{"LoadBalancers.List", "GET", projectRoute + "/load-balancer", safe}
-	opLoadBalancersListInLocation = Operation{"LoadBalancers.ListInLocation", "GET", locationRoute + "/load-balancer", safe}
-	opLoadBalancersGet            = Operation{"LoadBalancers.Get", "GET", loadBalancerRoute, safe}
-	opLoadBalancersCreate         = Operation{"LoadBalancers.Create", "POST", loadBalancerRoute, create}
-	opLoadBalancersUpdate         = Operation{"LoadBalancers.Update", "PATCH", loadBalancerRoute, safe}
-	opLoadBalancersDelete         = Operation{"LoadBalancers.Delete", "DELETE", loadBalancerRoute, safe}
-	opLoadBalancersAttachVM       = Operation{"LoadBalancers.AttachVM", "POST", loadBalancerRoute + "/attach-vm", create}
-	opLoadBalancersDetachVM       = Operation{"LoadBalancers.DetachVM", "POST", loadBalancerRoute + "/detach-vm", safe}
-	opLoadBalancersRename         = Operation{"LoadBalancers.Rename", "POST", loadBalancerRoute + "/rename", safe}
-	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", safe}
+	opLoadBalancersList           = Operation{"LoadBalancers.List", "GET", projectRoute + "/load-balancer", idempotent}
+	opLoadBalancersListInLocation = Operation{"LoadBalancers.ListInLocation", "GET", locationRoute + "/load-balancer", idempotent}
+	opLoadBalancersGet            = Operation{"LoadBalancers.Get", "GET", loadBalancerRoute, idempotent}
+	opLoadBalancersCreate         = Operation{"LoadBalancers.Create", "POST", loadBalancerRoute, once}
+	opLoadBalancersUpdate         = Operation{"LoadBalancers.Update", "PATCH", loadBalancerRoute, idempotent}
+	opLoadBalancersDelete         = Operation{"LoadBalancers.Delete", "DELETE", loadBalancerRoute, idempotent}
+	opLoadBalancersAttachVM       = Operation{"LoadBalancers.AttachVM", "POST", loadBalancerRoute + "/attach-vm", once}
+	opLoadBalancersDetachVM       = Operation{"LoadBalancers.DetachVM", "POST", loadBalancerRoute + "/detach-vm", idempotent}
+	opLoadBalancersRename         = Operation{"LoadBalancers.Rename", "POST", loadBalancerRoute + "/rename", idempotent}
+	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent}
 
 	listLoadBalancers = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation}
 )
@@ -244,9 +244,9 @@ func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalance
 	}
 	updated, err := send[LoadBalancer](ctx, s.client, &opLoadBalancersUpdate, body, location, loadBalancer)
 	if body.CertEnabled == nil && missesCertEnabled(err) {
-		current, failure := s.Get(ctx, location, loadBalancer)
-		if failure != nil {
-			return nil, lookedUp(err, failure)
+		current, lookup := s.Get(ctx, location, loadBalancer)
+		if lookup != nil {
+			return nil, withLookup(err, lookup)
 		}
 		body.CertEnabled = &current.CertEnabled
 		return send[LoadBalancer](ctx, s.client, &opLoadBalancersUpdate, body, location, loadBalancer)

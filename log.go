@@ -19,8 +19,8 @@ func (cl *call) log(ctx context.Context) {
 			level = slog.LevelInfo // a wait for a deletion expects it
 		}
 	}
-	if cl.unsent != nil {
-		level, message, attempt, err = slog.LevelWarn, "cloudapi: request not sent", attempt+1, cl.unsent
+	if cl.notPrepared != nil {
+		level, message, attempt, err = slog.LevelWarn, "cloudapi: request not sent", attempt+1, cl.notPrepared
 	}
 	if !logger.Enabled(ctx, level) {
 		return
@@ -32,7 +32,7 @@ func (cl *call) log(ctx context.Context) {
 		slog.String("route", cl.op.Route),
 		slog.Int("attempt", attempt),
 	)
-	if cl.unsent == nil {
+	if cl.notPrepared == nil {
 		attrs = append(attrs, slog.Duration("duration", time.Since(cl.started)))
 		if cl.status != 0 {
 			attrs = append(attrs, slog.Int("status", cl.status))

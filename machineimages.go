@@ -63,13 +63,13 @@ type MachineImageUpdateRequest struct {
 const machineImageRoute = locationRoute + "/machine-image/{machine_image_reference}"
 
 var (
-	opMachineImagesList           = Operation{"MachineImages.List", "GET", projectRoute + "/machine-image", safe}
-	opMachineImagesListInLocation = Operation{"MachineImages.ListInLocation", "GET", locationRoute + "/machine-image", safe}
-	opMachineImagesGet            = Operation{"MachineImages.Get", "GET", machineImageRoute, safe}
-	opMachineImagesCreate         = Operation{"MachineImages.Create", "POST", machineImageRoute, create}
-	opMachineImagesUpdate         = Operation{"MachineImages.Update", "PATCH", machineImageRoute, safe}
-	opMachineImagesDelete         = Operation{"MachineImages.Delete", "DELETE", machineImageRoute, safe}
-	opMachineImagesRename         = Operation{"MachineImages.Rename", "POST", machineImageRoute + "/rename", safe}
+	opMachineImagesList           = Operation{"MachineImages.List", "GET", projectRoute + "/machine-image", idempotent}
+	opMachineImagesListInLocation = Operation{"MachineImages.ListInLocation", "GET", locationRoute + "/machine-image", idempotent}
+	opMachineImagesGet            = Operation{"MachineImages.Get", "GET", machineImageRoute, idempotent}
+	opMachineImagesCreate         = Operation{"MachineImages.Create", "POST", machineImageRoute, once}
+	opMachineImagesUpdate         = Operation{"MachineImages.Update", "PATCH", machineImageRoute, idempotent}
+	opMachineImagesDelete         = Operation{"MachineImages.Delete", "DELETE", machineImageRoute, idempotent}
+	opMachineImagesRename         = Operation{"MachineImages.Rename", "POST", machineImageRoute + "/rename", idempotent}
 
 	listMachineImages = listRoutes{project: &opMachineImagesList, location: &opMachineImagesListInLocation}
 )

@@ -52,9 +52,9 @@ func (r MachineImageVersionCreateRequest) checkIDs() *ArgumentError { return che
 const machineImageVersionRoute = machineImageRoute + "/version/{version}"
 
 var (
-	opMachineImagesListVersions  = Operation{"MachineImages.ListVersions", "GET", machineImageRoute + "/version", safe}
-	opMachineImagesCreateVersion = Operation{"MachineImages.CreateVersion", "POST", machineImageVersionRoute, create}
-	opMachineImagesDeleteVersion = Operation{"MachineImages.DeleteVersion", "DELETE", machineImageVersionRoute, safe}
+	opMachineImagesListVersions  = Operation{"MachineImages.ListVersions", "GET", machineImageRoute + "/version", idempotent}
+	opMachineImagesCreateVersion = Operation{"MachineImages.CreateVersion", "POST", machineImageVersionRoute, once}
+	opMachineImagesDeleteVersion = Operation{"MachineImages.DeleteVersion", "DELETE", machineImageVersionRoute, idempotent}
 
 	listMachineImageVersions = listRoutes{project: &opMachineImagesListVersions}
 )

@@ -109,5 +109,5 @@ func metrics(ctx context.Context, c *Client, op *Operation, opts *ResourceMetric
 	if err := cl.setQuery(o); err != nil {
 		return nil, err
 	}
-	return receive[ResourceMetrics](ctx, cl)
+	return perform[ResourceMetrics](ctx, cl)
 }

@@ -25,13 +25,12 @@ type Operation struct {
 type retryClass uint8
 
 const (
-	// safe: the operation is idempotent.
-	safe retryClass = iota
+	// idempotent: a retry has the same effect as the first attempt alone.
+	idempotent retryClass = iota
 
-	// create: a retry would make a second object, act twice, or fail because of
-	// the first attempt. The request is sent again only if the server certainly
-	// did nothing.
-	create
+	// once: a retry would make a second object, act twice, or fail because of
+	// the first attempt. It is made only if the server certainly did nothing.
+	once
 )
 
 // Beginnings of the routes.
@@ -73,11 +72,11 @@ func send[T any, P record[T]](ctx context.Context, c *Client, op *Operation, req
 	if err != nil {
 		return nil, err
 	}
-	return receive[T, P](ctx, cl)
+	return perform[T, P](ctx, cl)
 }
 
-// receive performs a call whose response is a record.
-func receive[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
+// perform performs a call whose response is a record.
+func perform[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
 	if err := cl.do(ctx, oneRecord[T, P]{}); err != nil {
 		return nil, err
 	}
@@ -91,9 +90,9 @@ func download(ctx context.Context, c *Client, op *Operation, format fileFormat, 
 	if err != nil {
 		return nil, err
 	}
-	cl.accept, cl.late = format.accept, format.late
+	cl.acceptHeader, cl.notReadyOn500 = format.accept, format.notReadyOn500
 	var file *File
-	err = cl.do(ctx, acceptFunc(func(r reply) (err error) {
+	err = cl.do(ctx, decoderFunc(func(r reply) (err error) {
 		file, err = r.file(format)
 		return err
 	}))

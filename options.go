@@ -25,7 +25,7 @@ type config struct {
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
-	client       *Client           // the client that has this config
+	client       *Client           // the client in the making, for WithMiddleware
 	transport    http.RoundTripper // nil: the SDK's, not yet made
 	changes      []func(*http.Transport)
 	middleware   []http.RoundTripper // the outermost first, each on top of a layer

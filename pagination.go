@@ -124,7 +124,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRout
 		return nil, err
 	}
 	var page *Page[T]
-	err = cl.do(ctx, acceptFunc(func(r reply) (err error) {
+	err = cl.do(ctx, decoderFunc(func(r reply) (err error) {
 		page, err = decodePage[T, P](r, &o)
 		return err
 	}))

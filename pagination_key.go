@@ -19,7 +19,7 @@ func listByKey[T any, P record[T]](ctx context.Context, c *Client, op *Operation
 		return nil, err
 	}
 	var page *Page[T]
-	err = cl.do(ctx, acceptFunc(func(r reply) error {
+	err = cl.do(ctx, decoderFunc(func(r reply) error {
 		var body struct {
 			Items         []*T   `json:"items"`
 			Logs          []*T   `json:"logs"` // in place of items

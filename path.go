@@ -82,11 +82,11 @@ func (p pathParam) check(value string) string {
 	return fmt.Sprintf("must be an ID: %s and %d characters of %s", p.kinds, ubid.Length-ubid.PrefixLength, ubid.Alphabet)
 }
 
-// checkDeletion returns why nothing that can be deleted has this reference, or
-// "". Other operations leave this check to the server, whose answer is that the
-// resource does not exist; but for a deletion that is success.
+// checkDeletion returns why no resource can have this reference, or "". Other
+// operations leave that to the server. To a deletion of what does not exist it
+// answers 204, which looks like success.
 //
-// The ID of another kind could be a name, but nobody chooses such a name.
+// The ID of another kind is a possible name, but not one that anybody chooses.
 func (p pathParam) checkDeletion(value string) string {
 	id, err := ubid.Parse(value)
 	switch {
@@ -131,8 +131,8 @@ func checkSegment(s string) string {
 // byID reports whether the last placeholder is filled with an ID, which names
 // the same resource even after a rename.
 func (op *Operation) path(project string, args []string) (path string, byID bool, err error) {
-	bound := strings.Count(op.Route, "{") == len(args)+1
-	if bound && project == "" {
+	projectFirst := strings.Count(op.Route, "{") == len(args)+1
+	if projectFirst && project == "" {
 		return "", false, fmt.Errorf("cloudapi: %s: %w", op.Name, ErrNoProject)
 	}
 	var b strings.Builder
@@ -149,8 +149,8 @@ func (op *Operation) path(project string, args []string) (path string, byID bool
 		}
 		var name, value string
 		name, rest, _ = strings.Cut(placeholder, "}")
-		if bound {
-			value, bound = project, false
+		if projectFirst {
+			value, projectFirst = project, false
 		} else {
 			value, args = args[0], args[1:]
 		}

@@ -217,17 +217,17 @@ type maintenanceWindowRequest struct {
 const postgresRoute = locationRoute + "/postgres/{postgres_database_reference}"
 
 var (
-	opPostgresList                   = Operation{"Postgres.List", "GET", projectRoute + "/postgres", safe}
-	opPostgresListInLocation         = Operation{"Postgres.ListInLocation", "GET", locationRoute + "/postgres", safe}
-	opPostgresGet                    = Operation{"Postgres.Get", "GET", postgresRoute, safe}
-	opPostgresCreate                 = Operation{"Postgres.Create", "POST", postgresRoute, create}
-	opPostgresUpdate                 = Operation{"Postgres.Update", "PATCH", postgresRoute, safe}
-	opPostgresDelete                 = Operation{"Postgres.Delete", "DELETE", postgresRoute, safe}
-	opPostgresCACertificates         = Operation{"Postgres.CACertificates", "GET", postgresRoute + "/ca-certificates", safe}
-	opPostgresRename                 = Operation{"Postgres.Rename", "POST", postgresRoute + "/rename", safe}
-	opPostgresResetSuperuserPassword = Operation{"Postgres.ResetSuperuserPassword", "POST", postgresRoute + "/reset-superuser-password", safe}
-	opPostgresRestart                = Operation{"Postgres.Restart", "POST", postgresRoute + "/restart", create}
-	opPostgresSetMaintenanceWindow   = Operation{"Postgres.SetMaintenanceWindow", "POST", postgresRoute + "/set-maintenance-window", safe}
+	opPostgresList                   = Operation{"Postgres.List", "GET", projectRoute + "/postgres", idempotent}
+	opPostgresListInLocation         = Operation{"Postgres.ListInLocation", "GET", locationRoute + "/postgres", idempotent}
+	opPostgresGet                    = Operation{"Postgres.Get", "GET", postgresRoute, idempotent}
+	opPostgresCreate                 = Operation{"Postgres.Create", "POST", postgresRoute, once}
+	opPostgresUpdate                 = Operation{"Postgres.Update", "PATCH", postgresRoute, idempotent}
+	opPostgresDelete                 = Operation{"Postgres.Delete", "DELETE", postgresRoute, idempotent}
+	opPostgresCACertificates         = Operation{"Postgres.CACertificates", "GET", postgresRoute + "/ca-certificates", idempotent}
+	opPostgresRename                 = Operation{"Postgres.Rename", "POST", postgresRoute + "/rename", idempotent}
+	opPostgresResetSuperuserPassword = Operation{"Postgres.ResetSuperuserPassword", "POST", postgresRoute + "/reset-superuser-password", idempotent}
+	opPostgresRestart                = Operation{"Postgres.Restart", "POST", postgresRoute + "/restart", once}
+	opPostgresSetMaintenanceWindow   = Operation{"Postgres.SetMaintenanceWindow", "POST", postgresRoute + "/set-maintenance-window", idempotent}
 
 	listPostgres = listRoutes{project: &opPostgresList, location: &opPostgresListInLocation}
 

@@ -33,8 +33,8 @@ func (c *PostgresBackupCredentials) missing() string {
 }
 
 var (
-	opPostgresListBackups             = Operation{"Postgres.ListBackups", "GET", postgresRoute + "/backup", safe}
-	opPostgresCreateBackupCredentials = Operation{"Postgres.CreateBackupCredentials", "POST", postgresRoute + "/backup-credentials", create}
+	opPostgresListBackups             = Operation{"Postgres.ListBackups", "GET", postgresRoute + "/backup", idempotent}
+	opPostgresCreateBackupCredentials = Operation{"Postgres.CreateBackupCredentials", "POST", postgresRoute + "/backup-credentials", once}
 
 	listPostgresBackups = listRoutes{project: &opPostgresListBackups, whole: true}
 )

@@ -97,9 +97,9 @@ type PostgresConfigUpdateRequest struct {
 }
 
 var (
-	opPostgresGetConfig     = Operation{"Postgres.GetConfig", "GET", postgresRoute + "/config", safe}
-	opPostgresReplaceConfig = Operation{"Postgres.ReplaceConfig", "POST", postgresRoute + "/config", safe}
-	opPostgresUpdateConfig  = Operation{"Postgres.UpdateConfig", "PATCH", postgresRoute + "/config", safe}
+	opPostgresGetConfig     = Operation{"Postgres.GetConfig", "GET", postgresRoute + "/config", idempotent}
+	opPostgresReplaceConfig = Operation{"Postgres.ReplaceConfig", "POST", postgresRoute + "/config", idempotent}
+	opPostgresUpdateConfig  = Operation{"Postgres.UpdateConfig", "PATCH", postgresRoute + "/config", idempotent}
 )
 
 // GetConfig returns the settings of a database that users have set.

@@ -43,10 +43,10 @@ type PostgresFirewallRuleUpdateRequest struct {
 const postgresFirewallRuleRoute = postgresRoute + "/firewall-rule/{firewall_rule_id}"
 
 var (
-	opPostgresListFirewallRules  = Operation{"Postgres.ListFirewallRules", "GET", postgresRoute + "/firewall-rule", safe}
-	opPostgresCreateFirewallRule = Operation{"Postgres.CreateFirewallRule", "POST", postgresRoute + "/firewall-rule", create}
-	opPostgresUpdateFirewallRule = Operation{"Postgres.UpdateFirewallRule", "PATCH", postgresFirewallRuleRoute, safe}
-	opPostgresDeleteFirewallRule = Operation{"Postgres.DeleteFirewallRule", "DELETE", postgresFirewallRuleRoute, safe}
+	opPostgresListFirewallRules  = Operation{"Postgres.ListFirewallRules", "GET", postgresRoute + "/firewall-rule", idempotent}
+	opPostgresCreateFirewallRule = Operation{"Postgres.CreateFirewallRule", "POST", postgresRoute + "/firewall-rule", once}
+	opPostgresUpdateFirewallRule = Operation{"Postgres.UpdateFirewallRule", "PATCH", postgresFirewallRuleRoute, idempotent}
+	opPostgresDeleteFirewallRule = Operation{"Postgres.DeleteFirewallRule", "DELETE", postgresFirewallRuleRoute, idempotent}
 
 	listPostgresFirewallRules = listRoutes{project: &opPostgresListFirewallRules, whole: true}
 )

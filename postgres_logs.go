@@ -84,7 +84,7 @@ func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
 	return options
 }
 
-var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", safe}
+var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent}
 
 // Logs returns one page of the logs of a database: the newest lines of the time
 // in the options, sorted from old to new. [Page.NextStartAfter] is the

@@ -27,7 +27,7 @@ const (
 	PostgresMetricTransactions        = "transactions"
 )
 
-var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/metrics", safe}
+var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/metrics", idempotent}
 
 // Metrics returns the metrics of a database. The server chooses the interval of
 // the values, so that a series has at most about 480. The options may be nil.

@@ -46,10 +46,10 @@ type readReplicaRequest struct {
 }
 
 var (
-	opPostgresPromoteReadReplica = Operation{"Postgres.PromoteReadReplica", "POST", postgresRoute + "/promote-read-replica", create}
-	opPostgresPromote            = Operation{"Postgres.Promote", "POST", postgresRoute + "/promote", create}
-	opPostgresCreateReadReplica  = Operation{"Postgres.CreateReadReplica", "POST", postgresRoute + "/read-replica", create}
-	opPostgresRestore            = Operation{"Postgres.Restore", "POST", postgresRoute + "/restore", create}
+	opPostgresPromoteReadReplica = Operation{"Postgres.PromoteReadReplica", "POST", postgresRoute + "/promote-read-replica", once}
+	opPostgresPromote            = Operation{"Postgres.Promote", "POST", postgresRoute + "/promote", once}
+	opPostgresCreateReadReplica  = Operation{"Postgres.CreateReadReplica", "POST", postgresRoute + "/read-replica", once}
+	opPostgresRestore            = Operation{"Postgres.Restore", "POST", postgresRoute + "/restore", once}
 )
 
 // Promote starts to make a read replica an independent database, and returns

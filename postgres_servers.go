@@ -60,8 +60,8 @@ const (
 )
 
 var (
-	opPostgresListServers = Operation{"Postgres.ListServers", "GET", postgresRoute + "/servers", safe}
-	opPostgresRecycle     = Operation{"Postgres.Recycle", "POST", postgresRoute + "/recycle", create}
+	opPostgresListServers = Operation{"Postgres.ListServers", "GET", postgresRoute + "/servers", idempotent}
+	opPostgresRecycle     = Operation{"Postgres.Recycle", "POST", postgresRoute + "/recycle", once}
 
 	listPostgresServers = listRoutes{project: &opPostgresListServers, whole: true}
 )

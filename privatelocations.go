@@ -80,11 +80,11 @@ func (r *PrivateLocationCreateRequest) wire() any {
 const privateLocationRoute = projectRoute + "/private-location/{private_location_name}"
 
 var (
-	opPrivateLocationsList   = Operation{"PrivateLocations.List", "GET", projectRoute + "/private-location", safe}
-	opPrivateLocationsCreate = Operation{"PrivateLocations.Create", "POST", projectRoute + "/private-location", create}
-	opPrivateLocationsGet    = Operation{"PrivateLocations.Get", "GET", privateLocationRoute, safe}
-	opPrivateLocationsRename = Operation{"PrivateLocations.Rename", "POST", privateLocationRoute, safe}
-	opPrivateLocationsDelete = Operation{"PrivateLocations.Delete", "DELETE", privateLocationRoute, safe}
+	opPrivateLocationsList   = Operation{"PrivateLocations.List", "GET", projectRoute + "/private-location", idempotent}
+	opPrivateLocationsCreate = Operation{"PrivateLocations.Create", "POST", projectRoute + "/private-location", once}
+	opPrivateLocationsGet    = Operation{"PrivateLocations.Get", "GET", privateLocationRoute, idempotent}
+	opPrivateLocationsRename = Operation{"PrivateLocations.Rename", "POST", privateLocationRoute, idempotent}
+	opPrivateLocationsDelete = Operation{"PrivateLocations.Delete", "DELETE", privateLocationRoute, idempotent}
 
 	listPrivateLocations = listRoutes{project: &opPrivateLocationsList}
 )

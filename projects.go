@@ -56,11 +56,11 @@ const (
 )
 
 var (
-	opProjectsList       = Operation{"Projects.List", "GET", "/project", safe}
-	opProjectsCreate     = Operation{"Projects.Create", "POST", "/project", create}
-	opProjectsGet        = Operation{"Projects.Get", "GET", projectRoute, safe}
-	opProjectsDelete     = Operation{"Projects.Delete", "DELETE", projectRoute, safe}
-	opProjectsObjectInfo = Operation{"Projects.ObjectInfo", "GET", projectRoute + "/object-info/{object_id}", safe}
+	opProjectsList       = Operation{"Projects.List", "GET", "/project", idempotent}
+	opProjectsCreate     = Operation{"Projects.Create", "POST", "/project", once}
+	opProjectsGet        = Operation{"Projects.Get", "GET", projectRoute, idempotent}
+	opProjectsDelete     = Operation{"Projects.Delete", "DELETE", projectRoute, idempotent}
+	opProjectsObjectInfo = Operation{"Projects.ObjectInfo", "GET", projectRoute + "/object-info/{object_id}", idempotent}
 
 	listProjects = listRoutes{project: &opProjectsList}
 )

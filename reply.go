@@ -16,14 +16,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// accepter decodes the response of an operation, or returns what is wrong with
+// decoder decodes the response of an operation, or returns what is wrong with
 // it.
-type accepter interface{ accept(reply) (any, error) }
+type decoder interface{ decode(reply) (any, error) }
 
-// acceptFunc is an accepter that is a function. It keeps what it decodes.
-type acceptFunc func(reply) error
+// decoderFunc is a decoder that is a function. It keeps what it decodes.
+type decoderFunc func(reply) error
 
-func (f acceptFunc) accept(r reply) (any, error) { return nil, f(r) }
+func (f decoderFunc) decode(r reply) (any, error) { return nil, f(r) }
 
 // reply is a complete response with a status below 300.
 type reply struct {
@@ -32,17 +32,18 @@ type reply struct {
 	body   []byte // must not be kept: the buffer is reused
 	limit  int64  // the limit of its size
 
-	// endless: only the end of the connection marks the end of the body, so
+	// unmarkedEnd: only the end of the connection marks the end of the body, so
 	// that a truncated body cannot be recognized.
-	endless bool
+	unmarkedEnd bool
 }
 
 // maxErrorBody is larger than any envelope.
 const maxErrorBody = 1 << 20
 
-// receive reads the response and closes it. answer is its result: nil, an
-// [*Error] or a [*DecodeError]. err is set if the response is not complete.
-func (cl *call) receive(resp *http.Response) (answer, err error) {
+// receive reads the response and closes it. answer is the result of the call:
+// nil, an [*Error] or a [*DecodeError], also for a truncated body. broken is the
+// error of a connection that failed while the body was read.
+func (cl *call) receive(resp *http.Response) (answer, broken error) {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
@@ -57,15 +58,18 @@ func (cl *call) receive(resp *http.Response) (answer, err error) {
 		_ = buf.ReadAtMost(resp.Body, maxErrorBody)
 		return cl.serverError(resp, buf.Bytes()), nil
 	}
-	if _, empty := cl.accepter.(noContent); empty {
+	var err error
+	if _, empty := cl.decoder.(noContent); empty {
 		err = buf.ReadAtMost(resp.Body, maxSearched)
 	} else if err = buf.ReadBody(resp, cl.client.config.maxResponse); err == exchange.ErrTooLarge {
 		err = fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, cl.client.config.maxResponse)
 	}
 	switch {
 	case err == nil:
-		endless := resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed
-		cl.result, err = cl.accepter.accept(reply{status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), limit: cl.client.config.maxResponse, endless: endless})
+		cl.result, err = cl.decoder.decode(reply{
+			status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), limit: cl.client.config.maxResponse,
+			unmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
+		})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
 		return nil, err // the connection, not the response
 	}
@@ -94,7 +98,7 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 		Path:       cl.path,
 	}
 	if after := resp.Header.Get("Retry-After"); after != "" {
-		e.RetryAfter, e.comeBack = parseRetryAfter(after, time.Now())
+		e.RetryAfter, e.hasRetryAfter = parseRetryAfter(after, time.Now())
 	}
 	secrets := cl.known()
 	if !e.decodeEnvelope(body) {
@@ -167,7 +171,7 @@ func unmarshal(data []byte, v any) error {
 // noContent accepts a 204. Of any other response it reads only an excerpt.
 type noContent struct{}
 
-func (noContent) accept(r reply) (any, error) {
+func (noContent) decode(r reply) (any, error) {
 	if r.status != http.StatusNoContent {
 		return nil, fmt.Errorf("the status should be %d", http.StatusNoContent)
 	}
@@ -177,7 +181,7 @@ func (noContent) accept(r reply) (any, error) {
 // oneRecord accepts a record.
 type oneRecord[T any, P record[T]] struct{}
 
-func (oneRecord[T, P]) accept(r reply) (any, error) {
+func (oneRecord[T, P]) decode(r reply) (any, error) {
 	record := new(T)
 	if err := r.records(record); err != nil {
 		return nil, err

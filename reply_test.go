@@ -554,7 +554,7 @@ func TestSecretsInReplies(t *testing.T) {
 	t.Parallel()
 	const password = `pass"word<é>` + "\n" + `of the database`
 	quoted := string(stub.JSON(password))
-	op := Operation{"Postgres.ResetSuperuserPassword", "POST", projectRoute + "/x", safe}
+	op := Operation{"Postgres.ResetSuperuserPassword", "POST", projectRoute + "/x", idempotent}
 	for _, tt := range []struct {
 		name   string
 		status int

@@ -16,7 +16,8 @@ import (
 )
 
 // newCall prepares an operation: the path from the arguments, and the body from
-// the request, which is nil if the operation has none.
+// the request. There is no body if request is nil, and an empty object if it is a
+// nil pointer.
 func (c *Client) newCall(op *Operation, request any, args []string) (*call, error) {
 	path, byID, err := op.path(c.config.project, args)
 	if errors.Is(err, ErrNoProject) {
@@ -25,10 +26,10 @@ func (c *Client) newCall(op *Operation, request any, args []string) (*call, erro
 	if err != nil {
 		return nil, err
 	}
-	cl := &call{client: c, op: op, path: path, repeatable: op.retry == safe}
+	cl := &call{client: c, op: op, path: path, idempotent: op.retry == idempotent}
 	if r, ok := request.(renamer); ok && r.renames() && !byID {
 		// After the first attempt the old name may be gone.
-		cl.repeatable = false
+		cl.idempotent = false
 	}
 	if request != nil {
 		if err := cl.encodeBody(request); err != nil {

@@ -93,7 +93,7 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 
 // next decides whether there is another attempt, and after what delay.
 func (cl *call) next(ctx context.Context) bool {
-	if cl.err == nil || cl.unsent != nil || cl.attempts >= cl.client.config.retry.MaxAttempts || !cl.mayRetry() {
+	if cl.err == nil || cl.notPrepared != nil || cl.attempts >= cl.client.config.retry.MaxAttempts || !cl.mayRetry() {
 		return false
 	}
 	if ctx.Err() != nil {
@@ -114,7 +114,7 @@ func (cl *call) next(ctx context.Context) bool {
 		return false
 	}
 	// A request that was not sent is no load for the server.
-	if !exchange.IsUnsent(cl.err) && !cl.client.config.budget.take(cl.client.config.retry.Budget) {
+	if !exchange.IsUnprocessed(cl.err) && !cl.client.config.budget.take(cl.client.config.retry.Budget) {
 		cl.stopped = ErrRetryBudget
 		return false
 	}
@@ -123,14 +123,15 @@ func (cl *call) next(ctx context.Context) bool {
 
 // mayRetry reports whether a retry of the last attempt is useful and safe.
 func (cl *call) mayRetry() bool {
-	if e, ok := cl.err.(*Error); ok && cl.late && e.StatusCode == http.StatusInternalServerError && e.isOwn() {
+	if e, ok := cl.err.(*Error); ok && cl.notReadyOn500 && e.StatusCode == http.StatusInternalServerError && e.isOwn() {
 		return false
 	}
-	return mayPass(cl.err) && (cl.repeatable || !cl.openOutcome())
+	return isRetryable(cl.err) && (cl.idempotent || !cl.mayHaveRun())
 }
 
-// mayPass reports whether the failure of an attempt is transient.
-func mayPass(err error) bool {
+// isRetryable reports whether another attempt can succeed within the call. Waits
+// poll again after more failures, see [isTransient].
+func isRetryable(err error) bool {
 	switch e := err.(type) {
 	case *Error:
 		switch e.StatusCode {
@@ -145,29 +146,29 @@ func mayPass(err error) bool {
 	return !exchange.Misconfigured(err)
 }
 
-// openOutcome reports whether the last attempt, which failed, may have been
+// mayHaveRun reports whether the last attempt, which failed, may have been
 // carried out nevertheless.
-func (cl *call) openOutcome() bool {
+func (cl *call) mayHaveRun() bool {
 	switch e := cl.err.(type) {
 	case *Error:
-		return e.leavesOpen()
+		return e.mayHaveRun()
 	case *DecodeError:
 		return true
 	}
 	return cl.sent
 }
 
-// leavesOpen reports whether the operation may have been carried out in spite
+// mayHaveRun reports whether the operation may have been carried out in spite
 // of the error. A 302 or 303 may lead to its result; other redirects ask for
 // the same request at another address. A 429 or 503 says that it was not, if it
 // is the API's own or has a Retry-After header. Otherwise it may come from a
 // gateway, and some gateways send it after they have passed the request on.
-func (e *Error) leavesOpen() bool {
+func (e *Error) mayHaveRun() bool {
 	switch e.StatusCode {
 	case http.StatusFound, http.StatusSeeOther, http.StatusRequestTimeout:
 		return true
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return !e.isOwn() && !e.comeBack
+		return !e.isOwn() && !e.hasRetryAfter
 	case http.StatusNotImplemented:
 		return false
 	}
@@ -177,7 +178,7 @@ func (e *Error) leavesOpen() bool {
 // failed returns the error of the call: that of the last attempt, with the
 // information about the whole call.
 func (cl *call) failed() error {
-	unknown := !cl.repeatable && cl.openOutcome()
+	unknown := !cl.idempotent && cl.mayHaveRun()
 	switch e := cl.err.(type) {
 	case *Error:
 		e.Attempts, e.stopped, e.outcomeUnknown = cl.attempts, cl.stopped, unknown

@@ -23,9 +23,9 @@ type round[V any] struct {
 	led, begun bool
 	over       chan struct{} // closed when the following fields are set
 
-	value V
-	err   error
-	given bool // given up by its leader, for example because its context ended
+	value     V
+	err       error
+	abandoned bool // given up by its leader, for example because its context ended
 }
 
 func newRounds[V any](paces *pauses) *rounds[V] {
@@ -50,7 +50,7 @@ func (r *rounds[V]) await(ctx context.Context, pause time.Duration, isWorthIt fu
 		select {
 		case <-ctx.Done():
 		case <-round.over:
-			if !round.given && !isStale {
+			if !round.abandoned && !isStale {
 				return round, nil
 			}
 			isStale = false
@@ -75,7 +75,7 @@ func (r *rounds[V]) await(ctx context.Context, pause time.Duration, isWorthIt fu
 
 // lead reads the value, and ends the round.
 func (r *rounds[V]) lead(ctx context.Context, this *round[V], read func(context.Context) (V, error)) {
-	this.given = true
+	this.abandoned = true
 	defer func() { // even if read panics
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -92,5 +92,5 @@ func (r *rounds[V]) lead(ctx context.Context, this *round[V], read func(context.
 	this.begun = true
 	r.mu.Unlock()
 	this.value, this.err = read(ctx)
-	this.given = this.err != nil && ctx.Err() != nil
+	this.abandoned = this.err != nil && ctx.Err() != nil
 }

@@ -50,11 +50,11 @@ func (r *SSHPublicKeyUpdateRequest) renames() bool { return r != nil && r.Name !
 const sshPublicKeyRoute = projectRoute + "/ssh-public-key/{ssh_public_key_reference}"
 
 var (
-	opSSHPublicKeysList   = Operation{"SSHPublicKeys.List", "GET", projectRoute + "/ssh-public-key", safe}
-	opSSHPublicKeysCreate = Operation{"SSHPublicKeys.Create", "POST", projectRoute + "/ssh-public-key", create}
-	opSSHPublicKeysGet    = Operation{"SSHPublicKeys.Get", "GET", sshPublicKeyRoute, safe}
-	opSSHPublicKeysUpdate = Operation{"SSHPublicKeys.Update", "POST", sshPublicKeyRoute, safe}
-	opSSHPublicKeysDelete = Operation{"SSHPublicKeys.Delete", "DELETE", sshPublicKeyRoute, safe}
+	opSSHPublicKeysList   = Operation{"SSHPublicKeys.List", "GET", projectRoute + "/ssh-public-key", idempotent}
+	opSSHPublicKeysCreate = Operation{"SSHPublicKeys.Create", "POST", projectRoute + "/ssh-public-key", once}
+	opSSHPublicKeysGet    = Operation{"SSHPublicKeys.Get", "GET", sshPublicKeyRoute, idempotent}
+	opSSHPublicKeysUpdate = Operation{"SSHPublicKeys.Update", "POST", sshPublicKeyRoute, idempotent}
+	opSSHPublicKeysDelete = Operation{"SSHPublicKeys.Delete", "DELETE", sshPublicKeyRoute, idempotent}
 
 	listSSHPublicKeys = listRoutes{project: &opSSHPublicKeysList, whole: true}
 )

@@ -75,14 +75,14 @@ func (r connectRequest) checkIDs() *ArgumentError {
 const subnetRoute = locationRoute + "/private-subnet/{private_subnet_reference}"
 
 var (
-	opPrivateSubnetsList           = Operation{"PrivateSubnets.List", "GET", projectRoute + "/private-subnet", safe}
-	opPrivateSubnetsListInLocation = Operation{"PrivateSubnets.ListInLocation", "GET", locationRoute + "/private-subnet", safe}
-	opPrivateSubnetsGet            = Operation{"PrivateSubnets.Get", "GET", subnetRoute, safe}
-	opPrivateSubnetsCreate         = Operation{"PrivateSubnets.Create", "POST", subnetRoute, create}
-	opPrivateSubnetsDelete         = Operation{"PrivateSubnets.Delete", "DELETE", subnetRoute, safe}
-	opPrivateSubnetsConnect        = Operation{"PrivateSubnets.Connect", "POST", subnetRoute + "/connect", create}
-	opPrivateSubnetsDisconnect     = Operation{"PrivateSubnets.Disconnect", "POST", subnetRoute + "/disconnect/{private_subnet_id}", safe}
-	opPrivateSubnetsRename         = Operation{"PrivateSubnets.Rename", "POST", subnetRoute + "/rename", safe}
+	opPrivateSubnetsList           = Operation{"PrivateSubnets.List", "GET", projectRoute + "/private-subnet", idempotent}
+	opPrivateSubnetsListInLocation = Operation{"PrivateSubnets.ListInLocation", "GET", locationRoute + "/private-subnet", idempotent}
+	opPrivateSubnetsGet            = Operation{"PrivateSubnets.Get", "GET", subnetRoute, idempotent}
+	opPrivateSubnetsCreate         = Operation{"PrivateSubnets.Create", "POST", subnetRoute, once}
+	opPrivateSubnetsDelete         = Operation{"PrivateSubnets.Delete", "DELETE", subnetRoute, idempotent}
+	opPrivateSubnetsConnect        = Operation{"PrivateSubnets.Connect", "POST", subnetRoute + "/connect", once}
+	opPrivateSubnetsDisconnect     = Operation{"PrivateSubnets.Disconnect", "POST", subnetRoute + "/disconnect/{private_subnet_id}", idempotent}
+	opPrivateSubnetsRename         = Operation{"PrivateSubnets.Rename", "POST", subnetRoute + "/rename", idempotent}
 
 	listPrivateSubnets = listRoutes{project: &opPrivateSubnetsList, location: &opPrivateSubnetsListInLocation}
 )

@@ -106,7 +106,7 @@ func (r *teardownRun) delete(ctx context.Context, resource Resource) *TeardownFa
 	at, failure := r.try(ctx, resource)
 	pauses := waitQuick.pauses()
 	for try := 1; failure != nil; try++ {
-		if try == teardownTries || !r.mayPass(failure) || sleep(ctx, pauses.next()) != nil {
+		if try == teardownTries || !r.mayBecomePossible(failure) || sleep(ctx, pauses.next()) != nil {
 			return failure
 		}
 		last := failure
@@ -215,8 +215,8 @@ func (r *teardownRun) usersOf(ctx context.Context, resource Resource) ([]Resourc
 	return survey.value[resource.ID], survey.err
 }
 
-// mayPass reports whether another try can succeed.
-func (r *teardownRun) mayPass(f *TeardownFailure) bool {
+// mayBecomePossible reports whether another try can succeed.
+func (r *teardownRun) mayBecomePossible(f *TeardownFailure) bool {
 	if f.Outcome == TeardownBlocked {
 		return !slices.ContainsFunc(f.BlockedBy, func(by Resource) bool { return r.failureOf(by) != nil })
 	}

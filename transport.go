@@ -24,16 +24,16 @@ type call struct {
 	client *Client
 	op     *Operation
 
-	path       string // as it is sent
-	unescaped  string // the unescaped path, in calls of Do; or ""
-	query      string
-	body       []byte // nil: no body
-	accept     string // the Accept header; "": JSON
-	secrets    []string
-	late       bool // whether a 500 of the API means that the file does not exist yet, and will not during the call
-	repeatable bool
-	accepter   accepter
-	result     any // what the accepter returned
+	path          string // as it is sent
+	unescaped     string // the unescaped path, in calls of Do; or ""
+	query         string
+	body          []byte // nil: no body
+	acceptHeader  string // the Accept header; "": JSON
+	secrets       []string
+	notReadyOn500 bool // whether a 500 of the API means that the file does not exist yet, and will not during the call
+	idempotent    bool
+	decoder       decoder
+	result        any // what the decoder returned
 
 	// Arguments for net/http and retryablehttp, here to be allocated once.
 	ctx     callContext
@@ -47,20 +47,20 @@ type call struct {
 	stopped  error // why a due retry was not made
 
 	// Of the last attempt:
-	err     error
-	unsent  error // why the attempt ended before the transport; err is then from the attempt before
-	started time.Time
-	sent    bool // whether it may have reached the server
-	status  int  // 0: no response
+	err         error
+	notPrepared error // why the attempt ended before the transport; err is then that of the attempt before, if there was one
+	started     time.Time
+	sent        bool // whether it may have reached the server
+	status      int  // 0: no response
 }
 
 // do makes attempts until one succeeds or none is left. The error is nil only
 // if the response was accepted.
-func (cl *call) do(ctx context.Context, a accepter) error {
+func (cl *call) do(ctx context.Context, d decoder) error {
 	if ctx == nil {
 		return noContext(cl.op.Name)
 	}
-	cl.accepter = a
+	cl.decoder = d
 	return cl.observed(ctx, cl.client.config.observers)
 }
 
@@ -97,7 +97,7 @@ func (cl *call) run(ctx context.Context) error {
 		Backoff:      func(pause, _ time.Duration, _ int, _ *http.Response) time.Duration { return pause },
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	_, err := cl.loop.Do(&cl.request)
+	_, err := cl.loop.Do(&cl.request) // calls RoundTrip and checkRetry until the last attempt
 	if err != nil && cl.attempts == 0 && cl.err == nil {
 		cl.err = cl.transportError(err) // of the http.Client itself
 	}
@@ -176,7 +176,7 @@ func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	header, err := cl.prepare(req.Context())
 	if err != nil {
 		err = cl.withoutSecrets(err) // the error of a token source may contain secrets
-		cl.unsent, cl.stopped = err, err
+		cl.notPrepared, cl.stopped = err, err
 		if cl.attempts == 0 {
 			cl.err, cl.stopped = cl.transportError(fmt.Errorf("%w, %w", err, errNotSent)), nil
 		}
@@ -198,7 +198,7 @@ func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
 func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, error) {
 	parent, limit := req.Context(), cl.client.config.timeout
 	begin := exchange.BeginOnce
-	if cl.repeatable {
+	if cl.idempotent {
 		begin = exchange.Begin
 	}
 	var deadline time.Time
@@ -252,8 +252,8 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 		}
 	}
 	h := cl.client.newHeader(cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch)
-	if cl.accept != "" {
-		h["Accept"] = []string{cl.accept}
+	if cl.acceptHeader != "" {
+		h["Accept"] = []string{cl.acceptHeader}
 	}
 	if cfg.tokenSource == nil || cfg.hasHeader("Authorization") {
 		return h, nil
@@ -292,6 +292,6 @@ func noContext(operation string) error {
 // timeoutError says that one attempt took too long.
 type timeoutError struct{ limit time.Duration }
 
-func (e *timeoutError) Error() string        { return fmt.Sprintf("no complete reply within %v", e.limit) }
+func (e *timeoutError) Error() string        { return fmt.Sprintf("no complete response within %v", e.limit) }
 func (e *timeoutError) Timeout() bool        { return true }
 func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

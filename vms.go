@@ -135,15 +135,15 @@ func (r VMCreateRequest) checkIDs() *ArgumentError {
 const vmRoute = locationRoute + "/vm/{vm_reference}"
 
 var (
-	opVMsList           = Operation{"VMs.List", "GET", projectRoute + "/vm", safe}
-	opVMsListInLocation = Operation{"VMs.ListInLocation", "GET", locationRoute + "/vm", safe}
-	opVMsGet            = Operation{"VMs.Get", "GET", vmRoute, safe}
-	opVMsCreate         = Operation{"VMs.Create", "POST", vmRoute, create}
-	opVMsDelete         = Operation{"VMs.Delete", "DELETE", vmRoute, safe}
-	opVMsRename         = Operation{"VMs.Rename", "POST", vmRoute + "/rename", safe}
-	opVMsRestart        = Operation{"VMs.Restart", "POST", vmRoute + "/restart", create}
-	opVMsStart          = Operation{"VMs.Start", "POST", vmRoute + "/start", create}
-	opVMsStop           = Operation{"VMs.Stop", "POST", vmRoute + "/stop", create}
+	opVMsList           = Operation{"VMs.List", "GET", projectRoute + "/vm", idempotent}
+	opVMsListInLocation = Operation{"VMs.ListInLocation", "GET", locationRoute + "/vm", idempotent}
+	opVMsGet            = Operation{"VMs.Get", "GET", vmRoute, idempotent}
+	opVMsCreate         = Operation{"VMs.Create", "POST", vmRoute, once}
+	opVMsDelete         = Operation{"VMs.Delete", "DELETE", vmRoute, idempotent}
+	opVMsRename         = Operation{"VMs.Rename", "POST", vmRoute + "/rename", idempotent}
+	opVMsRestart        = Operation{"VMs.Restart", "POST", vmRoute + "/restart", once}
+	opVMsStart          = Operation{"VMs.Start", "POST", vmRoute + "/start", once}
+	opVMsStop           = Operation{"VMs.Stop", "POST", vmRoute + "/stop", once}
 
 	listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}
 )

@@ -123,7 +123,7 @@ func TestWaitTolerates(t *testing.T) {
 		{"not 401", []any{401}, nil, 1, ErrUnauthorized},
 		{"not 403", []any{403}, nil, 1, ErrForbidden},
 		{"not 404", []any{vmIn("creating"), 404}, nil, 2, ErrNotFound},
-		{"not an unusable reply", []any{"{}"}, nil, 1, ErrInvalidResponse},
+		{"not an unusable response", []any{"{}"}, nil, 1, ErrInvalidResponse},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -15,7 +15,8 @@ const maxWalks = 4
 // walk fetches the pages of a list, and yields from each page the items that no
 // page before had.
 //
-// A list ends with an empty page, or with a first page that [Page.isWhole]. The
+// A list ends with an empty page, or with a first page that is the whole list, as
+// isWhole reports. The
 // number of items and the length of a page do not mark the end: the server
 // counts in a separate statement, it may send fewer items than requested, and
 // items come and go.

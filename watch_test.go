@@ -124,7 +124,7 @@ func TestWatchEndsWith(t *testing.T) {
 		{"403", []any{listOf("a"), 403}, nil, WatchOptions{}, 2, ErrForbidden},
 		{"404", []any{listOf("a"), 404}, nil, WatchOptions{}, 2, ErrNotFound},
 		{"302", []any{302}, nil, WatchOptions{}, 1, new(Error)},
-		{"an unusable reply", []any{listOf("a"), `{}`}, nil, WatchOptions{}, 2, ErrInvalidResponse},
+		{"an unusable response", []any{listOf("a"), `{}`}, nil, WatchOptions{}, 2, ErrInvalidResponse},
 		{"a stall at last", slices.Concat([]any{listOf("a")}, stalled, []any{503}, stalled, stalled), nil, WatchOptions{}, 5, ErrPaginationStalled},
 		{"no project", nil, func(c *Client) *Client { return c.InProject("") }, WatchOptions{}, 1, ErrNoProject},
 		{"a page size", nil, nil, WatchOptions{PageSize: -1}, 1, ErrInvalidArgument},

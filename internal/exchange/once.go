@@ -71,7 +71,7 @@ func (g *guard) send(req *http.Request) (*http.Response, error) {
 		return a.once.pass(g, req) // its body cannot be read again already
 	}
 	resp, err := a.once.probe(g, req)
-	for n := 0; err == errHTTP2 || n < maxPasses && IsUnsent(err) && req.Context().Err() == nil; n++ {
+	for n := 0; err == errHTTP2 || n < maxPasses && IsUnprocessed(err) && req.Context().Err() == nil; n++ {
 		again := req.WithContext(req.Context())
 		again.Body, again.GetBody = io.NopCloser(strings.NewReader("")), nil
 		if req.GetBody != nil {
@@ -159,8 +159,8 @@ func (o *once) pass(g *guard, req *http.Request) (*http.Response, error) {
 	o.begin(g, nil)
 	defer o.lead(nil)
 	resp, err := g.next.RoundTrip(req)
-	if reason := whyUnsent(err); reason != "" {
-		err = &unsentError{reason}
+	if reason := whyUnprocessed(err); reason != "" {
+		err = &unprocessedError{reason}
 	}
 	return resp, err
 }
@@ -239,7 +239,7 @@ func (o *once) wroteHeaders() {
 func (o *once) sent(err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return (o.got || !o.wanted) && !IsUnsent(err)
+	return (o.got || !o.wanted) && !IsUnprocessed(err)
 }
 
 func isHTTP2(conn net.Conn) bool {
@@ -289,23 +289,23 @@ func (f *firstExchanges) wait(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// unsentError says that the server did not process a request, and will not.
-type unsentError struct{ reason string }
+// unprocessedError says that the server did not process a request, and will not.
+type unprocessedError struct{ reason string }
 
-func (e *unsentError) Error() string { return e.reason }
+func (e *unprocessedError) Error() string { return e.reason }
 
-// IsUnsent reports whether an error says that the server did not process the
+// IsUnprocessed reports whether an error says that the server did not process the
 // request, and will not: it refused the stream, or the connection accepted no
 // more requests.
-func IsUnsent(err error) bool {
-	_, ok := errors.AsType[*unsentError](err)
+func IsUnprocessed(err error) bool {
+	_, ok := errors.AsType[*unprocessedError](err)
 	return ok
 }
 
-// whyUnsent returns why the server did not process a request, or "" if the
+// whyUnprocessed returns why the server did not process a request, or "" if the
 // error does not say. It compares texts, since net/http does not export the
 // types.
-func whyUnsent(err error) string {
+func whyUnprocessed(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
 		text := err.Error()
 		switch text {

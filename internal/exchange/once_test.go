@@ -35,12 +35,12 @@ func TestWhyUnsent(t *testing.T) {
 		"unexpected EOF": "",
 	} {
 		for _, err := range []error{errors.New(text), fmt.Errorf("a middleware: %w", errors.New(text))} {
-			if got := whyUnsent(err); want == "" && got != "" || !strings.Contains(got, want) {
+			if got := whyUnprocessed(err); want == "" && got != "" || !strings.Contains(got, want) {
 				t.Errorf("%v: %q, want %q", err, got, want)
 			}
 		}
 	}
-	if why := whyUnsent(nil); why != "" {
+	if why := whyUnprocessed(nil); why != "" {
 		t.Errorf("no error: %q", why)
 	}
 }

@@ -42,10 +42,10 @@ func TestContractFindsDrift(t *testing.T) {
 			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: there is no Operation"},
 		{"vms.go", `"VMs.Rename", "POST"`, `"VMs.Renamed", "POST"`,
 			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename: the Operation is called VMs.Renamed"},
-		{"vms.go", `+ "/rename", safe`, `+ "/rename", create`,
-			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename: the retry class is create"},
-		{"vms.go", `+ "/restart", create`, `+ "/restart", safe`,
-			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: the retry class is safe"},
+		{"vms.go", `+ "/rename", idempotent`, `+ "/rename", once`,
+			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename: the retry class is once"},
+		{"vms.go", `+ "/restart", once`, `+ "/restart", idempotent`,
+			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: the retry class is idempotent"},
 		{"operation.go", `"/location/{location}"`, `"/loc/{location}"`,
 			"GET /project/{project_id}/location/{location}/vm: there is no Operation"},
 		{"vms.go", "//cloudapi:operation DELETE ", "// DELETE ",
@@ -297,9 +297,9 @@ func (s *packageSource) compare(rows []contract.Row) (problems []string) {
 		if op.name != row.Operation() {
 			report("%s: the Operation is called %s", key, op.name)
 		}
-		class := "safe"
+		class := "idempotent"
 		if row.Creates() {
-			class = "create"
+			class = "once"
 		}
 		if op.class != class {
 			report("%s: the retry class is %s", key, op.class)
