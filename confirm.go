@@ -23,8 +23,8 @@ import (
 // Confirm looks once, and creates nothing:
 //
 //   - If find returns a resource and same accepts it, Confirm returns it.
-//     Another program may have made it: if that matters, same must tell. A nil
-//     same accepts every resource.
+//     Another program may have made it; same must detect that if it matters. A
+//     nil same accepts every resource.
 //   - If same rejects the resource, the error also matches [ErrAlreadyExists].
 //   - If there is no resource, the error also matches [ErrNotFound]. The
 //     resource may still appear, since the server may still work on the

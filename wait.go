@@ -137,10 +137,10 @@ const stateDeleting = "deleting"
 //		return vm.IP4 != "", nil
 //	})
 //
-// Wait polls the first time at once. The context limits the wait; without a
-// deadline it goes on until the condition holds. Transient errors of fetch are
-// tolerated ([WaitTolerance]). Other errors of fetch, and any error of done,
-// end the wait. The error is a [*WaitError], which contains the last record.
+// The first poll is immediate. The context limits the wait; without a deadline
+// it goes on until the condition holds. Transient errors of fetch are tolerated
+// ([WaitTolerance]). Other errors of fetch, and any error of done, end the
+// wait. The error is a [*WaitError], which contains the last record.
 func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts ...WaitOption) (*T, error) {
 	switch {
 	case fetch == nil:

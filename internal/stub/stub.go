@@ -1,6 +1,6 @@
-// Package stub has HTTP transports without a network, and the responses that they
-// return. It knows nothing of package cloudapi, so that the tests inside that
-// package and those outside of it can use the same ones.
+// Package stub has HTTP transports without a network, and responses for them.
+// It does not import package cloudapi, so that tests inside and outside of that
+// package can use it.
 package stub
 
 import (
@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// What test clients are made with, a VM, and what a VM is made with.
+// The settings of test clients, a VM, and the public key of a VM.
 const (
 	BaseURL = "https://api.example.com"
 	Token   = "pat-aktesttesttesttesttesttest-0123456789abcdefghijklmnopqrstuv"
@@ -31,7 +31,7 @@ type RoundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip calls the function.
 func (f RoundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// Recorder is a transport that records requests and answers them.
+// Recorder is a transport that records requests and responds to them.
 type Recorder struct {
 	// Answer returns the response. Without it every response is a 404.
 	Answer func(*http.Request) (*http.Response, error)
@@ -50,7 +50,7 @@ type Request struct {
 	HasBody      bool
 }
 
-// RoundTrip records a request and answers it.
+// RoundTrip records a request and returns the response of Answer.
 func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent := Request{req.Context(), req.Method, req.URL.Host, req.URL.RequestURI(), req.Header.Clone(), "", req.Body != nil}
 	if req.Body != nil {
@@ -79,12 +79,12 @@ func (r *Recorder) Take() []Request {
 	return sent
 }
 
-// Always returns the answer of a [Recorder] to every request.
+// Always returns an Answer with the same response to every request.
 func Always(status int, body string) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) { return Respond(status, body), nil }
 }
 
-// Respond returns a response with a body in JSON, or without one.
+// Respond returns a response with a JSON body, or without a body.
 func Respond(status int, body string) *http.Response {
 	resp := &http.Response{
 		StatusCode:    status,
