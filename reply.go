@@ -89,6 +89,87 @@ func (cl *call) receive(resp *http.Response) (answer, broken error) {
 	}, nil
 }
 
+// noContent accepts a 204. Of any other response it reads only an excerpt.
+type noContent struct{}
+
+func (noContent) decode(r reply) (any, error) {
+	if r.status != http.StatusNoContent {
+		return nil, fmt.Errorf("the status should be %d", http.StatusNoContent)
+	}
+	return nil, nil
+}
+
+// oneRecord accepts a record.
+type oneRecord[T any, P record[T]] struct{}
+
+func (oneRecord[T, P]) decode(r reply) (any, error) {
+	record := new(T)
+	if err := r.records(record); err != nil {
+		return nil, err
+	}
+	if field := P(record).missing(); field != "" {
+		return nil, fmt.Errorf("it has no %s", field)
+	}
+	return record, nil
+}
+
+// records decodes the response into records, and converts fields that come in
+// another form.
+func (r reply) records(v any) error {
+	if err := r.checkSize(v); err != nil {
+		return err
+	}
+	err := r.json(v)
+	if err == nil || !json.Valid(r.body) {
+		return err
+	}
+	r.body = otherForms(r.body, reflect.TypeOf(v), jsonFields{})
+	reflect.ValueOf(v).Elem().SetZero()
+	if r.json(v) != nil {
+		return err
+	}
+	return nil
+}
+
+// into decodes the response into v unless that takes too much memory.
+func (r reply) into(v any) error {
+	if err := r.checkSize(v); err != nil {
+		return err
+	}
+	return r.json(v)
+}
+
+// json decodes the response into v.
+func (r reply) json(v any) error {
+	if r.status == http.StatusNoContent || len(bytes.TrimSpace(r.body)) == 0 {
+		return errors.New("it is empty")
+	}
+	if contentType := r.header.Get("Content-Type"); contentType != "" && contentType != "application/json" {
+		mediaType, _, err := mime.ParseMediaType(contentType)
+		if err != nil || mediaType != "application/json" && !strings.HasSuffix(mediaType, "+json") {
+			return errors.New("it is not declared as JSON")
+		}
+	}
+	err := unmarshal(r.body, v)
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		var value json.RawMessage
+		if cut := json.NewDecoder(bytes.NewReader(r.body)).Decode(&value); errors.Is(cut, io.ErrUnexpectedEOF) {
+			return cut
+		}
+	}
+	return err
+}
+
+// unmarshal is json.Unmarshal, or v's own faster method with the same result.
+// UnmarshalJSON would not be faster, since encoding/json scans its input twice
+// before the call.
+func unmarshal(data []byte, v any) error {
+	if u, ok := v.(interface{ unmarshal([]byte) error }); ok {
+		return u.unmarshal(data)
+	}
+	return json.Unmarshal(data, v)
+}
+
 // serverError makes the error of a status of 300 or above.
 func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 	e := &Error{
@@ -135,85 +216,4 @@ func (cl *call) replyExcerpt(body []byte) string {
 	}
 	text, _ = mask.Excerpt(cl.known().Hide(text), maxExcerpt)
 	return text
-}
-
-// json decodes the response into v.
-func (r reply) json(v any) error {
-	if r.status == http.StatusNoContent || len(bytes.TrimSpace(r.body)) == 0 {
-		return errors.New("it is empty")
-	}
-	if contentType := r.header.Get("Content-Type"); contentType != "" && contentType != "application/json" {
-		mediaType, _, err := mime.ParseMediaType(contentType)
-		if err != nil || mediaType != "application/json" && !strings.HasSuffix(mediaType, "+json") {
-			return errors.New("it is not declared as JSON")
-		}
-	}
-	err := unmarshal(r.body, v)
-	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		var value json.RawMessage
-		if cut := json.NewDecoder(bytes.NewReader(r.body)).Decode(&value); errors.Is(cut, io.ErrUnexpectedEOF) {
-			return cut
-		}
-	}
-	return err
-}
-
-// unmarshal is json.Unmarshal, or v's own faster method with the same result.
-// UnmarshalJSON would not be faster, since encoding/json scans its input twice
-// before the call.
-func unmarshal(data []byte, v any) error {
-	if u, ok := v.(interface{ unmarshal([]byte) error }); ok {
-		return u.unmarshal(data)
-	}
-	return json.Unmarshal(data, v)
-}
-
-// noContent accepts a 204. Of any other response it reads only an excerpt.
-type noContent struct{}
-
-func (noContent) decode(r reply) (any, error) {
-	if r.status != http.StatusNoContent {
-		return nil, fmt.Errorf("the status should be %d", http.StatusNoContent)
-	}
-	return nil, nil
-}
-
-// oneRecord accepts a record.
-type oneRecord[T any, P record[T]] struct{}
-
-func (oneRecord[T, P]) decode(r reply) (any, error) {
-	record := new(T)
-	if err := r.records(record); err != nil {
-		return nil, err
-	}
-	if field := P(record).missing(); field != "" {
-		return nil, fmt.Errorf("it has no %s", field)
-	}
-	return record, nil
-}
-
-// into decodes the response into v unless that takes too much memory.
-func (r reply) into(v any) error {
-	if err := r.checkSize(v); err != nil {
-		return err
-	}
-	return r.json(v)
-}
-
-// records decodes the response into records, and converts fields that come in
-// another form.
-func (r reply) records(v any) error {
-	if err := r.checkSize(v); err != nil {
-		return err
-	}
-	err := r.json(v)
-	if err == nil || !json.Valid(r.body) {
-		return err
-	}
-	r.body = otherForms(r.body, reflect.TypeOf(v), jsonFields{})
-	reflect.ValueOf(v).Elem().SetZero()
-	if r.json(v) != nil {
-		return err
-	}
-	return nil
 }

@@ -129,10 +129,11 @@ func (t *tally) forget() {
 	}
 }
 
-// complete reports whether as many items were seen as some page counted, since
-// every page counts the items that stay in the list. For a long list, of which
-// tally forgets items, those of one walk are enough. A server that sends the
-// number of items of each page in place of the list's is believed.
+// complete reports whether no item is missing. Every page counts the items that
+// stay in the list, so the smallest count is enough. An item that was added before
+// passed is not counted as new; so as many items in one walk are enough, too. A
+// server that counts the items of each page in place of those of the list is
+// believed.
 func (t *tally) complete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // stalled returns the error for a list that does not become complete.
