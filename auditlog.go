@@ -91,8 +91,8 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 //cloudapi:operation GET /project/{project_id}/audit-log
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
 	start := opts.inUTC()
-	at := func(e *AuditLogEntry) time.Time { return e.At }
-	return newestFirst(ctx, s.client, &opAuditLogList, at, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {
+	isNewer := func(e, _, last *AuditLogEntry) bool { return e.At.After(last.At) }
+	return newestFirst(ctx, s.client, &opAuditLogList, isNewer, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {
 		o := start
 		if o.End.IsZero() {
 			o.End = now

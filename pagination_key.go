@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -43,23 +44,27 @@ func listByKey[T any, P record[T]](ctx context.Context, c *Client, op *Operation
 	return page, nil
 }
 
-// newestFirst yields the items of a list by key, the newest first. No page may
-// have a newer item than the page before: that shows a server that ignores the
-// key and sends the first page again and again. For each walk, begin fixes
-// defaults of the options at the given time, and returns the first key and the
-// function that fetches the page of a key.
-func newestFirst[T any](ctx context.Context, c *Client, op *Operation, at func(*T) time.Time,
+// newestFirst yields the items of a list by key, the newest first. startsOver
+// reports whether an item shows that the server ignores the key and sends the
+// list from its beginning again, given the first item of the list and the last
+// item of the page before. For each walk, begin fixes defaults of the options at
+// the given time, and returns the first key and the function that fetches the
+// page of a key.
+func newestFirst[T any](ctx context.Context, c *Client, op *Operation, startsOver func(item, first, last *T) bool,
 	begin func(now time.Time) (key string, fetch func(context.Context, string) (*Page[T], error))) iter.Seq2[*T, error] {
 	return items(ctx, c, func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
 			key, fetch := begin(time.Now().UTC())
-			var oldest time.Time
+			var first, last *T // copies, since the program may change its records
 			for page, err := range follow(op.Name, key, fetch)(ctx) {
 				if err == nil && len(page.Items) > 0 {
-					if newest := at(page.Items[0]); !oldest.IsZero() && newest.After(oldest) {
-						err = fmt.Errorf("cloudapi: %s: %w: behind what is of %v there is something of %v", op.Name, ErrPaginationStalled, oldest, newest)
+					if first != nil && slices.ContainsFunc(page.Items, func(item *T) bool { return startsOver(item, first, last) }) {
+						err = fmt.Errorf("cloudapi: %s: %w: a page starts the list over", op.Name, ErrPaginationStalled)
 					}
-					oldest = at(page.Items[len(page.Items)-1])
+					last = new(*page.Items[len(page.Items)-1])
+					if first == nil {
+						first = new(*page.Items[0])
+					}
 				}
 				if err != nil {
 					yield(nil, err)

@@ -22,9 +22,13 @@ type keyedList struct {
 	size    int // of a page
 
 	ignores bool // every key, as the real server does with invalid ones
-	grows   int  // number of new entries before each request
+	grows   int  // number of new entries before each request; lines after the End of the first one
+	late    int  // the same, but lines before that End
 	gaps    bool // whether there are pages without entries
+	rekeyed bool // whether the key of every page is new
 	queries []url.Values
+
+	hidden int // number of lines after the End
 }
 
 const keyedEpoch = 1_790_000_000
@@ -32,18 +36,25 @@ const keyedEpoch = 1_790_000_000
 func (l *keyedList) RoundTrip(req *http.Request) (*http.Response, error) {
 	query := req.URL.Query()
 	l.queries = append(l.queries, query)
+	logs := strings.HasSuffix(req.URL.Path, "/logs")
 	end := l.entries // index after the last entry of the page
+	if logs {
+		end -= l.hidden
+	}
 	if key := query.Get("pagination_key"); key != "" && !l.ignores {
 		end, _ = strconv.Atoi(strings.TrimPrefix(key, "k/"))
 	}
-	l.entries += l.grows
+	l.entries += l.grows + l.late
+	l.hidden += l.grows
 	size, key := l.size, "k/%d"
 	if l.gaps && len(l.queries)%2 == 0 {
 		size, key = 0, "k/0%d" // another key
 	}
+	if l.rekeyed {
+		key += fmt.Sprintf("?%d", len(l.queries))
+	}
 	begin := max(0, end-size)
 	var entries []string
-	logs := strings.HasSuffix(req.URL.Path, "/logs")
 	for i := begin; i < end; i++ {
 		at := time.Unix(keyedEpoch+int64(i), 0).UTC().Format(time.RFC3339)
 		if logs {
@@ -145,13 +156,57 @@ func TestKeyedLists(t *testing.T) {
 }
 
 // TestKeyedListsThatBeginAnew: a server that ignores the key is detected at its
-// second page, even if that has new entries. None of its entries is yielded.
+// second page, even if that has new entries or another key. None of its entries
+// is yielded.
 func TestKeyedListsThatBeginAnew(t *testing.T) {
 	t.Parallel()
-	for _, grows := range []int{0, 1, 9, 10, 30} {
-		numbers, err := walkKeyed(t, keyedList{entries: 25, size: 10, ignores: true, grows: grows})
+	for name, list := range map[string]keyedList{
+		"the same page":                  {},
+		"the same page with another key": {rekeyed: true},
+		"one new entry":                  {grows: 1},
+		"one old entry":                  {grows: 9},
+		"no old entry":                   {grows: 10},
+		"a gap":                          {grows: 30},
+		"one late line":                  {late: 1},
+		"nine late lines":                {late: 9},
+	} {
+		list.entries, list.size, list.ignores = 25, 10, true
+		numbers, err := walkKeyed(t, list)
 		if !errors.Is(err, ErrPaginationStalled) || !slices.Equal(numbers, newest(25, 10)) {
-			t.Errorf("of a list that grows by %d came %v, %v", grows, numbers, err)
+			t.Errorf("%s: the list is %v, %v", name, numbers, err)
+		}
+	}
+}
+
+// TestLogsOutOfOrder: lines are in the order in which the service received them.
+// A walk goes on if a timestamp is newer than that of the line before.
+func TestLogsOutOfOrder(t *testing.T) {
+	t.Parallel()
+	seconds := []int{3, 1, 2, 2, 0, 9, 1, 8} // in their order, the last received first
+	for size := 1; size <= len(seconds); size++ {
+		network := stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			begin, _ := strconv.Atoi(req.URL.Query().Get("pagination_key"))
+			end := min(begin+size, len(seconds))
+			var lines []string
+			for i := end - 1; i >= begin; i-- {
+				lines = append(lines, fmt.Sprintf(`{"timestamp":"2026-11-22T03:19:%02d.5Z","message":"%d"}`, seconds[i], i))
+			}
+			more := ""
+			if end < len(seconds) {
+				more = fmt.Sprintf(`,"pagination_key":"%d"`, end)
+			}
+			return stub.Respond(200, `{"logs":[`+strings.Join(lines, ",")+`]`+more+`}`), nil
+		})
+		var found []int
+		for entry, err := range mockClient(t, network).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db", nil) {
+			if err != nil {
+				t.Errorf("pages of %d lines: %v", size, err)
+				break
+			}
+			found = append(found, entry.Timestamp.Second())
+		}
+		if !slices.Equal(found, seconds) {
+			t.Errorf("pages of %d lines have the seconds %v", size, found)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 )
@@ -27,6 +28,14 @@ func (e *PostgresLogEntry) missing() string {
 		return "timestamp"
 	}
 	return ""
+}
+
+// equal reports whether two lines are the same. Their times alone do not tell
+// that, nor which of them came first: lines are in the order in which the
+// service got them.
+func (e *PostgresLogEntry) equal(f *PostgresLogEntry) bool {
+	return e.Timestamp.Equal(f.Timestamp) && e.StreamName == f.StreamName && e.ServerUBID == f.ServerUBID && e.Message == f.Message &&
+		maps.Equal(e.Context, f.Context)
 }
 
 // Values of [PostgresLogEntry.StreamName].
@@ -87,9 +96,12 @@ func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
 var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent}
 
 // Logs returns one page of the logs of a database: the newest lines of the time
-// in the options, sorted from old to new. [Page.NextStartAfter] is the
+// in the options, the oldest of them first. [Page.NextStartAfter] is the
 // PaginationKey of the next page, which has older lines, or "" on the last
 // page. Set Start and End to read several pages, since their defaults move.
+//
+// The order is that in which the service received the lines. It is not exactly
+// the order of their timestamps, for example if a server sends its lines late.
 //
 // If the service keeps no logs the error is [ErrInvalidRequest]. If the service
 // cannot reach its logs it is [ErrServer], which is retried.
@@ -103,7 +115,7 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 }
 
 // AllLogs returns the logs of a database, the newest lines first, page by page;
-// see [PostgresService.Logs]. If the options have no End, it is the time at
+// see [PostgresService.Logs], also for the order. If the options have no End, it is the time at
 // which the iteration begins, by the clock of this machine; if they have no
 // Start, it is half an hour before End. If the server repeats lines in place of
 // the next page, the error is [ErrPaginationStalled].
@@ -114,8 +126,8 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/logs
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	start := opts.inUTC()
-	at := func(e *PostgresLogEntry) time.Time { return e.Timestamp }
-	return newestFirst(ctx, s.client, &opPostgresLogs, at, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
+	isFirst := func(e, first, _ *PostgresLogEntry) bool { return e.equal(first) }
+	return newestFirst(ctx, s.client, &opPostgresLogs, isFirst, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
 		o := start
 		o.MaxLogLines = cmp.Or(o.MaxLogLines, maxLogLines)
 		if o.End.IsZero() {
