@@ -60,11 +60,10 @@
 //   - Registered init scripts follow the contract, as neither version of the
 //     service has them. In August 2026 they are refused.
 //   - The audit log contains the actions of requests to this server, and at
-//     least the last 10,000 entries of each project. Its entries for rules of
-//     databases have no firewall.
-//   - In August 2026 the private subnet and the firewall of a database cannot
-//     be seen or deleted, and there are no databases in the public locations of
-//     AWS. An upgrade never fails. Logs and backups are invented, and always
+//     least the last 10,000 entries of each project.
+//   - In August 2026 the subnet, the firewall and the load balancers of a
+//     cluster cannot be seen, and there are no databases in the public locations
+//     of AWS. An upgrade never fails. Logs and backups are invented, and always
 //     available. Only databases in private locations have credentials for
 //     backups. Days of maintenance windows and the flavor "lantern" are
 //     refused. Of the settings that a read replica shares with its parent only

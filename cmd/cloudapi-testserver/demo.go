@@ -31,8 +31,9 @@ func create(ctx context.Context, c *cloudapi.Client) error {
 	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForTheDemoOnlyxxxxxxxxxxxxxxx dev@example.com"
 	_, keyErr := c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: key})
 	_, scriptErr := c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "apt-get update"})
-	if errors.Is(scriptErr, cloudapi.ErrNotFound) {
-		scriptErr = nil // the service of August 2026 has no registered scripts
+	kubernetes := "v1.34"
+	if errors.Is(scriptErr, cloudapi.ErrNotFound) { // the service of August 2026 has no registered scripts
+		scriptErr, kubernetes = nil, "v1.36"
 	}
 	_, inferenceErr := c.InferenceAPIKeys.Create(ctx)
 	_, placeErr := c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
@@ -42,7 +43,7 @@ func create(ctx context.Context, c *cloudapi.Client) error {
 		Size: "standard-2", StorageSize: 64, Tags: []cloudapi.PostgresTag{{Key: "env", Value: "demo"}},
 	})
 	_, clusterErr := c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{
-		Version: "v1.34", WorkerSize: "standard-2", WorkerNodes: 2,
+		Version: kubernetes, WorkerSize: "standard-2", WorkerNodes: 2,
 	})
 	if err := errors.Join(keyErr, scriptErr, inferenceErr, placeErr, databaseErr, clusterErr); err != nil {
 		return err

@@ -139,7 +139,7 @@ func createPostgres(c *api.Call) (any, error) {
 	}
 	p := newPostgres(c, name, choice.flavor, servers)
 	err = c.Run(
-		p.setConfig, p.setSubnet,
+		p.setConfig, p.checkSubnetName,
 		func(c *api.Call) error { return checkPostgresQuota(c, servers.vcpus()) },
 		func(c *api.Call) error { return api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil) },
 	)
@@ -147,26 +147,12 @@ func createPostgres(c *api.Call) (any, error) {
 		return nil, err
 	}
 	p.tags = bodyTags(c.Body)
-	if c.Body.Flag("restrict_by_default") {
-		p.rules = []postgresFirewallRule{}
+	if err := p.makeNetwork(c, !c.Body.Flag("restrict_by_default")); err != nil {
+		return nil, err
 	}
 	c.State.Add(p)
 	c.Log("create", p.ID)
 	return p.details(c), nil
-}
-
-// setSubnet sets the name of the subnet that is made for the database.
-func (p *postgres) setSubnet(c *api.Call) error {
-	p.subnetName = c.Choice("private_subnet_name", p.ID+"-subnet")
-	if err := api.CheckNewName(p.subnetName); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(api.InProject[*postgres](c.State, cloudapi.KindPostgres, c.Project), func(other *postgres) bool {
-		return other.subnetName == p.subnetName && other.Location == p.Location
-	}) {
-		return reply.InvalidRecord(reply.Taken("project_id and location_id and name"))
-	}
-	return api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, p.subnetName, nil)
 }
 
 func bodyTags(body schema.Fields) []postgresTag {
@@ -224,7 +210,10 @@ const keepBackups = 10 * 24 * time.Hour
 
 func (p *postgres) delete(c *api.Call) error {
 	after := c.Delays(&p.Object).Delete
-	c.Remove(p, after, func() { p.Location.InUse = later(p.Location.InUse, c.Now.Add(after+keepBackups)) })
+	c.Remove(p, after, func() {
+		p.Location.InUse = later(p.Location.InUse, c.Now.Add(after+keepBackups))
+		p.leaveNetwork(c)
+	})
 	c.Log("destroy", p.ID)
 	return nil
 }
@@ -324,6 +313,9 @@ func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, er
 	if c.Body.Has("tags") {
 		copied.tags = bodyTags(c.Body)
 	}
+	if err := copied.makeNetwork(c, true); err != nil {
+		return nil, err
+	}
 	c.State.Add(copied)
 	c.Log(verb, p.ID, copied.ID)
 	return copied.details(c), nil
@@ -398,7 +390,6 @@ func newPostgres(c *api.Call, name, flavor string, servers postgresServers) *pos
 		backup:       running.Add(delays.Backup),
 		password:     rand.Text(),
 		tags:         []postgresTag{},
-		rules:        openRules(c),
 		logs:         []postgresLogDestination{},
 		users:        []string{},
 		destinations: []postgresMetricDestination{},

@@ -1,7 +1,6 @@
 package families
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -29,107 +28,160 @@ func postgresFirewallOperations() []api.Operation {
 	}
 }
 
-// postgresFirewallRule is a rule as stored and as in records.
-type postgresFirewallRule struct {
+type postgresFirewallRuleRecord struct {
 	ID          string       `json:"id"`
 	CIDR        ruby.Network `json:"cidr"`
-	Port        int          `json:"port,omitempty"` // since August 2026; before that a rule was for all ports
+	Port        int          `json:"port,omitempty"` // since August 2026; before that a rule is for all ports
 	Description string       `json:"description"`
 }
 
-// openRules returns rules that allow connections from everywhere.
-func openRules(c *api.Call) []postgresFirewallRule {
-	return append(newPostgresRules(c, everyIP4, ""), newPostgresRules(c, everyIP6, "")...)
+func recordPostgresRule(r *firewallRule) postgresFirewallRuleRecord {
+	port := r.ports.first
+	if r.ports == everyPort {
+		port = 0
+	}
+	return postgresFirewallRuleRecord{r.id, r.cidr, port, r.description}
 }
 
-// newPostgresRules returns the rules for a range.
-func newPostgresRules(c *api.Call, cidr ruby.Network, description string) []postgresFirewallRule {
+// firewall returns the firewall that was made with the database, or nil if it
+// was deleted, renamed or detached.
+func (p *postgres) firewall() *firewall {
+	i := slices.IndexFunc(p.subnet.firewalls, func(f *firewall) bool { return f.Name == p.firewallName() })
+	if i < 0 {
+		return nil
+	}
+	return p.subnet.firewalls[i]
+}
+
+// ownFirewall is [postgres.firewall] for operations that need it.
+func (p *postgres) ownFirewall() (*firewall, error) {
+	f := p.firewall()
+	if f == nil {
+		return nil, reply.InvalidRequest("PostgreSQL firewall was deleted, manage firewall rules using an appropriate firewall "+
+			"on the %s private subnet (id: %s)", p.subnet.Name, p.subnet.ID)
+	}
+	return f, nil
+}
+
+// rules returns the rules for the ports of the database in the order of the
+// firewall.
+func (p *postgres) rules(c *api.Call) []*firewallRule {
+	f := p.firewall()
+	if f == nil {
+		return nil
+	}
+	ports := postgresTermsOf(c).rulePorts
+	return slices.DeleteFunc(slices.Clone(f.rules), func(r *firewallRule) bool { return !slices.Contains(ports, r.ports) })
+}
+
+// allow adds the rules for a range to the firewall.
+func (p *postgres) allow(c *api.Call, f *firewall, cidr ruby.Network, description string) ([]*firewallRule, error) {
 	terms := postgresTermsOf(c)
-	return api.Records(terms.rulePorts, func(port int) postgresFirewallRule {
-		return postgresFirewallRule{cloudapi.NewID(terms.ruleKind).String(), cidr, port, strings.TrimSpace(description)}
+	rules := api.Records(terms.rulePorts, func(ports portRange) *firewallRule {
+		return &firewallRule{cloudapi.NewID(terms.ruleKind).String(), strings.TrimSpace(description), allowed{cidr, ports, tcp}}
 	})
+	for _, r := range rules {
+		if err := p.checkUnique(c, f, r); err != nil {
+			return nil, err
+		}
+	}
+	f.rules = append(f.rules, rules...)
+	p.sortRules(c, f)
+	return rules, nil
 }
 
-// comparePostgresRules orders rules as in records.
-func comparePostgresRules(a, b postgresFirewallRule) int {
-	return cmp.Or(compareCIDRs(a.CIDR, b.CIDR), cmp.Compare(a.Port, b.Port))
+// sortRules leaves rules in the order of their creation in October 2025.
+func (p *postgres) sortRules(c *api.Call, f *firewall) {
+	if c.Config.Version >= version.August2026 {
+		f.sort(c)
+	}
 }
 
-// findPostgresRule returns the database in the path and the index of the rule,
-// which is negative if there is none.
-func findPostgresRule(c *api.Call) (*postgres, int, error) {
+// findPostgresRule returns the firewall of the database in the path, and the rule
+// in the path, which is nil if there is none.
+func findPostgresRule(c *api.Call) (*postgres, *firewall, *firewallRule, error) {
+	id := c.Params["firewall_rule_id"]
 	p, err := findPostgres(c)
-	if err == nil && !api.ValidID(c.Params["firewall_rule_id"]) {
+	if err == nil && !api.ValidID(id) {
 		err = reply.NotFound()
 	}
 	if err != nil {
-		return nil, -1, err
+		return nil, nil, nil, err
 	}
-	return p, slices.IndexFunc(p.rules, func(r postgresFirewallRule) bool { return r.ID == c.Params["firewall_rule_id"] }), nil
+	f, err := p.ownFirewall()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, r := range p.rules(c) {
+		if r.id == id {
+			return p, f, r, nil
+		}
+	}
+	return p, f, nil, nil
 }
 
-// listRules returns the rules in the order of their creation. In August 2026
-// the order is that of the database's record.
 func (p *postgres) listRules(c *api.Call) (any, error) {
-	rules := p.rules
-	if c.Config.Version >= version.August2026 {
-		rules = p.details(c).FirewallRules
+	if _, err := p.ownFirewall(); err != nil {
+		return nil, err
 	}
+	rules := api.Records(p.rules(c), recordPostgresRule)
 	return api.Page{Items: rules, Count: len(rules)}, nil
 }
 
 func (p *postgres) createRule(c *api.Call) (any, error) {
+	f, err := p.ownFirewall()
+	if err != nil {
+		return nil, err
+	}
 	cidr, err := p.ruleCIDR(c)
 	if err != nil {
 		return nil, err
 	}
-	rules := newPostgresRules(c, cidr, c.Body.Text("description"))
-	for _, r := range rules {
-		if err := p.checkUnique(c, r); err != nil {
-			return nil, err
-		}
+	rules, err := p.allow(c, f, cidr, c.Body.Text("description"))
+	if err != nil {
+		return nil, err
 	}
-	p.rules = append(p.rules, rules...)
 	for _, r := range rules {
-		c.Log("create", r.ID, p.ID)
+		c.Log("create", r.id, f.ID, p.ID)
 	}
-	return rules[0], nil
+	return recordPostgresRule(rules[0]), nil
 }
 
-// updatePostgresRule changes the fields that are neither absent nor null.
+// updatePostgresRule does not change what is absent or null.
 func updatePostgresRule(c *api.Call) (any, error) {
-	p, i, err := findPostgresRule(c)
+	p, f, r, err := findPostgresRule(c)
 	switch {
 	case err != nil:
 		return nil, err
-	case i < 0:
+	case r == nil:
 		return nil, reply.NotFound()
 	}
-	changed := p.rules[i]
+	changed := *r
 	if c.Body.Has("cidr") {
-		if changed.CIDR, err = p.ruleCIDR(c); err != nil {
+		if changed.cidr, err = p.ruleCIDR(c); err != nil {
 			return nil, err
 		}
-		if err := p.checkUnique(c, changed); err != nil {
+		if err := p.checkUnique(c, f, &changed); err != nil {
 			return nil, err
 		}
 	}
 	if c.Body.Has("description") {
-		changed.Description = strings.TrimSpace(c.Body.Text("description"))
+		changed.description = strings.TrimSpace(c.Body.Text("description"))
 	}
-	p.rules[i] = changed
-	c.Log("update", changed.ID)
-	return changed, nil
+	*r = changed
+	p.sortRules(c, f)
+	c.Log("update", r.id)
+	return recordPostgresRule(r), nil
 }
 
 func deletePostgresRule(c *api.Call) (any, error) {
-	p, i, err := findPostgresRule(c)
+	_, f, r, err := findPostgresRule(c)
 	if err != nil {
 		return nil, err
 	}
-	if i >= 0 {
-		c.Log("destroy", p.rules[i].ID)
-		p.rules = slices.Delete(p.rules, i, i+1)
+	if r != nil {
+		f.rules = slices.DeleteFunc(f.rules, func(other *firewallRule) bool { return other == r })
+		c.Log("destroy", r.id)
 	}
 	return reply.NoContent{}, nil
 }
@@ -143,11 +195,9 @@ func (p *postgres) ruleCIDR(c *api.Call) (ruby.Network, error) {
 	return parseCIDR(text)
 }
 
-// checkUnique checks that no other rule is equal.
-func (p *postgres) checkUnique(c *api.Call, rule postgresFirewallRule) error {
-	if slices.ContainsFunc(p.rules, func(r postgresFirewallRule) bool {
-		return r.CIDR == rule.CIDR && r.Port == rule.Port && r.ID != rule.ID
-	}) {
+// checkUnique checks that no other rule allows the same.
+func (p *postgres) checkUnique(c *api.Call, f *firewall, rule *firewallRule) error {
+	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.allowed == rule.allowed && r.id != rule.id }) {
 		return reply.InvalidRecord(reply.Taken(postgresTermsOf(c).ruleUnique))
 	}
 	return nil

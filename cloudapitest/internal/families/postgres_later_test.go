@@ -2,6 +2,7 @@ package families_test
 
 import (
 	"crypto/tls"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -262,4 +263,44 @@ func TestPostgresLogsBeginWithTheBackups(t *testing.T) {
 			t.Errorf("%d lines since %v, want those of an hour", len(lines), now.Sub(oldest))
 		}
 	}, cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
+}
+
+// TestNetworkOfADatabase looks for the subnet and the firewall that a database
+// brings to the project.
+func TestNetworkOfADatabase(t *testing.T) {
+	inBubble(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client) {
+		ctx, pg := t.Context(), client.Postgres
+		db := createDatabase(t, pg, "db")
+		named := must(pg.Create(ctx, here, "named", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, PrivateSubnetName: "db-net"}))
+		subnet := must(client.PrivateSubnets.Get(ctx, here, db.ID+"-subnet"))
+		firewall := must(client.Firewalls.Get(ctx, here, db.ID+"-firewall"))
+		if len(subnet.Firewalls) != 1 || subnet.Firewalls[0].ID != firewall.ID || len(firewall.FirewallRules) != 4 {
+			t.Errorf("subnet %+v with firewall %+v", subnet, firewall)
+		}
+		if err := client.PrivateSubnets.Delete(ctx, here, subnet.ID); !errors.Is(err, cloudapi.ErrConflict) {
+			t.Errorf("a subnet with a database: %v, want %v", err, cloudapi.ErrConflict)
+		}
+		must(client.Firewalls.CreateRule(ctx, here, firewall.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "22"}))
+		must(client.Firewalls.CreateRule(ctx, here, firewall.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "5432"}))
+		if rules := must(pg.ListFirewallRules(ctx, here, "db", nil)).Items; len(rules) != 5 {
+			t.Errorf("%d rules, want 5 without that for port 22", len(rules))
+		}
+		if err := client.Firewalls.Delete(ctx, here, named.ID+"-firewall"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := pg.ListFirewallRules(ctx, here, "named", nil)
+		refused(t, err, "PostgreSQL firewall was deleted")
+		for _, name := range []string{"db", "named"} {
+			if err := pg.Delete(ctx, here, name); err != nil {
+				t.Fatal(err)
+			}
+			if err := pg.WaitDeleted(ctx, here, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		subnets, firewalls := must(client.PrivateSubnets.List(ctx, nil)).Items, must(client.Firewalls.List(ctx, nil)).Items
+		if len(subnets) != 1 || subnets[0].Name != "db-net" || len(firewalls) != 0 {
+			t.Errorf("left are the subnets %+v and the firewalls %+v, want db-net", subnets, firewalls)
+		}
+	}, cloudapitest.WithAPI(cloudapitest.August2026))
 }

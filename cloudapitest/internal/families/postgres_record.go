@@ -50,11 +50,11 @@ type postgresTag struct {
 // but lists, Rename and Promote.
 type postgresDetails struct {
 	postgresRecord
-	ConnectionString   string                      `json:"connection_string"`
-	Primary            bool                        `json:"primary"`
-	FirewallRules      []postgresFirewallRule      `json:"firewall_rules"`
-	MetricDestinations []postgresMetricDestination `json:"metric_destinations"`
-	ReadReplicas       []postgresRecord            `json:"read_replicas"`
+	ConnectionString   string                       `json:"connection_string"`
+	Primary            bool                         `json:"primary"`
+	FirewallRules      []postgresFirewallRuleRecord `json:"firewall_rules"`
+	MetricDestinations []postgresMetricDestination  `json:"metric_destinations"`
+	ReadReplicas       []postgresRecord             `json:"read_replicas"`
 	// Only primaries have restore times. The earliest one is null before the
 	// first backup, and absent if the backups cannot be read.
 	EarliestRestoreTime json.RawMessage `json:"earliest_restore_time,omitempty"`
@@ -147,13 +147,15 @@ func (p *postgres) pathOfParent(c *api.Call) *string {
 }
 
 func (p *postgres) details(c *api.Call) postgresDetails {
-	rules := slices.Clone(p.rules)
-	slices.SortFunc(rules, comparePostgresRules)
+	rules := p.rules(c)
+	if c.Config.Version < version.August2026 {
+		slices.SortStableFunc(rules, compareRulesAsText)
+	}
 	d := postgresDetails{
 		postgresRecord:     p.record(c),
 		ConnectionString:   p.connectionString(c, ""),
 		Primary:            p.isPrimary(c.Now),
-		FirewallRules:      rules,
+		FirewallRules:      api.Records(rules, recordPostgresRule),
 		MetricDestinations: p.destinations,
 		ReadReplicas:       api.Records(p.replicas(c), api.At(c, (*postgres).record)),
 	}

@@ -17,8 +17,8 @@ type postgresTerms struct {
 	shared            string   // the name of the sizes with shared CPUs
 
 	ruleKind   cloudapi.Kind
-	rulePorts  []int  // each range has a rule for each port
-	ruleUnique string // the service's words for the unique values of a rule
+	rulePorts  []portRange // each range has a rule for each of these
+	ruleUnique string      // the service's words for the unique values of a rule
 
 	// explicit: the state of a database shows restores and restarts, its record
 	// has its storage from the start, a replica becomes independent with the
@@ -41,14 +41,14 @@ func postgresTermsOf(c *api.Call) postgresTerms {
 	if c.Config.Version < version.August2026 {
 		return postgresTerms{
 			flavors: []string{"standard", "paradedb"}, versions: []string{"17", "16"}, shared: "burstable",
-			ruleKind: cloudapi.KindPostgresFirewallRule, rulePorts: []int{0}, ruleUnique: "postgres_resource_id and cidr",
+			ruleKind: cloudapi.KindPostgresFirewallRule, rulePorts: []portRange{everyPort}, ruleUnique: "postgres_resource_id and cidr",
 			domain: "postgres", sslQuery: "sslmode=require",
 			noCertificates: reply.NotFound(),
 		}
 	}
 	return postgresTerms{
 		flavors: []string{"standard"}, versions: []string{"18", "17", "16"}, shared: "hobby",
-		ruleKind: cloudapi.KindFirewallRule, rulePorts: []int{5432, 6432}, ruleUnique: "cidr and port_range and firewall_id and protocol",
+		ruleKind: cloudapi.KindFirewallRule, rulePorts: []portRange{{5432, 5432}, {6432, 6432}}, ruleUnique: "cidr and port_range and firewall_id and protocol",
 		explicit: true,
 		domain:   "pg", sslQuery: "sslmode=require&channel_binding=require",
 		noCertificates: reply.NoCertificates(),

@@ -12,11 +12,10 @@ import (
 type postgres struct {
 	api.Object
 	flavor       string
-	subnetName   string // name of the subnet that is made for it
+	subnet       *privateSubnet
 	password     string
 	window       *int // hour of the day at which maintenance starts
 	tags         []postgresTag
-	rules        []postgresFirewallRule
 	destinations []postgresMetricDestination
 	logs         []postgresLogDestination
 	users        []string // users who log in with certificates

@@ -52,14 +52,21 @@ func TestRulesForAllOperations(t *testing.T) {
 	}
 }
 
-// TestPrivateLocationsGoLater deletes an empty location, and one with a subnet,
-// which is not deleted.
-func TestPrivateLocationsGoLater(t *testing.T) {
+// TestDeletionsAreShown deletes a subnet, an empty private location, and one with a
+// subnet, which stays.
+func TestDeletionsAreShown(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx, places := t.Context(), client.PrivateLocations
 		createPlace(t, client, "empty", "us-east-1")
 		createPlace(t, client, "used", "us-west-2")
 		must(client.PrivateSubnets.Create(ctx, "used", "net", nil))
+		must(client.PrivateSubnets.Create(ctx, here, "gone", nil))
+		if err := client.PrivateSubnets.Delete(ctx, here, "gone"); err != nil {
+			t.Error(err)
+		}
+		if s := must(client.PrivateSubnets.Get(ctx, here, "gone")); s.State != "deleting" {
+			t.Errorf("the subnet is %s", s.State)
+		}
 		for _, name := range []string{"empty", "used"} {
 			if err := places.Delete(ctx, name); err != nil {
 				t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
@@ -65,12 +66,16 @@ type nicRecord struct {
 	VMName      string     `json:"vm_name"`
 }
 
-// record does not show a deletion, as on the real server.
+// record shows a deletion only in August 2026, as on the real server.
 func (s *privateSubnet) record(c *api.Call) privateSubnetRecord {
+	state := cmp.Or(s.Forced, "available")
+	if c.Config.Version >= version.August2026 {
+		state = s.Shown("available")
+	}
 	return privateSubnetRecord{
 		ID:        s.ID,
 		Name:      s.Name,
-		State:     cmp.Or(s.Forced, "available"),
+		State:     state,
 		Location:  s.Location.Name,
 		Net4:      s.net4,
 		Net6:      s.net6,
@@ -207,16 +212,20 @@ func (s *privateSubnet) addresses(host uint32) (ip4, ip6 netip.Addr) {
 
 // delete deletes the subnet's load balancers, but not its firewalls.
 func (s *privateSubnet) delete(c *api.Call) error {
-	switch {
-	case slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.Deleting() }):
+	if s.isUsed(c) {
 		return reply.Dependency("Private subnet '%s' has VMs attached, first, delete them.", s.Name)
 	}
+	s.remove(c, c.Delays(&s.Object).Delete)
+	c.Log("destroy", s.ID)
+	return nil
+}
+
+// remove deletes the subnet after a delay, and its load balancers.
+func (s *privateSubnet) remove(c *api.Call, after time.Duration) {
 	for _, l := range s.balancers(c) {
 		l.destroy(c)
 	}
-	c.Remove(s, c.Delays(&s.Object).Delete, nil)
-	c.Log("destroy", s.ID)
-	return nil
+	c.Remove(s, after, nil)
 }
 
 func (s *privateSubnet) connect(c *api.Call) (any, error) {

@@ -1,0 +1,78 @@
+package families
+
+import (
+	"slices"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+// A database has a subnet and a firewall. In August 2026 they are in the project.
+// In October 2025 they are the service's own, and no operation finds them.
+
+func (p *postgres) firewallName() string { return p.ID + "-firewall" }
+
+func (p *postgres) defaultSubnetName() string { return p.ID + "-subnet" }
+
+// checkSubnetName checks the name of the subnet in the body.
+func (p *postgres) checkSubnetName(c *api.Call) error {
+	name := c.Choice("private_subnet_name", p.defaultSubnetName())
+	if err := api.CheckNewName(name); err != nil {
+		return err
+	}
+	return api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil)
+}
+
+// makeNetwork makes the subnet and the firewall, which lets everything in if the
+// database is open.
+func (p *postgres) makeNetwork(c *api.Call, open bool) error {
+	f := &firewall{
+		Object:      c.NewObject(cloudapi.KindFirewall, p.firewallName()),
+		description: "Firewall for PostgreSQL database " + p.Name,
+	}
+	p.subnet = &privateSubnet{firewalls: []*firewall{f}}
+	if c.Config.Version >= version.August2026 {
+		s, err := addPrivateSubnet(c, c.Choice("private_subnet_name", p.defaultSubnetName()), f)
+		if err != nil {
+			return err
+		}
+		c.State.Add(f)
+		p.subnet = s
+	}
+	if !open {
+		return nil
+	}
+	for _, cidr := range []ruby.Network{everyIP4, everyIP6} {
+		if _, err := p.allow(c, f, cidr, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaveNetwork deletes the firewall and the subnet as far as they have the names
+// that the service gave them, and are not used for anything else.
+func (p *postgres) leaveNetwork(c *api.Call) {
+	if c.Config.Version < version.August2026 {
+		return
+	}
+	s := p.subnet
+	if f := p.firewall(); f != nil && len(f.subnets(c)) == 1 {
+		s.drop(f)
+		c.Remove(f, 0, nil)
+	}
+	if s.Name == p.defaultSubnetName() && len(s.firewalls) == 0 && !s.isUsed(c) {
+		s.remove(c, 0)
+	}
+}
+
+// isUsed reports whether there is a VM or a database in the subnet that is not
+// being deleted.
+func (s *privateSubnet) isUsed(c *api.Call) bool {
+	return slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.Deleting() }) ||
+		slices.ContainsFunc(api.InProject[*postgres](c.State, cloudapi.KindPostgres, s.Project), func(p *postgres) bool {
+			return p.subnet == s && !p.Deleting()
+		})
+}
