@@ -79,13 +79,15 @@ const maxKnown = 2 * maxPageSize
 
 // tally is a record of the items seen in a list.
 type tally struct {
-	known     map[string]struct{} // the IDs of the items after passed
+	known     map[string]struct{} // the IDs of the items after passed, but for recent
+	recent    []string            // those of the first walk, for as long as its IDs ascend: they need no lookup
 	passed    string              // IDs up to this one count as known
 	ascending bool                // whether the IDs of every walk have ascended
 	items     int                 // number of new items
 	least     *int                // the smallest count of a page; nil: no page had one
 
 	// Of the walk in progress.
+	walks   int    // its number, from 1
 	last    string // the greatest ID
 	inOrder int    // items whose ID was greater than all before
 }
@@ -95,7 +97,18 @@ func newTally(orderColumn string) *tally {
 }
 
 // begin starts another walk from the beginning of the list.
-func (t *tally) begin() { t.last, t.inOrder = "", 0 }
+func (t *tally) begin() {
+	t.index()
+	t.walks, t.last, t.inOrder = t.walks+1, "", 0
+}
+
+// index moves recent to known.
+func (t *tally) index() {
+	for _, id := range t.recent {
+		t.known[id] = struct{}{}
+	}
+	t.recent = nil
+}
 
 // add records an item, and reports whether it is new.
 func (t *tally) add(id string) bool {
@@ -105,6 +118,12 @@ func (t *tally) add(id string) bool {
 	} else {
 		t.ascending = false
 	}
+	if t.ascending && t.walks == 1 { // it is greater than all before
+		t.recent = append(t.recent, id)
+		t.items++
+		return true
+	}
+	t.index()
 	if _, known := t.known[id]; known || id <= t.passed {
 		return false
 	}
@@ -123,8 +142,8 @@ func (t *tally) count(count *int) {
 // forget limits the memory for a long list: if IDs ascend, those up to the last
 // one were seen.
 func (t *tally) forget() {
-	if t.ascending && len(t.known) > maxKnown {
-		t.passed = t.last
+	if t.ascending && len(t.known)+len(t.recent) > maxKnown {
+		t.passed, t.recent = t.last, t.recent[:0]
 		maps.DeleteFunc(t.known, func(id string, _ struct{}) bool { return id <= t.passed })
 	}
 }
