@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // workload is a call that all contestants make.
@@ -54,7 +55,7 @@ func workloads(server *httptest.Server) []workload {
 		{"POST create", "1.05, floor + 5 allocations", 1, same(
 			func(r *replies) http.RoundTripper { return fixed{http.StatusOK, r.created} },
 			func(_ *peer, c *calls) call { return c.create })},
-		{"404 with an envelope", "1.20", 1, func(p *peer) (call, call, error) {
+		{"404 with an envelope", "1.10", 1, func(p *peer) (call, call, error) {
 			transport := fixed{http.StatusNotFound, p.replies.missing}
 			client, _, err := both(p, inProcess, transport, vmOf)
 			if err != nil {
@@ -72,7 +73,7 @@ func workloads(server *httptest.Server) []workload {
 				return nil
 			}, nil
 		}},
-		{"a client and one GET", "1.15", 1, func(p *peer) (call, call, error) {
+		{"a client and one GET", "1.10", 1, func(p *peer) (call, call, error) {
 			transport := vmReply(p.replies)
 			once := func(open opener) call {
 				return func(ctx context.Context) error {
@@ -85,13 +86,24 @@ func workloads(server *httptest.Server) []workload {
 			}
 			return once(p.client), once(p.floor), nil
 		}},
-		{"GET over loopback", "1.00, floor + 5 allocations", 1, func(p *peer) (call, call, error) {
+		{"GET over loopback", "1.02, floor + 5 allocations", 1, func(p *peer) (call, call, error) {
 			return both(p, server.URL+"/"+p.name, nil, vmOf)
+		}},
+		{"GET over loopback, by hand with a time limit too", "1.02", 1, func(p *peer) (call, call, error) {
+			if p.name != sdk {
+				return nil, nil, nil
+			}
+			base := server.URL + "/" + p.name
+			client, err := p.client(base, nil)
+			if err != nil {
+				return nil, nil, err
+			}
+			return client.vm, floorCalls(floorClient{base, &http.Client{Timeout: time.Minute}}).vm, nil
 		}},
 		{"10,000 VMs by 1,000", "1.00, bytes 1.00", 20, same(
 			func(r *replies) http.RoundTripper { return newList(r, listLength, 0) },
 			func(_ *peer, c *calls) call { return c.list })},
-		{"metrics, 7 MB", "0.80, 2,000 allocations, bytes 1.00", 50, same(
+		{"metrics, 7 MB", "1.00, 2,000 allocations", 50, same(
 			func(r *replies) http.RoundTripper {
 				if r.metrics == nil {
 					return nil
@@ -129,12 +141,12 @@ func measureCalls(ctx context.Context, r *report, rounds int, selected *regexp.R
 		}
 		c := contest{w.name, map[string]entry{}}
 		for name, s := range samples {
-			c.entries[name] = entry{s.ratio, thousands(s.allocs) + " of " + thousands(s.of)}
+			c.entries[name] = entry{s.Ratio, thousands(s.Allocs) + " of " + thousands(s.Of)}
 		}
 		r.contest = append(r.contest, c)
 		if s, ok := samples[sdk]; ok {
 			r.targets = append(r.targets, target{w.name, w.target, fmt.Sprintf("%.2f, allocations %s of %s, bytes %.2f",
-				s.ratio, thousands(s.allocs), thousands(s.of), s.bytes/s.floorBytes)})
+				s.Ratio, thousands(s.Allocs), thousands(s.Of), s.Bytes/s.FloorBytes)})
 			r.spread = append(r.spread, spread{w.name, s})
 		}
 	}

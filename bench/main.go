@@ -73,7 +73,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	others := []func(context.Context, *report, int) error{
-		measureConcurrency, measurePageSize, measurePrefetch, measureMemory, measureHooks, measureNextJSON,
+		measureConcurrency, measurePageSize, measurePrefetch, measureMemory, measureHooks, measureNextGo,
 	}
 	if o.partial {
 		others = nil

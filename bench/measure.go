@@ -13,11 +13,15 @@ type call func(context.Context) error
 
 // sample is a comparison of a contestant with its floor.
 type sample struct {
-	ratio             float64 // of times: the median of all rounds
-	low, high         float64 // its quartiles
-	time              time.Duration
-	allocs, of        float64 // allocations of a call, and of the floor
-	bytes, floorBytes float64
+	Ratio             float64 // of times: the median of all rounds
+	Low, High         float64 // its quartiles
+	Time              time.Duration
+	Allocs, Of        float64 // allocations of a call, and of the floor
+	Bytes, FloorBytes float64
+}
+
+func (s sample) String() string {
+	return fmt.Sprintf("%.2f (%s of %s)", s.Ratio, thousands(s.Allocs), thousands(s.Of))
 }
 
 // duel measures a contestant and its floor in turn.
@@ -69,15 +73,18 @@ func (d *duel) round(ctx context.Context) error {
 	return nil
 }
 
+// last returns how long a call took in the last round, in nanoseconds.
+func (d *duel) last() float64 { return d.times[len(d.times)-1] }
+
 func (d *duel) result(ctx context.Context) (s sample, err error) {
 	slices.Sort(d.ratios)
 	n := len(d.ratios)
-	s.ratio, s.low, s.high = d.ratios[n/2], d.ratios[n/4], d.ratios[n*3/4]
-	s.time = time.Duration(median(d.times))
-	if s.allocs, s.bytes, err = memory(ctx, d.call); err != nil {
+	s.Ratio, s.Low, s.High = d.ratios[n/2], d.ratios[n/4], d.ratios[n*3/4]
+	s.Time = time.Duration(median(d.times))
+	if s.Allocs, s.Bytes, err = memory(ctx, d.call); err != nil {
 		return s, err
 	}
-	s.of, s.floorBytes, err = memory(ctx, d.floor)
+	s.Of, s.FloorBytes, err = memory(ctx, d.floor)
 	return s, err
 }
 

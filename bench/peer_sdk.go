@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -110,39 +111,41 @@ func floorList(ctx context.Context, f floorClient, size int) error {
 	}
 }
 
-// handMetrics is the metrics reply as one decodes it without a decoder for its
-// pairs: into values of any type, of which times and floats are made. It is
-// faster than a pair with an UnmarshalJSON of its own.
+// handMetrics is the metrics reply with the best that encoding/json offers for
+// it: an UnmarshalJSON for a series. One for each of its pairs takes longer, and
+// so do values of any type of which samples are made.
 type handMetrics struct {
 	Metrics []struct {
 		Key, Name, Description, Unit string
 		Series                       []struct {
 			Labels map[string]string
-			Values [][2]any
+			Values handSamples
 		}
 	} `json:"metrics"`
 }
 
-func floorMetrics(ctx context.Context, f floorClient) (*[][]cloudapi.Sample, error) {
-	reply, err := send[handMetrics, ourError](ctx, f, "GET", pgPath+"/metrics", nil)
-	if err != nil {
-		return nil, err
-	}
-	all := [][]cloudapi.Sample{}
-	for _, metric := range reply.Metrics {
-		for _, series := range metric.Series {
-			samples := make([]cloudapi.Sample, len(series.Values))
-			for i, pair := range series.Values {
-				seconds, isNumber := pair[0].(float64)
-				text, isText := pair[1].(string)
-				value, err := strconv.ParseFloat(text, 64)
-				if !isNumber || !isText || err != nil {
-					return nil, errors.New("not a pair")
-				}
-				samples[i] = cloudapi.Sample{Time: time.UnixMicro(int64(seconds * 1e6)).UTC(), Value: value}
-			}
-			all = append(all, samples)
+type handSamples []cloudapi.Sample
+
+// UnmarshalJSON reads pairs such as [1759512000.5,"0.42"] without blanks. What it
+// gets is JSON.
+func (s *handSamples) UnmarshalJSON(data []byte) error {
+	samples := make(handSamples, 0, bytes.Count(data, []byte("["))-1)
+	for pair := range bytes.SplitSeq(bytes.Trim(data, "[]"), []byte("],[")) {
+		number, text, _ := bytes.Cut(pair, []byte(","))
+		seconds, err := strconv.ParseFloat(string(number), 64)
+		if err != nil {
+			return err
 		}
+		value, err := strconv.ParseFloat(string(bytes.Trim(text, `"`)), 64)
+		if err != nil {
+			return err
+		}
+		samples = append(samples, cloudapi.Sample{Time: time.UnixMicro(int64(seconds * 1e6)).UTC(), Value: value})
 	}
-	return &all, nil
+	*s = samples
+	return nil
+}
+
+func floorMetrics(ctx context.Context, f floorClient) (*handMetrics, error) {
+	return send[handMetrics, ourError](ctx, f, "GET", pgPath+"/metrics", nil)
 }

@@ -33,9 +33,11 @@ type peer struct {
 	notFound func(error) bool
 }
 
+var ourPeer = peer{sdk, &our, openSDK, openFloor, isNotFoundSDK}
+
 // peers are all contestants.
 var peers = []peer{
-	{sdk, &our, openSDK, openFloor, isNotFoundSDK},
+	ourPeer,
 	{"oapi-codegen", &our, openGenerated, openGeneratedFloor, func(err error) bool { return errors.Is(err, errGenerated) }},
 	{"resty", &our, openResty, openFloor, func(err error) bool { return errors.Is(err, errResty) }},
 	{"retryablehttp", &our, openRetryable, openFloor, isErrStatus[ourError]},

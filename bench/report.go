@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 )
 
@@ -21,6 +22,7 @@ type report struct {
 	machine string
 	targets []target
 	contest []contest
+	next    []nextSample
 	spread  []spread
 }
 
@@ -73,11 +75,18 @@ func (r *report) write(w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	}
+	if len(r.next) > 0 {
+		fmt.Fprintf(w, "\n| cloudapi, beside the same by hand with the same Go | %s | %s | a call with the latter, beside the former |\n|---|---|---|---|\n",
+			runtime.Version(), nextGo)
+		for _, n := range r.next {
+			fmt.Fprintf(w, "| %s | %v | %v | %.2f |\n", n.what, n.this, n.next, n.time)
+		}
+	}
 	fmt.Fprint(w, "\n| cloudapi | a call | by hand | ratio | its quartiles |\n|---|---|---|---|---|\n")
 	for _, s := range r.spread {
-		took := float64(s.sample.time.Nanoseconds()) / 1e3
+		took := float64(s.sample.Time.Nanoseconds()) / 1e3
 		fmt.Fprintf(w, "| %s | %.1f µs | %.1f µs | %.2f | %.2f to %.2f |\n",
-			s.what, took, took/s.sample.ratio, s.sample.ratio, s.sample.low, s.sample.high)
+			s.what, took, took/s.sample.Ratio, s.sample.Ratio, s.sample.Low, s.sample.High)
 	}
 }
 

@@ -95,8 +95,8 @@ func runChild(ctx context.Context, what string) error {
 			return err
 		}
 		return json.NewEncoder(os.Stdout).Encode(h)
-	case "times":
-		return serveTimes(ctx)
+	case "rounds":
+		return serveRounds(ctx)
 	}
 	return fmt.Errorf("no child %q", what)
 }
@@ -206,7 +206,7 @@ func measureHooks(ctx context.Context, r *report, rounds int) error {
 		return err
 	}
 	const what = "logger, limiter, middleware and observer that do nothing, beside none"
-	r.targets = append(r.targets, target{what, "1.03, 2 allocations more", fmt.Sprintf("%.2f, %.0f more", s.ratio, s.allocs-s.of)})
+	r.targets = append(r.targets, target{what, "1.03, 2 allocations more", fmt.Sprintf("%.2f, %.0f more", s.Ratio, s.Allocs-s.Of)})
 	r.spread = append(r.spread, spread{what, s})
 	return nil
 }
