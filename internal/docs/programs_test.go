@@ -36,16 +36,38 @@ func (d document) programs() (all []program) {
 	return all
 }
 
+// TestTopics looks for the topics in the index of the documents, and for their
+// programs.
+func TestTopics(t *testing.T) {
+	t.Parallel()
+	index, err := os.ReadFile(filepath.Join(root, "docs/README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, d := range documents(t) {
+		if !slices.Contains(topics, d.path) {
+			continue
+		}
+		found = append(found, d.path)
+		if n := len(d.programs()); n != 1 {
+			t.Errorf("%s has %d programs with their output, want 1", d.path, n)
+		}
+		if !strings.Contains(string(index), "]("+filepath.Base(d.path)+")") {
+			t.Errorf("docs/README.md has no link to %s", d.path)
+		}
+	}
+	if !slices.Equal(found, topics) {
+		t.Errorf("the pages are %q, want %q", found, topics)
+	}
+}
+
 // TestPrograms runs the programs of the documents, and compares what they print
 // with what the document shows.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	for _, d := range documents(t) {
-		programs := d.programs()
-		if slices.Contains(topics, d.path) && len(programs) != 1 {
-			t.Errorf("%s has %d programs with their output, want 1", d.path, len(programs))
-		}
-		for _, p := range programs {
+		for _, p := range d.programs() {
 			t.Run(filepath.Base(d.path), func(t *testing.T) {
 				t.Parallel()
 				got := run(t, p.code)
