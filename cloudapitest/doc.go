@@ -64,10 +64,9 @@
 //   - In August 2026 the subnet, the firewall and the load balancers of a
 //     cluster cannot be seen, and there are no databases in the public locations
 //     of AWS. An upgrade never fails. Logs and backups are invented, and always
-//     available. Only databases in private locations have credentials for
-//     backups. Days of maintenance windows and the flavor "lantern" are
-//     refused. Of the settings that a read replica shares with its parent only
-//     max_connections is checked.
+//     available. A lantern database has no settings of its own. Of the settings
+//     that a read replica shares with its parent only max_connections is
+//     checked.
 //   - An image version fails only if [Server.SetState] says so, and is deleted
 //     even if VMs use it. A VM that is copied with destroy_source has the state
 //     "deleting" from the start.

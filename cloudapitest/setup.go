@@ -88,6 +88,34 @@ func (s *Server) SetBilling(projectID string, valid bool) {
 	s.setProject("SetBilling", projectID, func(_ *api.Call, p *api.Project) { p.Unpaid = !valid })
 }
 
+// Feature is a feature that the service of August 2026 enables for single
+// projects.
+type Feature string
+
+const (
+	// FeatureBackupDownloads allows credentials for the backups of databases
+	// outside of private locations, too.
+	FeatureBackupDownloads Feature = families.FeatureBackupDownloads
+	// FeatureLantern allows databases of the flavor "lantern".
+	FeatureLantern Feature = families.FeatureLantern
+	// FeatureMaintenanceWindowDays allows days for the maintenance windows of
+	// databases, and shows them.
+	FeatureMaintenanceWindowDays Feature = families.FeatureMaintenanceWindowDays
+)
+
+// SetFeatures replaces the features of a project. By default it has none. If the
+// project or a feature does not exist the test fails.
+func (s *Server) SetFeatures(projectID string, features ...Feature) {
+	names := make([]string, len(features))
+	for i, f := range features {
+		names[i] = string(f)
+		if !families.KnowsFeature(names[i]) {
+			s.complain("cloudapitest: SetFeatures: there is no feature %q", f)
+		}
+	}
+	s.setProject("SetFeatures", projectID, func(_ *api.Call, p *api.Project) { p.Features = names })
+}
+
 // setProject changes a project. If there is none with the ID the test fails.
 func (s *Server) setProject(method, id string, change func(*api.Call, *api.Project)) {
 	s.service.Do(func(c *api.Call) {

@@ -225,10 +225,12 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	srv.SetPermissions(srv.ProjectID(), srv.Token(), "Vm")
 	srv.SetPermissions(srv.ProjectID(), srv.Token(), "Vm:start")
 	srv.SetBilling("pj0", true)
+	srv.SetFeatures("pj0")
+	srv.SetFeatures(srv.ProjectID(), "arm")
 	srv.SetDelays(cloudapi.KindSSHPublicKey, "", Delays{})
 	srv.SetDelays(cloudapi.KindVM, "", Delays{Create: -1})
-	if len(tb.reports) != 9 {
-		t.Errorf("%d mistakes are reported, want 9: %q", len(tb.reports), tb.reports)
+	if len(tb.reports) != 11 {
+		t.Errorf("%d mistakes are reported, want 11: %q", len(tb.reports), tb.reports)
 	}
 	for _, report := range tb.reports {
 		if !strings.HasPrefix(report, "cloudapitest: ") || strings.Contains(report, "pat-") {

@@ -26,7 +26,9 @@ type Project struct {
 	Account *Account
 	Rights  map[*Token]Rights // a missing token has none
 	Unpaid  bool              // if there is no valid billing information
-	log     []LogEntry
+	// Features that the service has enabled for the project.
+	Features []string
+	log      []LogEntry
 }
 
 // Rights are the permissions of a token in a project, such as "Vm:view". An

@@ -134,19 +134,25 @@ func TestMaintenanceWindowLastsTwoHours(t *testing.T) {
 	at := func(day, hour, minute int) time.Time { return time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC) }
 	for _, tt := range []struct {
 		hour       int
+		days       []time.Weekday
 		when, want time.Time
 	}{
-		{5, at(1, 4, 59), at(1, 5, 0)},
-		{5, at(1, 5, 0), at(1, 5, 0)},
-		{5, at(1, 6, 59), at(1, 6, 59)},
-		{5, at(1, 7, 0), at(2, 5, 0)},
-		{23, at(1, 0, 30), at(1, 0, 30)},
-		{23, at(1, 1, 0), at(1, 23, 0)},
-		{0, at(1, 23, 59), at(2, 0, 0)},
+		{5, nil, at(1, 4, 59), at(1, 5, 0)},
+		{5, nil, at(1, 5, 0), at(1, 5, 0)},
+		{5, nil, at(1, 6, 59), at(1, 6, 59)},
+		{5, nil, at(1, 7, 0), at(2, 5, 0)},
+		{23, nil, at(1, 0, 30), at(1, 0, 30)},
+		{23, nil, at(1, 1, 0), at(1, 23, 0)},
+		{0, nil, at(1, 23, 59), at(2, 0, 0)},
+		{5, []time.Weekday{time.Sunday}, at(1, 6, 0), at(1, 6, 0)}, // 1 March is a Sunday
+		{5, []time.Weekday{time.Sunday}, at(1, 7, 0), at(8, 5, 0)},
+		{5, []time.Weekday{time.Tuesday, time.Friday}, at(3, 8, 0), at(6, 5, 0)},
+		{23, []time.Weekday{time.Saturday}, at(1, 0, 30), at(1, 0, 30)},
+		{23, []time.Weekday{time.Sunday}, at(1, 0, 30), at(1, 23, 0)},
 	} {
-		p := &postgres{window: &tt.hour}
+		p := &postgres{window: &maintenanceWindow{tt.hour, tt.days}}
 		if got := p.inWindow(tt.when); !got.Equal(tt.want) {
-			t.Errorf("what is ready at %v happens at %v in the window of %d o'clock, want %v", tt.when, got, tt.hour, tt.want)
+			t.Errorf("what is ready at %v happens at %v in the window of %d o'clock on %v, want %v", tt.when, got, tt.hour, tt.days, tt.want)
 		}
 	}
 }

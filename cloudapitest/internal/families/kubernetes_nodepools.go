@@ -247,6 +247,7 @@ func (p *nodePool) upgrade(c *api.Call) (any, error) {
 	p.version = k.controlPlane.version
 	before := p.details(c)
 	k.upgraded = p.replace(c, c.Delays(&k.Object).Resize)
+	p.settled = k.upgraded
 	c.Log("upgrade", p.ID, k.ID)
 	return before, nil
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -126,9 +125,10 @@ func createPostgres(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	flavor := c.Choice("flavor", "standard")
 	choice := postgresChoice{
-		flavor:  c.Choice("flavor", "standard"),
-		version: c.Choice("version", postgresTermsOf(c).versions[0]),
+		flavor:  flavor,
+		version: c.Choice("version", postgresTermsOf(c).versionsOf(flavor)[0]),
 		size:    size,
 		storage: c.Body.Number("storage_size"),
 		haType:  c.Choice("ha_type", postgresHATypes[0]),
@@ -348,28 +348,6 @@ func passwordProblems(password string) []string {
 		}
 	}
 	return problems
-}
-
-// setWindow sets the maintenance window, or removes it if the body has none.
-func (p *postgres) setWindow(c *api.Call) (any, error) {
-	hour := c.Body.Number("maintenance_window_start_at")
-	if hour < 0 || hour > 23 {
-		var problems []string
-		if hour > math.MaxInt32 {
-			problems = append(problems, "maintenance_window_start_at is greater than maximum allowed value")
-		}
-		return nil, reply.InvalidRecord(append(problems, "maintenance_window_start_at must be between 0 and 23")...)
-	}
-	if c.Body.Has("maintenance_window_days") {
-		return nil, reply.InvalidRequest("Maintenance window days are not enabled for this project.")
-	}
-	p.window = nil
-	if c.Body.Has("maintenance_window_start_at") {
-		p.window = &hour
-	}
-	p.reschedule(c.Now)
-	c.Log("set_maintenance_window", p.ID)
-	return p.details(c), nil
 }
 
 // newPostgres returns a database with a new password. It is open to all

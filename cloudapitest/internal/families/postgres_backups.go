@@ -1,6 +1,7 @@
 package families
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"time"
@@ -48,22 +49,22 @@ func (p *postgres) listBackups(c *api.Call) (any, error) {
 	return api.Page{Items: backups, Count: len(backups)}, nil
 }
 
-// createBackupCredentials works for databases in private locations. On the real
-// server it works for others if the project has a feature, which does not exist
-// here.
+// createBackupCredentials serves databases in private locations, and in projects
+// with the feature all others.
 func (p *postgres) createBackupCredentials(c *api.Call) (any, error) {
 	const lifetime = 36 * time.Hour
 	switch {
 	case p.isReplica(c.Now):
 		return nil, reply.InvalidRequest("Backup downloads are not supported for read replicas. Request credentials on the primary database.")
-	case !p.onAWS():
+	case !p.onAWS() && !hasFeature(c, FeatureBackupDownloads):
 		return nil, reply.InvalidRequest("Backup downloads are not available for this PostgreSQL database.")
 	}
 	c.Log("create_backup_credentials", p.ID)
+	region := cmp.Or(p.Location.Region, "us-east-1") // which stores outside of AWS have
 	return postgresBackupCredentials{
 		Bucket:          "backups-of-" + p.ID,
-		Endpoint:        "https://s3." + p.Location.Region + ".localhost",
-		Region:          p.Location.Region,
+		Endpoint:        "https://s3." + region + ".localhost",
+		Region:          region,
 		AccessKeyID:     rand.Text(),
 		SecretAccessKey: rand.Text(),
 		SessionToken:    rand.Text(),

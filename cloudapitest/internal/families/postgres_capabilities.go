@@ -41,14 +41,14 @@ func (s postgresSize) family() string {
 // of options and their values, and descriptions of the values.
 func showPostgresCapabilities(c *api.Call) (any, error) {
 	terms := postgresTermsOf(c)
-	flavors, versions := object{}, object{}
+	flavors := object{}
 	known := map[string]object{"flavor": {}, "location": {}, "family": {}, "size": {}, "ha_type": {}}
-	for _, v := range terms.versions {
-		versions[v] = object{}
-	}
 	for _, flavor := range terms.flavors {
-		known["flavor"][flavor] = object{"display_name": "PostgreSQL Database"}
-		locations := object{}
+		known["flavor"][flavor] = object{"display_name": flavorNames[flavor]}
+		locations, versions := object{}, object{}
+		for _, v := range terms.versionsOf(flavor) {
+			versions[v] = object{}
+		}
 		for _, l := range postgresLocations(c, flavor) {
 			p := providers[l.Name]
 			key := cmp.Or(p.key, l.Name)
@@ -67,6 +67,8 @@ func showPostgresCapabilities(c *api.Call) (any, error) {
 		"metadata":    known,
 	}, nil
 }
+
+var flavorNames = map[string]string{"standard": "PostgreSQL Database", lantern: "Lantern PostgreSQL Database"}
 
 var haNames = []string{"No Standbys", "1 Standby", "2 Standbys"}
 

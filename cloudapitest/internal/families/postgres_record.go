@@ -39,6 +39,9 @@ type postgresRecordLater struct {
 	TargetServerCount int    `json:"target_server_count"`
 	FallbackActive    bool   `json:"fallback_active"`
 	CreatedAt         string `json:"created_at"`
+
+	// nil without the feature
+	MaintenanceWindowDays *[]string `json:"maintenance_window_days,omitempty"`
 }
 
 type postgresTag struct {
@@ -93,7 +96,7 @@ func (p *postgres) record(c *api.Call) postgresRecord {
 		HAType:                   postgresHATypes[p.target.standbys],
 		Flavor:                   p.flavor,
 		CACertificates:           p.caCertificates(c.Now),
-		MaintenanceWindowStartAt: p.window,
+		MaintenanceWindowStartAt: p.shownHour(),
 		ReadReplica:              p.isReplica(c.Now),
 		Parent:                   p.pathOfParent(c),
 		Tags:                     p.tags,
@@ -101,6 +104,8 @@ func (p *postgres) record(c *api.Call) postgresRecord {
 			TargetVersion:     p.target.version,
 			TargetServerCount: p.target.standbys + 1,
 			CreatedAt:         p.created.UTC().Format("2006-01-02T15:04:05-07:00"),
+
+			MaintenanceWindowDays: p.shownDays(c),
 		}),
 	}
 }

@@ -95,8 +95,8 @@ func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) 
 	switch {
 	case !slices.Contains(terms.flavors, choice.flavor):
 		return none, invalidOption("flavor", terms.flavors)
-	case !slices.Contains(terms.versions, choice.version):
-		return none, invalidOption("version", terms.versions)
+	case !slices.Contains(terms.versionsOf(choice.flavor), choice.version):
+		return none, invalidOption("version", terms.versionsOf(choice.flavor))
 	case !slices.Contains(locations, c.Location.Name):
 		return none, invalidOption("location", locations)
 	}

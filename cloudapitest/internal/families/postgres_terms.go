@@ -46,13 +46,28 @@ func postgresTermsOf(c *api.Call) postgresTerms {
 			noCertificates: reply.NotFound(),
 		}
 	}
+	flavors := []string{"standard"}
+	if hasFeature(c, FeatureLantern) {
+		flavors = append(flavors, lantern)
+	}
 	return postgresTerms{
-		flavors: []string{"standard"}, versions: []string{"18", "17", "16"}, shared: "hobby",
+		flavors: flavors, versions: []string{"18", "17", "16"}, shared: "hobby",
 		ruleKind: cloudapi.KindFirewallRule, rulePorts: []portRange{{5432, 5432}, {6432, 6432}}, ruleUnique: "cidr and port_range and firewall_id and protocol",
 		explicit: true,
 		domain:   "pg", sslQuery: "sslmode=require&channel_binding=require",
 		noCertificates: reply.NoCertificates(),
 	}
+}
+
+// lantern is a flavor without the latest version.
+const lantern = "lantern"
+
+// versionsOf returns the versions of a flavor. The default comes first.
+func (t postgresTerms) versionsOf(flavor string) []string {
+	if flavor == lantern {
+		return t.versions[1:]
+	}
+	return t.versions
 }
 
 // sizeName returns the size that a request means. Sizes with shared CPUs have

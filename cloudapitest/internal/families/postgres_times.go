@@ -14,7 +14,7 @@ type postgres struct {
 	flavor       string
 	subnet       *privateSubnet
 	password     string
-	window       *int // hour of the day at which maintenance starts
+	window       *maintenanceWindow // nil if there is none
 	tags         []postgresTag
 	destinations []postgresMetricDestination
 	logs         []postgresLogDestination
@@ -104,27 +104,6 @@ func (p *postgres) replace(c *api.Call, to postgresServers, fleet []string) {
 	p.begun = later(c.Now, p.running)
 	p.ready = p.begun.Add(delay)
 	p.due = p.inWindow(p.ready)
-}
-
-// reschedule moves a pending replacement of servers into the maintenance
-// window.
-func (p *postgres) reschedule(now time.Time) {
-	if now.Before(p.due) && !p.ready.IsZero() {
-		p.due = p.inWindow(later(now, p.ready))
-	}
-}
-
-// inWindow returns when something that is ready at t can happen: at once, or
-// when the maintenance window opens, which lasts two hours.
-func (p *postgres) inWindow(t time.Time) time.Time {
-	if p.window == nil {
-		return t
-	}
-	since := (t.UTC().Hour() - *p.window + 24) % 24
-	if since < 2 {
-		return t
-	}
-	return t.Truncate(time.Hour).Add(time.Duration(24-since) * time.Hour)
 }
 
 func later(a, b time.Time) time.Time {

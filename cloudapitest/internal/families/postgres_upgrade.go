@@ -69,6 +69,8 @@ func (p *postgres) upgrade(c *api.Call) (any, error) {
 		return refuse("read_replica", "Read replicas cannot be upgraded")
 	case p.converging(c.Now):
 		return refuse("needs_convergence", "Database cluster is waiting for convergence, please wait for it to complete")
+	case p.flavor == lantern:
+		return refuse("flavor", "Lantern Postgres instances cannot be upgraded")
 	case i == 0:
 		return refuse("version", "Database is already at the latest version")
 	}

@@ -78,19 +78,7 @@ var stories = map[string]script{
 			108: lateStart,
 			118: lateStart,
 			119: lateStart,
-			146: noFeatures,
-			147: noFeatures,
-			148: noFeatures,
-			149: noFeatures,
-			151: noFeatures,
-			152: noFeatures,
-			153: noFeatures,
-			154: noFeatures,
-			156: noFeatures,
-			157: noFeatures,
-			158: noFeatures,
-			159: noFeatures,
-			160: noFeatures,
+			160: noPublicAWS,
 			170: "the changes that only ours accepts are in it",
 		},
 	},
@@ -110,13 +98,9 @@ var stories = map[string]script{
 			9:   lateStart,
 			49:  lateStart,
 			50:  lateStart,
-			87:  noFeatures,
 			100: neverFails,
 			101: neverFails,
 			102: neverFails,
-			103: noFeatures,
-			104: noFeatures,
-			111: noFeatures,
 			112: lateStart,
 			113: lateStart,
 		},
@@ -165,19 +149,16 @@ var stories = map[string]script{
 	},
 	"postgres-backups": {
 		before: map[int]func(*replayer){
+			4:  (*replayer).settle, // database created; its polls are not recorded
 			16: func(r *replayer) { r.agePostgres("pg13zhyafmee3k1634w2x36bt1", time.Hour) },
 		},
 		exceptions: map[int]string{
-			1:  noFeatures,
-			3:  noFeatures,
-			6:  noFeatures,
-			7:  noFeatures,
-			9:  noFeatures,
-			37: noFeatures,
-			41: noFeatures,
-			4:  "there is one backup a day",
 			5:  "there is one backup a day",
+			9:  "the store of the backups does not fail by itself",
 			11: "the store of the backups does not fail by itself",
+			10: "the store of the backups does not fail by itself",
+			12: "there is always a store of backups",
+			41: "the request that only ours accepts is in it",
 		},
 	},
 	"failures": {
@@ -228,7 +209,6 @@ var stories = map[string]script{
 
 const (
 	noPublicAWS      = "there are no databases in the public locations of AWS"
-	noFeatures       = "projects have no features"
 	neverFails       = "an upgrade never fails"
 	neverFull        = "there are always metrics, and no disk is full"
 	lateStart        = "what stood in for the provisioning had not begun yet"
@@ -268,8 +248,12 @@ func (r *replayer) seedAugust2026() {
 		for id, name := range map[string]string{
 			"pj7fqp3fdhma2nvw50wbd91521": "main", "pjkq13vqymqt2nyzx063yhj7fg": "big", "pj597knrqegt0j0nz4zcy78jm9": "flags",
 		} {
-			c.AddProject(id, name, r.account).Rights[r.token] = api.Rights{"*"}
+			p := c.AddProject(id, name, r.account)
+			p.Rights[r.token] = api.Rights{"*"}
 			r.ids[id] = id
+			if name == "flags" {
+				p.Features = []string{FeatureBackupDownloads, FeatureLantern, FeatureMaintenanceWindowDays}
+			}
 		}
 		const foreign = "pjrxamngzcr61qfbhasn8xap9g"
 		token := c.State.Token(foreignToken)

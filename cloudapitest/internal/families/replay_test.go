@@ -103,6 +103,7 @@ var chance = []struct {
 	{regexp.MustCompile(`^(\.items\[\d+\])?\.key$`), bothSecrets}, // of inference keys; keys of tags and metrics are further down
 	{regexp.MustCompile(`\.ca_certificates$`), sameCertificates},
 	{regexp.MustCompile(`^\.password$`), bothPasswords},
+	{regexp.MustCompile(`^\.(bucket|endpoint|(secret_)?access_key(_id)?|session_token|expiration)$`), bothThere}, // of backups
 }
 
 func sameFamily(want, got string) bool {
@@ -124,6 +125,8 @@ func bothTimes(want, got string) bool {
 }
 
 func bothSecrets(want, got string) bool { return want == "<inference-key>" && len(got) == 32 }
+
+func bothThere(want, got string) bool { return want != "" && got != "" }
 
 func bothPasswords(want, got string) bool { return want == "<generated-password>" && len(got) == 26 }
 

@@ -1,0 +1,25 @@
+package families
+
+import (
+	"slices"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+// The features that the service of August 2026 enables for single projects.
+const (
+	FeatureBackupDownloads       = "backup-downloads"
+	FeatureLantern               = "lantern"
+	FeatureMaintenanceWindowDays = "maintenance-window-days"
+)
+
+// KnowsFeature reports whether there is a feature with the name.
+func KnowsFeature(name string) bool {
+	return slices.Contains([]string{FeatureBackupDownloads, FeatureLantern, FeatureMaintenanceWindowDays}, name)
+}
+
+// hasFeature reports whether the call's project has a feature.
+func hasFeature(c *api.Call, name string) bool {
+	return c.Config.Version >= version.August2026 && slices.Contains(c.Project.Features, name)
+}

@@ -1,0 +1,96 @@
+package families
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+)
+
+// weekdays are the names of days, Sunday first.
+var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+
+// maintenanceWindow is when the servers of a database may be replaced: for two
+// hours from an hour on, on some days or, if there are none, on every day.
+type maintenanceWindow struct {
+	hour int // UTC
+	days []time.Weekday
+}
+
+// setWindow sets the maintenance window, or removes it if the body has no hour.
+func (p *postgres) setWindow(c *api.Call) (any, error) {
+	hour := c.Body.Number("maintenance_window_start_at")
+	if hour < 0 || hour > 23 {
+		var problems []string
+		if hour > math.MaxInt32 {
+			problems = append(problems, "maintenance_window_start_at is greater than maximum allowed value")
+		}
+		return nil, reply.InvalidRecord(append(problems, "maintenance_window_start_at must be between 0 and 23")...)
+	}
+	if c.Body.Has("maintenance_window_days") && !hasFeature(c, FeatureMaintenanceWindowDays) {
+		return nil, reply.InvalidRequest("Maintenance window days are not enabled for this project.")
+	}
+	p.window = nil
+	if c.Body.Has("maintenance_window_start_at") {
+		p.window = &maintenanceWindow{hour: hour}
+		for _, day := range c.Body.List("maintenance_window_days") {
+			p.window.days = append(p.window.days, time.Weekday(slices.Index(weekdays, day.(string))))
+		}
+	}
+	p.reschedule(c.Now)
+	c.Log("set_maintenance_window", p.ID)
+	return p.details(c), nil
+}
+
+// shownHour returns the hour of the window for the record, nil if there is none.
+func (p *postgres) shownHour() *int {
+	if p.window == nil {
+		return nil
+	}
+	return &p.window.hour
+}
+
+// shownDays returns the days of the window for the record, each once and Monday
+// first. It returns nil in a project without the feature.
+func (p *postgres) shownDays(c *api.Call) *[]string {
+	if !hasFeature(c, FeatureMaintenanceWindowDays) {
+		return nil
+	}
+	days := []string{}
+	for i := range weekdays {
+		day := (time.Monday + time.Weekday(i)) % 7
+		if p.window != nil && slices.Contains(p.window.days, day) {
+			days = append(days, weekdays[day])
+		}
+	}
+	return &days
+}
+
+// reschedule moves a pending replacement of servers into the maintenance
+// window.
+func (p *postgres) reschedule(now time.Time) {
+	if now.Before(p.due) && !p.ready.IsZero() {
+		p.due = p.inWindow(later(now, p.ready))
+	}
+}
+
+// inWindow returns when something that is ready at t can happen: at once, or
+// when the maintenance window opens next.
+func (p *postgres) inWindow(t time.Time) time.Time {
+	const open = 2 * time.Hour
+	if p.window == nil {
+		return t
+	}
+	opens := midnight(t).AddDate(0, 0, -1).Add(time.Duration(p.window.hour) * time.Hour) // it may still be open
+	for !p.window.isOn(opens.Weekday()) || !t.Before(opens.Add(open)) {
+		opens = opens.AddDate(0, 0, 1)
+	}
+	return later(t, opens)
+}
+
+// isOn reports whether the window opens on a day.
+func (w *maintenanceWindow) isOn(day time.Weekday) bool {
+	return len(w.days) == 0 || slices.Contains(w.days, day)
+}
