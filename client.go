@@ -25,7 +25,7 @@ type Client struct {
 	// so that printing a Client never shows the credentials.
 	newHeader func(content bool) http.Header
 
-	services service // what all of those below are
+	services service // the value of all services below
 
 	Projects         *ProjectsService
 	Firewalls        *FirewallsService

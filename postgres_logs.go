@@ -30,9 +30,9 @@ func (e *PostgresLogEntry) missing() string {
 	return ""
 }
 
-// equal reports whether two lines are the same. Their times alone do not tell
-// that, nor which of them came first: lines are in the order in which the
-// service got them.
+// equal reports whether two lines are the same. It compares more than their
+// times, which may be equal or out of order: lines are in the order in which
+// the service received them.
 func (e *PostgresLogEntry) equal(f *PostgresLogEntry) bool {
 	return e.Timestamp.Equal(f.Timestamp) && e.StreamName == f.StreamName && e.ServerUBID == f.ServerUBID && e.Message == f.Message &&
 		maps.Equal(e.Context, f.Context)
@@ -96,12 +96,13 @@ func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
 var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent}
 
 // Logs returns one page of the logs of a database: the newest lines of the time
-// in the options, the oldest of them first. [Page.NextStartAfter] is the
+// in the options, sorted from old to new. [Page.NextStartAfter] is the
 // PaginationKey of the next page, which has older lines, or "" on the last
 // page. Set Start and End to read several pages, since their defaults move.
 //
-// The order is that in which the service received the lines. It is not exactly
-// the order of their timestamps, for example if a server sends its lines late.
+// Lines are in the order in which the service received them. That may differ
+// from the order of their timestamps, for example if a server sends its lines
+// late.
 //
 // If the service keeps no logs the error is [ErrInvalidRequest]. If the service
 // cannot reach its logs it is [ErrServer], which is retried.
@@ -115,10 +116,10 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 }
 
 // AllLogs returns the logs of a database, the newest lines first, page by page;
-// see [PostgresService.Logs], also for the order. If the options have no End, it is the time at
-// which the iteration begins, by the clock of this machine; if they have no
-// Start, it is half an hour before End. If the server repeats lines in place of
-// the next page, the error is [ErrPaginationStalled].
+// for the order see [PostgresService.Logs]. If the options have no End, it is
+// the time at which the iteration begins, by the clock of this machine; if they
+// have no Start, it is half an hour before End. If the server repeats lines in
+// place of the next page, the error is [ErrPaginationStalled].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -215,5 +215,5 @@ func (cfg *config) headerFunc() func(content bool) http.Header {
 	}
 }
 
-// userAgent is what programs have in common.
+// userAgent is the part of the User-Agent header that all programs share.
 var userAgent = "cloudapi/" + Version + " (" + runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH + ")"

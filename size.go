@@ -101,7 +101,7 @@ func (s *sizer) object(t reflect.Type) {
 	case t.Kind() == reflect.Struct:
 		fields = s.fields.of(t)
 	default:
-		s.size += maxObjectSize // for the error that the decoder makes of it
+		s.size += maxObjectSize // for the error of the decoder
 	}
 	if entry != nil {
 		s.size += 48

@@ -48,7 +48,7 @@ type call struct {
 
 	// Of the last attempt:
 	err         error
-	notPrepared error // why the attempt ended before the transport; err is then that of the attempt before, if there was one
+	notPrepared error // why the attempt ended before the transport; err is then from the attempt before, if any
 	started     time.Time
 	sent        bool // whether it may have reached the server
 	status      int  // 0: no response

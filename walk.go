@@ -15,11 +15,10 @@ const maxWalks = 4
 // walk fetches the pages of a list, and yields from each page the items that no
 // page before had.
 //
-// A list ends with an empty page, or with a first page that is the whole list, as
-// isWhole reports. The
-// number of items and the length of a page do not mark the end: the server
-// counts in a separate statement, it may send fewer items than requested, and
-// items come and go.
+// A list ends with an empty page, or with a first page that is the whole list,
+// as isWhole reports. The number of items and the length of a page do not mark
+// the end: the server counts in a separate statement, it may send fewer items
+// than requested, and items come and go.
 //
 // If every page counted more items than the walk has seen, the list is walked
 // again, after the delay of a retry. On the real server that is chance: an item
@@ -79,8 +78,8 @@ const maxKnown = 2 * maxPageSize
 
 // tally is a record of the items seen in a list.
 type tally struct {
-	known     map[string]struct{} // the IDs of the items after passed, but for recent
-	recent    []string            // those of the first walk, for as long as its IDs ascend: they need no lookup
+	known     map[string]struct{} // the IDs of the items after passed, except recent
+	recent    []string            // IDs of the first walk, as long as they ascend and need no lookup
 	passed    string              // IDs up to this one count as known
 	ascending bool                // whether the IDs of every walk have ascended
 	items     int                 // number of new items
@@ -149,10 +148,10 @@ func (t *tally) forget() {
 }
 
 // complete reports whether no item is missing. Every page counts the items that
-// stay in the list, so the smallest count is enough. An item that was added before
-// passed is not counted as new; so as many items in one walk are enough, too. A
-// server that counts the items of each page in place of those of the list is
-// believed.
+// stay in the list, so the smallest count is enough. An item that was added
+// before passed is not counted as new, so as many items in one walk are enough,
+// too. A server that sends the number of items of each page in place of the
+// list's is believed.
 func (t *tally) complete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // stalled returns the error for a list that does not become complete.

@@ -38,9 +38,9 @@ func (c *Call) checkQuery(op *Operation) error {
 	return op.paging.check(c.Query)
 }
 
-// ParseQuery differs from url.ParseQuery in that a semicolon is a character like
-// any other, and in that a parameter that has a value cannot have elements or
-// members as well: "a=1&a[]=2". The errors are in the words of the real server.
+// ParseQuery is url.ParseQuery with two differences: a semicolon is an ordinary
+// character, and a parameter with a value cannot also have elements or members:
+// "a=1&a[]=2". The errors are in the words of the real server.
 func ParseQuery(raw string) (url.Values, error) {
 	values := url.Values{}
 	for pair := range strings.SplitSeq(raw, "&") {
@@ -69,7 +69,8 @@ func ParseQuery(raw string) (url.Values, error) {
 	return values, nil
 }
 
-// Last returns the value of a query parameter; the last one counts.
+// Last returns the last value of a query parameter, which is the one that
+// counts.
 func Last(query url.Values, name string) (string, bool) {
 	values, ok := query[name]
 	if !ok {

@@ -241,8 +241,8 @@ func (p *postgres) restart(c *api.Call) (any, error) {
 	return p.details(c), nil
 }
 
-// replicate gives the lack of backups as the reason in August 2026 also while the
-// servers are being replaced, as the real server does.
+// replicate returns the error for missing backups in August 2026 even while the
+// servers are being replaced, as on the real server.
 func (p *postgres) replicate(c *api.Call) (any, error) {
 	name, err := p.newName(c)
 	if err != nil {

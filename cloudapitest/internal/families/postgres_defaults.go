@@ -54,8 +54,8 @@ var commonDefaults = map[string]string{
 	"archive_command":                  "'/usr/bin/walg-daemon-client /tmp/wal-g wal-push %f'",
 }
 
-// defaults returns the settings with which the service starts the servers that
-// there are.
+// defaults returns the settings with which the service starts the present
+// servers.
 func (p *postgres) defaults(now time.Time) map[string]string {
 	servers := p.current(now)
 	defaults := servers.defaults()
@@ -71,7 +71,8 @@ func (p *postgres) defaults(now time.Time) map[string]string {
 	return defaults
 }
 
-// defaults returns the settings that depend on what the servers are like.
+// defaults returns the settings that depend on the size and version of the
+// servers.
 func (s postgresServers) defaults() map[string]string {
 	size := s.size()
 	memory := size.memory << 10 // MiB

@@ -90,7 +90,8 @@ func (p *postgres) allow(c *api.Call, f *firewall, cidr ruby.Network, descriptio
 	return rules, nil
 }
 
-// sortRules leaves rules in the order of their creation in October 2025.
+// sortRules sorts the rules. In October 2025 they stay in the order of their
+// creation.
 func (p *postgres) sortRules(c *api.Call, f *firewall) {
 	if c.Config.Version >= version.August2026 {
 		f.sort(c)
@@ -147,7 +148,7 @@ func (p *postgres) createRule(c *api.Call) (any, error) {
 	return recordPostgresRule(rules[0]), nil
 }
 
-// updatePostgresRule does not change what is absent or null.
+// updatePostgresRule changes the fields that are neither absent nor null.
 func updatePostgresRule(c *api.Call) (any, error) {
 	p, f, r, err := findPostgresRule(c)
 	switch {
@@ -195,7 +196,7 @@ func (p *postgres) ruleCIDR(c *api.Call) (ruby.Network, error) {
 	return parseCIDR(text)
 }
 
-// checkUnique checks that no other rule allows the same.
+// checkUnique checks that no other rule allows the same traffic.
 func (p *postgres) checkUnique(c *api.Call, f *firewall, rule *firewallRule) error {
 	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.allowed == rule.allowed && r.id != rule.id }) {
 		return reply.InvalidRecord(reply.Taken(postgresTermsOf(c).ruleUnique))

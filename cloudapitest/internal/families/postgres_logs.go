@@ -59,7 +59,7 @@ type logPlace struct {
 
 var logKeyForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// time is that of the line: no two servers write at the same time.
+// time returns the time of the line. No two servers write at the same time.
 func (p logPlace) time() time.Time {
 	return time.Unix(p.second, 0).Add(time.Duration(p.server) * 137 * time.Millisecond)
 }

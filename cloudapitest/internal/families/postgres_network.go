@@ -52,8 +52,8 @@ func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 	return nil
 }
 
-// leaveNetwork deletes the firewall and the subnet as far as they have the names
-// that the service gave them, and are not used for anything else.
+// leaveNetwork deletes the firewall and the subnet if they still have the
+// service's names and nothing else uses them.
 func (p *postgres) leaveNetwork(c *api.Call) {
 	if c.Config.Version < version.August2026 {
 		return
@@ -68,7 +68,7 @@ func (p *postgres) leaveNetwork(c *api.Call) {
 	}
 }
 
-// isUsed reports whether there is a VM or a database in the subnet that is not
+// isUsed reports whether the subnet contains a VM or a database that is not
 // being deleted.
 func (s *privateSubnet) isUsed(c *api.Call) bool {
 	return slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.Deleting() }) ||
