@@ -17,19 +17,20 @@ import (
 type workload struct {
 	name   string
 	target string // for the SDK
-	rounds int    // one in so many of all rounds
+	rounds int    // one in this many of all rounds
 	duel   func(*peer) (call, call, error)
 }
 
-// same makes a workload of one call, served by a transport for the replies.
+// same returns a workload of one call, with a transport that serves the
+// responses.
 func same(transport func(*replies) http.RoundTripper, pick func(*peer, *calls) call) func(*peer) (call, call, error) {
 	return func(p *peer) (call, call, error) {
 		return both(p, inProcess, transport(p.replies), pick)
 	}
 }
 
-// both opens a peer and its floor and picks the same call of both; they are nil
-// if the peer has none.
+// both opens a peer and its floor and returns the same call of each; they are
+// nil if the peer has none.
 func both(p *peer, base string, transport http.RoundTripper, pick func(*peer, *calls) call) (client, floor call, err error) {
 	c, err := p.client(base, transport)
 	if err != nil {
@@ -65,7 +66,7 @@ func workloads(server *httptest.Server) []workload {
 			if err != nil {
 				return nil, nil, err
 			}
-			// Which type the floor's error has does not matter.
+			// The type of the floor's error does not matter.
 			return p.missing(client), func(ctx context.Context) error {
 				if floor.vm(ctx) == nil {
 					return errors.New("the floor found it")

@@ -18,14 +18,14 @@ const (
 	callsOfEach = 50
 )
 
-// crowd is how it went for many callers at once.
+// crowd is the result for many concurrent callers.
 type crowd struct {
 	connections int
 	total, p99  time.Duration
 }
 
-// measureConcurrency has many callers use one client of each contestant, with
-// its own transport, over loopback.
+// measureConcurrency runs many callers with one client of each contestant and
+// the client's own transport, over loopback.
 func measureConcurrency(ctx context.Context, r *report, rounds int) error {
 	type series struct{ connections, total, p99 []float64 }
 	all := make([]series, len(peers))

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// floorClient makes calls by hand.
+// floorClient makes hand-written calls.
 type floorClient struct {
 	base string
 	http *http.Client
@@ -27,7 +27,7 @@ type errStatus[E any] struct{ envelope E }
 
 func (*errStatus[E]) Error() string { return "an error of the API" }
 
-// send makes a call whose reply is a T, or an E if it failed.
+// send makes a call whose response is a T, or an E if it failed.
 func send[T, E any](ctx context.Context, f floorClient, method, path string, in any) (*T, error) {
 	var body io.Reader
 	if in != nil {

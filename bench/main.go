@@ -1,19 +1,19 @@
-// Command bench measures the SDK beside other clients and beside the floor:
-// what a careful program does by hand with net/http and encoding/json, with a
-// body buffer from a pool, into the same struct.
+// Command bench compares the SDK with other clients and with the floor: a
+// careful program that uses net/http and encoding/json with a pooled body
+// buffer, and decodes into the same struct.
 //
 //	go -C bench run .                    # prints tables, in some minutes
 //	go -C bench run . -quick             # in one
 //	go -C bench run . -docs -builds 3    # writes ../docs; builds programs from nothing too
 //
-// Every contestant is compared with a floor of its own, which decodes the same
-// bytes into the contestant's own type: a peer's replies are those of its API,
-// in the size of ours. All of them are served from memory unless it says
-// loopback, and run with their default options.
+// Every contestant has its own floor, which decodes the same bytes into the
+// contestant's type: a peer's responses are those of its API, in the size of
+// ours. All are served from memory unless it says loopback, and use default
+// options.
 //
-// In each round every contestant runs for a millisecond, or one call that takes
-// longer, right before or after its floor. The figures are medians of the
-// ratios of all rounds, which a machine with other work to do hardly changes.
+// In each round every contestant runs for a millisecond, or for one call that
+// takes longer, immediately before or after its floor. The figures are medians
+// of the ratios of all rounds, which other work of the machine hardly changes.
 package main
 
 import (
@@ -60,7 +60,7 @@ func main() {
 type options struct {
 	rounds  int
 	calls   *regexp.Regexp
-	partial bool // nothing but calls is wanted
+	partial bool // only calls are wanted
 	builds  int
 	docs    bool
 	save    string

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// call is one piece of work.
+// call is the unit of work.
 type call func(context.Context) error
 
-// sample is a comparison of a contestant with its floor.
+// sample compares a contestant with its floor.
 type sample struct {
 	Ratio             float64 // of times: the median of all rounds
 	Low, High         float64 // its quartiles
@@ -33,7 +33,7 @@ type duel struct {
 }
 
 // slice is how long each side runs at a time: long enough for the clock, and
-// short enough for both sides to find the machine in the same mood.
+// short enough for equal conditions for both sides.
 const slice = time.Millisecond
 
 func newDuel(ctx context.Context, call, floor call) (*duel, error) {
@@ -60,7 +60,7 @@ func (d *duel) round(ctx context.Context) error {
 	var took [2]time.Duration
 	first := len(d.ratios) % 2
 	for _, side := range [2]int{first, 1 - first} {
-		_, err := timed(ctx, sides[side], d.n/4) // until caches are its own
+		_, err := timed(ctx, sides[side], d.n/4) // to fill the caches
 		if err == nil {
 			took[side], err = timed(ctx, sides[side], d.n)
 		}
@@ -121,7 +121,7 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// keep has a call use what it got, so that nothing of it is optimized away.
+// keep uses the result of a call, so that it is not optimized away.
 func keep[T any](value *T, err error) error {
 	if err == nil && value == nil {
 		return fmt.Errorf("neither a %T nor an error", value)

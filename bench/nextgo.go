@@ -10,11 +10,11 @@ import (
 	"os/exec"
 )
 
-// nextGo is the newest release of the Go after that of go.mod, the one that
-// .ci/run tests with.
+// nextGo is the newest release of the Go version after that of go.mod, with
+// which .ci/run also tests.
 const nextGo = "go1.27.4"
 
-// nextSample compares the SDK and its floor, built with this Go, with the two
+// nextSample compares the SDK and its floor, built with this Go, with both
 // built with the next one.
 type nextSample struct {
 	what       string
@@ -22,8 +22,8 @@ type nextSample struct {
 	time       float64 // the time of a call of the SDK with the next Go, beside that with this one
 }
 
-// measureNextGo builds this program with the next Go, and has both do their
-// rounds in turn.
+// measureNextGo builds this program with the next Go, and alternates the rounds
+// of both.
 func measureNextGo(ctx context.Context, r *report, rounds int) error {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
@@ -107,8 +107,8 @@ func eachDuel(ctx context.Context, do func(workload, *duel) error) error {
 	return nil
 }
 
-// serveRounds does a round of a workload whenever it is asked for one, and answers
-// how long a call took, until it is asked for the result. Then it goes on with the
+// serveRounds runs a round of a workload for each request, and responds with
+// the time of a call, until the result is requested. Then it continues with the
 // next workload.
 func serveRounds(ctx context.Context) error {
 	questions, answers := bufio.NewScanner(os.Stdin), json.NewEncoder(os.Stdout)

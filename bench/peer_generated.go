@@ -18,7 +18,7 @@ var (
 	}
 )
 
-// generated checks what a generated method returns.
+// generated checks the result of a generated method.
 func generated[T any](reply *T, failure *oapi.Error) (*T, error) {
 	switch {
 	case failure != nil:
@@ -95,8 +95,8 @@ func openGenerated(base string, transport http.RoundTripper) (*calls, error) {
 	}, nil
 }
 
-// generatedSamples makes times and floats of the generated union type, whose
-// numbers are float32.
+// generatedSamples converts the generated union type, whose numbers are
+// float32, to times and floats.
 func generatedSamples(metrics *oapi.Metrics) (*[][]cloudapi.Sample, error) {
 	all := [][]cloudapi.Sample{}
 	for _, metric := range metrics.Metrics {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// digitalOcean are the replies of godo's API.
+// digitalOcean are the responses of godo's API.
 var digitalOcean = replies{
 	vm:      sized(`{"droplet":`+droplet+`}`, len(our.vm)),
 	created: sized(`{"droplet":`+droplet+`,"links":{}}`, len(our.vm)),
@@ -41,7 +41,7 @@ var digitalOcean = replies{
 	first: byPageNumber,
 }
 
-// byPageNumber is what a list begins with whose pages are counted from 1.
+// byPageNumber returns the first item of a page whose number begins at 1.
 func byPageNumber(query map[string][]string) int {
 	if page := query["page"]; len(page) > 0 {
 		n, _ := strconv.Atoi(page[0])

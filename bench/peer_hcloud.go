@@ -12,7 +12,7 @@ import (
 	"github.com/hetznercloud/hcloud-go/v2/hcloud/schema"
 )
 
-// hetzner are the replies of hcloud-go's API.
+// hetzner are the responses of hcloud-go's API.
 var hetzner = replies{
 	vm:      sized(`{"server":`+server+`}`, len(our.vm)),
 	created: sized(`{"server":`+server+`,"action":{"id":1,"command":"create_server","status":"running","progress":0,"started":"2025-10-01T12:00:00Z"}}`, len(our.vm)+160),
@@ -48,7 +48,7 @@ func openHcloud(base string, transport http.RoundTripper) (*calls, error) {
 	return &calls{
 		vm: func(ctx context.Context) error {
 			server, _, err := client.Server.GetByID(ctx, 42)
-			if err == nil && server == nil { // which is how it says not found
+			if err == nil && server == nil { // its form of not found
 				return errHcloud
 			}
 			return keep(server, err)

@@ -46,7 +46,7 @@ func restySend[T any](ctx context.Context, client *resty.Client, method, path st
 	return result, nil
 }
 
-// openRetryable is the floor with go-retryablehttp as it comes.
+// openRetryable is the floor with go-retryablehttp and its defaults.
 func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
 	client := retryablehttp.NewClient()
 	client.Logger = nil

@@ -94,7 +94,7 @@ func floorCalls(f floorClient) *calls {
 	}
 }
 
-// floorList goes through a list until a page is not full.
+// floorList reads a list until a page is not full.
 func floorList(ctx context.Context, f floorClient, size int) error {
 	n, after := 0, ""
 	for {
@@ -111,9 +111,9 @@ func floorList(ctx context.Context, f floorClient, size int) error {
 	}
 }
 
-// handMetrics is the metrics reply with the best that encoding/json offers for
-// it: an UnmarshalJSON for a series. One for each of its pairs takes longer, and
-// so do values of any type of which samples are made.
+// handMetrics is the metrics response with the best that encoding/json allows:
+// an UnmarshalJSON for a series. One for each pair takes longer, and so do
+// values of any type that are then converted to samples.
 type handMetrics struct {
 	Metrics []struct {
 		Key, Name, Description, Unit string
@@ -126,8 +126,8 @@ type handMetrics struct {
 
 type handSamples []cloudapi.Sample
 
-// UnmarshalJSON reads pairs such as [1759512000.5,"0.42"] without blanks. What it
-// gets is JSON.
+// UnmarshalJSON decodes pairs such as [1759512000.5,"0.42"] without spaces. Its
+// input is valid JSON.
 func (s *handSamples) UnmarshalJSON(data []byte) error {
 	samples := make(handSamples, 0, bytes.Count(data, []byte("["))-1)
 	for pair := range bytes.SplitSeq(bytes.Trim(data, "[]"), []byte("],[")) {

@@ -9,7 +9,8 @@ import (
 	"slices"
 )
 
-// calls are what a client can do. What it has nothing for is nil.
+// calls are the calls of a client. A call is nil if the client does not have
+// it.
 type calls struct {
 	vm       call // gets a VM
 	database call // gets a database
@@ -21,7 +22,7 @@ type calls struct {
 // opener makes a client for an address. The transport is nil for its own.
 type opener func(base string, transport http.RoundTripper) (*calls, error)
 
-// sdk is the name of the contestant that all this is about.
+// sdk is the name of the contestant that is measured.
 const sdk = "cloudapi"
 
 // peer is a contestant.
@@ -45,7 +46,7 @@ var peers = []peer{
 	{"hcloud-go", &hetzner, openHcloud, openHcloudFloor, isNotFoundHcloud},
 }
 
-// selectPeers leaves those whose names match.
+// selectPeers removes those whose names do not match.
 func selectPeers(pattern string) error {
 	selected, err := regexp.Compile(pattern)
 	peers = slices.DeleteFunc(peers, func(p peer) bool { return err == nil && !selected.MatchString(p.name) })
@@ -60,7 +61,7 @@ func isErrStatus[E any](err error) bool {
 	return ok
 }
 
-// missing makes a call that gets a VM one that does not find it.
+// missing makes a get of a VM that does not exist.
 func (p *peer) missing(get call) call {
 	return func(ctx context.Context) error {
 		if err := get(ctx); !p.notFound(err) {

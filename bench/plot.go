@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// look is the mark of a contestant: its colour, and its shape around a point.
+// look is the mark of a contestant: its colour and its shape.
 type look struct{ color, shape string }
 
 // looks of the contestants, by name.
@@ -32,7 +32,7 @@ const (
 	grid, ink, dim = "#e4e4e4", "#222", "#555"
 )
 
-// plot draws the contest: a line for each workload, and on it a mark for each
+// plot draws the results: a line for each workload with a mark for each
 // contestant, at its time as a multiple of the floor's.
 func (r *report) plot(file string) error {
 	most := 1.0
@@ -67,7 +67,7 @@ func (r *report) plot(file string) error {
 	b.line(left, bottom, right, bottom, dim, 1.5)
 	b.line(x(1), top, x(1), bottom, dim, 2.5)
 	for i, c := range r.contest {
-		for _, contestant := range slices.Backward(peers) { // the SDK last, so that nothing covers it
+		for _, contestant := range slices.Backward(peers) { // the SDK last, so that no other mark covers it
 			if e, ok := c.entries[contestant.name]; ok {
 				b.mark(contestant.name, x(e.ratio), y(i))
 			}
@@ -93,8 +93,7 @@ func (b *svg) text(x, y float64, anchor, color, attributes, text string) {
 	b.printf(`<text x="%.1f" y="%.1f" text-anchor="%s" fill="%s" %s>%s</text>`, x, y, anchor, color, attributes, html.EscapeString(text))
 }
 
-// mark draws a contestant's mark, which has its name where something points at
-// it.
+// mark draws a contestant's mark, with its name as a tooltip.
 func (b *svg) mark(name string, x, y float64) {
 	look := looks[name]
 	shape := fmt.Sprintf(look.shape, look.color)

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// program is what was built.
+// program is a built program.
 type program struct {
 	size    int64
-	took    time.Duration // on the clock
-	work    time.Duration // of processors
+	took    time.Duration // elapsed
+	work    time.Duration // processor time
 	modules int
 }
 
-// measurePrograms builds the smallest program with the SDK and the same
-// without it, each with an empty build cache.
+// measurePrograms builds the smallest program with the SDK and without it, each
+// with an empty build cache.
 func measurePrograms(ctx context.Context, r *report, rounds int) error {
 	var sizes, times, work []float64
 	var ours program

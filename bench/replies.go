@@ -17,16 +17,16 @@ const (
 	inProcess = "https://api.example.com"
 )
 
-// replies are the bodies of one API.
+// replies are the response bodies of an API.
 type replies struct {
 	vm, created, missing string
 	database             string // "" if it has none
 	page                 func(first, n, total int) string
-	first                func(query map[string][]string) int // the index of the first item that a request asks for
+	first                func(query map[string][]string) int // index of the first item that a request asks for
 	metrics              func() string
 }
 
-// memory answers every request alike, without a network.
+// memory gives the same response to every request, without a network.
 type fixed struct {
 	status int
 	body   string
@@ -107,7 +107,7 @@ const (
 	listLength  = 10_000
 )
 
-// our are the replies of the SDK's API.
+// our are the responses of the SDK's API.
 var our = replies{
 	vm:       ourVM,
 	created:  ourVM,
@@ -170,7 +170,7 @@ var (
 	ourDatabase = `{"id":"pggk8wzevxhe1gh7zjzfx5jn70","name":"orders-db","state":"running","location":"eu-central-h1","vm_size":"standard-2","target_vm_size":"standard-2","storage_size_gib":64,"target_storage_size_gib":64,"version":"17","ha_type":"async","flavor":"standard","ca_certificates":"` + certificate + `","maintenance_window_start_at":3,"read_replica":false,"parent":null,"tags":[{"key":"team","value":"payments"}],"connection_string":"postgres://postgres:secret@orders-db.pg.example.com:5432/postgres?channel_binding=require","primary":true,"firewall_rules":[{"id":"pfkvg0ffxbpj5pkddz9xsn95pc","cidr":"203.0.113.0/24","description":"office"}],"metric_destinations":[],"read_replicas":[],"earliest_restore_time":"2025-10-01T02:15:09Z","latest_restore_time":"2025-10-03T17:40:00Z"}`
 )
 
-// sized makes a reply as long as another by padding its marked string.
+// sized pads the marked string of a response to make it as long as another.
 func sized(reply string, length int) string {
 	missing := length - (len(reply) - len("~"))
 	if missing < 0 {

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Where the results are shown, and those of an earlier version beside them.
+// Files of the results, and of those of an earlier version.
 const (
 	document   = "../docs/performance.md"
 	picture    = "../docs/performance.svg"
 	beforeFile = "before.json"
 )
 
-// report is what was measured.
+// report contains the results.
 type report struct {
 	machine string
 	targets []target
@@ -26,7 +26,7 @@ type report struct {
 	spread  []spread
 }
 
-// target is what the SDK reaches where there is a target.
+// target is the value that the SDK should reach, if there is one.
 type target struct {
 	What     string
 	Target   string
@@ -36,17 +36,17 @@ type target struct {
 // contest compares all contestants at one workload.
 type contest struct {
 	what    string
-	entries map[string]entry // by contestant; those that have nothing for it are absent
+	entries map[string]entry // by contestant; missing if the contestant does not have the call
 }
 
-// entry is the time of a contestant as a multiple of its floor, with what else
-// there is to say.
+// entry is the time of a contestant as a multiple of its floor, with other
+// results.
 type entry struct {
 	ratio float64
 	more  string
 }
 
-// spread tells how sure the figures of a workload are.
+// spread shows the variation of a workload's figures.
 type spread struct {
 	what   string
 	sample sample
@@ -90,7 +90,7 @@ func (r *report) write(w io.Writer) {
 	}
 }
 
-// save writes what the SDK reaches into a file.
+// save writes the results of the SDK into a file.
 func (r *report) save(file string) error {
 	text, err := json.MarshalIndent(r.targets, "", "  ")
 	if err != nil {
@@ -99,8 +99,8 @@ func (r *report) save(file string) error {
 	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
-// readBefore returns what an earlier version of the SDK reached, if there is
-// the file.
+// readBefore returns the results of an earlier version of the SDK, if the file
+// exists.
 func readBefore() map[string]string {
 	before := map[string]string{}
 	text, err := os.ReadFile(beforeFile)

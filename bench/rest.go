@@ -18,7 +18,7 @@ import (
 
 const latency = 10 * time.Millisecond
 
-// measurePageSize compares All as it is with pages as the contract has them by
+// measurePageSize compares All with its own page size and with the contract's
 // default, at some latency.
 func measurePageSize(ctx context.Context, r *report, _ int) error {
 	transport := newList(&our, listLength, latency)
@@ -47,7 +47,7 @@ func measurePageSize(ctx context.Context, r *report, _ int) error {
 // measurePrefetch compares a list with and without prefetch, for a consumer
 // that takes 5 ms for a page.
 func measurePrefetch(ctx context.Context, r *report, rounds int) error {
-	const length = 3 * listLength // so that the first page, which nothing precedes, weighs little
+	const length = 3 * listLength // so that the first page, which cannot be prefetched, has little weight
 	transport := newList(&our, length, latency)
 	consume := func(pages int) (call, error) {
 		client, err := openSDKClient(inProcess, transport, cloudapi.WithPrefetch(pages))
@@ -85,7 +85,7 @@ func measurePrefetch(ctx context.Context, r *report, rounds int) error {
 	return nil
 }
 
-// runChild is what the program does for itself in another process.
+// runChild runs the work of another process of this program.
 func runChild(ctx context.Context, what string) error {
 	switch what {
 	case "memory-0", "memory-1":
@@ -101,10 +101,10 @@ func runChild(ctx context.Context, what string) error {
 	return fmt.Errorf("no child %q", what)
 }
 
-// heap is what a list of 100,000 items takes beyond what was there before.
+// heap is the additional memory of a list of 100,000 items.
 type heap struct{ Live, Peak int64 }
 
-// measureMemory runs lists in processes of their own, with nothing else there.
+// measureMemory runs lists in separate processes.
 func measureMemory(ctx context.Context, r *report, _ int) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -127,7 +127,7 @@ func measureMemory(ctx context.Context, r *report, _ int) error {
 	return nil
 }
 
-// rendered makes each page of a list when it is asked for, so that none but the
+// rendered renders each page of a list when it is requested, so that only the
 // last is in memory.
 type rendered struct{ total int }
 
@@ -142,7 +142,7 @@ func listMemory(ctx context.Context, prefetch int) (h heap, err error) {
 	if err != nil {
 		return h, err
 	}
-	// Once with a collection at hand, for what is live, and once without.
+	// Once with collections, for live memory, and once without.
 	for _, collect := range []bool{true, false} {
 		runtime.GC()
 		before, n := heapObjects(), 0
@@ -167,15 +167,15 @@ func listMemory(ctx context.Context, prefetch int) (h heap, err error) {
 	return h, nil
 }
 
-// heapObjects are the bytes of objects that are live or not collected yet.
+// heapObjects returns the bytes of objects that are live or not yet collected.
 func heapObjects() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)
 	return int64(s[0].Value.Uint64())
 }
 
-// measureHooks compares a client whose hooks are set, and do nothing, with one
-// that has none. What looking for hooks costs that are not set is less.
+// measureHooks compares a client with hooks that do nothing with one without
+// hooks. Checking for hooks that are not set costs less.
 func measureHooks(ctx context.Context, r *report, rounds int) error {
 	transport := vmReply(&our)
 	get := func(opts ...cloudapi.Option) (call, error) {

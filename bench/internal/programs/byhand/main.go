@@ -1,4 +1,4 @@
-// Command byhand gets a VM with net/http and encoding/json alone.
+// Command byhand gets a VM with only net/http and encoding/json.
 package main
 
 import (
