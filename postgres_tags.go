@@ -22,8 +22,9 @@ func (p *Postgres) hasTags(tags []PostgresTag) bool {
 }
 
 // selectable returns the options with only the tags by which a server can
-// filter. A server of August 2026 filters the list of a project, but cannot
-// parse a tag with a comma or a second colon.
+// filter. A server of August 2026 filters the list of a project. It cannot parse
+// a tag with a comma or a second colon, and removes spaces around keys and
+// values.
 func (o *ListOptions) selectable() *ListOptions {
 	if o == nil || len(o.Tags) == 0 {
 		return o
@@ -31,12 +32,15 @@ func (o *ListOptions) selectable() *ListOptions {
 	asked := *o
 	asked.Tags = nil
 	for _, tag := range o.Tags {
-		if o.Location == "" && !strings.ContainsAny(tag.Key+tag.Value, ",:") {
+		if o.Location == "" && isSelectable(tag.Key) && isSelectable(tag.Value) {
 			asked.Tags = append(asked.Tags, tag)
 		}
 	}
 	return &asked
 }
+
+// isSelectable reports whether a server can filter by a key or value.
+func isSelectable(s string) bool { return !strings.ContainsAny(s, ",:") && strings.TrimSpace(s) == s }
 
 // selectTags removes the databases without the tags from a page. It then also
 // drops the count, which includes them.

@@ -19,6 +19,7 @@ func TestPostgresByTags(t *testing.T) {
 		prod  = `{"id":"pgaaaaaaaaaaaaaaaaaaaaaaaa","tags":[{"key":"env","value":"prod"},{"key":"url","value":"a:b"}]}`
 		other = `{"id":"pgbbbbbbbbbbbbbbbbbbbbbbbb","tags":[{"key":"env","value":"prod"},{"key":"url","value":"c"}]}`
 		test  = `{"id":"pgcccccccccccccccccccccccc","tags":[{"key":"env","value":"test"}]}`
+		space = `{"id":"pgdddddddddddddddddddddddd","tags":[{"key":"team","value":" b"}]}`
 		all   = `{"items":[` + prod + `,` + other + `,` + test + `],"count":3}`
 	)
 	env, url := cloudapi.PostgresTag{Key: "env", Value: "prod"}, cloudapi.PostgresTag{Key: "url", Value: "a:b"}
@@ -29,12 +30,13 @@ func TestPostgresByTags(t *testing.T) {
 		want  []string
 		count bool
 	}{
-		"selected by the server":   {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env}}, "tags=env%3Aprod", `{"items":[` + prod + `],"count":1}`, []string{"a"}, true},
-		"of October 2025":          {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env}}, "tags=env%3Aprod", all, []string{"a", "b"}, false},
-		"of a location":            {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env}, Location: "eu-central-h1"}, "", all, []string{"a", "b"}, false},
-		"what cannot be asked for": {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{url}}, "", all, []string{"a"}, false},
-		"several":                  {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env, {Key: "team", Value: "x"}}}, "tags=env%3Aprod%2Cteam%3Ax", all, nil, false},
-		"none":                     {cloudapi.ListOptions{}, "", all, []string{"a", "b", "c"}, true},
+		"selected by the server":     {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env}}, "tags=env%3Aprod", `{"items":[` + prod + `],"count":1}`, []string{"a"}, true},
+		"of October 2025":            {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env}}, "tags=env%3Aprod", all, []string{"a", "b"}, false},
+		"of a location":              {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env}, Location: "eu-central-h1"}, "", all, []string{"a", "b"}, false},
+		"what cannot be asked for":   {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{url}}, "", all, []string{"a"}, false},
+		"what the server would trim": {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{{Key: "team", Value: " b"}}}, "", `{"items":[` + space + `,` + test + `],"count":2}`, []string{"d"}, false},
+		"several":                    {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env, {Key: "team", Value: "x"}}}, "tags=env%3Aprod%2Cteam%3Ax", all, nil, false},
+		"none":                       {cloudapi.ListOptions{}, "", all, []string{"a", "b", "c"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
