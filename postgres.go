@@ -390,13 +390,15 @@ func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres st
 }
 
 // WaitResized waits until a database has the requested sizes and is running,
-// and returns it. With a maintenance window that can take until the next
-// window. It fails if the database is being deleted or is gone. The error is a
-// [*WaitError].
+// and returns it. If [Postgres.FallbackActive] is set, the server has another
+// size that the service takes in place of the requested one. With a maintenance
+// window the wait can take until the next window. It fails if the database is
+// being deleted or is gone. The error is a [*WaitError].
 func (s *PostgresService) WaitResized(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	resized := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)
-		return running && p.VMSize == p.TargetVMSize && p.StorageSizeGiB == p.TargetStorageSizeGiB, err
+		sized := p.VMSize == p.TargetVMSize || p.FallbackActive
+		return running && sized && p.StorageSizeGiB == p.TargetStorageSizeGiB, err
 	}
 	return waitState(ctx, "Postgres.WaitResized", location, postgres, waitSlow, s.Get, resized, opts)
 }

@@ -50,6 +50,7 @@ const (
 	ObjectTypeFirewall          = "firewall"
 	ObjectTypeKubernetesCluster = "kubernetes cluster"
 	ObjectTypeLoadBalancer      = "load balancer"
+	ObjectTypeMachineImage      = "machine image" // of August 2026
 	ObjectTypePostgres          = "postgres resource"
 	ObjectTypePrivateSubnet     = "private subnet"
 	ObjectTypeVM                = "vm"

@@ -132,8 +132,9 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 // Ensure creates a private subnet unless there is one of that name; see
 // [EnsureOptions]. The name must not be an ID. Ensure checks that the firewall
 // with the request's firewall_id is attached. Update attaches it, and leaves
-// other firewalls attached. The record of a subnet that is being deleted does
-// not show that: wait until it is gone before you call Ensure.
+// other firewalls attached. On a server of October 2025 the record of a subnet
+// that is being deleted does not show that: wait until it is gone before you
+// call Ensure.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "PrivateSubnets.Ensure", opts)
 }
@@ -187,10 +188,10 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 }
 
 // Delete starts to delete a private subnet and the load balancers in it;
-// [PrivateSubnetsService.WaitDeleted] waits for the end. The record does not
-// show the deletion. If the subnet has VMs the error is [ErrConflict], unless
-// all of them are being deleted. Deleting one that does not exist is not an
-// error. The firewall that was made with the subnet stays.
+// [PrivateSubnetsService.WaitDeleted] waits for the end. On a server of October
+// 2025 the record does not show the deletion. If the subnet has VMs the error is
+// [ErrConflict], unless all of them are being deleted. Deleting one that does
+// not exist is not an error. The firewall that was made with the subnet stays.
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet string) error {
@@ -226,8 +227,8 @@ func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, ne
 }
 
 // WaitDeleted waits until a deleted private subnet is gone. Call Delete first:
-// the record does not show a deletion, so without one WaitDeleted waits until
-// the context ends. The error is a [*WaitError].
+// without a deletion WaitDeleted waits until the context ends. The error is a
+// [*WaitError].
 func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts ...WaitOption) error {
 	return waitDeleted(ctx, s.client, &listPrivateSubnets, "PrivateSubnets.WaitDeleted", location, subnet, waitQuick, s.Get, opts)
 }

@@ -407,6 +407,7 @@ func TestPostgresWaits(t *testing.T) {
 	show := func(changes ...change) string { return string(stub.JSON(record(changes...))) }
 	state := func(s string) change { return func(p *cloudapi.Postgres) { p.State = s } }
 	resizing := func(p *cloudapi.Postgres) { p.TargetVMSize = "standard-4" }
+	fallback := func(p *cloudapi.Postgres) { p.FallbackActive = true }
 	growing := func(p *cloudapi.Postgres) { p.TargetStorageSizeGiB = 128 }
 	replica := func(p *cloudapi.Postgres) {
 		p.ReadReplica, p.Parent = true, "/location/eu-central-h1/postgres/orders-main"
@@ -447,6 +448,10 @@ func TestPostgresWaits(t *testing.T) {
 				show(resizing, growing), show(resizing), show(growing),
 				show(resizing, state("creating")), show(state("creating")), show(state("unavailable")), show(),
 			},
+		},
+		{
+			name: "resized to another instance type", wait: resized, slow: true, want: record(resizing, fallback),
+			polls: []string{show(resizing), show(resizing, growing, fallback), show(resizing, fallback)},
 		},
 		{
 			name: "deleted before it is resized", wait: resized, slow: true, err: cloudapi.ErrWaitFailed,
