@@ -84,9 +84,9 @@ var parts = []part{
 	{kind: KindKubernetesNodePool, of: KindKubernetesCluster,
 		in: func(of any, id string) any { return member(of.(*KubernetesCluster).NodePools, id) }},
 	{kind: KindMachineImageVersion, of: KindMachineImage,
-		in: func(of any, id string) any { return member(of.([]MachineImageVersion), id) },
+		in: func(of any, id string) any { return itemOf(of.([]*MachineImageVersion), id) },
 		all: func(ctx context.Context, c *Client, of Resource) (any, error) {
-			return c.MachineImages.versions(ctx, of.Location, of.ID)
+			return Collect(c.MachineImages.AllVersions(ctx, of.Location, of.ID, nil))
 		}},
 	{kind: KindPostgresFirewallRule, of: KindPostgres,
 		in: func(of any, id string) any { return member(of.(*Postgres).FirewallRules, id) }},
@@ -94,6 +94,11 @@ var parts = []part{
 		in: func(of any, id string) any { return member(of.(*Postgres).LogDestinations, id) }},
 	{kind: KindPostgresMetricDestination, of: KindPostgres,
 		in: func(of any, id string) any { return member(of.(*Postgres).MetricDestinations, id) }},
+	{kind: KindPostgresServer, of: KindPostgres,
+		in: func(of any, id string) any { return itemOf(of.([]*PostgresServer), id) },
+		all: func(ctx context.Context, c *Client, of Resource) (any, error) {
+			return Collect(c.Postgres.AllServers(ctx, of.Location, of.ID))
+		}},
 }
 
 // member returns a pointer to the item with the ID, or nil.
@@ -102,6 +107,14 @@ func member[T any](items []T, id string) any {
 		if item := any(&items[i]); item.(identified).identity().ID == id {
 			return item
 		}
+	}
+	return nil
+}
+
+// itemOf returns the item of a list with the ID, or nil.
+func itemOf[T identified](items []T, id string) any {
+	if i := slices.IndexFunc(items, func(item T) bool { return item.identity().ID == id }); i >= 0 {
+		return items[i]
 	}
 	return nil
 }

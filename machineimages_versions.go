@@ -110,15 +110,15 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 		resource:  place(location, image) + "@" + version,
 		config:    waitSlow,
 		fetch: func(ctx context.Context) (*MachineImageVersion, error) {
-			versions, err := s.versions(ctx, location, image)
+			versions, err := Collect(s.AllVersions(ctx, location, image, nil))
 			if err != nil {
 				return nil, err
 			}
-			i := slices.IndexFunc(versions, func(v MachineImageVersion) bool { return v.isCalled(version) })
+			i := slices.IndexFunc(versions, func(v *MachineImageVersion) bool { return v.isCalled(version) })
 			if i < 0 {
 				return nil, fmt.Errorf("%w: the image has no version %q", ErrWaitFailed, version)
 			}
-			return &versions[i], nil
+			return versions[i], nil
 		},
 		done: func(v *MachineImageVersion) (bool, error) {
 			switch v.State {
@@ -136,14 +136,14 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 // WaitVersionDeleted waits until a deleted version, given by its label or ID,
 // or its image is gone. The error is a [*WaitError].
 func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts ...WaitOption) error {
-	return s.waitVersions(ctx, "MachineImages.WaitVersionDeleted", location, image, opts, func(_ context.Context, versions []MachineImageVersion) (bool, error) {
-		return !slices.ContainsFunc(versions, func(v MachineImageVersion) bool { return v.isCalled(version) }), nil
+	return s.waitVersions(ctx, "MachineImages.WaitVersionDeleted", location, image, opts, func(_ context.Context, versions []*MachineImageVersion) (bool, error) {
+		return !slices.ContainsFunc(versions, func(v *MachineImageVersion) bool { return v.isCalled(version) }), nil
 	})
 }
 
 // empty deletes the versions of an image, and waits until they are gone.
 func (s *MachineImagesService) empty(ctx context.Context, location, image string, opts ...WaitOption) error {
-	return s.waitVersions(ctx, "MachineImages.DeleteVersion", location, image, opts, func(ctx context.Context, versions []MachineImageVersion) (bool, error) {
+	return s.waitVersions(ctx, "MachineImages.DeleteVersion", location, image, opts, func(ctx context.Context, versions []*MachineImageVersion) (bool, error) {
 		for _, v := range versions {
 			if v.State == MachineImageVersionStateDestroying {
 				continue
@@ -159,36 +159,24 @@ func (s *MachineImagesService) empty(ctx context.Context, location, image string
 // waitVersions waits until done reports true for the versions of an image, or
 // the image is gone.
 func (s *MachineImagesService) waitVersions(ctx context.Context, operation, location, image string, opts []WaitOption,
-	done func(context.Context, []MachineImageVersion) (bool, error)) error {
+	done func(context.Context, []*MachineImageVersion) (bool, error)) error {
 	finished := false
-	w := waiter[[]MachineImageVersion]{
+	w := waiter[[]*MachineImageVersion]{
 		operation: operation,
 		resource:  place(location, image),
 		config:    waitSlow,
 		gone:      true,
-		fetch: func(ctx context.Context) (*[]MachineImageVersion, error) {
-			versions, err := s.versions(ctx, location, image)
+		fetch: func(ctx context.Context) (*[]*MachineImageVersion, error) {
+			versions, err := Collect(s.AllVersions(ctx, location, image, nil))
 			if err == nil {
 				finished, err = done(ctx, versions)
 			}
 			return &versions, err
 		},
-		done: func(*[]MachineImageVersion) (bool, error) { return finished, nil },
+		done: func(*[]*MachineImageVersion) (bool, error) { return finished, nil },
 	}
 	_, err := w.run(ctx, opts)
 	return err
-}
-
-// versions returns all versions of an image.
-func (s *MachineImagesService) versions(ctx context.Context, location, image string) ([]MachineImageVersion, error) {
-	var versions []MachineImageVersion
-	for v, err := range s.AllVersions(ctx, location, image, nil) {
-		if err != nil {
-			return nil, err
-		}
-		versions = append(versions, *v)
-	}
-	return versions, nil
 }
 
 // isCalled reports whether a label or an ID names the version.

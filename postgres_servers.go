@@ -25,6 +25,8 @@ type PostgresServer struct {
 func (s *PostgresServer) missing() string      { return missingID(s.ID) }
 func (s *PostgresServer) cursor(string) string { return s.ID }
 
+func (s *PostgresServer) identity() Resource { return Resource{Kind: KindPostgresServer, ID: s.ID} }
+
 func (s *PostgresServer) stateText() string { return s.State }
 
 // settled reports whether the server is running and, if it is a standby, has

@@ -18,8 +18,8 @@ type Resource struct {
 
 	// Parent is the resource that this one is a part of: the firewall of a
 	// rule, the cluster of a node pool, the image of a version, the subnet of a
-	// NIC, the database of its firewall rules, metric and log destinations. It
-	// is nil for all others.
+	// NIC, the database of its firewall rules, servers, metric and log
+	// destinations. It is nil for all others.
 	Parent *Resource `json:"parent,omitzero"`
 }
 
@@ -88,7 +88,7 @@ func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Nam
 // Resolve finds the resource of a reference in the client's project. The
 // reference is
 //
-//   - the ID of any object that has one, including rules, node pools and NICs;
+//   - the ID of any [Record], including rules, node pools and NICs;
 //   - "location/name" of a VM, machine image, private subnet, firewall, load
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
@@ -102,7 +102,7 @@ func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Nam
 //
 // Most IDs take one request. For other IDs Resolve searches lists: for a
 // private location the list of these, for a part such as a rule, node pool,
-// image version, NIC or destination the lists of the resources that may have
+// image version, NIC, server or destination the lists of the resources that may have
 // it, and, where a list does not show parts, these resources one by one. A name
 // takes one request for each possible kind, and the name of a load balancer one
 // more, since several may have it.
@@ -175,11 +175,12 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	return record, nil
 }
 
-// Record is the constraint of all records with an ID.
+// Record is the constraint of all records that [Client.Resolve] finds by their
+// ID.
 type Record interface {
 	Firewall | FirewallRule | InferenceAPIKey | KubernetesCluster | KubernetesNodePool | LoadBalancer |
 		MachineImage | MachineImageVersion | NIC | Postgres | PostgresFirewallRule | PostgresLogDestination |
-		PostgresMetricDestination | PrivateLocation | PrivateSubnet | Project |
+		PostgresMetricDestination | PostgresServer | PrivateLocation | PrivateSubnet | Project |
 		SSHPublicKey | VM | VMInitScript
 }
 
@@ -227,7 +228,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	f, part := familyOf(kind)
 	if f == nil {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
-			Reason: "is the ID of a " + kind.String() + ", of which there is no list"}
+			Reason: "is the ID of a " + kind.String() + ", which Resolve cannot find"}
 	}
 	if ref.Location != "" && !f.inLocation {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,

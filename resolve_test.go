@@ -183,7 +183,7 @@ func TestResolveFailures(t *testing.T) {
 			{"nobody's rule", p.client, cloudapi.NewID(cloudapi.KindPostgresFirewallRule).String(), nil, cloudapi.ErrNotFound},
 			{"nobody's private location", p.client, cloudapi.NewID(cloudapi.KindPrivateLocation).String(), nil, cloudapi.ErrNotFound},
 			{"an old ID of a metric destination", p.client, cloudapi.NewID(cloudapi.KindOther).String(), nil, cloudapi.ErrNotFound},
-			{"an ID of a kind without a list", p.client, cloudapi.NewID(cloudapi.KindPostgresServer).String(), nil, cloudapi.ErrInvalidArgument},
+			{"an ID of a kind without a list", p.client, cloudapi.NewID(cloudapi.KindGitHubRepository).String(), nil, cloudapi.ErrInvalidArgument},
 			{"nobody's name", p.client, "eu-central-h1/nobody", nil, cloudapi.ErrNotFound},
 			{"no location", p.client, "nowhere/web-1", nil, cloudapi.ErrNotFound},
 			{"a name of what is in a location", p.client, "web-1", nil, cloudapi.ErrNotFound},

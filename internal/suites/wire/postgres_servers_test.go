@@ -135,3 +135,31 @@ func TestPostgresServerWaits(t *testing.T) {
 		})
 	}
 }
+
+// TestResolvePostgresServer finds the database of a server, as of one that a
+// line of a log names. Other databases may not be visible, or may just be gone.
+func TestResolvePostgresServer(t *testing.T) {
+	t.Parallel()
+	const serverID = "pvdcnv0pp6wj4jnx1dytre5yj4"
+	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+		switch req.URL.Path {
+		case projectPath + "/postgres":
+			return stub.Respond(200, `{"items":[{"id":"`+testReplicaID+`","name":"gone","location":"eu-central-h1"},{`+testPgShort+`}],"count":2}`), nil
+		case postgresPath + "/" + testPgID + "/servers":
+			return stub.Respond(200, `{"items":[{"id":"pv00000000000000000000000z"},{"id":"`+serverID+`","role":"standby"}],"count":2}`), nil
+		}
+		return stub.Respond(404, stub.Envelope(404)), nil
+	}}
+	client := sdktest.Recorded(t, &network)
+	found, err := client.Resolve(t.Context(), serverID)
+	if err != nil || found.Kind != cloudapi.KindPostgresServer || found.ID != serverID || found.Parent == nil || found.Parent.ID != testPgID {
+		t.Errorf("the server is %v, %v", found, err)
+	}
+	server, err := cloudapi.Lookup[cloudapi.PostgresServer](t.Context(), client, serverID)
+	if err != nil || server.Role != cloudapi.PostgresServerRoleStandby {
+		t.Errorf("the server is %+v, %v", server, err)
+	}
+	if found, err := client.Resolve(t.Context(), "pvjey6g253fa4n1dbgbsps0nk8"); !errors.Is(err, cloudapi.ErrNotFound) {
+		t.Errorf("another server is %v, %v", found, err)
+	}
+}
