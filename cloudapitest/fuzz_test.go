@@ -17,9 +17,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// FuzzRequest sends any request twice to a server with objects called web-1:
-// the server never panics, never responds with the 500 of its own mistakes, and
-// always responds in the form of the API.
+// FuzzRequest sends any request twice to a server of each version with objects
+// called web-1: the server never panics, never responds with the 500 of its own
+// mistakes, and always responds in the form of the API.
 //
 // In the raw request TOKEN and PROJECT stand for those of the server.
 func FuzzRequest(f *testing.F) {
@@ -48,42 +48,54 @@ func FuzzRequest(f *testing.F) {
 		f.Add([]byte(raw))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		cfg, err := newConfig([]Option{WithToken(token), WithProjectID(project), Lenient()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := newServer(cfg)
-		for _, o := range seedObjects {
-			body := strings.NewReader(o.body)
-			r := httptest.NewRequest(http.MethodPost, marks.Replace(o.path), body)
-			r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
-			w := httptest.NewRecorder()
-			if s.serve(w, r); w.Code != http.StatusOK {
-				t.Fatalf("%s: %d with %s", o.path, w.Code, w.Body)
-			}
-		}
-		raw = []byte(marks.Replace(string(raw)))
-		for range 2 {
-			r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
+		for _, v := range []API{October2025, August2026} {
+			cfg, err := newConfig([]Option{WithAPI(v), WithToken(token), WithProjectID(project), WithDelays(Delays{}), Lenient()})
 			if err != nil {
-				return
+				t.Fatal(err)
 			}
-			w := httptest.NewRecorder()
-			if aborted := serveOne(s, w, r); aborted {
-				return
-			}
-			checkForm(t, w, r)
+			sendTwice(t, newServer(cfg), marks, raw)
 		}
 	})
 }
 
-// seedObjects are the objects of the server, one of each kind.
-var seedObjects = []struct{ path, body string }{
-	{"/project/PROJECT/location/eu-central-h1/private-subnet/web-1", `{}`},
-	{"/project/PROJECT/location/eu-central-h1/firewall/web-1", `{}`},
-	{"/project/PROJECT/location/eu-central-h1/vm/web-1", `{"public_key":"ssh-ed25519 AAAA"}`},
-	{"/project/PROJECT/location/eu-central-h1/postgres/web-1", `{"size":"standard-2","storage_size":64}`},
-	{"/project/PROJECT/ssh-public-key", `{"name":"web-1","public_key":"ssh-ed25519 AAAA"}`},
+// sendTwice makes the objects, and then sends a raw request twice.
+func sendTwice(t *testing.T, s *Server, marks *strings.Replacer, raw []byte) {
+	for _, o := range seedObjects(s.config.api) {
+		body := strings.NewReader(o.body)
+		r := httptest.NewRequest(http.MethodPost, marks.Replace(o.path), body)
+		r.Header = http.Header{"Authorization": {"Bearer " + s.Token()}, "Content-Type": {"application/json"}}
+		w := httptest.NewRecorder()
+		if s.serve(w, r); w.Code != http.StatusOK {
+			t.Fatalf("%s: %d with %s", o.path, w.Code, w.Body)
+		}
+	}
+	raw = []byte(marks.Replace(string(raw)))
+	for range 2 {
+		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
+		if err != nil {
+			return
+		}
+		w := httptest.NewRecorder()
+		if aborted := serveOne(s, w, r); aborted {
+			return
+		}
+		checkForm(t, w, r)
+	}
+}
+
+type seedObject struct{ path, body string }
+
+// seedObjects returns the objects of the server, one of each kind.
+func seedObjects(v API) []seedObject {
+	kubernetes := map[API]string{October2025: "v1.34", August2026: "v1.35"}[v]
+	return []seedObject{
+		{"/project/PROJECT/location/eu-central-h1/private-subnet/web-1", `{}`},
+		{"/project/PROJECT/location/eu-central-h1/firewall/web-1", `{}`},
+		{"/project/PROJECT/location/eu-central-h1/vm/web-1", `{"public_key":"ssh-ed25519 AAAA"}`},
+		{"/project/PROJECT/location/eu-central-h1/postgres/web-1", `{"size":"standard-2","storage_size":64}`},
+		{"/project/PROJECT/location/eu-central-h1/kubernetes-cluster/web-1", `{"version":"` + kubernetes + `","worker_size":"standard-2"}`},
+		{"/project/PROJECT/ssh-public-key", `{"name":"web-1","public_key":"ssh-ed25519 AAAA"}`},
+	}
 }
 
 // serveOne reports whether the server dropped the connection, as for a body
