@@ -47,7 +47,7 @@ func ParseCIDR(s string) (netip.Prefix, error) {
 	}
 	prefix, err := addr.Prefix(bits)
 	if err != nil {
-		return fail("has a prefix length that its addresses do not have")
+		return fail("has an invalid prefix length")
 	}
 	return prefix, nil
 }

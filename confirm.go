@@ -53,7 +53,7 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 	case found == nil:
 		return nil, fmt.Errorf("%w; looked up: find returned neither a record nor an error", unknown)
 	case same != nil && !same(found):
-		return nil, fmt.Errorf("%w, and is another one", withLookup(unknown, ErrAlreadyExists))
+		return nil, fmt.Errorf("%w, but is a different resource", withLookup(unknown, ErrAlreadyExists))
 	}
 	return found, nil
 }

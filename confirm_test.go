@@ -29,7 +29,7 @@ func TestConfirm(t *testing.T) {
 	}{
 		{"it is there", unknown, wanted, nil, 1, wanted, nil, ""},
 		{"another one is", unknown, other, nil, 1, nil, []error{ErrOutcomeUnknown, ErrAlreadyExists},
-			unknown.Error() + "; looked up: already exists, and is another one"},
+			unknown.Error() + "; looked up: already exists, but is a different resource"},
 		{"none is", unknown, nil, missing, 1, nil, []error{ErrOutcomeUnknown, ErrNotFound},
 			unknown.Error() + "; looked up: " + strings.TrimPrefix(missing.Error(), "cloudapi: ")},
 		{"a list shows none", unknown, nil, ErrNotFound, 1, nil, []error{ErrOutcomeUnknown, ErrNotFound},

@@ -20,7 +20,7 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 	f, part := familyOf(resource.Kind)
 	if part != nil {
 		return nil, &ArgumentError{Operation: "DeleteExisting", Name: "reference", Value: reference,
-			Reason: "is a " + resource.Kind.String() + ", which the service of its " + part.of.String() + " deletes"}
+			Reason: "is a " + resource.Kind.String() + ": delete it with the service of its " + part.of.String()}
 	}
 	if err := f.remove(ctx, c, resource.Location, f.address(*resource)); err != nil {
 		return nil, err

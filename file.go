@@ -77,7 +77,7 @@ func (r reply) file(format fileFormat) (*File, error) {
 	case r.status == http.StatusPartialContent:
 		return nil, errors.New("it is a part of the file")
 	case r.header.Get("Content-Encoding") != "":
-		return nil, errors.New("its encoding was not asked for")
+		return nil, errors.New("its encoding was not requested")
 	}
 	switch {
 	case format.check != nil:

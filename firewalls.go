@@ -144,7 +144,7 @@ func (r *createdRule) unmarshal(data []byte) error {
 		return err
 	}
 	if len(rules) != 2 || rules[1].missing() != "" {
-		return fmt.Errorf("it is an array of %d that are not two rules", len(rules))
+		return fmt.Errorf("it is an array of %d elements in place of two rules", len(rules))
 	}
 	r.FirewallRule = rules[0]
 	r.IPv6Rule = &rules[1]

@@ -67,11 +67,11 @@ func (r VMCreateRequest) checkInitScript() *ArgumentError {
 	script := r.InitScriptText.text
 	switch {
 	case r.InitScript != "" && checkSegment(r.InitScript) != "":
-		return &ArgumentError{Name: "init_script", Reason: "must be the name or ID of a registered script; the text of one is InitScriptText"}
+		return &ArgumentError{Name: "init_script", Reason: "must be the name or ID of a registered script; for the text of a script use InitScriptText"}
 	case script != "" && checkSegment(script) == "":
-		return &ArgumentError{Name: "init_script", Value: withoutToken(script), Reason: "must be the text of a script; the name of a registered one is InitScript"}
+		return &ArgumentError{Name: "init_script", Value: withoutToken(script), Reason: "must be the text of a script; for the name of a registered script use InitScript"}
 	case script != "" && (r.InitScript != "" || r.InitScriptArgs != ""):
-		return &ArgumentError{Name: "init_script", Reason: "must be either the text of a script or the name of one, which alone has arguments"}
+		return &ArgumentError{Name: "init_script", Reason: "must not be both a text and a name, and a text has no arguments"}
 	}
 	return nil
 }

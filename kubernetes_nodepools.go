@@ -145,7 +145,7 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, before *KubernetesNodePool, opts ...WaitOption) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if before == nil {
-		return nil, &ArgumentError{Operation: operation, Name: "before", Reason: "must be what UpgradeNodePool returned"}
+		return nil, &ArgumentError{Operation: operation, Name: "before", Reason: "must be the result of UpgradeNodePool"}
 	}
 	replaced := func(p *KubernetesNodePool) bool {
 		return p.settled() && !slices.ContainsFunc(before.VMs, func(vm VM) bool { return p.has(vm.ID) })

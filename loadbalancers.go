@@ -136,7 +136,7 @@ type LoadBalancerUpdateRequest struct {
 
 func (r LoadBalancerUpdateRequest) checkIDs() *ArgumentError {
 	if r.VMs == nil {
-		return &ArgumentError{Name: "vms", Reason: "must not be nil: name all VMs that the load balancer shall have, or give an empty slice for none"}
+		return &ArgumentError{Name: "vms", Reason: "must not be nil: give the IDs of all VMs, or an empty slice to remove all"}
 	}
 	for _, id := range r.VMs {
 		if err := checkID("vms", id); err != nil {

@@ -259,7 +259,7 @@ func follow[T any](operation, start string, fetch func(ctx context.Context, curs
 				if err == nil {
 					more = page.NextStartAfter != ""
 					if more && asked[page.NextStartAfter] {
-						err = fmt.Errorf("cloudapi: %s: %w: the page after %q does not lead on", operation, ErrPaginationStalled, cursor)
+						err = fmt.Errorf("cloudapi: %s: %w: the page after %q has a cursor that was already used", operation, ErrPaginationStalled, cursor)
 					}
 				}
 				if err != nil {

@@ -76,7 +76,7 @@ func (cl *call) encodeBody(request any) error {
 	}
 	if bytes.Contains(body, maskedJSON) {
 		return &ArgumentError{Operation: cl.op.Name, Name: "request",
-			Reason: "holds a Secret, which would be sent masked: use what Reveal returns"}
+			Reason: "holds a Secret, which would be sent masked: use the result of Reveal"}
 	}
 	cl.body = body
 	return nil

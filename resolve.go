@@ -232,7 +232,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	}
 	if ref.Location != "" && !f.inLocation {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
-			Reason: "has a location, which a " + kind.String() + " is not in"}
+			Reason: "has a location, but a " + kind.String() + " is in none"}
 	}
 	var record any
 	switch {
@@ -271,7 +271,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 	}
 	if len(candidates) == 0 {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: withoutToken(ref.String()),
-			Reason: "can be none of these kinds: they go by ID, by location/name if they are in a location, by name if they are not"}
+			Reason: "cannot refer to one of these kinds: use an ID, location/name for a resource in a location, or a name for one in none"}
 	}
 	records, errs := make([]any, len(candidates)), make([]error, len(candidates))
 	inParallel(len(candidates), func(i int) { records[i], errs[i] = c.findNamed(ctx, operation, ref, candidates[i]) })
@@ -281,7 +281,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 	var failures []error
 	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound) // the default error
 	if ref.Location == "" {
-		none = fmt.Errorf("%w; what is in a location goes by location/name", none)
+		none = fmt.Errorf("%w; refer to a resource in a location by location/name", none)
 	}
 	for i, err := range errs {
 		switch {

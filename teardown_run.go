@@ -178,7 +178,7 @@ func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *Te
 		// The name may belong to another resource by now.
 		var now Resource
 		if now, err = r.locate(ctx, resource); err == nil && now.ID != "" && now.Name != at.Name {
-			err = fmt.Errorf("it goes by the name of %s by now: %w", now.Name, ErrLocationNotFound)
+			err = fmt.Errorf("its name is now %s: %w", now.Name, ErrLocationNotFound)
 		}
 	}
 	switch {

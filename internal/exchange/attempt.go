@@ -85,7 +85,7 @@ func (a *Attempt) Value(key any) any {
 const maxConnsPerAttempt = 4
 
 // errStorm ends an attempt that needs more connections.
-var errStorm = fmt.Errorf("%d connections were made for one attempt, and none was of use", maxConnsPerAttempt)
+var errStorm = fmt.Errorf("none of the %d connections of the attempt could be used", maxConnsPerAttempt)
 
 // mayConnect counts a connection, and reports whether the attempt may make it.
 func (a *Attempt) mayConnect() bool { return a.conns.Add(1) <= maxConnsPerAttempt }
