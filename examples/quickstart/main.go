@@ -106,7 +106,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	env.created("subnet", subnet.Name, subnet.ID+" "+subnet.Net4, func(ctx context.Context) error {
+	env.created("subnet", subnet.Name, subnet.ID, func(ctx context.Context) error {
 		if err := client.PrivateSubnets.Delete(ctx, location, subnet.ID); err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		env.say("found", reference, "in subnet %s with address %s", vm.Subnet, vm.PrivateIPv4)
+		env.say("found", reference, "private address %s", vm.PrivateIPv4)
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (env *environment) waitRunning(ctx context.Context, vms []*cloudapi.VM) err
 				errs[i] = err
 				return
 			}
-			env.say("VM", vm.Name, "has addresses %s and %s", running.IP4, running.IP6)
+			env.say("VM", vm.Name, "addresses %s and %s", running.IP4, running.IP6)
 		})
 	}
 	waits.Wait()
@@ -216,5 +216,5 @@ func (env *environment) created(kind, name, text string, remove func(context.Con
 func (env *environment) say(kind, name, format string, args ...any) {
 	env.mu.Lock()
 	defer env.mu.Unlock()
-	fmt.Fprintf(env.out, "%5.1fs  %-8s  %-26s  %s\n", time.Since(env.start).Seconds(), kind, name, fmt.Sprintf(format, args...))
+	fmt.Fprintf(env.out, "%5.1fs  %-8s  %-19s  %s\n", time.Since(env.start).Seconds(), kind, name, fmt.Sprintf(format, args...))
 }

@@ -28,7 +28,7 @@ func TestQuickstart(t *testing.T) {
 		if err := run(t.Context(), nil, &stdout, io.Discard); err != nil {
 			t.Fatal(err)
 		}
-		for text, want := range map[string]int{"created: ": 5, "open to ": 2, "has addresses ": 2, "listed ": 2, "deleted\n": 5} {
+		for text, want := range map[string]int{"created: ": 5, "open to ": 2, "  addresses ": 2, "listed ": 2, "deleted\n": 5} {
 			if n := strings.Count(stdout.String(), text); n != want {
 				t.Errorf("%d times %q, want %d:\n%s", n, text, want, stdout.String())
 			}
