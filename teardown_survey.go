@@ -170,6 +170,14 @@ func (s surveyor) needs(all []surveyed) map[string][]string {
 			if image, _, ok := strings.Cut(record.BootImage, "@"); ok {
 				need(item.ID, ids[Resource{Kind: KindMachineImage, Location: item.Location, Name: image}])
 			}
+		case *KubernetesCluster, *Postgres:
+			// August 2026 makes these for it. Their names begin with its ID.
+			for suffix, kind := range map[string]Kind{
+				"-apiserver": KindLoadBalancer, "-services": KindLoadBalancer,
+				"-subnet": KindPrivateSubnet, "-firewall": KindFirewall,
+			} {
+				need(item.ID, ids[Resource{Kind: kind, Location: item.Location, Name: item.ID + suffix}])
+			}
 		case *LoadBalancer:
 			need(item.ID, cmp.Or(s.subnets[item.ID], ids[Resource{Kind: KindPrivateSubnet, Location: item.Location, Name: record.Subnet}]))
 		}

@@ -291,6 +291,32 @@ func TestTeardownKeep(t *testing.T) {
 	})
 }
 
+// TestTeardownKeepsTheNetworkOfADatabase: without its firewall a database would
+// lose its rules.
+func TestTeardownKeepsTheNetworkOfADatabase(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026)).Client()
+		ctx := t.Context()
+		for _, name := range []string{"kept", "other"} {
+			stub.Must(c.Postgres.Create(ctx, somewhere, name, &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+		}
+		db := stub.Must(c.Postgres.WaitRunning(ctx, somewhere, "kept"))(t)
+		plan := planTeardown(t, c, &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.ID == db.ID }})
+		equalTexts(t, "kept", plan.Kept(), "Postgres database eu-central-h1/kept",
+			"private subnet eu-central-h1/"+db.ID+"-subnet", "firewall eu-central-h1/"+db.ID+"-firewall")
+		if err := plan.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if db := stub.Must(c.Postgres.Get(ctx, somewhere, "kept"))(t); len(db.FirewallRules) != 4 {
+			t.Errorf("the database has %d rules, want 4", len(db.FirewallRules))
+		}
+		if page := stub.Must(c.Firewalls.List(ctx, nil))(t); len(page.Items) != 1 {
+			t.Errorf("%d firewalls are left, want 1", len(page.Items))
+		}
+	})
+}
+
 func TestTeardownPlanText(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
