@@ -241,9 +241,10 @@ func (p *TeardownPlan) project() string {
 // load balancer that was made in the subnet since, a subnet that uses the
 // firewall, and any other resource of a project that would be deleted with it.
 //
-// If a deletion fails with a transient error, Run retries it for about 15
-// seconds. A deletion that fails permanently blocks only the resources that the
-// failed one needs. Run waits for deletions that the server has accepted until
+// If a deletion fails with a transient error, or is refused because of the state
+// of the resource, Run retries it for about 15 seconds: a VM, for example,
+// cannot be deleted while a machine image is made of it. A deletion that fails
+// permanently blocks only the resources that the failed one needs. Run waits for deletions that the server has accepted until
 // the context ends. If the token can no longer see the project it finds
 // nothing, so the resources count as gone.
 //

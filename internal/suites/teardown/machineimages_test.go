@@ -52,14 +52,17 @@ func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
 	case path == "/vm" || path == "/location/eu-central-h1/vm":
 		var vms []any
 		for _, vm := range p.vms {
-			vms = append(vms, vm)
+			vms = append(vms, *vm)
 		}
+		p.vms = slices.DeleteFunc(p.vms, func(vm *cloudapi.VM) bool { return vm.State == cloudapi.VMStateDeleting })
 		return list(vms...)
 	case strings.HasPrefix(path, "/location/eu-central-h1/vm/"):
 		i := slices.IndexFunc(p.vms, func(vm *cloudapi.VM) bool { return vm.ID == last })
 		switch {
 		case i < 0:
 			return stub.Respond(404, stub.Envelope(404)), nil
+		case req.Method == http.MethodDelete && p.isCaptured(p.vms[i]):
+			return stub.Respond(400, captured), nil
 		case req.Method == http.MethodDelete:
 			p.vms[i].State = cloudapi.VMStateDeleting
 			return stub.Respond(204, ""), nil
@@ -82,7 +85,7 @@ func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
 		var versions []any
 		for label, state := range p.versions {
 			versions = append(versions, cloudapi.MachineImageVersion{ID: "mv-" + label, Version: label, State: state})
-			if state == cloudapi.MachineImageVersionStateDestroying && len(p.vms) == 0 {
+			if state == cloudapi.MachineImageVersionStateDestroying && !p.isUsed(label) {
 				delete(p.versions, label)
 			}
 		}
@@ -97,6 +100,25 @@ func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
 		return list()
 	}
 	return stub.Respond(404, stub.Envelope(404)), nil
+}
+
+// captured is the response to the deletion of a VM while a version is made of it.
+const captured = `{"error":{"code":400,"type":"InvalidRequest","message":"Cannot delete VM while it is being captured as a machine image version","details":null}}`
+
+// isCaptured reports whether a version is being made of a VM: of the one that is
+// stopped.
+func (p *imageProject) isCaptured(vm *cloudapi.VM) bool {
+	for _, state := range p.versions {
+		if state == cloudapi.MachineImageVersionStateCreating && vm.State == cloudapi.VMStateStopped {
+			return true
+		}
+	}
+	return false
+}
+
+// isUsed reports whether a VM was created from a version.
+func (p *imageProject) isUsed(label string) bool {
+	return slices.ContainsFunc(p.vms, func(vm *cloudapi.VM) bool { return vm.BootImage == "golden@"+label })
 }
 
 // TestTeardownOfMachineImages: only the teardown itself can find out that
@@ -140,6 +162,25 @@ func TestTeardownOfMachineImages(t *testing.T) {
 		position := func(request string) int { return slices.Index(project.changes, request) }
 		if position(want[0]) > position(want[2]) || position(want[1]) != len(want)-1 {
 			t.Errorf("the order is %q", project.changes)
+		}
+	})
+}
+
+// TestTeardownDuringACapture: a VM of which a version is being made cannot be
+// deleted until the version is.
+func TestTeardownDuringACapture(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		project := &imageProject{image: true,
+			versions: map[string]string{"v1": cloudapi.MachineImageVersionStateCreating},
+			vms:      []*cloudapi.VM{{ID: stub.VMID, Name: "source", Location: "eu-central-h1", State: cloudapi.VMStateStopped}}}
+		network := stub.Recorder{Answer: project.answer}
+		plan, err := sdktest.Recorded(t, &network).PlanTeardown(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := plan.Run(t.Context()); err != nil || project.image || len(project.vms) > 0 {
+			t.Errorf("%v; sent was %q", err, project.changes)
 		}
 	})
 }
