@@ -108,8 +108,8 @@ type EnsurePlan[T any] struct {
 	Drift   []Drift // the differences from the request
 }
 
-// ensurer describes a family and a request to Ensure, Plan and Compare.
-type ensurer[T any] struct {
+// ensureSpec describes a family and a request to Ensure, Plan and Compare.
+type ensureSpec[T any] struct {
 	operation string
 	location  string // "" for families without locations
 	name      string
@@ -131,7 +131,7 @@ type ensurer[T any] struct {
 const ensureTries = 4
 
 // ensure creates or updates the resource, if it is needed.
-func (e ensurer[T]) ensure(ctx context.Context, operation string, opts *EnsureOptions) (*T, EnsureOutcome, error) {
+func (e ensureSpec[T]) ensure(ctx context.Context, operation string, opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	if err := e.check(ctx, operation); err != nil {
 		return nil, "", err
 	}
@@ -142,7 +142,7 @@ func (e ensurer[T]) ensure(ctx context.Context, operation string, opts *EnsureOp
 }
 
 // plan finds out what ensure would do.
-func (e ensurer[T]) plan(ctx context.Context, operation string, opts *EnsureOptions) (*EnsurePlan[T], error) {
+func (e ensureSpec[T]) plan(ctx context.Context, operation string, opts *EnsureOptions) (*EnsurePlan[T], error) {
 	if err := e.check(ctx, operation); err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (e ensurer[T]) plan(ctx context.Context, operation string, opts *EnsureOpti
 }
 
 // differences compares a record with the request.
-func (e ensurer[T]) differences(ctx context.Context, operation string, record *T) ([]Drift, error) {
+func (e ensureSpec[T]) differences(ctx context.Context, operation string, record *T) ([]Drift, error) {
 	if err := e.check(ctx, operation); err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (e ensurer[T]) differences(ctx context.Context, operation string, record *T
 }
 
 // check returns what is wrong with the arguments.
-func (e *ensurer[T]) check(ctx context.Context, operation string) error {
+func (e *ensureSpec[T]) check(ctx context.Context, operation string) error {
 	e.operation = operation
 	if ctx == nil {
 		return noContext(operation)
@@ -198,7 +198,7 @@ func (e *ensurer[T]) check(ctx context.Context, operation string) error {
 }
 
 // checkName returns why the name is invalid, or nil.
-func (e *ensurer[T]) checkName() error {
+func (e *ensureSpec[T]) checkName() error {
 	reason := checkSegment(e.name)
 	if IsID(e.name, kindOf[T]()) {
 		reason = "must be a name and not an ID"
@@ -210,11 +210,11 @@ func (e *ensurer[T]) checkName() error {
 }
 
 // resource returns the location and name, for messages.
-func (e *ensurer[T]) resource() string { return place(e.location, e.name) }
+func (e *ensureSpec[T]) resource() string { return place(e.location, e.name) }
 
 // run looks the name up, and creates the resource if it does not exist. It
 // repeats both until one of them settles the outcome.
-func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOutcome, error) {
+func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	var o EnsureOptions
 	if opts != nil {
 		o = *opts
@@ -241,7 +241,7 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOu
 		found, err := e.find(ctx)
 		switch {
 		case err == nil && stateOf(found) == stateDeleting:
-			err := e.outlast(ctx, func(p Progress) {
+			err := e.waitForDeletion(ctx, func(p Progress) {
 				if progress.Polls++; p.Done < p.Total {
 					last, _ := p.Record.(*T)
 					report(stateDeleting, last, p.Err)
@@ -252,7 +252,7 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOu
 			}
 			continue
 		case err == nil:
-			record, outcome, err := e.mend(ctx, found, o.Update, report)
+			record, outcome, err := e.reconcile(ctx, found, o.Update, report)
 			if err != nil {
 				return nil, "", err
 			}
@@ -289,9 +289,9 @@ func (e *ensurer[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOu
 	}
 }
 
-// outlast waits until a resource that is being deleted no longer has its name.
+// waitForDeletion waits until a resource that is being deleted no longer has its name.
 // The error is a [*WaitError].
-func (e *ensurer[T]) outlast(ctx context.Context, progress func(Progress)) error {
+func (e *ensureSpec[T]) waitForDeletion(ctx context.Context, progress func(Progress)) error {
 	w := waiter[T]{
 		operation: e.operation,
 		resource:  e.resource(),
@@ -304,9 +304,9 @@ func (e *ensurer[T]) outlast(ctx context.Context, progress func(Progress)) error
 	return err
 }
 
-// mend returns the existing resource if it matches the request, after an update
+// reconcile returns the existing resource if it matches the request, after an update
 // if one is needed and allowed.
-func (e *ensurer[T]) mend(ctx context.Context, found *T, update bool, report func(string, *T, error)) (*T, EnsureOutcome, error) {
+func (e *ensureSpec[T]) reconcile(ctx context.Context, found *T, update bool, report func(string, *T, error)) (*T, EnsureOutcome, error) {
 	outcome := EnsureUnchanged
 	differences, err := e.compare(ctx, found)
 	if err == nil && update && len(differences) > 0 && differences.updatable() {

@@ -144,9 +144,9 @@ type Error struct {
 	// been carried out in spite of the error.
 	outcomeUnknown bool
 
-	// stopped is the reason why a due retry was not made, such as the context's
+	// whyNoRetry is the reason why a due retry was not made, such as the context's
 	// error, or nil.
-	stopped error
+	whyNoRetry error
 }
 
 // Error describes the failure in one line.
@@ -166,7 +166,7 @@ func (e *Error) Error() string {
 	if fields := e.fieldText(); fields != "" {
 		b.WriteString(" (" + mask.OneLine(fields) + ")")
 	}
-	writeEnd(&b, e.Attempts, e.stopped, e.outcomeUnknown)
+	writeEnd(&b, e.Attempts, e.whyNoRetry, e.outcomeUnknown)
 	return b.String()
 }
 
@@ -280,7 +280,7 @@ func (e *Error) quotaExceeded() bool {
 
 // Unwrap returns the reason why a due retry was not made, such as the context's
 // error, or nil.
-func (e *Error) Unwrap() error { return e.stopped }
+func (e *Error) Unwrap() error { return e.whyNoRetry }
 
 // TransportError says that a request got no complete response: the connection
 // could not be made or broke, an attempt took longer than [WithTimeout], or the
@@ -294,7 +294,7 @@ type TransportError struct {
 	Err       error  // the cause
 
 	outcomeUnknown bool
-	stopped        error
+	whyNoRetry     error
 }
 
 // Error describes the failure in one line.
@@ -302,7 +302,7 @@ func (e *TransportError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
 	b.WriteString(mask.OneLine(fmt.Sprint(e.Err)))
-	writeEnd(&b, e.Attempts, e.stopped, e.outcomeUnknown)
+	writeEnd(&b, e.Attempts, e.whyNoRetry, e.outcomeUnknown)
 	return b.String()
 }
 
@@ -313,7 +313,7 @@ func (e *TransportError) Is(target error) bool {
 
 // Unwrap returns the cause and, if a due retry was not made, the reason for
 // that, such as the context's error.
-func (e *TransportError) Unwrap() []error { return causes(e.Err, e.stopped) }
+func (e *TransportError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
 // DecodeError says that the server reported success but its response is not
 // what the contract promises: not JSON, truncated, empty, of another type, or
@@ -335,7 +335,7 @@ type DecodeError struct {
 	truncated bool
 
 	outcomeUnknown bool
-	stopped        error
+	whyNoRetry     error
 }
 
 // Error describes the failure in one line.
@@ -349,7 +349,7 @@ func (e *DecodeError) Error() string {
 	if e.Body != "" {
 		fmt.Fprintf(&b, ": %q", e.Body)
 	}
-	writeEnd(&b, e.Attempts, e.stopped, e.outcomeUnknown)
+	writeEnd(&b, e.Attempts, e.whyNoRetry, e.outcomeUnknown)
 	return b.String()
 }
 
@@ -360,7 +360,7 @@ func (e *DecodeError) Is(target error) bool {
 
 // Unwrap returns what is wrong with the response, and why a due retry was not
 // made.
-func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.stopped) }
+func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
 // ArgumentError says that an argument or an option is invalid. Nothing was
 // sent. [ErrInvalidArgument] matches it.
@@ -406,12 +406,12 @@ func writeCall(b *strings.Builder, operation, method, path string) {
 
 // writeEnd adds the number of attempts, why there was no further one, and
 // whether the outcome is unknown.
-func writeEnd(b *strings.Builder, attempts int, stopped error, unknown bool) {
+func writeEnd(b *strings.Builder, attempts int, whyNoRetry error, unknown bool) {
 	if attempts > 1 {
 		fmt.Fprintf(b, " (after %d attempts)", attempts)
 	}
-	if stopped != nil {
-		b.WriteString("; not tried again: " + mask.OneLine(fmt.Sprint(stopped)))
+	if whyNoRetry != nil {
+		b.WriteString("; not tried again: " + mask.OneLine(fmt.Sprint(whyNoRetry)))
 	}
 	if unknown {
 		b.WriteString("; it is unknown whether the operation was carried out")

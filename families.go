@@ -15,11 +15,11 @@ func kindOf[T any]() Kind { return any(new(T)).(identified).identity().Kind }
 // family is the service of one kind of resource, independent of the type of its
 // records. Records are pointers.
 type family struct {
-	kind       Kind
-	inLocation bool
-	named      bool // names can be used as references
-	repeats    bool // a name may occur more than once in a location
-	noID       bool // IDs cannot be used as references
+	kind           Kind
+	inLocation     bool
+	named          bool // names can be used as references
+	ambiguousNames bool // a name may occur more than once in a location
+	byNameOnly     bool // IDs cannot be used as references
 
 	all    func(ctx context.Context, c *Client, opts *ListOptions) iter.Seq2[any, error]
 	get    func(ctx context.Context, c *Client, location, reference string) (any, error)
@@ -136,7 +136,7 @@ func familyOf(kind Kind) (*family, *part) {
 
 // address returns the reference that the methods of the family's service take.
 func (f *family) address(r Resource) string {
-	if f.noID {
+	if f.byNameOnly {
 		return r.Name
 	}
 	return r.ID
@@ -152,15 +152,15 @@ type locatedService[T any] interface {
 func located[T any](service func(*Client) locatedService[T]) family {
 	kind := kindOf[T]()
 	f := family{
-		kind:       kind,
-		inLocation: true,
-		named:      true,
-		repeats:    kind == KindLoadBalancer,
+		kind:           kind,
+		inLocation:     true,
+		named:          true,
+		ambiguousNames: kind == KindLoadBalancer,
 		all: func(ctx context.Context, c *Client, opts *ListOptions) iter.Seq2[any, error] {
 			return untyped(service(c).All(ctx, opts))
 		},
 		get: func(ctx context.Context, c *Client, location, reference string) (any, error) {
-			return orNothing(service(c).Get(ctx, location, reference))
+			return untypedRecord(service(c).Get(ctx, location, reference))
 		},
 		remove: func(ctx context.Context, c *Client, location, reference string) error {
 			return service(c).Delete(ctx, location, reference)
@@ -195,14 +195,14 @@ type globalService[T any] interface {
 func global[T any](service func(*Client) globalService[T]) family {
 	kind := kindOf[T]()
 	f := family{
-		kind:  kind,
-		named: kind != KindInferenceAPIKey && kind != KindProject,
-		noID:  kind == KindPrivateLocation,
+		kind:       kind,
+		named:      kind != KindInferenceAPIKey && kind != KindProject,
+		byNameOnly: kind == KindPrivateLocation,
 		all: func(ctx context.Context, c *Client, opts *ListOptions) iter.Seq2[any, error] {
 			return untyped(service(c).All(ctx, opts))
 		},
 		get: func(ctx context.Context, c *Client, _, reference string) (any, error) {
-			return orNothing(service(c).Get(ctx, reference))
+			return untypedRecord(service(c).Get(ctx, reference))
 		},
 		remove: func(ctx context.Context, c *Client, _, reference string) error {
 			return service(c).Delete(ctx, reference)
@@ -222,15 +222,15 @@ func global[T any](service func(*Client) globalService[T]) family {
 func untyped[T any](seq iter.Seq2[*T, error]) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		for item, err := range seq {
-			if !yield(orNothing(item, err)) {
+			if !yield(untypedRecord(item, err)) {
 				return
 			}
 		}
 	}
 }
 
-// orNothing keeps a nil pointer from becoming an interface that is not nil.
-func orNothing[T any](record *T, err error) (any, error) {
+// untypedRecord keeps a nil pointer from becoming an interface that is not nil.
+func untypedRecord[T any](record *T, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}

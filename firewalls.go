@@ -266,8 +266,8 @@ func (s *FirewallsService) Compare(ctx context.Context, firewall *Firewall, requ
 }
 
 // ensurer returns what Ensure needs to know about firewalls.
-func (s *FirewallsService) ensurer(location, name string, request *FirewallCreateRequest) ensurer[Firewall] {
-	return ensurer[Firewall]{
+func (s *FirewallsService) ensurer(location, name string, request *FirewallCreateRequest) ensureSpec[Firewall] {
+	return ensureSpec[Firewall]{
 		location: location,
 		name:     name,
 		config:   waitQuick,

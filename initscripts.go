@@ -181,11 +181,11 @@ func (s *VMInitScriptsService) Compare(ctx context.Context, script *VMInitScript
 }
 
 // ensurer returns what Ensure needs to know about init scripts.
-func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensurer[VMInitScript] {
+func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensureSpec[VMInitScript] {
 	if request == nil {
-		return ensurer[VMInitScript]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
+		return ensureSpec[VMInitScript]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
 	}
-	return ensurer[VMInitScript]{
+	return ensureSpec[VMInitScript]{
 		location: "",
 		name:     request.Name,
 		config:   waitQuick,

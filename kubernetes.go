@@ -152,9 +152,9 @@ func (s *KubernetesService) Compare(ctx context.Context, cluster *KubernetesClus
 }
 
 // ensurer returns what Ensure needs to know about clusters.
-func (s *KubernetesService) ensurer(location, name string, request *KubernetesClusterCreateRequest) ensurer[KubernetesCluster] {
+func (s *KubernetesService) ensurer(location, name string, request *KubernetesClusterCreateRequest) ensureSpec[KubernetesCluster] {
 	find := func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, name) }
-	return ensurer[KubernetesCluster]{
+	return ensureSpec[KubernetesCluster]{
 		location: location,
 		name:     name,
 		config:   waitSlow,

@@ -285,14 +285,14 @@ func (s *LoadBalancersService) Compare(ctx context.Context, loadBalancer *LoadBa
 }
 
 // ensurer returns what Ensure needs to know about load balancers.
-func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalancerCreateRequest) ensurer[LoadBalancer] {
+func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalancerCreateRequest) ensureSpec[LoadBalancer] {
 	if request == nil {
-		return ensurer[LoadBalancer]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
+		return ensureSpec[LoadBalancer]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
 	}
 	if err := checkEnsureID("private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
-		return ensurer[LoadBalancer]{invalid: err}
+		return ensureSpec[LoadBalancer]{invalid: err}
 	}
-	return ensurer[LoadBalancer]{
+	return ensureSpec[LoadBalancer]{
 		location: location,
 		name:     name,
 		config:   waitQuick,

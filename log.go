@@ -51,7 +51,7 @@ func (cl *call) log(ctx context.Context) {
 	default:
 		attrs = append(attrs, slog.String("error", err.Error()))
 	}
-	if cl.again {
+	if cl.retrying {
 		attrs = append(attrs, slog.Duration("retry_in", cl.loop.RetryWaitMin))
 	}
 	logger.LogAttrs(ctx, level, message, attrs...)

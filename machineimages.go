@@ -146,8 +146,8 @@ func (s *MachineImagesService) Compare(ctx context.Context, image *MachineImage,
 }
 
 // ensurer returns what Ensure needs to know about machine images.
-func (s *MachineImagesService) ensurer(location, name string, request *MachineImageCreateRequest) ensurer[MachineImage] {
-	return ensurer[MachineImage]{
+func (s *MachineImagesService) ensurer(location, name string, request *MachineImageCreateRequest) ensureSpec[MachineImage] {
+	return ensureSpec[MachineImage]{
 		location: location,
 		name:     name,
 		config:   waitQuick,

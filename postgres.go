@@ -241,7 +241,7 @@ var (
 //cloudapi:operation GET /project/{project_id}/postgres
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres
 func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Postgres], error) {
-	page, err := list[Postgres](ctx, s.client, &listPostgres, opts.selectable())
+	page, err := list[Postgres](ctx, s.client, &listPostgres, opts.serverFilters())
 	if err == nil && opts != nil {
 		opts.selectTags(page)
 	}
@@ -254,7 +254,7 @@ func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Po
 //cloudapi:operation GET /project/{project_id}/postgres
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres
 func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Postgres, error] {
-	databases := all[Postgres](ctx, s.client, &listPostgres, opts.selectable())
+	databases := all[Postgres](ctx, s.client, &listPostgres, opts.serverFilters())
 	if opts == nil || len(opts.Tags) == 0 {
 		return databases
 	}

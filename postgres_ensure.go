@@ -32,8 +32,8 @@ func (s *PostgresService) Compare(ctx context.Context, postgres *Postgres, reque
 }
 
 // ensurer returns what Ensure needs to know about databases.
-func (s *PostgresService) ensurer(location, name string, request *PostgresCreateRequest) ensurer[Postgres] {
-	return ensurer[Postgres]{
+func (s *PostgresService) ensurer(location, name string, request *PostgresCreateRequest) ensureSpec[Postgres] {
+	return ensureSpec[Postgres]{
 		location: location,
 		name:     name,
 		config:   waitSlow,

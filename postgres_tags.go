@@ -21,11 +21,11 @@ func (p *Postgres) hasTags(tags []PostgresTag) bool {
 	return !slices.ContainsFunc(tags, func(tag PostgresTag) bool { return !slices.Contains(p.Tags, tag) })
 }
 
-// selectable returns the options with only the tags by which a server can
+// serverFilters returns the options with only the tags by which a server can
 // filter. A server of August 2026 filters the list of a project. It cannot parse
 // a tag with a comma or a second colon, and removes spaces around keys and
 // values.
-func (o *ListOptions) selectable() *ListOptions {
+func (o *ListOptions) serverFilters() *ListOptions {
 	if o == nil || len(o.Tags) == 0 {
 		return o
 	}

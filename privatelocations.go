@@ -156,11 +156,11 @@ func (s *PrivateLocationsService) Compare(ctx context.Context, privateLocation *
 }
 
 // ensurer returns what Ensure needs to know about private locations.
-func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest) ensurer[PrivateLocation] {
+func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest) ensureSpec[PrivateLocation] {
 	if request == nil {
-		return ensurer[PrivateLocation]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
+		return ensureSpec[PrivateLocation]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
 	}
-	return ensurer[PrivateLocation]{
+	return ensureSpec[PrivateLocation]{
 		location: "",
 		name:     request.Name,
 		config:   waitQuick,

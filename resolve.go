@@ -244,7 +244,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 			return nil, nil, err
 		}
 		return &Resource{Kind: kind, ID: ref.ID, Location: info.Location, Name: info.Name}, nil, nil
-	case f.noID:
+	case f.byNameOnly:
 		record, err = c.search(ctx, operation, f, ref, func(item any) (any, error) {
 			if item.(identified).identity().ID != ref.ID {
 				return nil, nil
@@ -315,7 +315,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 // there.
 func (c *Client) findNamed(ctx context.Context, operation string, ref Reference, f family) (any, error) {
 	record, err := f.get(ctx, c, ref.Location, ref.Name)
-	if err != nil || !f.repeats {
+	if err != nil || !f.ambiguousNames {
 		return record, err
 	}
 	first := record.(identified).identity()

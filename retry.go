@@ -86,9 +86,9 @@ func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration
 // gets the call from the context.
 func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	cl := ctx.(*callContext).call
-	cl.again = cl.next(ctx)
+	cl.retrying = cl.next(ctx)
 	cl.log(ctx)
-	return cl.again, nil
+	return cl.retrying, nil
 }
 
 // next decides whether there is another attempt, and after what delay.
@@ -98,7 +98,7 @@ func (cl *call) next(ctx context.Context) bool {
 	}
 	if ctx.Err() != nil {
 		if !errors.Is(cl.err, ctx.Err()) {
-			cl.stopped = contextError(ctx)
+			cl.whyNoRetry = contextError(ctx)
 		}
 		return false
 	}
@@ -109,13 +109,13 @@ func (cl *call) next(ctx context.Context) bool {
 	pause := cl.client.config.retry.delay(cl.attempts, retryAfter)
 	cl.loop.RetryWaitMin = pause
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
-		cl.stopped = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
+		cl.whyNoRetry = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
 			pause.Round(time.Millisecond), context.DeadlineExceeded)
 		return false
 	}
 	// A request that was not sent is no load for the server.
 	if !exchange.IsUnprocessed(cl.err) && !cl.client.config.budget.take(cl.client.config.retry.Budget) {
-		cl.stopped = ErrRetryBudget
+		cl.whyNoRetry = ErrRetryBudget
 		return false
 	}
 	return true
@@ -181,11 +181,11 @@ func (cl *call) failed() error {
 	unknown := !cl.idempotent && cl.mayHaveRun()
 	switch e := cl.err.(type) {
 	case *Error:
-		e.Attempts, e.stopped, e.outcomeUnknown = cl.attempts, cl.stopped, unknown
+		e.Attempts, e.whyNoRetry, e.outcomeUnknown = cl.attempts, cl.whyNoRetry, unknown
 	case *DecodeError:
-		e.Attempts, e.stopped, e.outcomeUnknown = cl.attempts, cl.stopped, unknown
+		e.Attempts, e.whyNoRetry, e.outcomeUnknown = cl.attempts, cl.whyNoRetry, unknown
 	case *TransportError:
-		e.Attempts, e.stopped, e.outcomeUnknown = cl.attempts, cl.stopped, unknown
+		e.Attempts, e.whyNoRetry, e.outcomeUnknown = cl.attempts, cl.whyNoRetry, unknown
 	}
 	return cl.err
 }

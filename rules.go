@@ -191,7 +191,7 @@ func (s *ruleSet[R, W]) compare(ctx context.Context, wanted []W) (*RuleChanges[R
 // add creates a rule that is missing from the list.
 func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, error) {
 	listed := true
-	e := ensurer[R]{
+	e := ensureSpec[R]{
 		operation: s.operation,
 		name:      s.resource,
 		config:    waitQuick,

@@ -129,11 +129,11 @@ func (s *SSHPublicKeysService) Compare(ctx context.Context, key *SSHPublicKey, r
 }
 
 // ensurer returns what Ensure needs to know about keys.
-func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensurer[SSHPublicKey] {
+func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensureSpec[SSHPublicKey] {
 	if request == nil {
-		return ensurer[SSHPublicKey]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
+		return ensureSpec[SSHPublicKey]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
 	}
-	return ensurer[SSHPublicKey]{
+	return ensureSpec[SSHPublicKey]{
 		location: "",
 		name:     request.Name,
 		config:   waitQuick,

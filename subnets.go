@@ -152,14 +152,14 @@ func (s *PrivateSubnetsService) Compare(ctx context.Context, subnet *PrivateSubn
 }
 
 // ensurer returns what Ensure needs to know about subnets.
-func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateSubnetCreateRequest) ensurer[PrivateSubnet] {
+func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateSubnetCreateRequest) ensureSpec[PrivateSubnet] {
 	if request != nil && request.FirewallID != "" {
 		if err := checkEnsureID("firewall_id", request.FirewallID, KindFirewall); err != nil {
-			return ensurer[PrivateSubnet]{invalid: err}
+			return ensureSpec[PrivateSubnet]{invalid: err}
 		}
 	}
 	find := func(ctx context.Context) (*PrivateSubnet, error) { return s.Get(ctx, location, name) }
-	return ensurer[PrivateSubnet]{
+	return ensureSpec[PrivateSubnet]{
 		location: location,
 		name:     name,
 		config:   waitQuick,

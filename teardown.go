@@ -259,16 +259,16 @@ func (p *TeardownPlan) Run(ctx context.Context) error {
 		return noContext("Teardown")
 	}
 	run := teardownRun{
-		surveyor:  p.surveyor(),
-		plan:      p,
-		started:   time.Now(),
-		index:     map[string]int{},
-		ended:     make([]chan struct{}, len(p.steps)),
-		failures:  make([]*TeardownFailure, len(p.steps)),
-		surveys:   map[Resource]*rounds[map[string][]Resource]{},
-		locations: newRounds[[]surveyed](nil),
-		events:    make(chan Progress),
-		seen:      make(chan struct{}),
+		surveyor:     p.surveyor(),
+		plan:         p,
+		started:      time.Now(),
+		index:        map[string]int{},
+		ended:        make([]chan struct{}, len(p.steps)),
+		failures:     make([]*TeardownFailure, len(p.steps)),
+		surveys:      map[Resource]*rounds[map[string][]Resource]{},
+		locations:    newRounds[[]surveyed](nil),
+		events:       make(chan Progress),
+		acknowledged: make(chan struct{}),
 	}
 	for i, s := range p.steps {
 		run.index[s.resource.ID] = i

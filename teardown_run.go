@@ -24,8 +24,8 @@ type teardownRun struct {
 	surveys   map[Resource]*rounds[map[string][]Resource] // users of resources, by kind and location
 	locations *rounds[[]surveyed]                         // private locations
 
-	events chan Progress // from the steps
-	seen   chan struct{} // confirms each event; closed when no one receives any more
+	events       chan Progress // from the steps
+	acknowledged chan struct{} // confirms each event; closed when no one receives any more
 }
 
 // steps runs all steps, and reports their events.
@@ -40,7 +40,7 @@ func (r *teardownRun) steps(ctx context.Context) {
 	}()
 	defer func() { // stop everything if Progress panics
 		cancel()
-		close(r.seen)
+		close(r.acknowledged)
 		for range r.events {
 		}
 	}()
@@ -53,7 +53,7 @@ func (r *teardownRun) steps(ctx context.Context) {
 		if r.plan.options.Progress != nil {
 			r.plan.options.Progress(p)
 		}
-		r.seen <- struct{}{}
+		r.acknowledged <- struct{}{}
 	}
 	steps.repeat()
 }
@@ -90,7 +90,7 @@ const stateDeleted = "deleted"
 func (r *teardownRun) report(resource Resource, p Progress) {
 	p.Resource = resource.String()
 	r.events <- p
-	<-r.seen
+	<-r.acknowledged
 }
 
 // teardownTries is how often a failed deletion is tried, with the pauses of a
@@ -103,14 +103,14 @@ func (r *teardownRun) delete(ctx context.Context, resource Resource) *TeardownFa
 		return &TeardownFailure{Resource: resource, Outcome: TeardownNotTried, Err: contextError(ctx)}
 	}
 	r.report(resource, Progress{State: stateDeleting})
-	at, failure := r.try(ctx, resource)
+	at, failure := r.requestDeletion(ctx, resource)
 	pauses := waitQuick.pauses()
 	for try := 1; failure != nil; try++ {
 		if try == teardownTries || !r.mayBecomePossible(failure) || sleep(ctx, pauses.next()) != nil {
 			return failure
 		}
 		last := failure
-		if at, failure = r.try(ctx, resource); failure != nil && failure.Outcome == TeardownNotTried {
+		if at, failure = r.requestDeletion(ctx, resource); failure != nil && failure.Outcome == TeardownNotTried {
 			return last
 		}
 	}
@@ -148,9 +148,9 @@ func (r *teardownRun) waitOptions(resource Resource) []WaitOption {
 	})}
 }
 
-// try requests the deletion of a resource unless something needs it. It returns
+// requestDeletion requests the deletion of a resource unless something needs it. It returns
 // the resource under its present name, or none if it is already gone.
-func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *TeardownFailure) {
+func (r *teardownRun) requestDeletion(ctx context.Context, resource Resource) (Resource, *TeardownFailure) {
 	at, err := r.locate(ctx, resource)
 	if err == nil && at.ID == "" {
 		return Resource{}, nil
@@ -174,7 +174,7 @@ func (r *teardownRun) try(ctx context.Context, resource Resource) (Resource, *Te
 	if err == nil {
 		err = r.slots.do(ctx, func() error { return f.remove(ctx, r.client, at.Location, f.address(at)) })
 	}
-	if err == nil && f.noID {
+	if err == nil && f.byNameOnly {
 		// The name may belong to another resource by now.
 		var now Resource
 		if now, err = r.locate(ctx, resource); err == nil && now.ID != "" && now.Name != at.Name {

@@ -42,9 +42,9 @@ type call struct {
 	http    http.Client
 	loop    retryablehttp.Client
 
-	attempts int   // requests passed to the transport
-	again    bool  // whether there is another attempt
-	stopped  error // why a due retry was not made
+	attempts   int   // requests passed to the transport
+	retrying   bool  // whether there is another attempt
+	whyNoRetry error // why a due retry was not made
 
 	// Of the last attempt:
 	err         error
@@ -105,8 +105,8 @@ func (cl *call) run(ctx context.Context) error {
 		cl.client.config.budget.succeeded(cl.attempts)
 		return nil
 	}
-	if cl.again && cl.stopped == nil {
-		cl.stopped = contextError(ctx) // it ended during the delay between attempts
+	if cl.retrying && cl.whyNoRetry == nil {
+		cl.whyNoRetry = contextError(ctx) // it ended during the delay between attempts
 	}
 	return cl.failed()
 }
@@ -176,9 +176,9 @@ func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	header, err := cl.prepare(req.Context())
 	if err != nil {
 		err = cl.withoutSecrets(err) // the error of a token source may contain secrets
-		cl.notPrepared, cl.stopped = err, err
+		cl.notPrepared, cl.whyNoRetry = err, err
 		if cl.attempts == 0 {
-			cl.err, cl.stopped = cl.transportError(fmt.Errorf("%w, %w", err, errNotSent)), nil
+			cl.err, cl.whyNoRetry = cl.transportError(fmt.Errorf("%w, %w", err, errNotSent)), nil
 		}
 		return nil, err
 	}

@@ -219,13 +219,13 @@ func (s *VMsService) Compare(ctx context.Context, vm *VM, request *VMCreateReque
 }
 
 // ensurer returns what Ensure needs to know about VMs.
-func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) ensurer[VM] {
+func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) ensureSpec[VM] {
 	if request != nil && request.PrivateSubnetID != "" {
 		if err := checkEnsureID("private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
-			return ensurer[VM]{invalid: err}
+			return ensureSpec[VM]{invalid: err}
 		}
 	}
-	return ensurer[VM]{
+	return ensureSpec[VM]{
 		location: location,
 		name:     name,
 		config:   waitQuick,

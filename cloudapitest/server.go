@@ -240,7 +240,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	op, params := s.service.Match(r.Method, r.URL.EscapedPath())
 	entry := s.log.add(r, op, body)
-	if op == nil && !s.looks(r) {
+	if op == nil && !s.isProbe(r) {
 		s.misuse("cloudapitest: %s %s is no operation of the API", r.Method, r.URL.EscapedPath())
 	}
 
@@ -274,10 +274,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	out.Write(w)
 }
 
-// looks reports whether a request reads an object of another version of the
+// isProbe reports whether a request reads an object of another version of the
 // service. A client that supports all versions may send such requests to find
 // out what the server has: the 404 is not a mistake.
-func (s *Server) looks(r *http.Request) bool {
+func (s *Server) isProbe(r *http.Request) bool {
 	return r.Method == http.MethodGet && s.service.InSomeVersion(r.Method, r.URL.EscapedPath())
 }
 

@@ -41,8 +41,8 @@ type sharedDials struct {
 
 // host is the known state of the server at an address.
 type host struct {
-	http1 bool    // it does not support HTTP/2
-	under *flight // the connection in progress, which others wait for, or nil
+	http1   bool    // it does not support HTTP/2
+	dialing *flight // the connection in progress, which others wait for, or nil
 }
 
 // flight is a connection in progress.
@@ -70,13 +70,13 @@ func (s *sharedDials) dial(ctx context.Context, network, address string) (net.Co
 		s.mu.Unlock()
 		return s.connect(ctx, network, address)
 	}
-	f := h.under
+	f := h.dialing
 	if f != nil {
 		s.mu.Unlock()
 		return s.wait(ctx, f, network, address)
 	}
 	f = &flight{done: make(chan struct{})}
-	h.under = f
+	h.dialing = f
 	s.mu.Unlock()
 
 	conn, err := s.connect(ctx, network, address)
@@ -84,7 +84,7 @@ func (s *sharedDials) dial(ctx context.Context, network, address string) (net.Co
 	defer s.mu.Unlock()
 	f.http2, f.err = err == nil && isHTTP2(conn), err
 	h.http1 = err == nil && !f.http2
-	h.under = nil
+	h.dialing = nil
 	close(f.done)
 	return conn, err
 }

@@ -66,7 +66,7 @@ func (g *guard) send(req *http.Request) (*http.Response, error) {
 	case a == nil:
 		return g.next.RoundTrip(req)
 	case a.once == nil:
-		return g.bounded(a, req)
+		return g.limitConnections(a, req)
 	case req.Body != nil && req.Body != http.NoBody && req.GetBody == nil:
 		return a.once.pass(g, req) // its body cannot be read again already
 	}
@@ -84,9 +84,9 @@ func (g *guard) send(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// bounded sends a request that may be sent twice. A [Transport] limits the
+// limitConnections sends a request that may be sent twice. A [Transport] limits the
 // connections itself.
-func (g *guard) bounded(a *Attempt, req *http.Request) (*http.Response, error) {
+func (g *guard) limitConnections(a *Attempt, req *http.Request) (*http.Response, error) {
 	if _, foreign := g.next.(*http.Transport); !foreign || req.URL.Scheme != "https" {
 		return g.next.RoundTrip(req)
 	}

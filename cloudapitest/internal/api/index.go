@@ -17,10 +17,10 @@ type Scope struct {
 
 // Index contains the objects of each scope, so that neither a page nor a name
 // needs a walk over all objects.
-type Index map[Scope]*shelf
+type Index map[Scope]*scopeObjects
 
-// shelf is the objects of one scope.
-type shelf struct {
+// scopeObjects is the objects of one scope.
+type scopeObjects struct {
 	created []Stored            // in the order of their creation
 	names   map[string][]Stored // the same, by name
 	sorted  []Stored            // by ID, except the last rest of them
@@ -29,15 +29,15 @@ type shelf struct {
 
 // shelves returns the shelves of an object: that of its project and, if it is
 // in a location, that of the location.
-func (x Index) shelves(o *Object) []*shelf {
+func (x Index) shelves(o *Object) []*scopeObjects {
 	scopes := []Scope{{o.kind(), o.Project, nil}}
 	if o.Location != nil {
 		scopes = append(scopes, Scope{o.kind(), o.Project, o.Location})
 	}
-	shelves := make([]*shelf, len(scopes))
+	shelves := make([]*scopeObjects, len(scopes))
 	for i, sc := range scopes {
 		if x[sc] == nil {
-			x[sc] = &shelf{names: map[string][]Stored{}}
+			x[sc] = &scopeObjects{names: map[string][]Stored{}}
 		}
 		shelves[i] = x[sc]
 	}
@@ -76,7 +76,7 @@ func (x Index) Rename(o Stored, name string) {
 }
 
 // forget removes an object from the names.
-func (s *shelf) forget(o Stored) {
+func (s *scopeObjects) forget(o Stored) {
 	name := o.Core().Name
 	if s.names[name] = without(s.names[name], o); len(s.names[name]) == 0 {
 		delete(s.names, name)
@@ -119,7 +119,7 @@ func (x Index) ByID(sc Scope) []Stored {
 	return nil
 }
 
-func (s *shelf) byID() []Stored {
+func (s *scopeObjects) byID() []Stored {
 	if s.rest > 0 {
 		slices.SortFunc(s.sorted, func(a, b Stored) int { return strings.Compare(a.Core().order, b.Core().order) })
 		s.rest = 0

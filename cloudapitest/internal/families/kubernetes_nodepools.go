@@ -230,7 +230,7 @@ func (p *nodePool) resize(c *api.Call) (any, error) {
 	p.count = wanted.count
 	before := p.details(c)
 	delay := c.Delays(&p.cluster.Object).Resize
-	p.settled = later(c.Now, p.cluster.running).Add(delay)
+	p.settled = latest(c.Now, p.cluster.running).Add(delay)
 	p.grow(c, p.settled)
 	p.shrink(c, delay)
 	c.Log("update", p.ID, p.cluster.ID)

@@ -211,7 +211,7 @@ const keepBackups = 10 * 24 * time.Hour
 func (p *postgres) delete(c *api.Call) error {
 	after := c.Delays(&p.Object).Delete
 	c.Remove(p, after, func() {
-		p.Location.InUse = later(p.Location.InUse, c.Now.Add(after+keepBackups))
+		p.Location.InUse = latest(p.Location.InUse, c.Now.Add(after+keepBackups))
 		p.leaveNetwork(c)
 	})
 	c.Log("destroy", p.ID)
@@ -223,7 +223,7 @@ func (p *postgres) promote(c *api.Call) (any, error) {
 	case !p.isReplica(c.Now):
 		return nil, reply.InvalidRequest("Non read replica servers cannot be promoted.")
 	case p.released.IsZero():
-		p.promoted = later(c.Now, p.running).Add(c.Delays(&p.Object).Promote)
+		p.promoted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Promote)
 		p.backup = p.promoted.Add(c.Delays(&p.Object).Backup)
 		p.released = p.promoted
 		if postgresTermsOf(c).explicit {
@@ -236,7 +236,7 @@ func (p *postgres) promote(c *api.Call) (any, error) {
 
 // restart changes the state only in August 2026.
 func (p *postgres) restart(c *api.Call) (any, error) {
-	p.restarted = later(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
+	p.restarted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
 	c.Log("restart", p.ID)
 	return p.details(c), nil
 }

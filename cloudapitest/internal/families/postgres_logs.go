@@ -139,7 +139,7 @@ func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 	if p.backup.Before(from) {
 		from = p.backup // as if it had run since then
 	}
-	from = later(f.start, from)
+	from = latest(f.start, from)
 	if to.After(now) {
 		to = now
 	}

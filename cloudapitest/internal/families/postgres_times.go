@@ -101,12 +101,12 @@ func (p *postgres) replace(c *api.Call, to postgresServers, fleet []string) {
 	}
 	delay := c.Delays(&p.Object).Resize
 	p.target, p.fleet, p.step = to, fleet, delay/4
-	p.begun = later(c.Now, p.running)
+	p.begun = latest(c.Now, p.running)
 	p.ready = p.begun.Add(delay)
 	p.due = p.inWindow(p.ready)
 }
 
-func later(a, b time.Time) time.Time {
+func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

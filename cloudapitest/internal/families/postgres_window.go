@@ -72,7 +72,7 @@ func (p *postgres) shownDays(c *api.Call) *[]string {
 // window.
 func (p *postgres) reschedule(now time.Time) {
 	if now.Before(p.due) && !p.ready.IsZero() {
-		p.due = p.inWindow(later(now, p.ready))
+		p.due = p.inWindow(latest(now, p.ready))
 	}
 }
 
@@ -87,7 +87,7 @@ func (p *postgres) inWindow(t time.Time) time.Time {
 	for !p.window.isOn(opens.Weekday()) || !t.Before(opens.Add(open)) {
 		opens = opens.AddDate(0, 0, 1)
 	}
-	return later(t, opens)
+	return latest(t, opens)
 }
 
 // isOn reports whether the window opens on a day.
