@@ -281,7 +281,7 @@ func TestEnsure(t *testing.T) {
 		if err != nil || !created {
 			t.Fatalf("the first Ensure: %v, %v", created, err)
 		}
-		elapse(time.Hour) // for fields that are known later
+		stub.Elapse(time.Hour) // for fields that are known later
 		before := changes(srv)
 		for _, variant := range []string{"", "same, in another order"} {
 			if again, created, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: true}); again != id || created || err != nil {
@@ -373,7 +373,7 @@ func TestEnsureRaces(t *testing.T) {
 				for i := range callers {
 					group.Go(func() {
 						if i%2 == 0 {
-							elapse(rand.N(3 * time.Millisecond))
+							stub.Elapse(rand.N(3 * time.Millisecond))
 						}
 						var err error
 						if ids[i], created[i], err = c.ensure(t.Context(), client, "", nil); err != nil {
@@ -740,7 +740,7 @@ func TestEnsureWaitsForAPredecessor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		if err := c.remove(t.Context(), client); err != nil {
 			t.Fatal(err)
 		}

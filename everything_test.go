@@ -3,7 +3,6 @@ package cloudapi_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -78,6 +77,3 @@ func newEverything(t *testing.T, opts ...cloudapitest.Option) *everything {
 	p.otherPlace = stub.Must(c.PrivateSubnets.Get(ctx, elsewhere, "net-1"))(t)
 	return p
 }
-
-// elapse lets time pass in a bubble.
-func elapse(d time.Duration) { <-time.After(d) }

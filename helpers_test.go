@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -66,6 +65,3 @@ func followers(ctx context.Context) []string {
 }
 
 type followersKey struct{}
-
-// elapse lets time pass, which takes no real time in a synctest bubble.
-func elapse(d time.Duration) { <-time.After(d) }

@@ -221,7 +221,7 @@ func TestKeyedListsTwice(t *testing.T) {
 			if entries, err := Collect(all); err != nil || len(entries) != 2 {
 				t.Errorf("%d entries, %v", len(entries), err)
 			}
-			elapse(time.Hour)
+			stub.Elapse(time.Hour)
 		}
 		var ends []string
 		for _, query := range list.queries {

@@ -387,7 +387,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 							t.Fatal(err)
 						}
 						if got++; got == taken {
-							elapse(time.Second / 2) // so that a request is in progress
+							stub.Elapse(time.Second / 2) // so that a request is in progress
 							stopped = time.Now()
 							break
 						}
@@ -399,7 +399,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 					if n := len(network.Take()); n > page+prefetch {
 						t.Errorf("%d pages were asked for when page %d was looked at", n, page)
 					}
-					elapse(time.Minute)
+					stub.Elapse(time.Minute)
 					if n := len(network.Take()); n != 0 {
 						t.Errorf("%d requests were sent afterwards", n)
 					}
@@ -489,12 +489,12 @@ func TestPrefetchOverlaps(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := listServer{items: numbered(100)}
 			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-				elapse(time.Second)
+				stub.Elapse(time.Second)
 				return server.answer(req)
 			}}
 			start := time.Now()
 			for range recorded(t, &network, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
-				elapse(time.Second / 10)
+				stub.Elapse(time.Second / 10)
 			}
 			if took := time.Since(start); took != want {
 				t.Errorf("prefetch %d took %v, want %v", prefetch, took, want)
@@ -551,7 +551,7 @@ func TestAllEndsWithTheDeadline(t *testing.T) {
 			for _, last = range recorded(t, &network, WithPrefetch(prefetch)).VMs.All(ctx, nil) {
 				if last == nil {
 					got++
-					elapse(time.Second)
+					stub.Elapse(time.Second)
 				}
 			}
 			if got != 6 || !errors.Is(last, context.DeadlineExceeded) {

@@ -976,7 +976,7 @@ func TestTeardownProgressPanics(t *testing.T) {
 			}()
 			synctest.Wait() // for requests in progress
 			requests := len(p.srv.Requests())
-			elapse(time.Hour)
+			stub.Elapse(time.Hour)
 			if n := len(p.srv.Requests()) - requests; n != 0 || events != at+1 {
 				t.Errorf("%d requests later, %d events", n, events)
 			}

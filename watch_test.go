@@ -593,7 +593,7 @@ func TestLeavingAWatch(t *testing.T) {
 					t.Errorf("prefetch %d: %d rounds were reported after %d events, want %d", prefetch, reports, taken, want)
 				}
 				network.Take()
-				elapse(time.Hour)
+				stub.Elapse(time.Hour)
 				if n := len(network.Take()); n != 0 {
 					t.Errorf("prefetch %d: %d requests were sent after %d events", prefetch, n, taken)
 				}

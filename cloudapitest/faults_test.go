@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestBeforeCount changes a list after the items of a page were taken and before
@@ -54,7 +55,7 @@ func TestBeforeCount(t *testing.T) {
 
 	srv.Fail(Match{}, BeforeCount(create), BeforeCount(create).Optional(), BeforeCount(create).Repeating())
 	for range 3 {
-		do(t, srv, "GET", "/project/"+srv.ProjectID(), "")
+		stub.Do(t, srv, "GET", "/project/"+srv.ProjectID(), "")
 	}
 	if len(tb.reports) != 1 || !strings.Contains(tb.reports[0], "no page with a count") {
 		t.Errorf("reported %q, want that one fault had no effect", tb.reports)
@@ -95,7 +96,7 @@ func TestFaults(t *testing.T) {
 				if i%2 == 1 {
 					method, sent = "GET", ""
 				}
-				status, body := do(t, srv, method, "/project", sent)
+				status, body := stub.Do(t, srv, method, "/project", sent)
 				if got := fmt.Sprint(status, " ", body); !strings.HasPrefix(got, want) && !strings.HasSuffix(got, want) {
 					t.Errorf("%s number %d: %s, want %s", method, i, got, want)
 				}
@@ -119,8 +120,8 @@ func TestDropsDifferInWhatIsDone(t *testing.T) {
 			t.Parallel()
 			srv := New(t)
 			srv.Fail(Match{}, tt.fault)
-			do(t, srv, "POST", "/project", `{"name":"a"}`)
-			_, body := do(t, srv, "GET", "/project", "")
+			stub.Do(t, srv, "POST", "/project", `{"name":"a"}`)
+			_, body := stub.Do(t, srv, "GET", "/project", "")
 			if _, count := decodeIDs(t, body); count != tt.count {
 				t.Errorf("%d projects, want %d", count, tt.count)
 			}
@@ -180,7 +181,7 @@ func TestFaultsThatNobodyMetAreReported(t *testing.T) {
 			srv := New(tb)
 			srv.Fail(tt.match, tt.faults...)
 			for range 2 {
-				do(t, srv, "GET", "/project", "")
+				stub.Do(t, srv, "GET", "/project", "")
 			}
 			reports := tb.end()
 			if tt.want == "" && reports != nil || tt.want != "" && (len(reports) != 1 || !strings.Contains(reports[0], tt.want)) {
@@ -202,7 +203,7 @@ func TestPanicsAreReported(t *testing.T) {
 		tb := &faked{recorder: recorder{TB: t}}
 		srv := New(tb)
 		script(srv)
-		if status, body := do(t, srv, "GET", "/project", ""); status != 0 {
+		if status, body := stub.Do(t, srv, "GET", "/project", ""); status != 0 {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 		if got := tb.end(); len(got) != 1 || !strings.Contains(got[0], "a slip of the test") || !strings.Contains(got[0], "faults_test.go") {
@@ -212,7 +213,7 @@ func TestPanicsAreReported(t *testing.T) {
 	tb := &faked{recorder: recorder{TB: t}}
 	srv := New(tb)
 	srv.Fail(Match{}, Handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	if status, body := do(t, srv, "GET", "/project", ""); status != 0 || tb.end() != nil {
+	if status, body := stub.Do(t, srv, "GET", "/project", ""); status != 0 || tb.end() != nil {
 		t.Errorf("a handler that drops the connection: %d %s, reported %q", status, body, tb.reports)
 	}
 }
@@ -228,7 +229,7 @@ func TestTruncateThatCutsNothingIsReported(t *testing.T) {
 		tb := &faked{recorder: recorder{TB: t}}
 		srv := New(tb)
 		srv.Fail(Match{}, tt.fault)
-		do(t, srv, "GET", "/project", "")
+		stub.Do(t, srv, "GET", "/project", "")
 		if got := tb.end(); len(got) != tt.want || tt.want == 1 && !strings.Contains(got[0], "Truncate(1048576) leaves the answer to GET /project whole") {
 			t.Errorf("%+v: reported %q", tt.fault, got)
 		}
@@ -301,7 +302,7 @@ func TestTimePassesBeforeCount(t *testing.T) {
 		if err := client.VMs.Delete(t.Context(), here, "load-1"); err != nil {
 			t.Fatal(err)
 		}
-		srv.Fail(Match{Operation: "VMs.List"}, BeforeCount(func() { elapse(time.Second) }))
+		srv.Fail(Match{Operation: "VMs.List"}, BeforeCount(func() { stub.Elapse(time.Second) }))
 		page, err := client.VMs.List(t.Context(), nil)
 		if err != nil || len(page.Items) != 1 || *page.Count != 0 {
 			t.Errorf("%+v, %v, want one item and a count of 0", page, err)
@@ -321,7 +322,7 @@ func TestDelayedRequestsOfClientsThatLeft(t *testing.T) {
 		if _, err := srv.Client().Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: "a"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, want %v", err, context.DeadlineExceeded)
 		}
-		elapse(2 * time.Hour)
+		stub.Elapse(2 * time.Hour)
 		if page, err := srv.Client().Projects.List(t.Context(), nil); err != nil || len(page.Items) != 1 {
 			t.Errorf("%v, %v, want one project", page, err)
 		}

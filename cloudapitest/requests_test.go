@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestRequestsAreLogged(t *testing.T) {
 	t.Parallel()
 	srv := New(t, Lenient())
-	do(t, srv, "POST", "/project?a=1", `{"name":"a"}`)
-	do(t, srv, "GET", "/nowhere", "")
+	stub.Do(t, srv, "POST", "/project?a=1", `{"name":"a"}`)
+	stub.Do(t, srv, "GET", "/nowhere", "")
 	log := srv.Requests()
 	if len(log) != 2 {
 		t.Fatalf("%d requests, want 2", len(log))
@@ -42,7 +43,7 @@ func TestRequestLogIsBounded(t *testing.T) {
 	for bound, want := range map[int]int{0: 0, 1: 1, 3: 3, 100: 20} {
 		srv := New(t, WithRequestLog(bound))
 		for i := range 20 {
-			if status, body := do(t, srv, "GET", fmt.Sprintf("/project?page_size=%d", i+1), ""); status != 200 {
+			if status, body := stub.Do(t, srv, "GET", fmt.Sprintf("/project?page_size=%d", i+1), ""); status != 200 {
 				t.Fatal(body)
 			}
 		}
@@ -79,7 +80,7 @@ func TestHandlersAreLogged(t *testing.T) {
 	} {
 		srv := New(t)
 		srv.Fail(Match{}, Handle(tt.handle))
-		do(t, srv, "GET", "/project", "")
+		stub.Do(t, srv, "GET", "/project", "")
 		srv.Close()
 		if got := srv.Requests()[0].Status; got != tt.status {
 			t.Errorf("%s: the log says %d, want %d", name, got, tt.status)

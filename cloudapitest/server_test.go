@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const here = "eu-central-h1"
@@ -27,27 +29,6 @@ type recorder struct {
 
 func (r *recorder) Errorf(format string, args ...any) {
 	r.reports = append(r.reports, fmt.Sprintf(format, args...))
-}
-
-// do sends a request with the server's token and returns status and body.
-func do(t *testing.T, srv *Server, method, path, body string) (int, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, srv.URL()+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+srv.Token())
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := srv.HTTPClient().Do(req)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return resp.StatusCode, err.Error()
-	}
-	return resp.StatusCode, string(b)
 }
 
 func TestStrictServerReportsWhatNoClientSends(t *testing.T) {
@@ -75,7 +56,7 @@ func TestStrictServerReportsWhatNoClientSends(t *testing.T) {
 			tb := &recorder{TB: t}
 			srv := New(tb)
 			path := strings.Replace(tt.path, "{P}", "/project/"+srv.ProjectID(), 1)
-			if status, body := do(t, srv, tt.method, path, tt.body); status != tt.status {
+			if status, body := stub.Do(t, srv, tt.method, path, tt.body); status != tt.status {
 				t.Errorf("status %d, want %d: %s", status, tt.status, body)
 			}
 			srv.Close() // the handler has returned, and reported, when this does
@@ -94,7 +75,7 @@ func TestLenientServerReportsNothing(t *testing.T) {
 	t.Parallel()
 	tb := &recorder{TB: t}
 	srv := New(tb, Lenient())
-	if status, _ := do(t, srv, "GET", "/nowhere?a=1", ""); status != 404 {
+	if status, _ := stub.Do(t, srv, "GET", "/nowhere?a=1", ""); status != 404 {
 		t.Errorf("status %d, want 404", status)
 	}
 	srv.Close()
@@ -151,12 +132,12 @@ func TestPagesAreCappedAndWalkedByID(t *testing.T) {
 	t.Parallel()
 	srv := New(t, WithPageCap(2))
 	for range 4 {
-		do(t, srv, "POST", "/project", `{"name":"same"}`)
+		stub.Do(t, srv, "POST", "/project", `{"name":"same"}`)
 	}
 	var walked []string
 	path := "/project?page_size=1000"
 	for range 4 {
-		_, body := do(t, srv, "GET", path, "")
+		_, body := stub.Do(t, srv, "GET", path, "")
 		ids, count := decodeIDs(t, body)
 		if count != 5 || len(ids) > 2 {
 			t.Fatalf("a page of %d of %d, want at most 2 of 5", len(ids), count)
@@ -183,7 +164,7 @@ func TestProjectLimitIsAQuota(t *testing.T) {
 	t.Parallel()
 	srv := New(t, WithQuota(Quota{Projects: 2}))
 	for i, want := range []int{200, 400} {
-		if status, body := do(t, srv, "POST", "/project", `{"name":"more"}`); status != want {
+		if status, body := stub.Do(t, srv, "POST", "/project", `{"name":"more"}`); status != want {
 			t.Errorf("create %d: status %d, want %d: %s", i, status, want, body)
 		}
 	}
@@ -199,7 +180,7 @@ func TestDelaysAreThoseOfTheBubble(t *testing.T) {
 			after  time.Duration
 		}{{200, time.Hour}, {503, time.Minute}} {
 			start := time.Now()
-			status, body := do(t, srv, "GET", "/project", "")
+			status, body := stub.Do(t, srv, "GET", "/project", "")
 			if passed := time.Since(start); status != want.status || passed != want.after {
 				t.Errorf("%d after %v, want %d after %v: %s", status, passed, want.status, want.after, body)
 			}
@@ -304,9 +285,6 @@ func TestSetStateWantsAnObject(t *testing.T) {
 		t.Errorf("reported %q, want %q", tb.reports, want)
 	}
 }
-
-// elapse lets time pass, which inside a bubble of synctest is over at once.
-func elapse(d time.Duration) { <-time.After(d) }
 
 // A faked is a TB whose end is under the control of the test.
 type faked struct {

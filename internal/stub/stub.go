@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // The settings of test clients, a VM, and the public key of a VM.
@@ -122,3 +123,32 @@ func Must[T any](v T, err error) func(testing.TB) T {
 		return v
 	}
 }
+
+// Do sends a request to an embedded server, with its token and a JSON body, and
+// returns the status and body of the response. The status is 0 if there is none.
+func Do(t testing.TB, srv interface {
+	URL() string
+	Token() string
+	HTTPClient() *http.Client
+}, method, path, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, srv.URL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+srv.Token())
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := srv.HTTPClient().Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return resp.StatusCode, err.Error()
+	}
+	return resp.StatusCode, string(b)
+}
+
+// Elapse lets time pass, which takes no real time in a synctest bubble.
+func Elapse(d time.Duration) { <-time.After(d) }

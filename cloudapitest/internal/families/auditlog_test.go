@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestAuditLogTellsWhatWasDone looks for the actions of a program in the audit log,
@@ -42,7 +43,7 @@ func TestAuditLogTellsWhatWasDone(t *testing.T) {
 			fmt.Sprint("fw/rename", []string{firewall.ID}),
 			fmt.Sprint("fw/create", []string{firewall.ID}),
 		}
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		for _, limit := range []int{0, 1, 2, 5} {
 			if got := log(cloudapi.AuditLogOptions{Limit: limit}); !slices.Equal(got, want) {
 				t.Errorf("in pages of %d: %q\nwant %q", limit, got, want)
@@ -66,7 +67,7 @@ func TestAuditLogTellsWhatWasDone(t *testing.T) {
 				t.Errorf("%+v: %q\nwant %q", tt.options, got, tt.want)
 			}
 		}
-		elapse(100 * 24 * time.Hour)
+		stub.Elapse(100 * 24 * time.Hour)
 		if got := log(cloudapi.AuditLogOptions{}); got != nil {
 			t.Errorf("after three months: %q", got)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestImageOfAStoppedVM follows a program that builds images, from a VM to
@@ -16,7 +17,7 @@ func TestImageOfAStoppedVM(t *testing.T) {
 		vm := must(client.VMs.Create(ctx, here, "source", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))
 		must(client.VMs.WaitRunning(ctx, here, vm.ID))
 		must(client.VMs.Stop(ctx, here, vm.ID))
-		elapse(time.Minute)
+		stub.Elapse(time.Minute)
 		if got := must(client.VMs.Get(ctx, here, vm.ID)); got.State != cloudapi.VMStateStopped {
 			t.Errorf("the VM is %s", got.State)
 		}
@@ -46,13 +47,13 @@ func TestVersionsRefuseEachOthersFields(t *testing.T) {
 	} {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(tt.version), cloudapitest.Lenient())
 		at := "/project/" + srv.ProjectID() + "/location/" + here + "/firewall/web"
-		do(t, srv, "POST", at, "{}")
-		if status, body := do(t, srv, "POST", at+"/firewall-rule", tt.script); status != 400 {
+		stub.Do(t, srv, "POST", at, "{}")
+		if status, body := stub.Do(t, srv, "POST", at+"/firewall-rule", tt.script); status != 400 {
 			t.Errorf("%s: %d %s", tt.version, status, body)
 		}
 	}
 	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.Lenient())
-	if status, _ := do(t, srv, "POST", "/project/"+srv.ProjectID()+"/vm-init-script", `{"name":"setup","script":"x"}`); status != 404 {
+	if status, _ := stub.Do(t, srv, "POST", "/project/"+srv.ProjectID()+"/vm-init-script", `{"name":"setup","script":"x"}`); status != 404 {
 		t.Errorf("an init script is registered: %d", status)
 	}
 }

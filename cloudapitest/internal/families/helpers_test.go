@@ -2,12 +2,9 @@ package families_test
 
 import (
 	"errors"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -39,27 +36,3 @@ func refused(t *testing.T, err error, text string) {
 		t.Errorf("%v, want a refusal with %q", err, text)
 	}
 }
-
-// do sends a request with the server's token and returns status and body.
-func do(t *testing.T, srv *cloudapitest.Server, method, path, body string) (int, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, srv.URL()+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+srv.Token())
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := srv.HTTPClient().Do(req)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return resp.StatusCode, err.Error()
-	}
-	return resp.StatusCode, string(b)
-}
-
-// elapse lets time pass, which takes no real time in a bubble.
-func elapse(d time.Duration) { <-time.After(d) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestInferenceAPIKeys(t *testing.T) {
@@ -55,7 +56,7 @@ func TestInferenceAPIKeys(t *testing.T) {
 	}
 	const badParity = "ak164pbm96ba3grq6vbsvjb3ax"
 	path := "/project/" + srv.ProjectID() + "/inference-api-key/" + badParity
-	if status, body := do(t, srv, "DELETE", path, ""); status != 404 {
+	if status, body := stub.Do(t, srv, "DELETE", path, ""); status != 404 {
 		t.Errorf("deleting %s, which is no ID: %d %s, want 404", badParity, status, body)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func createScript(t *testing.T, client *cloudapi.Client, name, script string) *cloudapi.VMInitScript {
@@ -76,7 +77,7 @@ func TestVMInitScriptsThatAreRefused(t *testing.T) {
 		{"", `{"name":"b"}`, "Request body must include required parameters: script"},
 		{"/a", `{}`, "{} isn't any of in #/components/schemas/VmInitScriptUpdate"},
 	} {
-		if status, body := do(t, srv, "POST", all+tt.path, tt.body); status != 400 || !strings.Contains(body, tt.want) {
+		if status, body := stub.Do(t, srv, "POST", all+tt.path, tt.body); status != 400 || !strings.Contains(body, tt.want) {
 			t.Errorf("%s: %d %s, want %s", tt.body, status, body, tt.want)
 		}
 	}

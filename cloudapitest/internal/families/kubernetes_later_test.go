@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // inClusterBubble runs a test with a running cluster of August 2026 that has
@@ -87,7 +88,7 @@ func TestNodesAreReplacedOneAfterTheOther(t *testing.T) {
 			{time.Minute, "upgrading", "old:running new:running new:running"},
 			{time.Minute, "running", "new:running new:running"},
 		} {
-			elapse(step.after)
+			stub.Elapse(step.after)
 			k := must(clusters.Get(ctx, here, "apps"))
 			var nodes []string
 			for _, v := range k.NodePools[0].VMs {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func createCluster(t *testing.T, client *cloudapi.Client, name string, workers int) *cloudapi.KubernetesCluster {
@@ -52,7 +53,7 @@ func TestLifeOfACluster(t *testing.T) {
 			if step.do != nil {
 				step.do()
 			}
-			elapse(step.after)
+			stub.Elapse(step.after)
 			k := must(clusters.Get(ctx, here, "apps"))
 			pool := k.NodePools[0]
 			if k.DisplayState != step.state || states(k.CPVMs) != step.cps || states(pool.VMs) != step.workers ||
@@ -63,7 +64,7 @@ func TestLifeOfACluster(t *testing.T) {
 				t.Errorf("listed as %+v", item)
 			}
 		}
-		elapse(time.Nanosecond)
+		stub.Elapse(time.Nanosecond)
 		if _, err := clusters.Get(ctx, here, "apps"); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrNotFound)
 		}
@@ -75,7 +76,7 @@ func TestKubeconfig(t *testing.T) {
 		ctx, clusters := t.Context(), client.Kubernetes
 		createCluster(t, client, "apps", 1)
 		path := "/project/" + srv.ProjectID() + "/location/" + here + "/kubernetes-cluster/apps/kubeconfig"
-		if status, body := do(t, srv, "GET", path, ""); status != 500 || !strings.Contains(body, "UnexceptedError") {
+		if status, body := stub.Do(t, srv, "GET", path, ""); status != 500 || !strings.Contains(body, "UnexceptedError") {
 			t.Errorf("before there are nodes: %d %s", status, body)
 		}
 		must(clusters.WaitRunning(ctx, here, "apps"))
@@ -137,7 +138,7 @@ func TestNodePoolsAreResizedInTime(t *testing.T) {
 			if step.count > 0 {
 				resize(step.count)
 			}
-			elapse(step.after)
+			stub.Elapse(step.after)
 			pool := must(clusters.Get(ctx, here, "apps")).NodePools[0]
 			if got := states(pool.VMs); got != step.nodes {
 				t.Errorf("step %d: the nodes are %q, want %q", i, got, step.nodes)
@@ -199,14 +200,14 @@ func TestClustersThatAreRefused(t *testing.T) {
 		{"a", `{"version":"v1.34","worker_size":"standard-2","cp_nodes":2}`, "control_plane_node_count"},
 		{"kc164pbm96ba3grq6vbsvjb3ax", `{"version":"v1.34","worker_size":"standard-2"}`, "name cannot be exactly 26"},
 	} {
-		status, body := do(t, srv, "POST", path+tt.name, tt.body)
+		status, body := stub.Do(t, srv, "POST", path+tt.name, tt.body)
 		if status == 200 || !strings.Contains(body, tt.want) {
 			t.Errorf("%s %s: %d %s, want %s", tt.name, tt.body, status, body, tt.want)
 		}
 	}
 	for _, size := range []string{"premium-8", "burstable-1"} {
 		body := fmt.Sprintf(`{"version":"v1.34","worker_size":%q,"cp_nodes":0,"worker_nodes":-1}`, size)
-		if status, reply := do(t, srv, "POST", path+size, body); status != 200 && size == "premium-8" {
+		if status, reply := stub.Do(t, srv, "POST", path+size, body); status != 200 && size == "premium-8" {
 			t.Errorf("%s: %d %s", size, status, reply)
 		} else if size == "burstable-1" && !strings.Contains(reply, "currently used vCPU count: 10,") {
 			t.Errorf("%s: %d %s, want the quota to be used up", size, status, reply)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func createSubnet(t *testing.T, client *cloudapi.Client, location, name string) *cloudapi.PrivateSubnet {
@@ -46,9 +47,9 @@ func TestVMsAreDetachedInTime(t *testing.T) {
 		must(balancers.AttachVM(ctx, here, "a", other.ID))
 		must(balancers.DetachVM(ctx, here, "b", v.ID)) // does nothing
 		must(balancers.DetachVM(ctx, here, "a", v.ID))
-		elapse(30 * time.Second)
+		stub.Elapse(30 * time.Second)
 		must(balancers.DetachVM(ctx, here, "a", v.ID)) // does not begin anew
-		elapse(30*time.Second - 1)
+		stub.Elapse(30*time.Second - 1)
 		if got, want := members(), []string{v.ID, other.ID}; !reflect.DeepEqual(got, want) {
 			t.Errorf("the VMs are %q while one leaves, want %q", got, want)
 		}
@@ -56,7 +57,7 @@ func TestVMsAreDetachedInTime(t *testing.T) {
 			_, err := balancers.AttachVM(ctx, here, name, v.ID)
 			refused(t, err, "VM is already attached to a load balancer")
 		}
-		elapse(time.Nanosecond)
+		stub.Elapse(time.Nanosecond)
 		if got, want := members(), []string{other.ID}; !reflect.DeepEqual(got, want) {
 			t.Errorf("the VMs are %q, want %q", got, want)
 		}
@@ -109,7 +110,7 @@ func TestLoadBalancerUpdatesAreAllOrNothing(t *testing.T) {
 		if !reflect.DeepEqual(after, &want) {
 			t.Errorf("updated to %+v, want %+v", after, want)
 		}
-		elapse(cloudapitest.DefaultDelays().Detach)
+		stub.Elapse(cloudapitest.DefaultDelays().Detach)
 		if got := must(balancers.Get(ctx, here, "lb")).VMs; !reflect.DeepEqual(got, []string{b.ID}) {
 			t.Errorf("the VMs are %q, want the detached one gone", got)
 		}
@@ -213,7 +214,7 @@ func TestLoadBalancersFollowSubnetsAndVMs(t *testing.T) {
 		if got := members(); len(got) != 2 {
 			t.Errorf("the VMs are %q while they leave", got)
 		}
-		elapse(time.Minute)
+		stub.Elapse(time.Minute)
 		if got := members(); len(got) != 0 {
 			t.Errorf("the VMs are %q when they have left", got)
 		}
@@ -223,7 +224,7 @@ func TestLoadBalancersFollowSubnetsAndVMs(t *testing.T) {
 		if err := client.PrivateSubnets.Delete(ctx, here, "used"); err != nil {
 			t.Errorf("deleting a subnet whose VMs are being deleted: %v", err)
 		}
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		if page := must(balancers.List(ctx, nil)); len(page.Items) != 0 {
 			t.Errorf("%d load balancers outlive their subnets", len(page.Items))
 		}

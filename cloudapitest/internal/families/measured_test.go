@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestMeasured sends requests whose responses were measured on the real server,
@@ -169,7 +170,7 @@ func TestMeasured(t *testing.T) {
 				if above, ok := strings.CutPrefix(x.path, "/.."); ok {
 					path = "/project" + above
 				}
-				if status, body := do(t, srv, x.method, path, x.body); status != x.status || !strings.Contains(body, x.want) {
+				if status, body := stub.Do(t, srv, x.method, path, x.body); status != x.status || !strings.Contains(body, x.want) {
 					t.Errorf("%s %s %s: %d %s, want %d and %s", x.method, x.path, x.body, status, body, x.status, x.want)
 				}
 			}

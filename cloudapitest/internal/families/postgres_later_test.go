@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // inLaterBubble is [inPostgresBubble] with the service of August 2026.
@@ -39,7 +40,7 @@ func TestLaterPostgresRecord(t *testing.T) {
 		if page := must(pg.ListFirewallRules(t.Context(), here, "db", nil)); len(page.Items) != 3 {
 			t.Errorf("%d rules are left, want 3", len(page.Items))
 		}
-		status, _ := do(t, srv, "POST", "/project/"+srv.ProjectID()+"/location/"+here+"/postgres/x", `{"size":"standard-2","storage_size":64,"version":"15"}`)
+		status, _ := stub.Do(t, srv, "POST", "/project/"+srv.ProjectID()+"/location/"+here+"/postgres/x", `{"size":"standard-2","storage_size":64,"version":"15"}`)
 		if status != 400 {
 			t.Errorf("version 15: %d, want 400", status)
 		}
@@ -53,9 +54,9 @@ func TestPostgresUpgradesInTime(t *testing.T) {
 		must(pg.Create(ctx, here, "db", request))
 		_, err := pg.UpgradeStatus(ctx, here, "db")
 		refused(t, err, "Database is not upgrading")
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		must(pg.CreateReadReplica(ctx, here, "db", "copy"))
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		_, err = pg.Upgrade(ctx, here, "copy")
 		refused(t, err, "Read replicas cannot be upgraded")
 		if u := must(pg.Upgrade(ctx, here, "db")); u.UpgradeStatus != "running" || u.CurrentVersion != "17" || u.TargetVersion != "18" {
@@ -72,7 +73,7 @@ func TestPostgresUpgradesInTime(t *testing.T) {
 			if !slices.Contains(stages, u.UpgradeStage) {
 				stages = append(stages, u.UpgradeStage)
 			}
-			elapse(10 * time.Millisecond)
+			stub.Elapse(10 * time.Millisecond)
 		}
 		want := []string{"", "provision_servers", "wait_servers_to_be_ready", "wait_fence_primary", "upgrade_standby", "update_metadata", "recycle_representative_server"}
 		if !slices.Equal(stages, want) {
@@ -112,7 +113,7 @@ func TestPostgresLogsArePaged(t *testing.T) {
 	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
-		elapse(2 * time.Hour)
+		stub.Elapse(2 * time.Hour)
 		options := &cloudapi.PostgresLogsOptions{Start: time.Now().Add(-time.Hour), End: time.Now()}
 		whole, paged := *options, *options
 		whole.MaxLogLines, paged.MaxLogLines = 500, 7
@@ -146,7 +147,7 @@ func TestPostgresBackupsAndTheirCredentials(t *testing.T) {
 		if page := must(pg.ListBackups(ctx, here, "db")); len(page.Items) != 0 {
 			t.Errorf("%d backups of a new database", len(page.Items))
 		}
-		elapse(25 * time.Hour)
+		stub.Elapse(25 * time.Hour)
 		if page := must(pg.ListBackups(ctx, here, "db")); len(page.Items) != 2 {
 			t.Errorf("%d backups after a day, want 2", len(page.Items))
 		}
@@ -166,7 +167,7 @@ func TestPostgresClientCertificates(t *testing.T) {
 	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		file := must(pg.CreateClientKeyPair(ctx, here, "db", "app", time.Hour))
 		pair, err := tls.X509KeyPair(file.Content, file.Content)
 		if err != nil || pair.Leaf.Subject.CommonName != "app" || !pair.Leaf.NotAfter.Equal(time.Now().Add(time.Hour).UTC().Truncate(time.Second)) {
@@ -222,7 +223,7 @@ func TestLaterPostgresStates(t *testing.T) {
 	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		states := func(name string) (seen []string) {
 			for {
 				p := must(pg.Get(ctx, here, name))
@@ -232,7 +233,7 @@ func TestLaterPostgresStates(t *testing.T) {
 				if p.State == "running" {
 					return seen
 				}
-				elapse(10 * time.Millisecond)
+				stub.Elapse(10 * time.Millisecond)
 			}
 		}
 		must(pg.Restart(ctx, here, "db"))

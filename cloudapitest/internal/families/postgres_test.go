@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // inPostgresBubble runs a test in a bubble, with a client of a new server.
@@ -58,7 +59,7 @@ func TestPostgresIsCreatedRunsAndGoes(t *testing.T) {
 			t.Errorf("certificates in %s:\n%s\nrecord:\n%s", bundle.Name, bundle.Content, p.CACertificates)
 		}
 
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		backup := start.Add(time.Minute + time.Hour)
 		if p := get(); !p.EarliestRestoreTime.Equal(backup.Add(5 * time.Minute)) {
 			t.Errorf("can be restored from %v, want five minutes after %v", p.EarliestRestoreTime, backup)
@@ -99,7 +100,7 @@ func TestPostgresShowsTheStateThatTheTestSets(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx, p := t.Context(), createDatabase(t, pg, "db")
 		for _, tt := range []struct{ set, want string }{{"unavailable", "unavailable"}, {"", "running"}} {
-			elapse(time.Hour)
+			stub.Elapse(time.Hour)
 			srv.SetState(p.ID, tt.set)
 			if p := must(pg.Get(ctx, here, "db")); p.State != tt.want {
 				t.Errorf("%s after setting %q, want %s", p.State, tt.set, tt.want)
@@ -113,7 +114,7 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
-		elapse(time.Hour) // it is 1 o'clock
+		stub.Elapse(time.Hour) // it is 1 o'clock
 		replica := must(pg.CreateReadReplica(ctx, here, "db", "copy"))
 		update := func(size string, storage int) {
 			must(pg.Update(ctx, here, "db", &cloudapi.PostgresUpdateRequest{Size: size, StorageSize: storage}))
@@ -134,30 +135,30 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 		update("standard-4", 0) // changes nothing
 		check("at once", "db", "standard-2", 64, "standard-4")
 		check("at once", replica.ID, "standard-2", 0, "standard-4")
-		elapse(10*time.Minute - 1)
+		stub.Elapse(10*time.Minute - 1)
 		check("before the delay", "db", "standard-2", 64, "standard-4")
-		elapse(time.Nanosecond)
+		stub.Elapse(time.Nanosecond)
 		check("after the delay", "db", "standard-4", 128, "standard-4")
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		check("when it was created", replica.ID, "standard-4", 128, "standard-4")
 
 		setWindow(20)
 		update("standard-8", 256)
-		elapse(17 * time.Hour) // 19:10
+		stub.Elapse(17 * time.Hour) // 19:10
 		check("before the window", "db", "standard-4", 128, "standard-8")
 		setWindow(21)
-		elapse(50 * time.Minute)
+		stub.Elapse(50 * time.Minute)
 		check("before the new window", "db", "standard-4", 128, "standard-8")
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		check("in the window", "db", "standard-8", 256, "standard-8")
 		setWindow(0)
 		check("after the window was moved", "db", "standard-8", 256, "standard-8")
 
-		elapse(6 * time.Hour) // until 3 o'clock
+		stub.Elapse(6 * time.Hour) // until 3 o'clock
 		update("standard-16", 512)
-		elapse(5 * time.Minute)
+		stub.Elapse(5 * time.Minute)
 		update("standard-16", 512) // does not put it off
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		setWindow(2) // over for today, since the servers became ready
 		check("after its window", "db", "standard-8", 256, "standard-16")
 	}, cloudapitest.WithDelays(delays))
@@ -167,10 +168,10 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 func TestResizingAgainPutsNothingOff(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		createDatabase(t, pg, "db")
-		elapse(time.Minute)
+		stub.Elapse(time.Minute)
 		for range 2 {
 			must(pg.Update(t.Context(), here, "db", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128}))
-			elapse(30 * time.Second)
+			stub.Elapse(30 * time.Second)
 		}
 		if p := must(pg.Get(t.Context(), here, "db")); p.VMSize != "standard-4" {
 			t.Errorf("after a minute it is %s", p.VMSize)
@@ -185,7 +186,7 @@ func TestFirstServersDoNotWaitForAWindow(t *testing.T) {
 		ctx := t.Context()
 		must(pg.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "sync"}))
 		must(pg.SetMaintenanceWindow(ctx, here, "db", new(12)))
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		_, err := pg.Create(ctx, here, "more", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
 		refused(t, err, "currently used vCPU count: 6,")
 	}, cloudapitest.WithQuota(cloudapitest.Quota{Postgres: 7}))
@@ -195,7 +196,7 @@ func TestPostgresDoesNotShrinkWhileItCannotBeAsked(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		p := must(pg.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 256}))
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		smaller := &cloudapi.PostgresUpdateRequest{StorageSize: 64}
 		srv.SetState(p.ID, "unavailable")
 		_, err := pg.Update(ctx, here, "db", smaller)
@@ -226,7 +227,7 @@ func TestReadReplicaIsPromoted(t *testing.T) {
 		refused(t, err, "There are no backups, yet.")
 		_, err = pg.Promote(ctx, here, "db")
 		refused(t, err, "Non read replica servers cannot be promoted.")
-		elapse(2 * time.Minute)
+		stub.Elapse(2 * time.Minute)
 
 		created := must(pg.CreateReadReplica(ctx, here, "db", "copy"))
 		if created.State != "creating" || !created.ReadReplica || created.Parent != "/location/eu-central-h1/postgres/db" ||
@@ -243,10 +244,10 @@ func TestReadReplicaIsPromoted(t *testing.T) {
 		}
 		must(pg.Rename(ctx, here, "db2", "db"))
 
-		elapse(time.Minute) // it runs
-		for range 2 {       // asking again does not put it off
+		stub.Elapse(time.Minute) // it runs
+		for range 2 {            // asking again does not put it off
 			must(pg.Promote(ctx, here, "copy"))
-			elapse(30 * time.Second)
+			stub.Elapse(30 * time.Second)
 		}
 		p := get("copy")
 		if p.ReadReplica || p.Parent != "" || !p.LatestRestoreTime.Equal(time.Now().Truncate(time.Second)) || p.State != "running" {
@@ -265,7 +266,7 @@ func TestCopiesOutliveTheirParent(t *testing.T) {
 		ctx := t.Context()
 		get := func(ref string) *cloudapi.Postgres { return must(pg.Get(ctx, here, ref)) }
 		parent := createDatabase(t, pg, "db")
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		target := &cloudapi.PostgresRestoreRequest{Name: "restored", RestoreTarget: time.Now().Add(-time.Minute)}
 		restored := must(pg.Restore(ctx, here, "db", target))
 		if restored.ReadReplica || restored.Parent == "" || !restored.LatestRestoreTime.IsZero() ||
@@ -273,7 +274,7 @@ func TestCopiesOutliveTheirParent(t *testing.T) {
 			t.Errorf("restored: %+v", restored)
 		}
 		must(pg.CreateReadReplica(ctx, here, "db", "copy"))
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		if p := get("restored"); p.Parent == "" || p.LatestRestoreTime.IsZero() || p.EarliestRestoreTime.Before(target.RestoreTarget) {
 			t.Errorf("running: %+v", p)
 		}
@@ -284,7 +285,7 @@ func TestCopiesOutliveTheirParent(t *testing.T) {
 		if p := get("copy"); p.Parent == "" {
 			t.Errorf("while the parent is deleted: %+v", p)
 		}
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		if p := get("copy"); p.Parent != "" || !p.ReadReplica || p.State != "running" {
 			t.Errorf("replica without parent: %+v", p)
 		}
@@ -301,7 +302,7 @@ func TestCopiesOutliveTheirParent(t *testing.T) {
 func TestRestoreTargets(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		createDatabase(t, pg, "db")
-		elapse(time.Hour) // it is 2000-01-01 01:00; the earliest time is 00:05:06
+		stub.Elapse(time.Hour) // it is 2000-01-01 01:00; the earliest time is 00:05:06
 		path := "/project/" + srv.ProjectID() + "/location/" + here + "/postgres/db/restore"
 		for i, tt := range []struct {
 			target string
@@ -318,7 +319,7 @@ func TestRestoreTargets(t *testing.T) {
 			{"2000-13-01", "is not a valid date"},
 			{" ", "empty string provided for parameter restore_target"},
 		} {
-			status, body := do(t, srv, "POST", path, fmt.Sprintf(`{"name":"r-%d","restore_target":%q}`, i, tt.target))
+			status, body := stub.Do(t, srv, "POST", path, fmt.Sprintf(`{"name":"r-%d","restore_target":%q}`, i, tt.target))
 			if (status == 200) != (tt.want == "") || !strings.Contains(body, tt.want) {
 				t.Errorf("%q: %d %s, want %q", tt.target, status, body, tt.want)
 			}
@@ -329,7 +330,7 @@ func TestRestoreTargets(t *testing.T) {
 func TestPostgresPassword(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx, before := t.Context(), createDatabase(t, pg, "db").ConnectionString.Reveal()
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		for password, want := range map[string]string{
 			"Sh0rt-passw":    "12 characters minimum",
 			"NO-LOWERCASE-1": "one lowercase letter",
@@ -361,7 +362,7 @@ func TestPostgresQuotaCountsTheServersThatAreThere(t *testing.T) {
 		}
 		_, err = pg.Create(ctx, here, "big", &cloudapi.PostgresCreateRequest{Size: "standard-4", StorageSize: 128, HAType: "sync"})
 		refused(t, err, "Requested vCPU count: 12, currently used vCPU count: 2, maximum allowed vCPU count: 12, remaining vCPU count: 10")
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		must(pg.CreateReadReplica(ctx, here, "a", "b"))
 		_, err = pg.Update(ctx, here, "a", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128})
 		refused(t, err, "Requested vCPU count: 6, currently used vCPU count: 8")
@@ -373,7 +374,7 @@ func TestPostgresQuotaCountsTheServersThatAreThere(t *testing.T) {
 		}
 		_, err = pg.Create(ctx, here, "c", request)
 		refused(t, err, "currently used vCPU count: 8")
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		if _, err = pg.Create(ctx, here, "c", request); err != nil {
 			t.Error(err)
 		}
@@ -437,7 +438,7 @@ func TestPostgresKeepsItsProject(t *testing.T) {
 	p := createDatabase(t, srv.Client().Postgres, "db")
 	err := srv.Client().Projects.Delete(t.Context(), srv.ProjectID())
 	refused(t, err, "DependencyError")
-	status, body := do(t, srv, "GET", "/project/"+srv.ProjectID()+"/object-info/"+p.ID, "")
+	status, body := stub.Do(t, srv, "GET", "/project/"+srv.ProjectID()+"/object-info/"+p.ID, "")
 	if want := `{"type":"postgres resource","location":"eu-central-h1","name":"db"}`; status != 200 || body != want {
 		t.Errorf("%d %s, want %s", status, body, want)
 	}

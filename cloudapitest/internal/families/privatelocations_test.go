@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func createPlace(t *testing.T, client *cloudapi.Client, name, region string) *cloudapi.PrivateLocation {
@@ -130,17 +131,17 @@ func TestPrivateLocationsInUse(t *testing.T) {
 		}{
 			{func() error { return nil }, 409, "Private location 'mine' has some resources, first, delete them."},
 			{func() error { return client.Postgres.Delete(ctx, "mine", "db") }, 409, "DependencyError"}, // there for a while
-			{func() error { elapse(time.Hour); return nil }, 500, "UnexceptedError"},
+			{func() error { stub.Elapse(time.Hour); return nil }, 500, "UnexceptedError"},
 			{func() error { return client.Firewalls.Delete(ctx, "mine", "fw") }, 500, "UnexceptedError"}, // backups are kept
-			{func() error { elapse(10*24*time.Hour - time.Hour); return nil }, 500, "UnexceptedError"},
-			{func() error { elapse(time.Hour); return nil }, 204, ""},
+			{func() error { stub.Elapse(10*24*time.Hour - time.Hour); return nil }, 500, "UnexceptedError"},
+			{func() error { stub.Elapse(time.Hour); return nil }, 204, ""},
 			{func() error { return nil }, 204, ""},
 		}
 		for i, step := range steps {
 			if err := step.do(); err != nil {
 				t.Fatal(err)
 			}
-			if status, body := do(t, srv, "DELETE", path, ""); status != step.status || !strings.Contains(body, step.want) {
+			if status, body := stub.Do(t, srv, "DELETE", path, ""); status != step.status || !strings.Contains(body, step.want) {
 				t.Errorf("step %d: %d %s, want %d %s", i, status, body, step.status, step.want)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestRulesForAllOperations sends requests that the two versions answer
@@ -76,7 +77,7 @@ func TestDeletionsAreShown(t *testing.T) {
 		if err := places.WaitDeleted(ctx, "empty"); err != nil {
 			t.Error(err)
 		}
-		elapse(time.Hour)
+		stub.Elapse(time.Hour)
 		must(places.Get(ctx, "used"))
 	}, cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.WithDelays(cloudapitest.Delays{Delete: time.Minute}))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestDefaultFirewallsOutliveTheirSubnets(t *testing.T) {
@@ -72,7 +73,7 @@ func TestConnectionsHaveTwoEnds(t *testing.T) {
 		if s, err := subnets.Get(t.Context(), a.Location, a.ID); err != nil || s.State != "available" {
 			t.Errorf("%v, %v, want no sign of the deletion yet", s, err)
 		}
-		elapse(cloudapitest.DefaultDelays().Delete)
+		stub.Elapse(cloudapitest.DefaultDelays().Delete)
 		if _, err := subnets.Get(t.Context(), a.Location, a.ID); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrNotFound)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestLifeOfAVM(t *testing.T) {
@@ -44,7 +45,7 @@ func TestLifeOfAVM(t *testing.T) {
 			if step.do != nil {
 				step.do()
 			}
-			elapse(step.after)
+			stub.Elapse(step.after)
 			v, err := client.VMs.Get(t.Context(), here, "web")
 			if step.state == "" {
 				if !errors.Is(err, cloudapi.ErrNotFound) {
@@ -162,7 +163,7 @@ func TestVMsCountUntilTheyAreGone(t *testing.T) {
 		if err := client.Projects.Delete(t.Context(), srv.ProjectID()); !errors.Is(err, cloudapi.ErrConflict) {
 			t.Errorf("deleting the project: %v, want %v", err, cloudapi.ErrConflict)
 		}
-		elapse(cloudapitest.DefaultDelays().Delete)
+		stub.Elapse(cloudapitest.DefaultDelays().Delete)
 		if err := create("a", "burstable-2"); err != nil {
 			t.Error(err)
 		}
