@@ -59,8 +59,9 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 }
 
 // AddCertificateUser allows a database user, which need not exist yet, to log
-// in with a client certificate of that name. It returns all such users. It
-// succeeds if the user is already one of them.
+// in with a client certificate of that name. It returns all such users at once;
+// the database accepts the user moments later. It succeeds if the user is
+// already one of them.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
@@ -71,8 +72,8 @@ func (s *PostgresService) AddCertificateUser(ctx context.Context, location, post
 }
 
 // RemoveCertificateUser no longer allows a user to log in with a client
-// certificate, and returns the remaining such users. It succeeds if the user is
-// not one of them.
+// certificate, and returns the remaining such users at once; the database
+// refuses the user moments later. It succeeds if the user is not one of them.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

@@ -200,8 +200,9 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 	return remove(ctx, s.client, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
 }
 
-// CreateLogDestination makes a database send its logs to a server, and returns
-// the destination. [Postgres.LogDestinations] contains all of them.
+// CreateLogDestination makes a database send its logs to a server, from moments
+// later on, and returns the destination. [Postgres.LogDestinations] contains all
+// of them at once.
 //
 // Each call makes another destination, even if the same one exists. After a
 // lost response the error is [ErrOutcomeUnknown]: look for the destination with
@@ -216,9 +217,9 @@ func (s *PostgresService) CreateLogDestination(ctx context.Context, location, po
 	return send[PostgresLogDestination](ctx, s.client, &opPostgresCreateLogDestination, request, location, postgres)
 }
 
-// DeleteLogDestination removes a destination: the database stops sending logs
-// to it. Deleting one that does not exist is not an error. If the database does
-// not exist the error is [ErrNotFound].
+// DeleteLogDestination removes a destination at once: the database stops sending
+// logs to it moments later. Deleting one that does not exist is not an error. If
+// the database does not exist the error is [ErrNotFound].
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
