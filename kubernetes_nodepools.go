@@ -94,7 +94,8 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 // the old VMs; [KubernetesService.WaitNodePool] waits for the new ones. If the
 // vCPU quota is exceeded the error is [ErrQuotaExceeded]. A server of August
 // 2026 answers [ErrInvalidRequest] (422) while another change of the cluster is
-// in progress.
+// in progress. After a lost response that may be this change itself, since the
+// call is retried: [Error.Attempts] is then more than 1.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/resize
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
