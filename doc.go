@@ -24,6 +24,8 @@
 // sent. A field for which zero has a meaning is a pointer, such as new(0). A
 // field for which null has a meaning is an [Opt].
 //
+// The folder docs of the repository has a page for each topic, with a program.
+//
 // # I want to …
 //
 //   - take the settings from the environment: [FromEnv]
@@ -48,9 +50,9 @@
 //
 // # The contract and the service
 //
-// In these comments "the contract" is the description of the API of October
-// 2025, version 0.1.0, with 93 operations. "The real server" is Ubicloud's
-// service, as measured in October 2025 and in August 2026. The comments say
+// In these comments "the contract" is the OpenAPI description of the API of
+// October 2025, version 0.1.0, with 93 operations. "The real server" is
+// [Ubicloud]'s service, as measured in October 2025 and in August 2026. The comments say
 // where it differs from the contract, and the SDK works with both. A comment
 // also says if an operation or a field is of August 2026: an older server
 // answers [ErrNotFound] to the operation, and the SDK sends the field only if
@@ -116,4 +118,6 @@
 // Tokens, passwords and keys are [Secret] values. They print and encode as
 // "[redacted]" everywhere but in requests. Errors and log lines contain no
 // secret.
+//
+// [Ubicloud]: https://www.ubicloud.com
 package cloudapi
