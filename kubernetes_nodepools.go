@@ -133,6 +133,9 @@ func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, n
 // its ID or name, has the desired number of VMs, all of them running, and
 // returns it. It fails if the cluster is being deleted, is gone, or does not
 // have the node pool. The error is a [*WaitError].
+//
+// No record shows when the VMs have joined the cluster. Until then a server of
+// August 2026 answers [ErrInvalidRequest] (422) to another change.
 func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) (*KubernetesNodePool, error) {
 	return s.waitNodePool(ctx, "Kubernetes.WaitNodePool", location, cluster, nodePool, (*KubernetesNodePool).settled, opts)
 }

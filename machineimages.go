@@ -45,8 +45,8 @@ type MachineImageCreateRequest struct {
 	VM string `json:"vm"`
 
 	// Version names the first version: up to 64 letters, digits, dots, hyphens
-	// and underscores, beginning with a letter or digit. The default is the
-	// time in UTC, such as "20261122033026".
+	// and underscores, beginning with a letter or digit. The default, which
+	// ListVersions returns, is the time in UTC, such as "20261122033026".
 	Version string `json:"version,omitzero"`
 
 	// DestroySource makes the server delete the VM when the version is ready.
