@@ -33,8 +33,13 @@ type GitHubRepository struct {
 	Name             string `json:"name"` // without the name of the installation
 }
 
-func (r *GitHubRepository) missing() string             { return missingID(r.ID) }
-func (r *GitHubRepository) cursor(column string) string { return idOrName(column, r.ID, r.Name) }
+func (r *GitHubRepository) missing() string { return missingID(r.ID) }
+
+// cursor returns for the order by name what the server sorts by: the name with
+// that of the installation.
+func (r *GitHubRepository) cursor(column string) string {
+	return idOrName(column, r.ID, r.InstallationName+"/"+r.Name)
+}
 
 // GitHubCacheEntry is what workflows of a repository have stored under a key.
 type GitHubCacheEntry struct {
@@ -98,8 +103,9 @@ func (s *GitHubService) GetInstallation(ctx context.Context, installation string
 }
 
 // ListRepositories returns one page of the repositories of an installation. The
-// order by name has capital letters first. It is an operation of August 2026; a
-// server of October 2025 answers [ErrNotFound].
+// order by name has capital letters first, and a StartAfter in that order begins
+// with the name of the installation: "acme/api". It is an operation of August
+// 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository
 func (s *GitHubService) ListRepositories(ctx context.Context, installation string, opts *ListOptions) (*Page[GitHubRepository], error) {

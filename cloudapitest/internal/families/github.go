@@ -151,7 +151,7 @@ func selected[T api.Stored](c *api.Call, kind cloudapi.Kind, keep func(T) bool) 
 }
 
 func (g *githubInstallation) list(c *api.Call) (any, error) {
-	name := func(r *githubRepository) string { return r.Name }
+	name := func(r *githubRepository) string { return g.Name + "/" + r.Name }
 	return api.Paginate(c, g.repositories, name, (*githubRepository).record)
 }
 

@@ -2,10 +2,16 @@ package wire_test
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestGitHubWire(t *testing.T) {
@@ -104,4 +110,35 @@ func TestGitHubWire(t *testing.T) {
 			},
 		},
 	})
+}
+
+// TestRepositoriesByName: the server sorts and continues by the name with that of
+// the installation, of which records contain only the second part.
+func TestRepositoriesByName(t *testing.T) {
+	t.Parallel()
+	for _, installation := range []string{"acme", "zoo"} {
+		names := []string{"Caps_Repo.js", "api", "docs", "web"}
+		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+			after := req.URL.Query().Get("start_after")
+			var page []string
+			for i, name := range names {
+				if installation+"/"+name > after && len(page) < 2 {
+					page = append(page, fmt.Sprintf(`{"id":"gp%024d","installation_name":%q,"name":%q}`, i, installation, name))
+				}
+			}
+			return stub.Respond(200, fmt.Sprintf(`{"items":[%s],"count":%d}`, strings.Join(page, ","), len(names))), nil
+		}}
+		var found []string
+		for repository, err := range sdktest.Recorded(t, &network).GitHub.AllRepositories(t.Context(), installation,
+			&cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName, PageSize: 2}) {
+			if err != nil {
+				t.Errorf("%s: %v", installation, err)
+				break
+			}
+			found = append(found, repository.Name)
+		}
+		if !slices.Equal(found, names) {
+			t.Errorf("the repositories of %s are %q", installation, found)
+		}
+	}
 }
