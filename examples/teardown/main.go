@@ -87,7 +87,7 @@ func (t *teardown) run(ctx context.Context, client *cloudapi.Client) error {
 	}
 	for _, pattern := range t.keep {
 		if !used[pattern] { // a typing mistake would delete the wrong resources
-			return fmt.Errorf("nothing was deleted: --keep %s matches no resource of the project; see --plan for their names", pattern)
+			return fmt.Errorf("nothing was deleted: --keep %s matches no resource of the project; --plan without it lists their names", pattern)
 		}
 	}
 	list, total := t.list(plan)
@@ -158,15 +158,17 @@ func (t *teardown) confirm(ctx context.Context, client *cloudapi.Client, total i
 	answer := make(chan string, 1)
 	go func() { // Ctrl-C cannot interrupt Read, and leaves the goroutine behind
 		line, _ := bufio.NewReader(t.stdin).ReadString('\n')
-		answer <- strings.TrimSpace(line)
+		answer <- line
 	}()
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(t.stderr)
 		return fmt.Errorf("nothing was deleted: %w", ctx.Err())
-	case name := <-answer:
-		if name != project.Name {
-			fmt.Fprintln(t.stderr)
+	case line := <-answer:
+		if !strings.HasSuffix(line, "\n") || !demo.IsTyped(t.stdin) {
+			fmt.Fprintln(t.stderr) // no Enter key has ended the line of the question
+		}
+		if strings.TrimSpace(line) != project.Name {
 			return errors.New("nothing was deleted: that is not the name; where nobody can type it, use --yes")
 		}
 	}

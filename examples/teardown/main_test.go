@@ -99,7 +99,12 @@ func TestConfirms(t *testing.T) {
 	}{{"main\n", 0}, {"  main", 0}, {"yes\n", 2}, {"", 2}} {
 		synctest.Test(t, func(t *testing.T) {
 			teardown, _, client, count := newTeardown(t, test.stdin)
+			var stderr bytes.Buffer
+			teardown.stderr = &stderr
 			err := teardown.run(t.Context(), client)
+			if !strings.Contains(stderr.String(), "the project, main: \n") {
+				t.Errorf("%q: the line of the question goes on:\n%s", test.stdin, &stderr)
+			}
 			if refused := err != nil; refused != (test.left > 0) || refused && !strings.Contains(err.Error(), "nothing was deleted") {
 				t.Errorf("%q: error %v", test.stdin, err)
 			}

@@ -94,8 +94,12 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 		client, err := cloudapi.NewClient(cloudapi.FromEnv(), cloudapi.WithUserAgent(application))
 		return client, func() {}, err
 	case len(set) > 0:
-		return nil, nil, fmt.Errorf("%s is set, but not %s: set all three for a real service, or none for the embedded server",
-			strings.Join(set, " and "), strings.Join(missing, " and "))
+		verb := "is"
+		if len(set) > 1 {
+			verb = "are"
+		}
+		return nil, nil, fmt.Errorf("%s %s set, but not %s: set all three for a real service, or none for the embedded server",
+			strings.Join(set, " and "), verb, strings.Join(missing, " and "))
 	}
 	project := "a made-up"
 	if s.Empty {
@@ -127,8 +131,15 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 // IsTerminal reports whether the output is a terminal, which can show colours
 // and moving lines.
 func IsTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// IsTyped reports whether the input is a terminal, which shows what is typed.
+func IsTyped(r io.Reader) bool { return isTerminal(r) }
+
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // Database returns the database with the reference "location/name" or ID in the

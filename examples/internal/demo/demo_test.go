@@ -129,7 +129,7 @@ func TestConnectRefusesHalfAnEnvironment(t *testing.T) {
 	t.Setenv(cloudapi.EnvToken, "pat-akreliabilityreliabil1234567-0123456789abcdefghijABCDEFGHIJ01")
 	t.Setenv(cloudapi.EnvProject, "pjahbwgme82j3qbwnsn4b3w1e9")
 	_, _, err := Connect(t.Context(), io.Discard, "test", Server{})
-	if err == nil || !strings.Contains(err.Error(), "CLOUDAPI_TOKEN and CLOUDAPI_PROJECT is set, but not CLOUDAPI_BASE_URL") {
+	if err == nil || !strings.Contains(err.Error(), "CLOUDAPI_TOKEN and CLOUDAPI_PROJECT are set, but not CLOUDAPI_BASE_URL") {
 		t.Errorf("it is %v", err)
 	}
 }
