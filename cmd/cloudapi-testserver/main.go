@@ -31,12 +31,18 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	switch err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
+	case err == nil, errors.Is(err, flag.ErrHelp):
+	case errors.As(err, new(usageError)):
+		fmt.Fprintf(os.Stderr, "cloudapi-testserver: %v; see cloudapi-testserver -help\n", err)
+		os.Exit(2)
+	default:
 		fmt.Fprintln(os.Stderr, "cloudapi-testserver:", err)
 		os.Exit(1)
 	}
 }
+
+// A usageError says that the arguments are wrong.
+type usageError struct{ error }
 
 const usage = `Usage: cloudapi-testserver [flags]
 
@@ -70,14 +76,12 @@ type options struct {
 	delay                time.Duration
 }
 
+// parse prints the help to stderr if the arguments ask for it. All its other
+// errors are a usageError.
 func parse(args []string, stderr io.Writer) (options, error) {
-	var o options
+	o := options{delay: 3 * time.Second}
 	flags := flag.NewFlagSet("cloudapi-testserver", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		flags.PrintDefaults()
-	}
+	flags.SetOutput(io.Discard) // main prints errors, once
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 is any free one")
 	flags.StringVar(&o.api, "api", string(cloudapitest.October2025), "`version` of the service, "+
 		string(cloudapitest.October2025)+" or "+string(cloudapitest.August2026))
@@ -85,16 +89,26 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.project, "project", "", "`ID` of the project; a random one if empty")
 	flags.BoolVar(&o.demo, "demo", false, "fill the project with one resource or more of each family")
 	flags.IntVar(&o.vms, "vms", 0, "add so many running VMs, \"vm-1\" and so on, in "+location)
-	flags.DurationVar(&o.delay, "delay", 3*time.Second, "`time` that creating, restarting, resizing and deleting take each, such as 500ms")
+	flags.Func("delay", "`time` that creating, restarting, resizing and deleting take each, such as 500ms (default 3s)", func(text string) (err error) {
+		if o.delay, err = time.ParseDuration(text); err != nil {
+			return errors.New("a time needs a unit, such as 2s")
+		}
+		return nil
+	})
 	flags.BoolVar(&o.noPermission, "no-permission", false, "take every permission in the project from the token")
-	if err := flags.Parse(args); err != nil {
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stderr, usage)
+		flags.SetOutput(stderr)
+		flags.PrintDefaults()
 		return o, err
-	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if o.vms < 0 {
-		return o, fmt.Errorf("-vms: %d is not a number of VMs", o.vms)
+	case err != nil:
+		return o, usageError{err}
+	case flags.NArg() > 0:
+		return o, usageError{fmt.Errorf("unexpected argument %q", flags.Arg(0))}
+	case o.vms < 0:
+		return o, usageError{fmt.Errorf("-vms: %d is not a number of VMs", o.vms)}
 	}
 	return o, nil
 }
@@ -130,7 +144,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 func (o options) newServer(ctx context.Context) (srv *cloudapitest.Server, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%v", v)
+			err = usageError{fmt.Errorf("%v", v)}
 		}
 	}()
 	d := o.delay
