@@ -21,8 +21,9 @@ import (
 type Match struct {
 	// Operation is the name of an operation in the SDK, such as "Projects.Get",
 	// or its method and route template, such as "GET /project/{project_id}".
-	// The list of a location has its own name, such as "VMs.ListInLocation".
-	// The methods All and Wait… use other operations and have no name.
+	// The version of the server must have it; see [WithAPI]. The list of a
+	// location has its own name, such as "VMs.ListInLocation". The methods All
+	// and Wait… use other operations and have no name.
 	Operation string
 	// Method is an HTTP method, and Route a route template.
 	Method, Route string
@@ -157,16 +158,19 @@ func (s *Server) Fail(match Match, faults ...Fault) {
 
 // checkScript returns what is wrong with a script, or "".
 func (s *Server) checkScript(match Match, faults []Fault) string {
-	known := func(fits func(*api.Operation) bool) bool {
-		return slices.ContainsFunc(s.service.Config.Operations, func(op api.Operation) bool { return fits(&op) })
+	fitsSome := func(m Match) bool {
+		return slices.ContainsFunc(s.service.Operations, func(op api.Operation) bool { return m.fits(requestFor(&op)) })
 	}
 	switch {
-	case match.Operation != "" && !known(func(op *api.Operation) bool { return op.Name == match.Operation || op.Target() == match.Operation }):
-		return fmt.Sprintf("there is no operation %q; it is a name like VMs.Get or VMs.ListInLocation, or a method and a route template", match.Operation)
-	case match.Route != "" && !known(func(op *api.Operation) bool { return op.Route == match.Route }):
-		return fmt.Sprintf("there is no route template %q", match.Route)
+	case match.Operation != "" && !fitsSome(Match{Operation: match.Operation}):
+		return fmt.Sprintf("version %s has no operation %q; it is a name like VMs.Get or VMs.ListInLocation, or a method and a route template",
+			s.config.api, match.Operation)
+	case match.Route != "" && !fitsSome(Match{Route: match.Route}):
+		return fmt.Sprintf("version %s has no route template %q", s.config.api, match.Route)
 	case match.Method != strings.ToUpper(match.Method):
 		return fmt.Sprintf("there is no method %q", match.Method)
+	case match.Operation+match.Route != "" && !fitsSome(Match{Operation: match.Operation, Method: match.Method, Route: match.Route}):
+		return "no operation has this name, method and route together"
 	case match.Nth < 0:
 		return "Nth is negative"
 	case len(faults) == 0:

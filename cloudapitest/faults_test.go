@@ -150,12 +150,25 @@ func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	srv.Fail(Match{}, BeforeCount(nil))
 	srv.Fail(Match{}, Reply(103, nil, ""))
 	srv.Fail(Match{}, DropAfter().Repeating(), DropAfter())
-	if len(problems) != 12 {
-		t.Errorf("%d problems were reported, want 12: %q", len(problems), problems)
+	srv.Fail(Match{Operation: "Postgres.ListServers"}, DropAfter()) // of August 2026
+	srv.Fail(Match{Route: "/project/{project_id}/audit-log"}, DropAfter())
+	srv.Fail(Match{Operation: "VMs.Get", Method: "DELETE"}, DropAfter())
+	if len(problems) != 15 {
+		t.Errorf("%d problems were reported, want 15: %q", len(problems), problems)
 	}
 	srv.Fail(Match{Operation: "GET /project", Method: "GET", Route: "/project", Nth: 2}, Delay(time.Second), Reply(503, nil, ""))
-	if len(problems) != 12 {
-		t.Errorf("a proper script is refused: %s", problems[12])
+	if len(problems) != 15 {
+		t.Errorf("a proper script is refused: %s", problems[15])
+	}
+}
+
+func TestFailKnowsTheOperationsOfItsVersion(t *testing.T) {
+	t.Parallel()
+	srv := New(t, WithAPI(August2026))
+	srv.Fail(Match{Operation: "Postgres.ListServers"}, Reply(418, nil, ""))
+	_, err := srv.Client().Postgres.ListServers(t.Context(), "eu-central-h1", "db")
+	if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.StatusCode != 418 {
+		t.Errorf("%v, want a 418", err)
 	}
 }
 

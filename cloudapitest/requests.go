@@ -68,18 +68,22 @@ type logEntry struct {
 	request Request
 }
 
+// requestFor returns what all requests for an operation have in common.
+func requestFor(op *api.Operation) Request {
+	return Request{Name: op.Name, Operation: op.Target(), Route: op.Route, Method: op.Method}
+}
+
 func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte) *logEntry {
-	e := &logEntry{log: l, request: Request{
-		Method:   r.Method,
-		Path:     r.URL.EscapedPath(),
-		RawQuery: r.URL.RawQuery,
-		Header:   maskCredentials(r.Header),
-		Body:     body,
-		Time:     time.Now(),
-	}}
+	e := &logEntry{log: l}
 	if op != nil {
-		e.request.Name, e.request.Operation, e.request.Route = op.Name, op.Target(), op.Route
+		e.request = requestFor(op)
 	}
+	e.request.Method = r.Method
+	e.request.Path = r.URL.EscapedPath()
+	e.request.RawQuery = r.URL.RawQuery
+	e.request.Header = maskCredentials(r.Header)
+	e.request.Body = body
+	e.request.Time = time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.entries = append(l.entries, e)

@@ -40,9 +40,11 @@ type Quota struct{ VM, Postgres, Kubernetes, MachineImageVersions, Projects int 
 
 // Service executes requests on its state, one at a time.
 type Service struct {
-	Config Config
-	router *router // of the operations of the version
-	every  *router
+	Config     Config
+	Operations []Operation // of the version
+
+	router *router // of Operations
+	every  *router // of Config.Operations
 
 	mu    sync.Mutex // guards state
 	State *State
@@ -50,11 +52,13 @@ type Service struct {
 
 // New returns a service without projects.
 func New(cfg Config) *Service {
+	operations := In(cfg.Version, cfg.Operations)
 	return &Service{
-		Config: cfg,
-		router: newRouter(In(cfg.Version, cfg.Operations)),
-		every:  newRouter(cfg.Operations),
-		State:  newState(cfg.Locations, cfg.Hidden),
+		Config:     cfg,
+		Operations: operations,
+		router:     newRouter(operations),
+		every:      newRouter(cfg.Operations),
+		State:      newState(cfg.Locations, cfg.Hidden),
 	}
 }
 
