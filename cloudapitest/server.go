@@ -41,13 +41,17 @@ type Server struct {
 	fatal    func(format string, args ...any)
 	misuse   func(format string, args ...any)
 
-	http        *http.Server
-	memory      *memnet.Listener
-	transport   *http.Transport
-	closing     chan struct{}
-	lifecycle   sync.Mutex // guards closed; until closed is set, also serving and connections
-	closed      bool
-	serving     sync.WaitGroup
+	http      *http.Server
+	memory    *memnet.Listener
+	transport *http.Transport
+	closing   chan struct{}
+
+	lifecycle sync.Mutex // guards closed
+	closed    bool
+	// serving counts listeners. It does not grow after closed is set.
+	serving sync.WaitGroup
+	// connections does not grow after serving is zero, since net/http reports a
+	// new connection before Serve returns. So Close waits for serving first.
 	connections sync.WaitGroup
 }
 
