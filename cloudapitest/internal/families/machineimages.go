@@ -269,7 +269,7 @@ func (m *machineImage) listVersions(c *api.Call) (any, error) {
 func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	v := m.version(c, c.Params["version"])
 	if v == nil {
-		return nil, &reply.Error{Code: 404, Type: "ResourceNotFound", Message: "Machine image version not found", Details: []byte("null")}
+		return nil, reply.NoVersion()
 	}
 	m.current(c)
 	c.Remove(v, c.Delays(&v.Object).Delete, func() {

@@ -16,8 +16,8 @@ type Error struct {
 	Code    int    `json:"code"`
 	Type    string `json:"type"`
 	Message string `json:"message"`
-	// Details is nil if the real server omits the member, and [NullDetails] if
-	// it sends null.
+	// Details is nil if the real server omits the member, and null if it
+	// sends that.
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
@@ -29,19 +29,16 @@ var nullDetails = json.RawMessage("null")
 
 func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Code, e.Type, e.Message) }
 
-// failure returns the response to a failed request.
-func failure(err error) Reply {
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		e = Unexpected()
-	}
+// reply returns the response to a request that failed with the error.
+func (e *Error) reply() Reply {
 	return JSON(e.Code, struct {
 		Error *Error `json:"error"`
 	}{e})
 }
 
-// In returns the error in the words of a version of the service.
-func In(v version.Version, err error) error {
+// In returns the error in the words of a version of the service, and nil for
+// nil. An error that is no [Error] is [Unexpected].
+func In(v version.Version, err error) *Error {
 	if err == nil {
 		return nil
 	}
@@ -83,6 +80,11 @@ func NoCertificates() *Error {
 		"Certificate authority certificates for this database have not yet been generated", nullDetails}
 }
 
+// NoVersion is the error for a machine image that does not have the version.
+func NoVersion() *Error {
+	return &Error{http.StatusNotFound, "ResourceNotFound", "Machine image version not found", nullDetails}
+}
+
 func InvalidLocation(usable []string) *Error {
 	return &Error{http.StatusNotFound, "InvalidLocation",
 		"Validation failed for following path components: location",
@@ -105,7 +107,7 @@ func BadBody(format string, args ...any) *Error {
 // NotJSONObject is the error for a body that is not a JSON object. If the body
 // is other JSON (null, an array, a string) the real server fails with a 500
 // without a body.
-func NotJSONObject() error { return BadBody("Request body isn't a valid JSON object.") }
+func NotJSONObject() *Error { return BadBody("Request body isn't a valid JSON object.") }
 
 // InvalidRequest is the error for a request with values that the service
 // refuses.

@@ -27,11 +27,11 @@ type File struct {
 	Content           []byte
 }
 
-// New returns the response to a request: an error, a Reply as it is, a file, no
-// content, or a record as JSON.
-func New(result any, err error) Reply {
-	if err != nil {
-		return failure(err)
+// New returns the response to a request: an error if it is not nil, a Reply as
+// it is, a file, no content, or a record as JSON.
+func New(result any, failure *Error) Reply {
+	if failure != nil {
+		return failure.reply()
 	}
 	switch v := result.(type) {
 	case Reply:
