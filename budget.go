@@ -24,14 +24,13 @@ func (b *retryBudget) take(retries int) bool {
 // succeeded gives back a retry, or a fifth of one, after a call that succeeded
 // with the given number of attempts.
 func (b *retryBudget) succeeded(attempts int) {
-	if b.taken.Load() == 0 {
-		return
-	}
 	earned := int64(1)
 	if attempts > 1 {
 		earned = retryCost
 	}
-	if b.taken.Add(-earned) < 0 {
-		b.taken.Store(0)
+	for taken := b.taken.Load(); taken > 0; taken = b.taken.Load() {
+		if b.taken.CompareAndSwap(taken, max(taken-earned, 0)) {
+			return
+		}
 	}
 }

@@ -58,8 +58,8 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 	return found, nil
 }
 
-// withLookup adds the error of a lookup to the failure that led to it. It returns
-// only the former if there is no failure.
+// withLookup adds the error of a lookup to the failure that led to it. Without a
+// failure it returns the lookup's error.
 func withLookup(failure, lookup error) error {
 	if failure == nil {
 		return lookup

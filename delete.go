@@ -10,18 +10,18 @@ import "context"
 // asynchronous if it is so in the Delete method of the service, and the same
 // WaitDeleted fits.
 //
-// If the resource is a part of another one, such as a firewall rule, the error
-// is an [*ArgumentError].
+// The ID of a part of another resource, such as a firewall rule, is an
+// [*ArgumentError].
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
+	if _, part := familyOf(ID(reference).Kind()); part != nil {
+		return nil, &ArgumentError{Operation: "DeleteExisting", Name: "reference", Value: reference,
+			Reason: "is a " + part.kind.String() + ": delete it with the service of its " + part.of.String()}
+	}
 	resource, _, err := c.find(ctx, "DeleteExisting", reference, kinds)
 	if err != nil {
 		return nil, err
 	}
-	f, part := familyOf(resource.Kind)
-	if part != nil {
-		return nil, &ArgumentError{Operation: "DeleteExisting", Name: "reference", Value: reference,
-			Reason: "is a " + resource.Kind.String() + ": delete it with the service of its " + part.of.String()}
-	}
+	f, _ := familyOf(resource.Kind)
 	if err := f.remove(ctx, c, resource.Location, f.address(*resource)); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,10 +133,7 @@ const ensureTries = 4
 
 // ensure creates or updates the resource, if it is needed.
 func (e ensureSpec[T]) ensure(ctx context.Context, operation string, opts *EnsureOptions) (*T, EnsureOutcome, error) {
-	if err := e.check(ctx, operation); err != nil {
-		return nil, "", err
-	}
-	if err := e.checkName(); err != nil {
+	if err := cmp.Or(e.begin(ctx, operation), e.checkName()); err != nil {
 		return nil, "", err
 	}
 	return e.run(ctx, opts)
@@ -143,10 +141,7 @@ func (e ensureSpec[T]) ensure(ctx context.Context, operation string, opts *Ensur
 
 // plan finds out what ensure would do.
 func (e ensureSpec[T]) plan(ctx context.Context, operation string, opts *EnsureOptions) (*EnsurePlan[T], error) {
-	if err := e.check(ctx, operation); err != nil {
-		return nil, err
-	}
-	if err := e.checkName(); err != nil {
+	if err := cmp.Or(e.begin(ctx, operation), e.checkName()); err != nil {
 		return nil, err
 	}
 	found, err := e.find(ctx)
@@ -175,7 +170,7 @@ func (e ensureSpec[T]) plan(ctx context.Context, operation string, opts *EnsureO
 
 // differences compares a record with the request.
 func (e ensureSpec[T]) differences(ctx context.Context, operation string, record *T) ([]Drift, error) {
-	if err := e.check(ctx, operation); err != nil {
+	if err := e.begin(ctx, operation); err != nil {
 		return nil, err
 	}
 	if record == nil {
@@ -184,8 +179,9 @@ func (e ensureSpec[T]) differences(ctx context.Context, operation string, record
 	return e.compare(ctx, record)
 }
 
-// check returns what is wrong with the arguments.
-func (e *ensureSpec[T]) check(ctx context.Context, operation string) error {
+// begin sets the operation for errors, and returns what is wrong with the
+// arguments.
+func (e *ensureSpec[T]) begin(ctx context.Context, operation string) error {
 	e.operation = operation
 	if ctx == nil {
 		return noContext(operation)
@@ -232,9 +228,15 @@ func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, Ensur
 		report(stateOf(record), record, nil)
 		return record, outcome, nil
 	}
-	var failure error // the error of the last create
-	refused := false  // whether the server refused to create it
-	unknown := false  // whether a create may have been carried out
+	var failure error // of the last create
+	var lost error    // of a create that may have been carried out
+	refused := false  // whether the server refused a create
+	failed := func(err error) (*T, EnsureOutcome, error) {
+		if lost != nil && !errors.Is(err, ErrOutcomeUnknown) {
+			err = fmt.Errorf("%w; an earlier create may have been carried out: %w", err, within{lost})
+		}
+		return nil, "", err
+	}
 	pauses := e.config.pauses()
 	for tries := 0; ; {
 		progress.Polls++
@@ -248,7 +250,7 @@ func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, Ensur
 				}
 			})
 			if err != nil {
-				return nil, "", err
+				return failed(err)
 			}
 			continue
 		case err == nil:
@@ -256,19 +258,19 @@ func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, Ensur
 			if err != nil {
 				return nil, "", err
 			}
-			if unknown {
+			if lost != nil {
 				outcome = EnsureCreated
 			}
 			return done(record, outcome)
 		case refused && isGone(err):
-			return nil, "", failure
+			return failed(failure)
 		case !isGone(err) || tries == ensureTries:
-			return nil, "", withLookup(failure, err)
+			return failed(withLookup(failure, err))
 		}
 		report("creating", nil, failure)
 		if tries++; tries > 1 {
 			if err := sleep(ctx, pauses.next()); err != nil {
-				return nil, "", withLookup(failure, err)
+				return failed(withLookup(failure, err))
 			}
 		}
 		record, err := e.create(ctx)
@@ -278,19 +280,19 @@ func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, Ensur
 		case errors.Is(err, ErrAlreadyExists):
 			failure = err
 		case errors.Is(err, ErrOutcomeUnknown):
-			failure, unknown = err, true
+			failure, lost = err, err
 		case errors.Is(err, ErrInvalidRequest):
 			// The server checks quotas before names. A concurrent Ensure may
 			// have just created the resource and used up the quota.
 			failure, refused = err, true
 		default:
-			return nil, "", err
+			return failed(err)
 		}
 	}
 }
 
-// waitForDeletion waits until a resource that is being deleted no longer has its name.
-// The error is a [*WaitError].
+// waitForDeletion waits until a resource that is being deleted no longer has its
+// name. The error is a [*WaitError].
 func (e *ensureSpec[T]) waitForDeletion(ctx context.Context, progress func(Progress)) error {
 	w := waiter[T]{
 		operation: e.operation,
@@ -304,8 +306,8 @@ func (e *ensureSpec[T]) waitForDeletion(ctx context.Context, progress func(Progr
 	return err
 }
 
-// reconcile returns the existing resource if it matches the request, after an update
-// if one is needed and allowed.
+// reconcile returns the existing resource if it matches the request, after an
+// update if one is needed and allowed.
 func (e *ensureSpec[T]) reconcile(ctx context.Context, found *T, update bool, report func(string, *T, error)) (*T, EnsureOutcome, error) {
 	outcome := EnsureUnchanged
 	differences, err := e.compare(ctx, found)

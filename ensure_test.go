@@ -441,6 +441,21 @@ func TestEnsureAfterALostReply(t *testing.T) {
 	}
 }
 
+// TestEnsureAfterALostCreate: the response to a create is lost, and the next one
+// is refused. The lost one may still have been carried out.
+func TestEnsureAfterALostCreate(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 403} {
+		forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+			srv.Fail(cloudapitest.Match{Method: "POST"}, cloudapitest.DropBefore(), cloudapitest.Reply(status, nil, "").Repeating())
+			_, _, err := c.ensure(t.Context(), client, "", nil)
+			if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.StatusCode != status || !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+				t.Errorf("%v, want a %d that also matches ErrOutcomeUnknown", err, status)
+			}
+		})
+	}
+}
+
 // TestEnsureGivesUp: the server always says that a name is taken although no
 // resource has it, or every create fails.
 func TestEnsureGivesUp(t *testing.T) {

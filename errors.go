@@ -36,6 +36,9 @@ var (
 	// A 404 without the API's error envelope does not match, since it proves
 	// nothing about the resource. It may be the HTML page of a gateway or of a
 	// wrong base URL. It is an [*Error] with StatusCode 404 and no Type.
+	//
+	// Searches such as [Client.Resolve], [Client.Fetch] and [Lookup] return it,
+	// without an [*Error], if they find nothing.
 	ErrNotFound = errors.New("not found")
 
 	// ErrLocationNotFound is a 404: the location does not exist, or the project
@@ -47,8 +50,8 @@ var (
 	ErrConflict = errors.New("conflict")
 
 	// ErrAlreadyExists says that a name, or another value that must be unique,
-	// is taken. The server answers this with a 400, so ErrInvalidRequest
-	// matches too. It does not prove that the wanted resource exists: creating
+	// is taken. If the server reports it, usually with a 400, ErrInvalidRequest
+	// matches too; a [*DriftError] matches only this. It does not prove that the wanted resource exists: creating
 	// a VM can also conflict with a default subnet or firewall that a
 	// concurrent call has just made. Look the name up to be sure.
 	ErrAlreadyExists = errors.New("already exists")

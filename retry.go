@@ -42,7 +42,8 @@ type RetryPolicy struct {
 	// Budget limits the retries of all calls of a client, including its copies
 	// by With and InProject, while no call succeeds. The default is 100. A
 	// retry takes one from the budget and gives it back if it succeeds; a call
-	// that succeeds without a retry gives back a fifth. If the budget is used
+	// that succeeds without a retry gives back a fifth. The retry of a request
+	// that the server refused unprocessed, on HTTP/2, takes nothing. If the budget is used
 	// up, a call ends with the error of its last attempt, which then also
 	// matches [ErrRetryBudget].
 	Budget int
@@ -113,7 +114,7 @@ func (cl *call) next(ctx context.Context) bool {
 			pause.Round(time.Millisecond), context.DeadlineExceeded)
 		return false
 	}
-	// A request that was not sent is no load for the server.
+	// A request that the server refused unprocessed takes nothing from the budget.
 	if !exchange.IsUnprocessed(cl.err) && !cl.client.config.budget.take(cl.client.config.retry.Budget) {
 		cl.whyNoRetry = ErrRetryBudget
 		return false

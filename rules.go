@@ -28,7 +28,7 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 // exist, then adds those that are missing, then deletes the rest, by ID.
 // Traffic that both the old and the new rules allow is never interrupted. A
 // second call with the same rules changes nothing. An empty slice deletes all
-// rules.
+// rules, and nil is an [*ArgumentError].
 //
 // Rules are compared by protocol, CIDR and port range, in any spelling that
 // [ParseCIDR] and [ParsePortRange] accept. A kept rule also keeps its
@@ -131,6 +131,9 @@ type ruleSet[R, W any] struct {
 func (s *ruleSet[R, W]) apply(ctx context.Context, wanted []W, opts *SetRulesOptions) (*RuleChanges[R], error) {
 	if ctx == nil {
 		return nil, noContext(s.operation)
+	}
+	if wanted == nil {
+		return nil, &ArgumentError{Operation: s.operation, Name: "rules", Reason: "must not be nil: an empty slice deletes all rules"}
 	}
 	changes, requests, err := s.compare(ctx, wanted)
 	if err != nil || opts != nil && opts.DryRun {

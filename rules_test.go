@@ -76,7 +76,7 @@ func TestSetRules(t *testing.T) {
 		if err != nil || changes.Changed() || len(changes.Kept) != 3 {
 			t.Errorf("the second time it is %s, %v", changedRules(changes), err)
 		}
-		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", nil, nil)
+		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{}, nil)
 		firewall, _ := client.Firewalls.Get(ctx, somewhere, "edge")
 		if err != nil || len(changes.Deleted) != 3 || len(firewall.FirewallRules) != 0 {
 			t.Errorf("with no rules it is %s, %v, and leaves %v", changedRules(changes), err, firewall.FirewallRules)
@@ -129,7 +129,10 @@ func TestSetRulesErrors(t *testing.T) {
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "rules[1]" || len(srv.Requests()) != before {
 			t.Errorf("a rule that cannot be read: %v, after %d requests", err, len(srv.Requests())-before)
 		}
-		if _, err := client.Firewalls.SetRules(t.Context(), somewhere, "none", nil, nil); !errors.Is(err, cloudapi.ErrNotFound) {
+		if _, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge", nil, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("nil in place of rules is %v", err)
+		}
+		if _, err := client.Firewalls.SetRules(t.Context(), somewhere, "none", []cloudapi.FirewallRuleCreateRequest{}, nil); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("a firewall that does not exist: %v", err)
 		}
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule", Nth: 2},

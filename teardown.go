@@ -15,9 +15,9 @@ type TeardownOptions struct {
 	// Keep reports whether a resource stays. The resources that it needs stay
 	// as well: the machine image of a VM, the subnet of a VM or load balancer,
 	// the firewalls of a subnet, the subnet, firewall and load balancers that the
-	// service made for a database or cluster and that have their first names, the
-	// private location of any resource in it, and the project. A read replica does not need its parent, nor a load
-	// balancer its VMs. PlanTeardown calls Keep once for each resource.
+	// service made for a database or cluster, unless they were renamed, the
+	// private location of any resource in it, and the project. A read replica
+	// does not need its parent, nor a load balancer its VMs. PlanTeardown calls Keep once for each resource.
 	Keep func(Resource) bool
 
 	// Project deletes the project itself after everything in it. The project
@@ -242,10 +242,11 @@ func (p *TeardownPlan) project() string {
 // firewall, and any other resource of a project that would be deleted with it.
 //
 // If a deletion fails with a transient error, or is refused because of the state
-// of the resource, Run retries it for about 15 seconds: a VM, for example,
-// cannot be deleted while a machine image is made of it. A deletion that fails
-// permanently blocks only the resources that the failed one needs. Run waits for deletions that the server has accepted until
-// the context ends. If the token can no longer see the project it finds
+// of the resource, Run tries it 6 times within about 13 seconds: a VM, for
+// example, cannot be deleted while a machine image is made of it. A deletion that
+// fails permanently blocks only the resources that the failed one needs. Run
+// waits until the context ends for deletions that the server has accepted. If the
+// token can no longer see the project it finds
 // nothing, so the resources count as gone.
 //
 // The server keeps a private location for days after its last database is gone,

@@ -251,7 +251,7 @@ func (w *watcher[T, P]) digest(record *T) uint64 {
 }
 
 // appendContent appends bytes that represent a value, including values behind
-// pointers and in unexported fields. The bytes of a slice do not depend on the
+// pointers and in unexported fields, if those are no times. The bytes of a slice do not depend on the
 // order of its elements: they are the length and the sum of the hashes.
 func appendContent(b []byte, seed maphash.Seed, v reflect.Value) []byte {
 	number := binary.LittleEndian.AppendUint64
@@ -281,7 +281,8 @@ func appendContent(b []byte, seed maphash.Seed, v reflect.Value) []byte {
 		}
 		return number(number(b[:start], uint64(v.Len())), sum)
 	case reflect.Struct:
-		if t, ok := v.Addr().Interface().(*time.Time); ok { // the time zone does not matter
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			t := v.Addr().Interface().(*time.Time) // its time zone does not matter
 			return number(number(b, uint64(t.Unix())), uint64(t.Nanosecond()))
 		}
 		for i := range v.NumField() {

@@ -131,7 +131,7 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 			continue
 		}
 		ids[firewall.Name] = record.ID
-		var rules []cloudapi.FirewallRuleCreateRequest
+		rules := []cloudapi.FirewallRuleCreateRequest{}
 		for _, r := range firewall.Rules {
 			rules = append(rules, cloudapi.FirewallRuleCreateRequest{CIDR: r.From, PortRange: r.Ports})
 		}
@@ -242,7 +242,7 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 		return err
 	}
 	p.report.show(cloudapi.KindPostgres, db.Name, record.State, record.ID)
-	var rules []cloudapi.PostgresFirewallRuleCreateRequest
+	rules := []cloudapi.PostgresFirewallRuleCreateRequest{}
 	for _, cidr := range db.Allow {
 		rules = append(rules, cloudapi.PostgresFirewallRuleCreateRequest{CIDR: cidr})
 	}

@@ -142,7 +142,7 @@ func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 		case reflect.TypeFor[*cloudapi.WatchOptions]():
 			m.Args = append(m.Args, reflect.ValueOf(&cloudapi.WatchOptions{}))
 		case reflect.TypeFor[[]cloudapi.FirewallRuleCreateRequest](), reflect.TypeFor[[]cloudapi.PostgresFirewallRuleCreateRequest]():
-			m.Args = append(m.Args, reflect.Zero(in)) // a rule must be valid, and "x" is not a CIDR
+			m.Args = append(m.Args, reflect.MakeSlice(in, 0, 0)) // a rule must be valid, and "x" is not a CIDR
 		default:
 			m.Args = append(m.Args, fill.Value(in, "x"))
 		}
