@@ -239,7 +239,8 @@ var takenTexts = []string{"is already taken", "already exists in this location",
 
 // isTaken reports whether a problem in a message says that database columns are
 // not unique, such as "project_id and name is already taken". A message may
-// list several problems.
+// list several problems. Only the names of columns count before the last one,
+// since other problems may contain text of the request.
 func isTaken(problem string) bool {
 	columns, found := strings.CutSuffix(problem, " is already taken")
 	return found && !strings.Contains(strings.ReplaceAll(columns, " and ", ""), " ")

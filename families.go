@@ -229,10 +229,5 @@ func untyped[T any](seq iter.Seq2[*T, error]) iter.Seq2[any, error] {
 	}
 }
 
-// untypedRecord keeps a nil pointer from becoming an interface that is not nil.
-func untypedRecord[T any](record *T, err error) (any, error) {
-	if err != nil {
-		return nil, err
-	}
-	return record, nil
-}
+// untypedRecord returns what a method has returned, without its type.
+func untypedRecord[T any](record *T, err error) (any, error) { return recordOf(record), err }

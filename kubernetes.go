@@ -233,7 +233,7 @@ func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster strin
 // which takes minutes, and returns it. It fails if the cluster is being deleted
 // or is gone. The error is a [*WaitError].
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts ...WaitOption) (*KubernetesCluster, error) {
-	return waitShared(ctx, s.client, &listKubernetesClusters, "Kubernetes.WaitRunning", location, cluster, waitSlow, s.Get,
+	return waitState(ctx, s.client, &listKubernetesClusters, "Kubernetes.WaitRunning", location, cluster, waitSlow, s.Get,
 		reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
 }
 

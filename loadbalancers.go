@@ -408,7 +408,7 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 		return nil, &ArgumentError{Operation: operation, Name: "vm_id", Value: vmID, Reason: reason}
 	}
 	detached := func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
-	return waitState(ctx, operation, location, loadBalancer, waitQuick, s.Get, detached, opts)
+	return waitState(ctx, s.client, nil, operation, location, loadBalancer, waitQuick, s.Get, detached, opts)
 }
 
 // WaitDeleted waits until a deleted load balancer is gone. Call Delete first:

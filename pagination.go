@@ -97,6 +97,7 @@ type listRoutes struct {
 	project  *Operation
 	location *Operation // nil: the family has no locations
 	whole    bool       // the list has no parameters: one response has all items
+	tags     bool       // it can be filtered by tags
 }
 
 // list fetches one page. args are the values for the route besides the
@@ -148,7 +149,7 @@ func (routes *listRoutes) check(o *ListOptions) error {
 		return refuse("PageSize", fmt.Sprint(o.PageSize), "must not be negative")
 	case o.Location != "" && routes.location == nil:
 		return refuse("Location", o.Location, none)
-	case len(o.Tags) > 0 && routes != &listPostgres:
+	case len(o.Tags) > 0 && !routes.tags:
 		return refuse("Tags", fmt.Sprint(o.Tags), none)
 	case o.StartAfter != "" && routes.whole:
 		return refuse("StartAfter", o.StartAfter, none+", which comes whole")

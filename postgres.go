@@ -229,7 +229,7 @@ var (
 	opPostgresRestart                = Operation{"Postgres.Restart", "POST", postgresRoute + "/restart", once}
 	opPostgresSetMaintenanceWindow   = Operation{"Postgres.SetMaintenanceWindow", "POST", postgresRoute + "/set-maintenance-window", idempotent}
 
-	listPostgres = listRoutes{project: &opPostgresList, location: &opPostgresListInLocation}
+	listPostgres = listRoutes{project: &opPostgresList, location: &opPostgresListInLocation, tags: true}
 
 	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, check: checkPEM}
 )
@@ -386,7 +386,7 @@ func postgresRunning(p *Postgres) (bool, error) {
 // made as a replica is running, and returns it. It fails if the database is
 // being deleted or is gone. The error is a [*WaitError].
 func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
-	return waitShared(ctx, s.client, &listPostgres, "Postgres.WaitRunning", location, postgres, waitSlow, s.Get, postgresRunning, opts)
+	return waitState(ctx, s.client, &listPostgres, "Postgres.WaitRunning", location, postgres, waitSlow, s.Get, postgresRunning, opts)
 }
 
 // WaitResized waits until a database has the requested sizes and is running,
@@ -400,7 +400,7 @@ func (s *PostgresService) WaitResized(ctx context.Context, location, postgres st
 		sized := p.VMSize == p.TargetVMSize || p.FallbackActive
 		return running && sized && p.StorageSizeGiB == p.TargetStorageSizeGiB, err
 	}
-	return waitState(ctx, "Postgres.WaitResized", location, postgres, waitSlow, s.Get, resized, opts)
+	return waitState(ctx, s.client, nil, "Postgres.WaitResized", location, postgres, waitSlow, s.Get, resized, opts)
 }
 
 // WaitDeleted waits until a database that was deleted is gone. Its name is free

@@ -122,5 +122,5 @@ func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres s
 		running, err := postgresRunning(p)
 		return running && !p.ReadReplica, err
 	}
-	return waitState(ctx, "Postgres.WaitPromoted", location, postgres, waitSlow, s.Get, promoted, opts)
+	return waitState(ctx, s.client, nil, "Postgres.WaitPromoted", location, postgres, waitSlow, s.Get, promoted, opts)
 }

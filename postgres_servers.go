@@ -147,5 +147,5 @@ func (s *PostgresService) waitServers(ctx context.Context, operation, location, 
 			return server.ID == without || !server.settled()
 		}), err
 	}
-	return waitState(ctx, operation, location, postgres, waitFailover, get, settled, opts)
+	return waitState(ctx, s.client, nil, operation, location, postgres, waitFailover, get, settled, opts)
 }

@@ -91,5 +91,5 @@ func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres s
 		upgrading := status != nil && status.UpgradeStatus == PostgresUpgradeStatusRunning
 		return running && !upgrading && p.Version == p.TargetVersion, err
 	}
-	return waitState(ctx, "Postgres.WaitUpgraded", location, postgres, waitSlow, get, upgraded, opts)
+	return waitState(ctx, s.client, nil, "Postgres.WaitUpgraded", location, postgres, waitSlow, get, upgraded, opts)
 }

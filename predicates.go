@@ -31,9 +31,15 @@ func isVanishing(err error) bool {
 		(e.Is(ErrForbidden) || e.StatusCode == http.StatusNotFound && !e.isOwn())
 }
 
-// isTransient reports whether a failure is transient, so that the same request
-// can succeed later.
-func isTransient(err error) bool {
+// IsTransient reports whether the error of a call is transient, so that the same
+// call can succeed later: a 5xx, 429 or 408, a truncated response, or none. A
+// [*TransportError] is not transient if the server's certificate is not trusted,
+// the server does not speak TLS, or a proxy refuses the connection.
+//
+// Waits and Watch poll again after such an error. It does not mean that a create
+// can be sent again: see [ErrOutcomeUnknown]. A call whose context has ended can
+// have such an error, too.
+func IsTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == http.StatusRequestTimeout
 	}

@@ -131,7 +131,7 @@ func (cl *call) mayRetry() bool {
 }
 
 // isRetryable reports whether another attempt can succeed within the call. Waits
-// poll again after more failures, see [isTransient].
+// poll again after more failures, see [IsTransient].
 func isRetryable(err error) bool {
 	switch e := err.(type) {
 	case *Error:

@@ -220,7 +220,7 @@ func (r *teardownRun) mayBecomePossible(f *TeardownFailure) bool {
 	if f.Outcome == TeardownBlocked {
 		return !slices.ContainsFunc(f.BlockedBy, func(by Resource) bool { return r.failureOf(by) != nil })
 	}
-	return isTransient(f.Err) || isVanishing(f.Err) || errors.Is(f.Err, ErrConflict) ||
+	return IsTransient(f.Err) || isVanishing(f.Err) || errors.Is(f.Err, ErrConflict) ||
 		errors.Is(f.Err, ErrInvalidRequest) || // for example of a VM that is copied to a machine image
 		errors.Is(f.Err, ErrLocationNotFound) // gone or renamed since the lookup
 }

@@ -314,7 +314,7 @@ func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error)
 // since such a VM can be neither started nor copied to an image. The error is a
 // [*WaitError].
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
-	return waitShared(ctx, s.client, &listVMs, "VMs.WaitStopped", location, vm, waitQuick, s.Get, reaches[*VM](VMStateStopped), opts)
+	return waitState(ctx, s.client, &listVMs, "VMs.WaitStopped", location, vm, waitQuick, s.Get, reaches[*VM](VMStateStopped), opts)
 }
 
 // WaitRunning waits until a VM that was created, started or restarted is
@@ -323,7 +323,7 @@ func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts 
 // which [WaitProgress] shows, and while the VM is stopped, since it may be
 // started again. The error is a [*WaitError].
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
-	return waitShared(ctx, s.client, &listVMs, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
+	return waitState(ctx, s.client, &listVMs, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
 }
 
 // WaitDeleted waits until a VM that was deleted is gone. Its name is free then.

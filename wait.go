@@ -274,7 +274,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 // wait, from the server.
 func (w *waiter[T]) look(ctx context.Context, round *round[map[string]*T]) (record *T, err error) {
 	if round != nil {
-		if isTransient(round.err) {
+		if IsTransient(round.err) {
 			return nil, round.err
 		}
 		if record = round.value[w.reference]; record != nil {
@@ -292,7 +292,7 @@ func (w *waiter[T]) look(ctx context.Context, round *round[map[string]*T]) (reco
 
 // tolerates reports whether another poll may succeed after an error.
 func (w *waiter[T]) tolerates(err error) bool {
-	return isTransient(err) || w.gone && isVanishing(err)
+	return IsTransient(err) || w.gone && isVanishing(err)
 }
 
 // pauses are the pauses between polls.
@@ -368,8 +368,9 @@ func waitDeleted[T any, P listItem[T]](ctx context.Context, c *Client, routes *l
 }
 
 // waitState waits until a resource satisfies done, and fails if done returns an
-// error, because it never will.
-func waitState[T any](ctx context.Context, operation, location, ref string, config waitConfig,
+// error, because it never will. routes are those of the list that waits share, or
+// nil. They share it if the short form of a record can disprove done.
+func waitState[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), done func(*T) (bool, error), opts []WaitOption) (*T, error) {
 	w := waiter[T]{
 		operation: operation,
@@ -378,21 +379,8 @@ func waitState[T any](ctx context.Context, operation, location, ref string, conf
 		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
 		done:      done,
 	}
-	return w.run(ctx, opts)
-}
-
-// waitShared is waitState for a condition that the short form of a record can
-// disprove, so that waits share their polls.
-func waitShared[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
-	get func(context.Context, string, string) (*T, error), done func(*T) (bool, error), opts []WaitOption) (*T, error) {
-	w := waiter[T]{
-		operation: operation,
-		resource:  place(location, ref),
-		config:    config,
-		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
-		done:      done,
-		join:      sharedPolls[T, P](c, routes, location),
-		reference: ref,
+	if routes != nil {
+		w.join, w.reference = sharedPolls[T, P](c, routes, location), ref
 	}
 	return w.run(ctx, opts)
 }

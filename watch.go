@@ -239,7 +239,7 @@ func (w *watcher[T, P]) tolerates(err error) bool {
 		w.stalls++
 		return w.stalls < maxStalls
 	}
-	return err == nil || isTransient(err)
+	return err == nil || IsTransient(err)
 }
 
 // digest returns a hash of a record. Equal records have equal hashes; different
