@@ -26,7 +26,7 @@ func TestOperationTables(t *testing.T) {
 		}
 	}
 	var short, long strings.Builder
-	fmt.Fprintf(&short, "The %d operations of the contract, which is the description of the API of October 2025, by service, and after %s those of August 2026.\n"+
+	fmt.Fprintf(&short, "The %d operations of the contract, which is the OpenAPI description of Ubicloud's API of October 2025, by service, and after %s those of August 2026.\n"+
 		"[docs/operations.md](docs/operations.md) has their routes.\n\n"+
 		"| Service | Methods |\n|---|---|\n", len(contract.Agreed()), later)
 	for _, service := range services {
