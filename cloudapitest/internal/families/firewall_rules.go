@@ -184,17 +184,10 @@ func (f *firewall) add(c *api.Call, r *firewallRule) {
 
 func (f *firewall) sort(c *api.Call) { slices.SortStableFunc(f.rules, ruleFormOf(c).compare) }
 
-// getFirewallRule, modifyFirewallRule and deleteFirewallRule look for the rule
-// before they check permissions for its firewall.
 func getFirewallRule(c *api.Call) (any, error) {
 	f, i, err := findFirewallRule(c)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case i < 0:
-		return nil, reply.NotFound()
-	case !c.Permitted():
-		return nil, reply.Forbidden()
 	}
 	return f.rules[i].record(c), nil
 }
@@ -203,13 +196,8 @@ func getFirewallRule(c *api.Call) (any, error) {
 // subnet.
 func modifyFirewallRule(c *api.Call) (any, error) {
 	f, i, err := findFirewallRule(c)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case i < 0:
-		return nil, reply.NotFound()
-	case !c.Permitted():
-		return nil, reply.Forbidden()
 	}
 	changed := *f.rules[i]
 	if c.Body.Has("cidr") {
@@ -226,15 +214,15 @@ func modifyFirewallRule(c *api.Call) (any, error) {
 	return changed.record(c), nil
 }
 
+// deleteFirewallRule succeeds if the rule does not exist, but not if the
+// firewall does not exist.
 func deleteFirewallRule(c *api.Call) (any, error) {
-	f, i, err := findFirewallRule(c)
-	switch {
-	case err != nil:
+	if _, err := firewallOfRule(c); err != nil {
 		return nil, err
-	case i < 0:
-		return reply.NoContent{}, nil
-	case !c.Permitted():
-		return nil, reply.Forbidden()
+	}
+	f, i, err := findFirewallRule(c)
+	if err != nil {
+		return reply.DeletedOr(err)
 	}
 	c.Log("destroy", f.rules[i].id, f.ID)
 	f.rules = slices.Delete(f.rules, i, i+1)
@@ -242,12 +230,29 @@ func deleteFirewallRule(c *api.Call) (any, error) {
 }
 
 // findFirewallRule returns the firewall in the path and the index of its rule,
-// or -1 if there is none with the ID.
+// if the token may execute the operation on it. It looks for the rule before it
+// checks the permission, as the real server does.
 func findFirewallRule(c *api.Call) (*firewall, int, error) {
-	f, ok := api.LookUp[*firewall](c, cloudapi.KindFirewall, "firewall_reference")
-	id := c.Params["firewall_rule_id"]
-	if !ok || !api.ValidID(id) {
-		return nil, 0, reply.NotFound()
+	f, err := firewallOfRule(c)
+	if err != nil {
+		return nil, 0, err
 	}
-	return f, slices.IndexFunc(f.rules, func(r *firewallRule) bool { return r.id == id }), nil
+	i := slices.IndexFunc(f.rules, func(r *firewallRule) bool { return r.id == c.Params["firewall_rule_id"] })
+	switch {
+	case i < 0:
+		return nil, 0, reply.NotFound()
+	case !c.Permitted():
+		return nil, 0, reply.Forbidden()
+	}
+	return f, i, c.CheckText()
+}
+
+// firewallOfRule returns the firewall in the path of a rule, whose ID must be
+// valid.
+func firewallOfRule(c *api.Call) (*firewall, error) {
+	f, ok := api.LookUp[*firewall](c, cloudapi.KindFirewall, "firewall_reference")
+	if !ok || !api.ValidID(c.Params["firewall_rule_id"]) {
+		return nil, reply.NotFound()
+	}
+	return f, nil
 }

@@ -96,3 +96,24 @@ func TestVersionsOfImagesHaveAQuota(t *testing.T) {
 	}, cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.WithDelays(cloudapitest.Delays{}),
 		cloudapitest.WithQuota(cloudapitest.Quota{VM: 2, MachineImageVersions: 1}))
 }
+
+func TestNullBytesInChangesOfRules(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))
+	firewalls := srv.Client().Firewalls
+	must(firewalls.Create(t.Context(), here, "web", nil))
+	rule := must(firewalls.CreateRule(t.Context(), here, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"})).ID
+	for id, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		rule: {400, "string parameter contains null byte"},
+		cloudapi.NewID(cloudapi.KindFirewallRule).String(): {404, "ResourceNotFound"},
+	} {
+		path := "/project/" + srv.ProjectID() + "/location/" + here + "/firewall/web/firewall-rule/" + id
+		status, body := stub.Do(t, srv, "PATCH", path, `{"description":"\u0000"}`)
+		if status != want.status || !strings.Contains(body, want.text) {
+			t.Errorf("%d %s, want %d %s", status, body, want.status, want.text)
+		}
+	}
+}
