@@ -48,9 +48,14 @@ func (c *Call) execute() (any, error) {
 	}
 	c.permission = op.Permission
 	for _, check := range []func(*Operation) error{
-		c.checkPath, c.checkQuery, c.checkBody, c.resolveProject, c.ResolveLocation,
+		c.checkPath, c.checkQuery, c.checkBody, c.resolveProject,
 	} {
 		if err := check(op); err != nil {
+			return nil, err
+		}
+	}
+	if name, ok := c.Params["location"]; ok {
+		if err := c.EnterLocation(name); err != nil {
 			return nil, err
 		}
 	}
@@ -138,11 +143,9 @@ func ValidID(id string) bool {
 	return err == nil
 }
 
-func (c *Call) ResolveLocation(*Operation) error {
-	name, ok := c.Params["location"]
-	if !ok {
-		return nil
-	}
+// EnterLocation makes the location with the name that of the call, or returns
+// the error for one that the project cannot use.
+func (c *Call) EnterLocation(name string) error {
 	for _, l := range c.State.Locations {
 		if l.Name == name && l.usableBy(c.Project) {
 			c.Location = l

@@ -11,8 +11,7 @@ import (
 // AddVMs adds n VMs with names that start with the prefix to the call's project,
 // and returns their IDs.
 func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
-	c.Params = map[string]string{"location": location}
-	if err := c.ResolveLocation(nil); err != nil {
+	if err := c.EnterLocation(location); err != nil {
 		return nil, err
 	}
 	size := vmSizes[slices.IndexFunc(vmSizes, func(s vmSize) bool { return s.name == "burstable-1" })]
