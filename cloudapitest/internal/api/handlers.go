@@ -39,7 +39,7 @@ func Delete[T any](find func(*Call) (T, error), remove func(T, *Call) error) Han
 
 // List returns a handler for pages of the objects of a kind.
 func List[T Stored, R any](kind cloudapi.Kind, record func(T, *Call) R) Handler {
-	return func(c *Call) (any, error) { return Paginate(c, Listed(kind), objectName[T], record) }
+	return func(c *Call) (any, error) { return Paginate(c, Listed(kind), ObjectName[T], record) }
 }
 
 // Renames returns a handler that gives an object of a kind with locations the

@@ -74,8 +74,8 @@ func Records[T, R any](rows []T, record func(T) R) []R {
 	return rendered
 }
 
-// objectName returns the column "name" of most lists.
-func objectName[T Stored](o T) string { return o.Core().Name }
+// ObjectName returns the column "name" of most lists.
+func ObjectName[T Stored](o T) string { return o.Core().Name }
 
 // Paginate returns the page that the query asks for. list returns all rows in
 // the order of IDs. It is called twice, since the real server also reads the

@@ -83,8 +83,9 @@ func postgresOperations() []api.Operation {
 
 // listPostgres returns the databases that have all tags in the query.
 func listPostgres(c *api.Call) (any, error) {
-	var wanted []postgresTag
+	list := api.Listed(cloudapi.KindPostgres)
 	if text, _ := api.Last(c.Query, "tags"); text != "" && c.Config.Version >= version.August2026 {
+		var wanted []postgresTag
 		for pair := range strings.SplitSeq(text, ",") {
 			key, value, ok := strings.Cut(pair, ":")
 			if !ok {
@@ -92,19 +93,15 @@ func listPostgres(c *api.Call) (any, error) {
 			}
 			wanted = append(wanted, postgresTag{key, value})
 		}
+		all := list
+		list = func(c *api.Call) []api.Stored {
+			return slices.DeleteFunc(slices.Clone(all(c)), func(o api.Stored) bool {
+				return slices.ContainsFunc(wanted, func(tag postgresTag) bool { return !slices.Contains(o.(*postgres).tags, tag) })
+			})
+		}
 	}
-	if wanted == nil {
-		return api.Paginate(c, api.Listed(cloudapi.KindPostgres), nameOfPostgres, (*postgres).record)
-	}
-	tagged := func(c *api.Call) []api.Stored {
-		return slices.DeleteFunc(slices.Clone(api.Listed(cloudapi.KindPostgres)(c)), func(o api.Stored) bool {
-			return slices.ContainsFunc(wanted, func(tag postgresTag) bool { return !slices.Contains(o.(*postgres).tags, tag) })
-		})
-	}
-	return api.Paginate(c, tagged, nameOfPostgres, (*postgres).record)
+	return api.Paginate(c, list, api.ObjectName, (*postgres).record)
 }
-
-func nameOfPostgres(p *postgres) string { return p.Name }
 
 func findPostgres(c *api.Call) (*postgres, error) {
 	return api.Find[*postgres](c, cloudapi.KindPostgres, "postgres_database_reference")
