@@ -68,15 +68,15 @@ func Lenient() Option {
 	}
 }
 
-// API is a version of the service, named by its month.
+// API is a version of the service, named by its month in the form "2006-01".
 type API string
 
 const (
 	// October2025 is the version of the contract. It is the default.
-	October2025 API = "2025-10"
+	October2025 API = API(version.October2025)
 	// August2026 is the version with the operations and fields that the
 	// documentation of package cloudapi describes as of August 2026.
-	August2026 API = "2026-08"
+	August2026 API = API(version.August2026)
 )
 
 // WithAPI sets the version of the service that the server implements. It
