@@ -110,6 +110,49 @@ func TestFailedDialIsShared(t *testing.T) {
 	})
 }
 
+// slowAttempt is a context that takes a second to return its attempt.
+type slowAttempt struct{ context.Context }
+
+func (c slowAttempt) Value(key any) any {
+	if key == (attemptKey{}) {
+		<-time.After(time.Second)
+	}
+	return c.Context.Value(key)
+}
+
+// TestLimitOfAnotherAttempt: an attempt that may make no more connections does
+// not fail another attempt, which connects at the same time.
+func TestLimitOfAnotherAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, roots := tlsServer(t, true, func(http.ResponseWriter, *http.Request) {})
+		transport := NewTransport(0, func(t *http.Transport) {
+			t.TLSClientConfig = &tls.Config{RootCAs: roots}
+			t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return l.Dial(ctx) }
+		})
+		spent, fresh := Begin(t.Context(), time.Time{}), Begin(t.Context(), time.Time{})
+		defer spent.End()
+		defer fresh.End()
+		for range maxConnsPerAttempt {
+			spent.mayConnect()
+		}
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			if _, err := transport.DialTLSContext(slowAttempt{spent}, "tcp", "example.com:443"); err != errStorm {
+				t.Errorf("an attempt without a connection left: %v", err)
+			}
+		})
+		synctest.Wait()
+		conn, err := transport.DialTLSContext(fresh, "tcp", "example.com:443")
+		if err != nil {
+			t.Errorf("another attempt: %v", err)
+		} else {
+			conn.Close()
+		}
+		callers.Wait()
+	})
+}
+
 // TestHandshakeTakesTooLong: a server accepts connections and stays silent.
 func TestHandshakeTakesTooLong(t *testing.T) {
 	t.Parallel()
