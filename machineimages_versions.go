@@ -100,10 +100,9 @@ func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, imag
 	return remove(ctx, s.client, &opMachineImagesDeleteVersion, location, image, version)
 }
 
-// WaitVersion waits until a version, given by its label or ID, is ready, and
-// returns it. That takes up to 4 minutes for each 10 GiB. It fails if the
-// version failed, is being deleted, or does not exist. The error is a
-// [*WaitError].
+// WaitVersion waits until a version, given by its label, is ready, and returns
+// it. That takes up to 4 minutes for each 10 GiB. It fails if the version
+// failed, is being deleted, or does not exist. The error is a [*WaitError].
 func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts ...WaitOption) (*MachineImageVersion, error) {
 	w := waiter[MachineImageVersion]{
 		operation: "MachineImages.WaitVersion",
@@ -114,7 +113,7 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 			if err != nil {
 				return nil, err
 			}
-			i := slices.IndexFunc(versions, func(v *MachineImageVersion) bool { return v.isCalled(version) })
+			i := slices.IndexFunc(versions, func(v *MachineImageVersion) bool { return v.Version == version })
 			if i < 0 {
 				return nil, fmt.Errorf("%w: the image has no version %q", ErrWaitFailed, version)
 			}
@@ -133,11 +132,15 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 	return w.run(ctx, opts)
 }
 
-// WaitVersionDeleted waits until a deleted version, given by its label or ID,
-// or its image is gone. The error is a [*WaitError].
+// WaitVersionDeleted waits until a deleted version, given by its label, or its
+// image is gone. The error is a [*WaitError], or an [*ArgumentError] for a
+// label that DeleteVersion refuses, such as an ID.
 func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts ...WaitOption) error {
+	if err := opMachineImagesDeleteVersion.checkArgs(s.client, location, image, version); err != nil {
+		return err
+	}
 	return s.waitVersions(ctx, "MachineImages.WaitVersionDeleted", location, image, opts, func(_ context.Context, versions []*MachineImageVersion) (bool, error) {
-		return !slices.ContainsFunc(versions, func(v *MachineImageVersion) bool { return v.isCalled(version) }), nil
+		return !slices.ContainsFunc(versions, func(v *MachineImageVersion) bool { return v.Version == version }), nil
 	})
 }
 
@@ -178,6 +181,3 @@ func (s *MachineImagesService) waitVersions(ctx context.Context, operation, loca
 	_, err := w.run(ctx, opts)
 	return err
 }
-
-// isCalled reports whether a label or an ID names the version.
-func (v *MachineImageVersion) isCalled(ref string) bool { return v.Version == ref || v.ID == ref }

@@ -69,6 +69,42 @@ func TestPlaceholders(t *testing.T) {
 	}
 }
 
+// TestReferencesOfDeletions: the error of a reference that a deletion refuses
+// says what the placeholder takes.
+func TestReferencesOfDeletions(t *testing.T) {
+	t.Parallel()
+	vm, location, version := NewID(KindVM).String(), NewID(KindPrivateLocation).String(), NewID(KindMachineImageVersion).String()
+	for _, tt := range []struct {
+		op     *Operation
+		value  string
+		reason string
+	}{
+		{&opVMsDelete, vm, ""},
+		{&opVMsDelete, "web-1", ""},
+		{&opVMsDelete, location, "is the ID of another kind: private location"},
+		{&opVMsDelete, "vm" + strings.Repeat("z", 24), "is mistyped: the parity of its first half is wrong"},
+		{&opPrivateLocationsDelete, "mine", ""},
+		{&opPrivateLocationsDelete, location, "must be a name, not an ID"},
+		{&opPrivateLocationsDelete, vm, "must be a name, not an ID"},
+		{&opPrivateLocationsDelete, "10" + strings.Repeat("z", 24), ""}, // a possible name
+		{&opMachineImagesDeleteVersion, "v1", ""},
+		{&opMachineImagesDeleteVersion, version, "must be a name, not an ID"},
+	} {
+		args := []string{stub.Project, "eu-central-h1", "golden"}[:strings.Count(tt.op.Route, "{")-1]
+		_, _, err := tt.op.path("", append(args, tt.value))
+		e, _ := errors.AsType[*ArgumentError](err)
+		if tt.reason == "" && err != nil || tt.reason != "" && (e == nil || e.Reason != tt.reason) {
+			t.Errorf("%s of %s: %v", tt.op.Name, tt.value, err)
+		}
+	}
+	for _, name := range []string{location, vm} {
+		err := new(PrivateLocationsService).WaitDeleted(t.Context(), name)
+		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Operation != "PrivateLocations.WaitDeleted" || e.Reason != "must be a name, not an ID" {
+			t.Errorf("the wait for %s: %v", name, err)
+		}
+	}
+}
+
 func TestBoundProject(t *testing.T) {
 	t.Parallel()
 	op := Operation{Name: "VMs.Get", Route: vmRoute}

@@ -17,6 +17,12 @@ type pathParam struct {
 	idOnly bool
 }
 
+// takesIDs reports whether the placeholder accepts IDs. A private location is
+// known by its name only.
+func (p pathParam) takesIDs() bool {
+	return p.kinds != "" && p.kinds != kindSet(KindPrivateLocation)
+}
+
 // param returns the rule for a placeholder of the route.
 func (op *Operation) param(name string) pathParam {
 	switch name {
@@ -86,13 +92,18 @@ func (p pathParam) check(value string) string {
 // operations leave that to the server. To a deletion of what does not exist it
 // answers 204, which looks like success.
 //
-// The ID of another kind is a possible name, but not one that anybody chooses.
+// An ID that the placeholder does not accept is refused although it could be a
+// name.
 func (p pathParam) checkDeletion(value string) string {
 	id, err := ubid.Parse(value)
 	switch {
-	case err != nil && p.kinds.reserves(value):
+	case err != nil && p.takesIDs() && p.kinds.reserves(value):
 		return err.Error()
-	case err == nil && IsID(value) && !p.kinds.hasID(value):
+	case err != nil || !IsID(value):
+		return ""
+	case !p.takesIDs():
+		return "must be a name, not an ID"
+	case !p.kinds.hasID(value):
 		return "is the ID of another kind: " + ID(id.String()).Kind().String()
 	}
 	return ""
@@ -122,6 +133,12 @@ func checkSegment(s string) string {
 		}
 	}
 	return ""
+}
+
+// checkArgs returns the error with which the operation refuses args, or nil.
+func (op *Operation) checkArgs(c *Client, args ...string) error {
+	_, _, err := op.path(c.config.project, args)
+	return err
 }
 
 // path fills the placeholders of the route with args, in order. If the route

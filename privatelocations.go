@@ -195,11 +195,6 @@ func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error
 // deletion, so without one WaitDeleted waits until the context ends. The error
 // is a [*WaitError].
 func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts ...WaitOption) error {
-	const operation = "PrivateLocations.WaitDeleted"
-	if reason := (pathParam{}).checkDeletion(name); reason != "" {
-		// An ID is not a reference, so the wait would falsely succeed.
-		return &ArgumentError{Operation: operation, Name: "private_location_name", Value: name, Reason: reason}
-	}
 	get := func(ctx context.Context, _, name string) (*PrivateLocation, error) { return s.Get(ctx, name) }
-	return waitDeleted(ctx, s.client, nil, operation, "", name, waitQuick, get, opts)
+	return waitDeleted(ctx, s.client, nil, "PrivateLocations.WaitDeleted", "", name, waitQuick, get, opts)
 }

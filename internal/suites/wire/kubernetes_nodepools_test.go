@@ -156,4 +156,9 @@ func TestNodePoolWaits(t *testing.T) {
 	if _, err := sdktest.SendingNothing(t).Kubernetes.WaitNodePoolUpgraded(t.Context(), location, "apps", nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without the node pool as it was: %v", err)
 	}
+	for _, ref := range []string{"", "kn" + strings.Repeat("z", 24), stub.VMID} { // they look deleted
+		if err := sdktest.SendingNothing(t).Kubernetes.WaitNodePoolDeleted(t.Context(), location, "apps", ref); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("the wait for %q: %v", ref, err)
+		}
+	}
 }

@@ -138,9 +138,9 @@ func TestMachineImageWaits(t *testing.T) {
 		return fmt.Sprintf(`{"items":[%s],"count":%d}`, strings.Join(versions, ","), len(versions))
 	}
 	old := version("v1", `"ready"`)
-	ready := func(ref string) func(context.Context, *cloudapi.Client) (any, error) {
+	ready := func(label string) func(context.Context, *cloudapi.Client) (any, error) {
 		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.MachineImages.WaitVersion(ctx, location, "golden", ref)
+			return c.MachineImages.WaitVersion(ctx, location, "golden", label)
 		}
 	}
 	gone := func(ctx context.Context, c *cloudapi.Client) (any, error) {
@@ -151,7 +151,7 @@ func TestMachineImageWaits(t *testing.T) {
 		{name: "ready", wait: ready("v2"), slow: true, want: v2, polls: []string{
 			list(old, version("v2", `"creating"`)), list(old, version("v2", "null")), list(old, version("v2", `"ready"`)),
 		}},
-		{name: "ready, by ID", wait: ready("mv-v2"), slow: true, want: v2, polls: []string{list(old, version("v2", `"ready"`))}},
+		{name: "an ID is no label", wait: ready("mv-v2"), slow: true, err: cloudapi.ErrWaitFailed, polls: []string{list(old, version("v2", `"ready"`))}},
 		{name: "failed", wait: ready("v2"), slow: true, err: cloudapi.ErrWaitFailed, polls: []string{
 			list(old, version("v2", `"creating"`)), list(old, version("v2", `"failed"`)),
 		}},
@@ -161,6 +161,12 @@ func TestMachineImageWaits(t *testing.T) {
 		{name: "deleted", wait: gone, slow: true, polls: []string{list(old, version("v2", `"destroying"`)), list(old)}},
 		{name: "deleted with its image", wait: gone, slow: true, polls: []string{list(version("v2", `"destroying"`)), stub.Envelope(404)}},
 	})
+	for _, label := range []string{"", "v 2", testVersionID} {
+		err := sdktest.SendingNothing(t).MachineImages.WaitVersionDeleted(t.Context(), location, "golden", label)
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "version" || e.Value != label {
+			t.Errorf("the wait for %q: %v", label, err)
+		}
+	}
 }
 
 func TestEnsureMachineImage(t *testing.T) {
