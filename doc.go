@@ -22,7 +22,8 @@
 // reference is the ID or the name of a resource. A method returns either a
 // value or an error, never both. The zero value of an optional field is not
 // sent. A field for which zero has a meaning is a pointer, such as new(0). A
-// field for which null has a meaning is an [Opt].
+// field for which null has a meaning is an [Opt]. Fields are named as in the
+// API's JSON.
 //
 // The folder docs of the repository has a page for each topic, with a program.
 //

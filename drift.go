@@ -3,11 +3,33 @@ package cloudapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // drift collects the differences between a request and a record.
 type drift []Drift
+
+func (d drift) String() string {
+	var texts []string
+	for _, f := range d {
+		text := fmt.Sprintf("%s is %s, wanted %s", f.Field, driftText(f.Found), driftText(f.Wanted))
+		if !f.Updatable {
+			text += " (which no update can change)"
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func driftText(v any) string {
+	if s, ok := v.(string); ok {
+		return strconv.Quote(s)
+	}
+	return fmt.Sprint(v)
+}
 
 // wants adds a field if the request sets it and the record has another value.
 func wants[V comparable](d *drift, field string, wanted, found V) {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -66,25 +64,7 @@ type Drift struct {
 
 // Error lists the differences in one line.
 func (e *DriftError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "cloudapi: %s: %v differs from the request:", e.Operation, e.Resource)
-	for i, f := range e.Fields {
-		if i > 0 {
-			b.WriteString(",")
-		}
-		fmt.Fprintf(&b, " %s is %s, wanted %s", f.Field, driftText(f.Found), driftText(f.Wanted))
-		if !f.Updatable {
-			b.WriteString(" (which no update can change)")
-		}
-	}
-	return b.String()
-}
-
-func driftText(v any) string {
-	if s, ok := v.(string); ok {
-		return strconv.Quote(s)
-	}
-	return fmt.Sprint(v)
+	return fmt.Sprintf("cloudapi: %s: %v differs from the request: %v", e.Operation, e.Resource, drift(e.Fields))
 }
 
 // Is matches [ErrAlreadyExists].
@@ -107,6 +87,14 @@ type EnsurePlan[T any] struct {
 	Outcome EnsureOutcome
 	Record  *T      // the existing resource, or nil. If it is being deleted, Ensure would create another one
 	Drift   []Drift // the differences from the request
+}
+
+// String returns the outcome and the differences.
+func (p EnsurePlan[T]) String() string {
+	if len(p.Drift) == 0 {
+		return string(p.Outcome)
+	}
+	return fmt.Sprintf("%s: %v", p.Outcome, drift(p.Drift))
 }
 
 // ensureSpec describes a family and a request to Ensure, Plan and Compare.

@@ -32,7 +32,13 @@ func (f File) Replace(path string) error {
 // write writes the content to a temporary file beside the path, and calls
 // publish to give it its name.
 func (f File) write(path string, publish func(temporary string) error) (err error) {
+	if path == "" {
+		return &ArgumentError{Operation: "File.Save", Name: "path", Reason: "must not be empty"}
+	}
 	defer func() {
+		if e, ok := errors.AsType[*os.LinkError](err); ok {
+			err = e.Err // without the name of the temporary file
+		}
 		if err != nil {
 			err = fmt.Errorf("cloudapi: saving %s: %w", filepath.Base(path), err)
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -31,8 +32,11 @@ func TestFileSave(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v, %v, want 0600", info.Mode(), err)
 	}
-	if err := second.Save(path); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("saving where there is a file is %v, want fs.ErrExist", err)
+	if err := second.Save(path); !errors.Is(err, fs.ErrExist) || strings.Contains(err.Error(), ".cloudapi-") {
+		t.Errorf("saving where there is a file is %v, want fs.ErrExist, without the name of the temporary file", err)
+	}
+	if err := second.Save(""); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		t.Errorf("saving without a path is %v", err)
 	}
 	check(path, "first")
 	if err := second.Replace(path); err != nil {

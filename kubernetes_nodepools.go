@@ -141,20 +141,20 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 }
 
 // WaitNodePoolUpgraded waits until all VMs of an upgraded node pool are
-// replaced and the new ones are running, and returns the node pool. before is
+// replaced and the new ones are running, and returns the node pool. upgraded is
 // the result of [KubernetesService.UpgradeNodePool]: the wait compares the VMs
 // with it, since the record does not show at once that an upgrade has begun. It
 // fails in the same cases as [KubernetesService.WaitNodePool]. The error is a
 // [*WaitError].
-func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, before *KubernetesNodePool, opts ...WaitOption) (*KubernetesNodePool, error) {
+func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts ...WaitOption) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
-	if before == nil {
-		return nil, &ArgumentError{Operation: operation, Name: "before", Reason: "must be the result of UpgradeNodePool"}
+	if upgraded == nil {
+		return nil, &ArgumentError{Operation: operation, Name: "upgraded", Reason: "must be the result of UpgradeNodePool"}
 	}
 	replaced := func(p *KubernetesNodePool) bool {
-		return p.settled() && !slices.ContainsFunc(before.VMs, func(vm VM) bool { return p.has(vm.ID) })
+		return p.settled() && !slices.ContainsFunc(upgraded.VMs, func(vm VM) bool { return p.has(vm.ID) })
 	}
-	return s.waitNodePool(ctx, operation, location, cluster, before.ID, replaced, opts)
+	return s.waitNodePool(ctx, operation, location, cluster, upgraded.ID, replaced, opts)
 }
 
 func (s *KubernetesService) waitNodePool(ctx context.Context, operation, location, cluster, nodePool string,

@@ -3,6 +3,8 @@ package cloudapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -40,6 +42,9 @@ func TestPlan(t *testing.T) {
 					plan, err := client.Postgres.Plan(ctx, somewhere, "db-1", request, opts)
 					if err != nil {
 						return "", nil, err
+					}
+					if text := fmt.Sprint(plan); !strings.HasPrefix(text, string(plan.Outcome)) || strings.Contains(text, "storage_size is 64, wanted 128") != (len(plan.Drift) > 0) {
+						t.Errorf("the plan prints as %s", text)
 					}
 					if (plan.Record == nil) != (plan.Outcome == cloudapi.EnsureCreated) {
 						t.Errorf("the plan %s has the record %v", plan.Outcome, plan.Record)
