@@ -101,7 +101,7 @@ func workloads(server *httptest.Server) []workload {
 			}
 			return client.vm, floorCalls(floorClient{base, &http.Client{Timeout: time.Minute}}).vm, nil
 		}},
-		{"10,000 VMs by 1,000", "1.00, bytes 1.00", 20, same(
+		{"10,000 VMs by 1,000", "1.00, bytes 1.00", 7, same(
 			func(r *replies) http.RoundTripper { return newList(r, listLength, 0) },
 			func(_ *peer, c *calls) call { return c.list })},
 		{"metrics, 7 MB", "1.00, 2,000 allocations", 50, same(
