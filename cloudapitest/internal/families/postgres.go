@@ -12,7 +12,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
@@ -80,6 +79,43 @@ func postgresOperations() []api.Operation {
 		},
 	)
 }
+
+// postgres is a database. Its state is computed from the times that it
+// contains.
+type postgres struct {
+	api.Object
+	flavor       string
+	subnet       *privateSubnet
+	password     string
+	window       *maintenanceWindow // nil if there is none
+	tags         []postgresTag
+	destinations []postgresMetricDestination
+	logs         []postgresLogDestination
+	users        []string // users who log in with certificates
+	config       postgresConfig
+	certificates string // made when they are first requested
+
+	parent   *postgres // parent of a replica or restored copy, even if it is deleted
+	restored time.Time // time whose data a restored copy has; zero for others
+	released time.Time // end as a replica; zero if it was not promoted
+	promoted time.Time // when it takes writes after its promotion
+
+	created   time.Time
+	running   time.Time // end of the creation
+	restarted time.Time // end of the restart
+	backup    time.Time // time of its first own backup
+
+	// The servers are as built, and as target after they were replaced.
+	built, target postgresServers
+	former, fleet []string      // the IDs of the servers of both, the primary first
+	begun         time.Time     // beginning of the change to the target
+	ready         time.Time     // when the new servers are ready; zero for the first servers
+	due           time.Time     // when the new servers take over
+	step          time.Duration // duration of each step after that
+}
+
+// onAWS reports whether the database is in a private location.
+func (p *postgres) onAWS() bool { return p.Location.Owner != nil }
 
 // listPostgres returns the databases that have all tags in the query.
 func listPostgres(c *api.Call) (any, error) {
@@ -215,107 +251,11 @@ func (p *postgres) delete(c *api.Call) error {
 	return nil
 }
 
-func (p *postgres) promote(c *api.Call) (any, error) {
-	switch {
-	case !p.isReplica(c.Now):
-		return nil, reply.InvalidRequest("Non read replica servers cannot be promoted.")
-	case p.released.IsZero():
-		p.promoted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Promote)
-		p.backup = p.promoted.Add(c.Delays(&p.Object).Backup)
-		p.released = p.promoted
-		if postgresTermsOf(c).explicit {
-			p.released = c.Now
-		}
-	}
-	c.Log("promote_read_replica", p.ID)
-	return p.record(c), nil
-}
-
 // restart changes the state only in August 2026.
 func (p *postgres) restart(c *api.Call) (any, error) {
 	p.restarted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
 	c.Log("restart", p.ID)
 	return p.details(c), nil
-}
-
-// replicate returns the error for missing backups in August 2026 even while the
-// servers are being replaced, as on the real server.
-func (p *postgres) replicate(c *api.Call) (any, error) {
-	name, err := p.newName(c)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := p.earliestRestore(c.Now); !ok || postgresTermsOf(c).explicit && p.converging(c.Now) {
-		return nil, reply.InvalidRequest("Parent server is not ready for read replicas. There are no backups, yet.")
-	}
-	return p.derive(c, name, time.Time{})
-}
-
-func (p *postgres) restore(c *api.Call) (any, error) {
-	name, err := p.newName(c)
-	if err != nil {
-		return nil, err
-	}
-	text, err := c.Body.NonEmpty("restore_target")
-	if err != nil {
-		return nil, err
-	}
-	target, ok := ruby.ParseDate(text)
-	if !ok {
-		return nil, invalidDate("restore_target", text)
-	}
-	earliest, ok := p.earliestRestore(c.Now)
-	if !ok || target.Before(earliest) || target.After(c.Now) {
-		return nil, reply.InvalidField("restore_target", "Restore target must be between %s and %s",
-			ruby.FormatTime(earliest), ruby.FormatTime(c.Now))
-	}
-	return p.derive(c, name, target)
-}
-
-// newName returns the name in the body for a copy of a database, after a check
-// of the quota.
-func (p *postgres) newName(c *api.Call) (string, error) {
-	name, err := c.Body.NonEmpty("name")
-	if err == nil {
-		err = api.CheckNewName(name)
-	}
-	if err == nil {
-		err = checkPostgresQuota(c, p.target.alone().vcpus())
-	}
-	return name, err
-}
-
-// derive creates a read replica or a restored copy. Neither copies standbys or
-// firewall rules. In August 2026 both copy settings, and a restored copy also
-// tags.
-func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, error) {
-	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
-		return nil, err
-	}
-	copied := newPostgres(c, name, p.flavor, p.target.alone())
-	copied.parent, copied.restored, copied.password = p, restored, p.password
-	verb := "create_replica"
-	if !restored.IsZero() {
-		verb = "restore"
-	}
-	if c.Config.Version >= version.August2026 {
-		copied.config = p.config
-		if !restored.IsZero() {
-			copied.tags = p.tags
-		}
-	}
-	if err := copied.setConfig(c); err != nil {
-		return nil, err
-	}
-	if c.Body.Has("tags") {
-		copied.tags = bodyTags(c.Body)
-	}
-	if err := copied.makeNetwork(c, true); err != nil {
-		return nil, err
-	}
-	c.State.Add(copied)
-	c.Log(verb, p.ID, copied.ID)
-	return copied.details(c), nil
 }
 
 func (p *postgres) resetPassword(c *api.Call) (any, error) {

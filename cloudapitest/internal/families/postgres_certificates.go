@@ -26,6 +26,18 @@ func postgresCertificateOperations() []api.Operation {
 	}
 }
 
+// caCertificates returns the two root certificates of the database, or nil
+// before it runs.
+func (p *postgres) caCertificates(now time.Time) *string {
+	if now.Before(p.running) {
+		return nil
+	}
+	if p.certificates == "" {
+		p.certificates = rootCertificate(p.ID, p.running, 5) + "\n" + rootCertificate(p.ID, p.running, 10)
+	}
+	return &p.certificates
+}
+
 const pemType = "application/x-pem-file"
 
 // file fails until the database has certificates.

@@ -42,6 +42,11 @@ type postgresSize struct {
 	span    version.Span // versions of the service that offer it
 }
 
+var (
+	untilOctober2025 = version.Span{}.Until(version.October2025)
+	sinceAugust2026  = version.Span{}.Since(version.August2026)
+)
+
 var postgresSizes = []postgresSize{
 	{"standard-2", 2, 8, []int{64, 128, 256}, false, version.Span{}},
 	{"standard-4", 4, 16, []int{128, 256, 512}, false, version.Span{}},

@@ -32,11 +32,6 @@ type postgresTerms struct {
 	noCertificates error // until certificates exist
 }
 
-var (
-	untilOctober2025 = version.Span{}.Until(version.October2025)
-	sinceAugust2026  = version.Span{}.Since(version.August2026)
-)
-
 func postgresTermsOf(c *api.Call) postgresTerms {
 	if c.Config.Version < version.August2026 {
 		return postgresTerms{

@@ -7,43 +7,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 )
 
-// postgres is a database. Its state is computed from the times that it
-// contains.
-type postgres struct {
-	api.Object
-	flavor       string
-	subnet       *privateSubnet
-	password     string
-	window       *maintenanceWindow // nil if there is none
-	tags         []postgresTag
-	destinations []postgresMetricDestination
-	logs         []postgresLogDestination
-	users        []string // users who log in with certificates
-	config       postgresConfig
-	certificates string // made when they are first requested
-
-	parent   *postgres // parent of a replica or restored copy, even if it is deleted
-	restored time.Time // time whose data a restored copy has; zero for others
-	released time.Time // end as a replica; zero if it was not promoted
-	promoted time.Time // when it takes writes after its promotion
-
-	created   time.Time
-	running   time.Time // end of the creation
-	restarted time.Time // end of the restart
-	backup    time.Time // time of its first own backup
-
-	// The servers are as built, and as target after they were replaced.
-	built, target postgresServers
-	former, fleet []string      // the IDs of the servers of both, the primary first
-	begun         time.Time     // beginning of the change to the target
-	ready         time.Time     // when the new servers are ready; zero for the first servers
-	due           time.Time     // when the new servers take over
-	step          time.Duration // duration of each step after that
-}
-
-// onAWS reports whether the database is in a private location.
-func (p *postgres) onAWS() bool { return p.Location.Owner != nil }
-
 // isReplica reports whether the database is a read replica. It stays one when
 // its parent is deleted.
 func (p *postgres) isReplica(now time.Time) bool {
@@ -111,16 +74,4 @@ func latest(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// caCertificates returns the two root certificates of the database, or nil
-// before it runs.
-func (p *postgres) caCertificates(now time.Time) *string {
-	if now.Before(p.running) {
-		return nil
-	}
-	if p.certificates == "" {
-		p.certificates = rootCertificate(p.ID, p.running, 5) + "\n" + rootCertificate(p.ID, p.running, 10)
-	}
-	return &p.certificates
 }

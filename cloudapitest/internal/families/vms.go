@@ -189,16 +189,6 @@ func (v *vm) details(c *api.Call) vmDetails {
 
 func findVM(c *api.Call) (*vm, error) { return api.Find[*vm](c, cloudapi.KindVM, "vm_reference") }
 
-// newBilled is [api.Call.NewReference] for objects that need billing
-// information.
-func newBilled(c *api.Call, kind cloudapi.Kind, param string) (string, error) {
-	name, err := c.NewReference(kind, param)
-	if err == nil && c.Project.Unpaid {
-		err = reply.InvalidField("billing_info", "Project doesn't have valid billing information")
-	}
-	return name, err
-}
-
 func createVM(c *api.Call) (any, error) {
 	name, err := newBilled(c, cloudapi.KindVM, "vm_reference")
 	if err != nil {
@@ -328,16 +318,6 @@ func (v *vm) checkQuota(c *api.Call) error {
 		used += o.size.vcpus
 	}
 	return checkVCPUs("size", v.size.vcpus, used, c.Config.Quota.VM)
-}
-
-// checkVCPUs checks that the requested vCPUs are within a quota. field is the
-// field that requests them.
-func checkVCPUs(field string, requested, used, allowed int) error {
-	if used+requested <= allowed {
-		return nil
-	}
-	return reply.InvalidField(field, "Insufficient quota for requested size. Requested vCPU count: %d, currently used vCPU count: %d, "+
-		"maximum allowed vCPU count: %d, remaining vCPU count: %d", requested, used, allowed, allowed-used)
 }
 
 // vmRegions are the regions in which private locations offer VMs.

@@ -1,0 +1,107 @@
+package families
+
+import (
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+// replicate returns the error for missing backups in August 2026 even while the
+// servers are being replaced, as on the real server.
+func (p *postgres) replicate(c *api.Call) (any, error) {
+	name, err := p.newName(c)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := p.earliestRestore(c.Now); !ok || postgresTermsOf(c).explicit && p.converging(c.Now) {
+		return nil, reply.InvalidRequest("Parent server is not ready for read replicas. There are no backups, yet.")
+	}
+	return p.derive(c, name, time.Time{})
+}
+
+func (p *postgres) restore(c *api.Call) (any, error) {
+	name, err := p.newName(c)
+	if err != nil {
+		return nil, err
+	}
+	text, err := c.Body.NonEmpty("restore_target")
+	if err != nil {
+		return nil, err
+	}
+	target, ok := ruby.ParseDate(text)
+	if !ok {
+		return nil, invalidDate("restore_target", text)
+	}
+	earliest, ok := p.earliestRestore(c.Now)
+	if !ok || target.Before(earliest) || target.After(c.Now) {
+		return nil, reply.InvalidField("restore_target", "Restore target must be between %s and %s",
+			ruby.FormatTime(earliest), ruby.FormatTime(c.Now))
+	}
+	return p.derive(c, name, target)
+}
+
+// newName returns the name in the body for a copy of a database, after a check
+// of the quota.
+func (p *postgres) newName(c *api.Call) (string, error) {
+	name, err := c.Body.NonEmpty("name")
+	if err == nil {
+		err = api.CheckNewName(name)
+	}
+	if err == nil {
+		err = checkPostgresQuota(c, p.target.alone().vcpus())
+	}
+	return name, err
+}
+
+// derive creates a read replica or a restored copy. Neither copies standbys or
+// firewall rules. In August 2026 both copy settings, and a restored copy also
+// tags.
+func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, error) {
+	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
+		return nil, err
+	}
+	copied := newPostgres(c, name, p.flavor, p.target.alone())
+	copied.parent, copied.restored, copied.password = p, restored, p.password
+	verb := "create_replica"
+	if !restored.IsZero() {
+		verb = "restore"
+	}
+	if c.Config.Version >= version.August2026 {
+		copied.config = p.config
+		if !restored.IsZero() {
+			copied.tags = p.tags
+		}
+	}
+	if err := copied.setConfig(c); err != nil {
+		return nil, err
+	}
+	if c.Body.Has("tags") {
+		copied.tags = bodyTags(c.Body)
+	}
+	if err := copied.makeNetwork(c, true); err != nil {
+		return nil, err
+	}
+	c.State.Add(copied)
+	c.Log(verb, p.ID, copied.ID)
+	return copied.details(c), nil
+}
+
+func (p *postgres) promote(c *api.Call) (any, error) {
+	switch {
+	case !p.isReplica(c.Now):
+		return nil, reply.InvalidRequest("Non read replica servers cannot be promoted.")
+	case p.released.IsZero():
+		p.promoted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Promote)
+		p.backup = p.promoted.Add(c.Delays(&p.Object).Backup)
+		p.released = p.promoted
+		if postgresTermsOf(c).explicit {
+			p.released = c.Now
+		}
+	}
+	c.Log("promote_read_replica", p.ID)
+	return p.record(c), nil
+}
