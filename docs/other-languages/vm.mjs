@@ -39,13 +39,13 @@ async function call(method, path, body) {
 }
 
 // listAll yields the items of all pages, each of which begins after the last
-// item.
+// item. An empty page is the end of the list; a short one need not be.
 async function* listAll(path, pageSize) {
   const query = new URLSearchParams({ page_size: pageSize });
   for (;;) {
     const { items } = await call("GET", `${path}?${query}`);
+    if (items.length === 0) return;
     yield* items;
-    if (items.length < pageSize) return;
     query.set("start_after", items.at(-1).id);
   }
 }

@@ -44,13 +44,16 @@ def call(method, path, body=None):
 
 
 def list_all(path, page_size):
-    """Yield the items of all pages, each of which begins after the last item."""
+    """Yield the items of all pages, each of which begins after the last item.
+
+    An empty page is the end of the list; a short one need not be.
+    """
     query = {"page_size": page_size}
     while True:
         items = call("GET", path + "?" + urllib.parse.urlencode(query))["items"]
-        yield from items
-        if len(items) < page_size:
+        if not items:
             return
+        yield from items
         query["start_after"] = items[-1]["id"]
 
 
