@@ -53,7 +53,7 @@ and paste what it prints into another:
   curl "$CLOUDAPI_BASE_URL/project/$CLOUDAPI_PROJECT/vm" -H "Authorization: Bearer $CLOUDAPI_TOKEN"
 
 In a script, or to start it again while a program goes on, set token and project.
-What the former one held is gone all the same:
+The new server starts empty:
 
   export CLOUDAPI_BASE_URL=http://127.0.0.1:8080 CLOUDAPI_TOKEN=pat-test CLOUDAPI_PROJECT=pj8r0dvyb26y6ma6y7n1sw0nzz
   cloudapi-testserver -token "$CLOUDAPI_TOKEN" -project "$CLOUDAPI_PROJECT" &
