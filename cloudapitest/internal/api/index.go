@@ -27,25 +27,25 @@ type scopeObjects struct {
 	rest    int                 // number of unsorted objects at the end of sorted
 }
 
-// shelves returns the shelves of an object: that of its project and, if it is
-// in a location, that of the location.
-func (x Index) shelves(o *Object) []*scopeObjects {
-	scopes := []Scope{{o.kind(), o.Project, nil}}
+// scopesOf returns the objects of each scope that an object is in: that of its
+// project and, if it is in a location, that of the location.
+func (x Index) scopesOf(o *Object) []*scopeObjects {
+	keys := []Scope{{o.kind(), o.Project, nil}}
 	if o.Location != nil {
-		scopes = append(scopes, Scope{o.kind(), o.Project, o.Location})
+		keys = append(keys, Scope{o.kind(), o.Project, o.Location})
 	}
-	shelves := make([]*scopeObjects, len(scopes))
-	for i, sc := range scopes {
-		if x[sc] == nil {
-			x[sc] = &scopeObjects{names: map[string][]Stored{}}
+	scopes := make([]*scopeObjects, len(keys))
+	for i, key := range keys {
+		if x[key] == nil {
+			x[key] = &scopeObjects{names: map[string][]Stored{}}
 		}
-		shelves[i] = x[sc]
+		scopes[i] = x[key]
 	}
-	return shelves
+	return scopes
 }
 
 func (x Index) add(o Stored) {
-	for _, s := range x.shelves(o.Core()) {
+	for _, s := range x.scopesOf(o.Core()) {
 		s.created = append(s.created, o)
 		s.sorted = append(s.sorted, o)
 		s.rest++
@@ -54,10 +54,10 @@ func (x Index) add(o Stored) {
 }
 
 func (x Index) remove(o Stored) {
-	for _, s := range x.shelves(o.Core()) {
+	for _, s := range x.scopesOf(o.Core()) {
 		s.created = without(s.created, o)
 		s.forget(o)
-		order := s.byID()
+		order := s.sortedByID()
 		i := after(order, o.Core().order)
 		s.sorted = slices.Delete(order, i-1, i)
 	}
@@ -65,12 +65,12 @@ func (x Index) remove(o Stored) {
 
 // Rename gives an object another name.
 func (x Index) Rename(o Stored, name string) {
-	shelves := x.shelves(o.Core())
-	for _, s := range shelves {
+	scopes := x.scopesOf(o.Core())
+	for _, s := range scopes {
 		s.forget(o)
 	}
 	o.Core().Name = name
-	for _, s := range shelves {
+	for _, s := range scopes {
 		s.names[name] = append(s.names[name], o)
 	}
 }
@@ -111,15 +111,15 @@ func (x Index) Named(sc Scope, name string) []Stored {
 	return nil
 }
 
-// ByID returns the objects of a scope in the order of their IDs.
-func (x Index) ByID(sc Scope) []Stored {
+// SortedByID returns the objects of a scope in the order of their IDs.
+func (x Index) SortedByID(sc Scope) []Stored {
 	if s := x[sc]; s != nil {
-		return s.byID()
+		return s.sortedByID()
 	}
 	return nil
 }
 
-func (s *scopeObjects) byID() []Stored {
+func (s *scopeObjects) sortedByID() []Stored {
 	if s.rest > 0 {
 		slices.SortFunc(s.sorted, func(a, b Stored) int { return strings.Compare(a.Core().order, b.Core().order) })
 		s.rest = 0

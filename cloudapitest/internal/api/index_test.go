@@ -41,11 +41,11 @@ func TestIndexIsWhatAWalkOverAllObjectsFinds(t *testing.T) {
 				t.Fatalf("step %d: %d objects, want %d", step, len(got), len(want))
 			}
 			slices.SortFunc(want, func(a, b *thing) int { return strings.Compare(a.ID, b.ID) }) // as IDs of one kind sort
-			if got := As[*thing](c.State.Index.ByID(sc)); !slices.Equal(got, want) {
+			if got := As[*thing](c.State.Index.SortedByID(sc)); !slices.Equal(got, want) {
 				t.Fatalf("step %d: the order by ID is wrong", step)
 			}
 			for i, o := range want {
-				if got := after(c.State.Index.ByID(sc), o.order); got != i+1 {
+				if got := after(c.State.Index.SortedByID(sc), o.order); got != i+1 {
 					t.Fatalf("step %d: behind object %d is %d", step, i, got)
 				}
 			}

@@ -109,7 +109,7 @@ func Listed(kind cloudapi.Kind) func(*Call) []Stored {
 		if !c.Permitted() {
 			return nil
 		}
-		return c.State.Index.ByID(Scope{kind, c.Project, c.Location})
+		return c.State.Index.SortedByID(Scope{kind, c.Project, c.Location})
 	}
 }
 

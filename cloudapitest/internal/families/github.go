@@ -146,7 +146,7 @@ func (g *githubRepository) entries(c *api.Call) []api.Stored {
 // selected returns some of the project's objects of a kind in the order of their
 // IDs.
 func selected[T api.Stored](c *api.Call, kind cloudapi.Kind, keep func(T) bool) []api.Stored {
-	all := slices.Clone(c.State.Index.ByID(api.Scope{Kind: kind, Project: c.Project}))
+	all := slices.Clone(c.State.Index.SortedByID(api.Scope{Kind: kind, Project: c.Project}))
 	return slices.DeleteFunc(all, func(o api.Stored) bool { return !keep(o.(T)) })
 }
 

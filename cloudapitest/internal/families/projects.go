@@ -40,7 +40,7 @@ func recordProject(p *api.Project, _ *api.Call) projectRecord {
 // accountProjects returns the projects of the token's account, which every
 // token of the account can list.
 func accountProjects(c *api.Call) []api.Stored {
-	return slices.DeleteFunc(slices.Clone(c.State.Index.ByID(api.Scope{Kind: cloudapi.KindProject})), func(o api.Stored) bool {
+	return slices.DeleteFunc(slices.Clone(c.State.Index.SortedByID(api.Scope{Kind: cloudapi.KindProject})), func(o api.Stored) bool {
 		return o.(*api.Project).Account != c.Token.Account
 	})
 }
