@@ -61,7 +61,8 @@ func NewClient(opts ...Option) (*Client, error) {
 }
 
 // With returns a copy of the client with changed settings. It uses the same
-// connections, unless an option sets another transport. Use it to give a few calls another timeout or retry policy:
+// connections, unless an option sets another transport. Use it to give a few
+// calls another timeout or retry policy:
 //
 //	patient, err := client.With(cloudapi.WithTimeout(5 * time.Minute))
 func (c *Client) With(opts ...Option) (*Client, error) {

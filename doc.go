@@ -53,11 +53,11 @@
 //
 // In these comments "the contract" is the OpenAPI description of the API of
 // October 2025, version 0.1.0, with 93 operations. "The real server" is
-// [Ubicloud]'s service, as measured in October 2025 and in August 2026. The comments say
-// where it differs from the contract, and the SDK works with both. A comment
-// also says if an operation or a field is of August 2026: an older server
-// answers [ErrNotFound] to the operation, and the SDK sends the field only if
-// it is set. No setting is needed.
+// [Ubicloud]'s service, as measured in October 2025 and in August 2026. The
+// comments say where it differs from the contract, and the SDK works with both.
+// A comment also says if an operation or a field is of August 2026: an older
+// server answers [ErrNotFound] to the operation, and the SDK sends the field
+// only if it is set. No setting is needed.
 //
 // # Lists
 //

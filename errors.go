@@ -51,9 +51,10 @@ var (
 
 	// ErrAlreadyExists says that a name, or another value that must be unique,
 	// is taken. If the server reports it, usually with a 400, ErrInvalidRequest
-	// matches too; a [*DriftError] matches only this. It does not prove that the wanted resource exists: creating
-	// a VM can also conflict with a default subnet or firewall that a
-	// concurrent call has just made. Look the name up to be sure.
+	// matches too; a [*DriftError] matches only this. It does not prove that
+	// the wanted resource exists: creating a VM can also conflict with a
+	// default subnet or firewall that a concurrent call has just made. Look the
+	// name up to be sure.
 	ErrAlreadyExists = errors.New("already exists")
 
 	// ErrQuotaExceeded says that the request exceeds a quota: the vCPUs of a

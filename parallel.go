@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// ending records how a function on another goroutine ended, so that the caller's
-// goroutine can end in the same way. Nobody can recover from a panic, such as one in
-// a middleware, on a goroutine that the SDK started: it would end the program.
+// ending records how a function on another goroutine ended, so that the
+// caller's goroutine can end in the same way. Nobody can recover from a panic,
+// such as one in a middleware, on a goroutine that the SDK started: it would
+// end the program.
 type ending struct {
 	returned bool
 	panicked any

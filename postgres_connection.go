@@ -27,8 +27,9 @@ type ConnectionOptions struct {
 // [Postgres.ConnectionString] of a record from Get. Host, port and parameters
 // such as sslmode stay unchanged. ConnectionURL escapes names and passwords.
 //
-// If the connection is empty or not a URL, or if the options have a password and
-// WithoutPassword, the error is an [*ArgumentError]. The connection is empty in records from lists and in replicas that are being made.
+// If the connection is empty or not a URL, or if the options have a password
+// and WithoutPassword, the error is an [*ArgumentError]. The connection is
+// empty in records from lists and in replicas that are being made.
 func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	fail := func(reason string) (Secret, error) {
 		return Secret{}, &ArgumentError{Operation: "ConnectionURL", Name: "connection", Reason: reason}

@@ -117,9 +117,9 @@ func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 }
 
 // ObjectInfo returns the type, location and name of the object with the given
-// ID: a firewall, Kubernetes cluster, load balancer, database, subnet or VM, or,
-// in August 2026, a machine image. If it does not exist, is in another project, or is not visible to the token, the
-// error is [ErrNotFound].
+// ID: a firewall, Kubernetes cluster, load balancer, database, subnet or VM,
+// or, in August 2026, a machine image. If it does not exist, is in another
+// project, or is not visible to the token, the error is [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/object-info/{object_id}
 func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {

@@ -102,10 +102,10 @@ func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Nam
 //
 // Most IDs take one request. For other IDs Resolve searches lists: for a
 // private location the list of these, for a part such as a rule, node pool,
-// image version, NIC, server or destination the lists of the resources that may have
-// it, and, where a list does not show parts, these resources one by one. A name
-// takes one request for each possible kind, and the name of a load balancer one
-// more, since several may have it.
+// image version, NIC, server or destination the lists of the resources that may
+// have it, and, where a list does not show parts, these resources one by one. A
+// name takes one request for each possible kind, and the name of a load
+// balancer one more, since several may have it.
 //
 // [Lookup] returns the record itself.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {

@@ -43,9 +43,9 @@ type RetryPolicy struct {
 	// by With and InProject, while no call succeeds. The default is 100. A
 	// retry takes one from the budget and gives it back if it succeeds; a call
 	// that succeeds without a retry gives back a fifth. The retry of a request
-	// that the server refused unprocessed, on HTTP/2, takes nothing. If the budget is used
-	// up, a call ends with the error of its last attempt, which then also
-	// matches [ErrRetryBudget].
+	// that the server refused unprocessed, on HTTP/2, takes nothing. If the
+	// budget is used up, a call ends with the error of its last attempt, which
+	// then also matches [ErrRetryBudget].
 	Budget int
 }
 

@@ -14,10 +14,11 @@ import (
 type TeardownOptions struct {
 	// Keep reports whether a resource stays. The resources that it needs stay
 	// as well: the machine image of a VM, the subnet of a VM or load balancer,
-	// the firewalls of a subnet, the subnet, firewall and load balancers that the
-	// service made for a database or cluster, unless they were renamed, the
+	// the firewalls of a subnet, the subnet, firewall and load balancers that
+	// the service made for a database or cluster, unless they were renamed, the
 	// private location of any resource in it, and the project. A read replica
-	// does not need its parent, nor a load balancer its VMs. PlanTeardown calls Keep once for each resource.
+	// does not need its parent, nor a load balancer its VMs. PlanTeardown calls
+	// Keep once for each resource.
 	Keep func(Resource) bool
 
 	// Project deletes the project itself after everything in it. The project

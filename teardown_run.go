@@ -148,8 +148,9 @@ func (r *teardownRun) waitOptions(resource Resource) []WaitOption {
 	})}
 }
 
-// requestDeletion requests the deletion of a resource unless something needs it. It returns
-// the resource under its present name, or none if it is already gone.
+// requestDeletion requests the deletion of a resource unless something needs
+// it. It returns the resource under its present name, or none if it is already
+// gone.
 func (r *teardownRun) requestDeletion(ctx context.Context, resource Resource) (Resource, *TeardownFailure) {
 	at, err := r.locate(ctx, resource)
 	if err == nil && at.ID == "" {

@@ -62,8 +62,8 @@ func (s slots) do(ctx context.Context, f func() error) error {
 // WaitInterval sets the pauses between polls. The first pause is first; each
 // later one is longer by half, up to max. Every pause varies at random by a
 // fifth. The defaults depend on the resource: 1 to 5 seconds for VMs and
-// networks, 5 to 15 for databases, clusters and machine images. A value of 0 or less means the
-// default.
+// networks, 5 to 15 for databases, clusters and machine images. A value of 0 or
+// less means the default.
 func WaitInterval(first, max time.Duration) WaitOption {
 	return func(c *waitConfig) {
 		if first > 0 {
@@ -77,7 +77,8 @@ func WaitInterval(first, max time.Duration) WaitOption {
 
 // WaitTolerance sets how many polls in a row may fail with a transient error,
 // such as a server error, before the wait ends with the last error. The default
-// is 5, and 20 for the servers of a database, which fail over. Each poll also has the client's retries.
+// is 5, and 20 for the servers of a database, which fail over. Each poll also
+// has the client's retries.
 func WaitTolerance(polls int) WaitOption {
 	return func(c *waitConfig) { c.tolerance = polls }
 }

@@ -251,8 +251,9 @@ func (w *watcher[T, P]) digest(record *T) uint64 {
 }
 
 // appendContent appends bytes that represent a value, including values behind
-// pointers and in unexported fields, if those are no times. The bytes of a slice do not depend on the
-// order of its elements: they are the length and the sum of the hashes.
+// pointers and in unexported fields, if those are no times. The bytes of a
+// slice do not depend on the order of its elements: they are the length and the
+// sum of the hashes.
 func appendContent(b []byte, seed maphash.Seed, v reflect.Value) []byte {
 	number := binary.LittleEndian.AppendUint64
 	switch v.Kind() {
