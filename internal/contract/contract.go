@@ -64,24 +64,31 @@ func (r Row) Service() string {
 	return service
 }
 
-// Creates reports whether the operation must not be sent twice.
-func (r Row) Creates() bool { return Creates(r.Method, r.Names[0]) }
+// Once reports whether the operation must not be sent twice.
+func (r Row) Once() bool { return Once(r.Method, r.Names[0]) }
 
-// Creates reports whether an operation of that name must not be sent twice,
-// because the second would make another object, act twice, or fail because of
-// the first.
-func Creates(method, name string) bool {
-	return method == http.MethodPost && !slices.Contains(safePosts, name)
+// Once reports whether an operation of that name must not be sent twice,
+// because the second request would make another object, act twice, or fail
+// because of the first.
+func Once(method, name string) bool {
+	return method == http.MethodPost && !slices.Contains(idempotentPosts, name)
 }
 
 // Composite reports whether a method of that name calls other methods, and so
 // has no operation of its own.
 func Composite(method string) bool {
-	return strings.HasPrefix(method, "Wait") || slices.Contains([]string{"Ensure", "Plan", "Compare", "Watch", "SetRules", "SetFirewallRules"}, method)
+	return strings.HasPrefix(method, "Wait") || Ensures(method) || slices.Contains([]string{"Watch", "SetRules", "SetFirewallRules"}, method)
 }
 
-// safePosts are the POSTs that set a value, or have no effect the second time.
-var safePosts = []string{
+// Ensures reports whether a method of that name compares a resource with the
+// request for it, as Ensure and its previews do.
+func Ensures(method string) bool {
+	return slices.Contains([]string{"Ensure", "Plan", "Compare"}, method)
+}
+
+// idempotentPosts are the POSTs that set a value, or have no effect the second
+// time.
+var idempotentPosts = []string{
 	"Firewalls.DetachSubnet", "Firewalls.Rename",
 	"Kubernetes.Rename", "Kubernetes.RenameNodePool", "Kubernetes.ResizeNodePool",
 	"LoadBalancers.DetachVM", "LoadBalancers.Rename", "LoadBalancers.ToggleSSLCertificate",

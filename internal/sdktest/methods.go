@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/fill"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -104,7 +104,7 @@ func Methods(t *testing.T) []Method {
 				t.Errorf("%s.%s does not take a context first", field.Name, fn.Name)
 				continue
 			}
-			if slices.Contains([]string{"Ensure", "Plan", "Compare"}, fn.Name) {
+			if contract.Ensures(fn.Name) {
 				continue // a name must not be an ID, and a comparison sends nothing
 			}
 			m := Method{Name: field.Name + "." + fn.Name, service: i, method: j, listOptions: -1}
@@ -125,17 +125,26 @@ func Methods(t *testing.T) []Method {
 // prepare finds arguments with which the method sends a request.
 func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 	t.Helper()
+	var network stub.Recorder
+	client := Recorded(t, &network)
+	texts := m.fillArguments(fn)
+	m.findKinds(t, client, &network, texts)
+	m.findLocation(t, client, &network)
+	m.findStrings(t, texts)
+}
+
+// fillArguments sets the arguments, and returns those of type string.
+func (m *Method) fillArguments(fn reflect.Type) (texts []*StringArg) {
 	last := fn.NumIn()
 	if fn.IsVariadic() {
 		last--
 	}
-	var named []*StringArg
 	for i := 2; i < last; i++ {
 		index := i - 2
 		switch in := fn.In(i); in {
 		case reflect.TypeFor[string]():
 			m.Args = append(m.Args, reflect.ValueOf(fmt.Sprintf("argument-%d", index)))
-			named = append(named, &StringArg{Index: index})
+			texts = append(texts, &StringArg{Index: index})
 		case reflect.TypeFor[*cloudapi.ListOptions]():
 			m.Args = append(m.Args, reflect.ValueOf(&cloudapi.ListOptions{}))
 			m.listOptions = index
@@ -147,23 +156,26 @@ func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 			m.Args = append(m.Args, fill.Value(in, "x"))
 		}
 	}
+	return texts
+}
 
-	var network stub.Recorder
-	client := Recorded(t, &network)
+// findKinds replaces names by IDs of one kind after the other where the method
+// refuses names, until it sends a request.
+func (m *Method) findKinds(t *testing.T, client *cloudapi.Client, network *stub.Recorder, texts []*StringArg) {
+	t.Helper()
 	for kinds := knownKinds(); ; {
 		_, err := m.Call(t.Context(), client, m.Args)
-		sent := network.Take()
-		if len(sent) > 0 {
+		if sent := network.Take(); len(sent) > 0 {
 			m.Operation, _ = cloudapi.OperationFromContext(sent[0].Context)
 			m.Target = sent[0].Target
-			break
+			return
 		}
 		argErr, ok := errors.AsType[*cloudapi.ArgumentError](err)
 		if !ok {
 			t.Fatalf("%s sends nothing: %v", m.Name, err)
 		}
 		refused := false
-		for _, arg := range named {
+		for _, arg := range texts {
 			if argErr.Value != m.Args[arg.Index].String() {
 				continue
 			}
@@ -181,18 +193,27 @@ func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 			t.Fatalf("%s refuses arguments that are filled: %v", m.Name, err)
 		}
 	}
+}
 
-	if m.listOptions >= 0 {
-		_, err := m.Call(t.Context(), client, m.WithLocation("location-1"))
-		if sent := network.Take(); len(sent) > 0 {
-			m.InLocation, _ = cloudapi.OperationFromContext(sent[0].Context)
-		} else if argErr, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || argErr.Name != "Location" {
-			t.Fatalf("%s refuses a location with %v", m.Name, err)
-		}
+// findLocation sets the operation that a list performs for a location.
+func (m *Method) findLocation(t *testing.T, client *cloudapi.Client, network *stub.Recorder) {
+	t.Helper()
+	if m.listOptions < 0 {
+		return
 	}
+	_, err := m.Call(t.Context(), client, m.WithLocation("location-1"))
+	if sent := network.Take(); len(sent) > 0 {
+		m.InLocation, _ = cloudapi.OperationFromContext(sent[0].Context)
+	} else if argErr, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || argErr.Name != "Location" {
+		t.Fatalf("%s refuses a location with %v", m.Name, err)
+	}
+}
 
+// findStrings sets the arguments that are in the path of the request.
+func (m *Method) findStrings(t *testing.T, texts []*StringArg) {
+	t.Helper()
 	path, _, _ := strings.Cut(m.Target, "?")
-	for _, arg := range named {
+	for _, arg := range texts {
 		switch n := CountSegments(path, m.Args[arg.Index].String()); n {
 		case 0: // it is in the body
 		case 1:

@@ -298,7 +298,7 @@ func (s *packageSource) compare(rows []contract.Row) (problems []string) {
 			report("%s: the Operation is called %s", key, op.name)
 		}
 		class := "idempotent"
-		if row.Creates() {
+		if row.Once() {
 			class = "once"
 		}
 		if op.class != class {

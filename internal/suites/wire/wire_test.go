@@ -115,7 +115,7 @@ func (c *wireCase) run(t *testing.T) (op cloudapi.Operation) {
 func (c *wireCase) runWithoutReply(t *testing.T, op cloudapi.Operation) {
 	t.Helper()
 	attempts := 4
-	if c.byName || contract.Creates(c.method, op.Name) {
+	if c.byName || contract.Once(c.method, op.Name) {
 		attempts = 1
 	}
 	t.Run(c.title()+" without a reply", func(t *testing.T) {
