@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
@@ -40,28 +41,49 @@ func deletes(m *sdktest.Method) bool {
 	return m.Operation.Method == http.MethodDelete || strings.HasSuffix(m.Name, ".WaitDeleted")
 }
 
+// deletions returns how many methods the test below must find: those of the
+// DELETE operations, and the waits for their end.
+func deletions(methods []sdktest.Method) (n int) {
+	for _, row := range contract.Rows() {
+		if row.Method == http.MethodDelete {
+			n += len(row.Names)
+		}
+	}
+	for _, m := range methods {
+		if strings.HasSuffix(m.Name, ".WaitDeleted") {
+			n++
+		}
+	}
+	return n
+}
+
 // lastKind returns the kind of the last parameter of a route, or "" if it
 // accepts no ID.
-func lastKind(m *sdktest.Method) cloudapi.Kind {
+func lastKind(t *testing.T, m *sdktest.Method) cloudapi.Kind {
+	t.Helper()
 	if kind := m.Strings[len(m.Strings)-1].Kind; kind != "" {
 		return kind
 	}
-	name := m.Operation.Route[strings.LastIndex(m.Operation.Route, "{"):]
-	for prefix, kind := range map[string]cloudapi.Kind{
-		"{firewall_reference}":           cloudapi.KindFirewall,
-		"{kubernetes_cluster_reference}": cloudapi.KindKubernetesCluster,
-		"{load_balancer_reference}":      cloudapi.KindLoadBalancer,
-		"{postgres_database_reference}":  cloudapi.KindPostgres,
-		"{private_subnet_reference}":     cloudapi.KindPrivateSubnet,
-		"{ssh_public_key_reference}":     cloudapi.KindSSHPublicKey,
-		"{vm_init_script_reference}":     cloudapi.KindVMInitScript,
-		"{vm_reference}":                 cloudapi.KindVM,
-	} {
-		if strings.HasPrefix(name, prefix) {
-			return kind
-		}
+	_, last, _ := strings.Cut(m.Operation.Route[strings.LastIndex(m.Operation.Route, "{"):], "{")
+	name, _, _ := strings.Cut(last, "}")
+	kind := map[string]cloudapi.Kind{
+		"firewall_reference":            cloudapi.KindFirewall,
+		"github_installation_reference": cloudapi.KindGitHubInstallation,
+		"github_repository_reference":   cloudapi.KindGitHubRepository,
+		"kubernetes_cluster_reference":  cloudapi.KindKubernetesCluster,
+		"kubernetes_nodepool_reference": cloudapi.KindKubernetesNodePool,
+		"load_balancer_reference":       cloudapi.KindLoadBalancer,
+		"machine_image_reference":       cloudapi.KindMachineImage,
+		"postgres_database_reference":   cloudapi.KindPostgres,
+		"private_subnet_reference":      cloudapi.KindPrivateSubnet,
+		"ssh_public_key_reference":      cloudapi.KindSSHPublicKey,
+		"vm_init_script_reference":      cloudapi.KindVMInitScript,
+		"vm_reference":                  cloudapi.KindVM,
+	}[name]
+	if kind == "" && strings.HasSuffix(name, "_reference") {
+		t.Fatalf("which kind of resource {%s} of %s stands for is not known", name, m.Name)
 	}
-	return ""
+	return kind
 }
 
 // TestDeletionsOfWhatCannotBe: a reference that no resource of the kind can
@@ -70,22 +92,22 @@ func TestDeletionsOfWhatCannotBe(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
 	client := sdktest.Recorded(t, &network)
-	deletions := 0
-	for _, m := range sdktest.Methods(t) {
+	methods, checked := sdktest.Methods(t), 0
+	for _, m := range methods {
 		if len(m.Strings) == 0 {
 			continue
 		}
 		last := m.Strings[len(m.Strings)-1]
 		other := cloudapi.NewID(cloudapi.KindNIC).String()
 		refused := map[string]bool{other: deletes(&m) || last.Kind != ""}
-		if kind := lastKind(&m); kind != "" {
+		if kind := lastKind(t, &m); kind != "" {
 			id := cloudapi.NewID(kind).String()
 			mistyped := id[:25] + string(ubid.Alphabet[strings.IndexByte(ubid.Alphabet, id[25])^1])
 			refused[id], refused[mistyped] = false, deletes(&m)
 			refused[id[:25]+"u"] = deletes(&m) || last.Kind != ""
 		}
 		if deletes(&m) {
-			deletions++
+			checked++
 		}
 		for value, want := range refused {
 			_, err := m.Call(t.Context(), client, m.With(last.Index, value))
@@ -97,8 +119,8 @@ func TestDeletionsOfWhatCannotBe(t *testing.T) {
 			}
 		}
 	}
-	if deletions < 14+5 {
-		t.Errorf("%d methods delete something", deletions)
+	if want := deletions(methods); checked != want {
+		t.Errorf("%d of %d methods that delete something were checked", checked, want)
 	}
 }
 
