@@ -49,16 +49,6 @@ func OperationFromContext(ctx context.Context) (Operation, bool) {
 	return *cl.op, true
 }
 
-// record is the type that a response is decoded into: a pointer to one of the
-// record structs.
-type record[T any] interface {
-	*T
-
-	// missing returns the name of a required field that is missing from this
-	// record, or "".
-	missing() string
-}
-
 // fetch performs an operation whose request has no body and whose response is a
 // record.
 func fetch[T any, P record[T]](ctx context.Context, c *Client, op *Operation, args ...string) (*T, error) {
@@ -110,30 +100,3 @@ func remove(ctx context.Context, c *Client, op *Operation, args ...string) error
 	}
 	return cl.do(ctx, noContent{})
 }
-
-// missingID implements missing for a record whose only required field is the
-// ID.
-func missingID(id string) string { return missingField("id", id) }
-
-// missingField implements missing for a record with one required field.
-func missingField(name, value string) string {
-	if value == "" {
-		return name
-	}
-	return ""
-}
-
-// idOrName implements cursor for a record that can be listed by name.
-func idOrName(orderColumn, id, name string) string {
-	if orderColumn == OrderByName {
-		return name
-	}
-	return id
-}
-
-// renameRequest is the body of the rename operations.
-type renameRequest struct {
-	Name string `json:"name"`
-}
-
-func (renameRequest) renames() bool { return true }

@@ -43,6 +43,13 @@ func (c *Client) newCall(op *Operation, request any, args []string) (*call, erro
 // the reference in the path.
 type renamer interface{ renames() bool }
 
+// renameRequest is the body of the rename operations.
+type renameRequest struct {
+	Name string `json:"name"`
+}
+
+func (renameRequest) renames() bool { return true }
+
 // wirer is a request with secrets. Its JSON masks them, so it has another form
 // to send.
 type wirer interface {
