@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -27,6 +26,27 @@ type follower struct {
 	print   func(*cloudapi.PostgresLogEntry) error
 	stderr  io.Writer
 	state   *state
+}
+
+// follow prints new lines at each interval until the context ends. It reports
+// transient failures and goes on.
+func (f *follower) follow(ctx context.Context, interval time.Duration) error {
+	for {
+		err := f.catchUp(ctx, time.Now())
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case cloudapi.IsTransient(err):
+			fmt.Fprintf(f.stderr, "pglogs: %v; looking again in %v\n", err, interval)
+		case err != nil:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(interval):
+		}
+	}
 }
 
 // catchUp prints the lines until now that were not printed before. If it fails,
@@ -86,10 +106,4 @@ func (f *follower) lines(ctx context.Context, start, end time.Time) (lines []*cl
 		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.ServerUBID, b.ServerUBID))
 	})
 	return lines, nil
-}
-
-// passes reports whether an error is transient.
-func passes(err error) bool {
-	var transport *cloudapi.TransportError
-	return errors.Is(err, cloudapi.ErrServer) || errors.Is(err, cloudapi.ErrRateLimited) || errors.As(err, &transport)
 }

@@ -74,23 +74,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if f.state, err = loadState(*file, db.Location+"/"+db.Name, time.Now().Add(f.overlap-*since)); err != nil {
 		return err
 	}
-	for {
-		err := f.catchUp(ctx, time.Now())
-		if err != nil && !(*follow && passes(err)) {
-			return err
-		}
-		if err != nil {
-			fmt.Fprintf(stderr, "pglogs: %v; looking again in %v\n", err, *every)
-		}
-		if !*follow {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(*every):
-		}
+	if *follow {
+		return f.follow(ctx, *every)
 	}
+	return f.catchUp(ctx, time.Now())
 }
 
 // printText returns a function that prints a line for people.

@@ -2,14 +2,20 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -129,17 +135,62 @@ type body struct{ *strings.Reader }
 func (body) Close() error         { return nil }
 func readCloser(text string) body { return body{strings.NewReader(text)} }
 
+// roundTripper is a function that sends a request.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// TestFollowEnds: following goes on after transient failures, and ends when it
+// is interrupted or the certificate is not trusted.
+func TestFollowEnds(t *testing.T) {
+	t.Parallel()
+	untrusted := &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}
+	for want, last := range map[error]error{context.Canceled: io.EOF, untrusted: untrusted} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			requests := 0
+			client := newClient(t, roundTripper(func(*http.Request) (*http.Response, error) {
+				if requests++; requests < 3 {
+					return &http.Response{StatusCode: 503, Header: http.Header{}, Body: http.NoBody}, nil
+				}
+				if want == context.Canceled {
+					cancel()
+				}
+				return nil, last
+			}))
+			state, err := loadState(filepath.Join(t.TempDir(), "state.json"), "eu-central-h1/orders", time.Now().Add(-time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var stderr bytes.Buffer
+			f := follower{client: client, db: &cloudapi.Postgres{ID: "pggk8wzevxhe1gh7zjzfx5jn70", Location: "eu-central-h1"},
+				overlap: time.Minute, stderr: &stderr, state: state}
+			if err := f.follow(ctx, 5*time.Second); !errors.Is(err, want) || strings.Count(stderr.String(), "looking again in 5s") != 2 || requests != 3 {
+				t.Errorf("%v after %d requests:\n%s", err, requests, &stderr)
+			}
+		})
+	}
+}
+
+// newClient returns a client that sends each request once, with the transport.
+func newClient(t *testing.T, transport http.RoundTripper) *cloudapi.Client {
+	t.Helper()
+	client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
+		cloudapi.WithHTTPClient(&http.Client{Transport: transport}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
 // TestFollows: every line is printed once, in order except for a late one, over
 // days, a failure of the service and restarts of the program.
 func TestFollows(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 	s := &store{t: t, now: start}
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
-		cloudapi.WithHTTPClient(&http.Client{Transport: s}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := newClient(t, s)
 	file := filepath.Join(t.TempDir(), "state.json")
 	var printed []time.Time
 	var stderr bytes.Buffer
@@ -180,7 +231,7 @@ func TestFollows(t *testing.T) {
 	check("a late line")
 	s.fails = true
 	s.now = s.now.Add(time.Second)
-	if err := catchUp(); err == nil || !passes(err) {
+	if err := catchUp(); !cloudapi.IsTransient(err) {
 		t.Fatalf("a failure is %v", err)
 	}
 	s.fails = false

@@ -66,23 +66,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 	switch {
 	case *planOnly:
-	case err != nil && passes(err):
+	case err != nil && (ctx.Err() != nil || cloudapi.IsTransient(err)):
 		err = fmt.Errorf("%w\nwhat was made is kept: run the same again to go on", err)
 	case err != nil:
 		err = fmt.Errorf("%w\nwhat was made is kept", err)
 	}
 	return errors.Join(err, listErr, p.report.drift())
-}
-
-// passes reports whether a failure is transient. A refusal is not.
-func passes(err error) bool {
-	for _, passing := range []error{
-		cloudapi.ErrServer, cloudapi.ErrRateLimited, cloudapi.ErrOutcomeUnknown, context.Canceled, context.DeadlineExceeded,
-	} {
-		if errors.Is(err, passing) {
-			return true
-		}
-	}
-	_, lost := errors.AsType[*cloudapi.TransportError](err)
-	return lost
 }

@@ -256,7 +256,7 @@ func TestInterrupted(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		p := &provisioner{client: client, env: env, progress: newProgress(io.Discard, false)}
-		if err := p.run(ctx); !errors.Is(err, context.DeadlineExceeded) || !passes(err) {
+		if err := p.run(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)
 		}
 		if n := strings.Count(results(&p.report), "created; "); n != 6 {
@@ -309,23 +309,28 @@ func TestReportsAllDrift(t *testing.T) {
 	})
 }
 
-func TestPasses(t *testing.T) {
+// TestAdvice: after a timeout or a transient failure the same can be run again;
+// after a refusal that is of no use.
+func TestAdvice(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		err  error
-		want bool
-	}{
-		{&cloudapi.TransportError{Err: io.EOF}, true},
-		{fmt.Errorf("a wait: %w", context.DeadlineExceeded), true},
-		{&cloudapi.Error{StatusCode: 503}, true},
-		{&cloudapi.Error{StatusCode: 403}, false},
-		{&cloudapi.Error{StatusCode: 400}, false},
-		{&cloudapi.ArgumentError{}, false},
-	} {
-		if got := passes(test.err); got != test.want {
-			t.Errorf("%v: %v", test.err, got)
+	synctest.Test(t, func(t *testing.T) {
+		refused := filepath.Join(t.TempDir(), "refused.yaml")
+		if err := os.WriteFile(refused, bytes.Replace(sample, []byte("standard-2"), []byte("standard-3"), 1), 0o600); err != nil {
+			t.Fatal(err)
 		}
-	}
+		for _, test := range []struct {
+			args  []string
+			again bool
+		}{
+			{[]string{"--timeout", "1s"}, true},
+			{[]string{"--file", refused}, false},
+		} {
+			err := run(t.Context(), test.args, io.Discard, io.Discard)
+			if err == nil || !strings.Contains(err.Error(), "what was made is kept") || strings.Contains(err.Error(), "run the same again") != test.again {
+				t.Errorf("%v: %v", test.args, err)
+			}
+		}
+	})
 }
 
 func TestBars(t *testing.T) {
