@@ -39,8 +39,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
-	switch {
-	case *timeout <= 0:
+	if *timeout <= 0 {
 		return demo.Usagef("--timeout %v leaves no time", *timeout)
 	}
 

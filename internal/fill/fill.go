@@ -8,9 +8,8 @@ import (
 	"strconv"
 )
 
-// Value returns a value of a type without zero parts, except for values with a
-// form of their own and types within themselves. Secrets and bytes have the
-// given content.
+// Value returns a value of a type without zero parts, except in types with an
+// UnmarshalJSON and recursive types. Secrets and bytes have the given content.
 func Value(t reflect.Type, secret string) reflect.Value { return value(t, secret, nil) }
 
 func value(t reflect.Type, secret string, within []reflect.Type) reflect.Value {

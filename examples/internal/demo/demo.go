@@ -26,7 +26,7 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
 		stop()
-		fmt.Fprintf(os.Stderr, "\n%s: interrupted; ending what is under way, once more ends at once\n", name)
+		fmt.Fprintf(os.Stderr, "\n%s: stopping; press Ctrl-C again to stop immediately\n", name)
 	})
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
