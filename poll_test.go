@@ -197,7 +197,7 @@ func TestSharedPollsWithFailingLists(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{
 		"forbidden": cloudapitest.Reply(403, nil, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`),
-		"outage":    cloudapitest.Reply(500, nil, `{"error":{"code":500,"type":"UnexceptedError","message":"no"}}`),
+		"outage":    cloudapitest.Reply(500, nil, outage),
 		"no list":   cloudapitest.Reply(200, nil, `{}`),
 		"dropped":   cloudapitest.DropAfter(),
 	} {
@@ -241,4 +241,82 @@ func TestWaitAll(t *testing.T) {
 		}
 	}()
 	_, _ = cloudapi.WaitAll(t.Context(), []int{1, 2}, func(context.Context, int) (*int, error) { panic(boom) })
+}
+
+const outage = `{"error":{"code":500,"type":"UnexceptedError","message":"no"}}`
+
+// A list that always fails, while a GET works, does not end a wait.
+func TestSharedPollsWithoutAList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		delays := cloudapitest.DefaultDelays()
+		delays.Create = 2 * time.Minute
+		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
+		client := srv.Client()
+		created := createVMs(t, client, 10)
+		srv.Fail(cloudapitest.Match{Operation: "VMs.ListInLocation"}, cloudapitest.Reply(500, nil, outage).Repeating())
+		for _, tolerance := range []int{5, 0} {
+			_, err := cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
+				return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, cloudapi.WaitTolerance(tolerance))
+			})
+			if err != nil {
+				t.Errorf("with a tolerance of %d: %v", tolerance, err)
+			}
+		}
+	})
+}
+
+// The polls of a fast wait do not make the pauses of a slow one longer.
+func TestSharedPollsKeepThePace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		delays := cloudapitest.DefaultDelays()
+		delays.Create = time.Minute
+		client := cloudapitest.New(t, cloudapitest.WithDelays(delays)).Client()
+		fast := createVMs(t, client, 1)[0]
+		stub.Elapse(30 * time.Second)
+		slow := stub.Must(client.VMs.Create(t.Context(), somewhere, "slow", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		start := time.Now()
+		_, err := cloudapi.WaitAll(t.Context(), []*cloudapi.VM{fast, slow}, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
+			longest := time.Second
+			if vm == slow {
+				longest = time.Hour
+			}
+			return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, cloudapi.WaitInterval(time.Second, longest))
+		})
+		// Alone it would take less than 2 minutes, as each pause is half of the time before it.
+		if took := time.Since(start); err != nil || took > 2*time.Minute {
+			t.Errorf("it took %v, %v", took, err)
+		}
+	})
+}
+
+// The failed polls of a fast wait do not use up the tolerance of a slow one.
+func TestSharedPollsKeepTheTolerance(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		delays := cloudapitest.DefaultDelays()
+		delays.Create = 90 * time.Second
+		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
+		client, err := srv.Client().With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		created := createVMs(t, client, 2)
+		start := time.Now()
+		srv.Fail(cloudapitest.Match{Method: "GET", Func: func(cloudapitest.Request) bool {
+			elapsed := time.Since(start)
+			return elapsed > 20*time.Second && elapsed < 40*time.Second
+		}}, cloudapitest.Reply(500, nil, outage).Repeating())
+		_, err = cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
+			opts := []cloudapi.WaitOption{cloudapi.WaitInterval(10*time.Second, 15*time.Second)}
+			if vm == created[0] {
+				opts = []cloudapi.WaitOption{cloudapi.WaitInterval(time.Second, time.Second), cloudapi.WaitTolerance(100)}
+			}
+			return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, opts...)
+		})
+		if err != nil {
+			t.Errorf("in an outage of two of its polls: %v", err)
+		}
+	})
 }

@@ -32,7 +32,8 @@ type Progress struct {
 // waits for a state that lists show, and to waits for a deletion. They read one
 // list for all instead of a Get for each. A shared wait polls at least as often
 // as it would alone, and the full record always decides its end. Before that,
-// the records in [Progress] can be in the short form of a list.
+// the records in [Progress] can be in the short form of a list. A list that
+// fails does not end a wait if it can get the resource itself.
 type WaitOption func(*waitConfig)
 
 type waitConfig struct {
@@ -78,7 +79,8 @@ func WaitInterval(first, max time.Duration) WaitOption {
 // WaitTolerance sets how many polls in a row may fail with a transient error,
 // such as a server error, before the wait ends with the last error. The default
 // is 5, and 20 for the servers of a database, which fail over. Each poll also
-// has the client's retries.
+// has the client's retries. Shared polls that are earlier than the wait's own
+// would be do not count.
 func WaitTolerance(polls int) WaitOption {
 	return func(c *waitConfig) { c.tolerance = polls }
 }
@@ -223,12 +225,19 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	pauses := w.config.pauses()
 	var last *T
 	failures := 0
+	// Shared polls can be earlier than the wait's own. Those do not count as
+	// failures, and do not make the pause longer.
+	isOwn := true
+	var pause time.Duration
+	var paused time.Time // when the wait last polled by its own pace
 	round, err := next(0)
 	for polls := 1; ; polls++ {
 		progress := Progress{Operation: w.operation, Resource: w.resource, Total: 1, Polls: polls}
 		var record *T
 		if err == nil {
-			record, err = w.look(ctx, round)
+			// The first failure of a list is a failed poll, since the service
+			// may be down. After that the resource itself is decisive.
+			record, err = w.look(ctx, round, !isOwn || failures == 0 && w.config.tolerance > 0)
 		}
 		var end error // why the wait ends, unless it is finished
 		switch {
@@ -241,6 +250,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			progress.Record, progress.State = recordOf(record), stateOf(record)
 		case w.gone && isGone(err):
 			record, err, progress.Done = nil, nil, 1
+		case ctx.Err() == nil && w.tolerates(err) && !isOwn:
 		case ctx.Err() == nil && w.tolerates(err) && failures < w.config.tolerance:
 			failures++
 		default:
@@ -254,7 +264,11 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			return record, nil
 		}
 		if end == nil {
-			round, end = next(pauses.next())
+			if isOwn {
+				pause, paused = pauses.next(), time.Now()
+			}
+			round, end = next(pause)
+			isOwn = time.Since(paused) >= pause/3*2 // the ratio of the shortest to the longest deviation
 			err = nil
 		}
 		if end != nil {
@@ -272,10 +286,11 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 }
 
 // look returns the record from the round, or, if that may be the end of the
-// wait, from the server.
-func (w *waiter[T]) look(ctx context.Context, round *round[map[string]*T]) (record *T, err error) {
+// wait, from the server. If mayFail is false it also asks the server after a
+// round that failed with a transient error.
+func (w *waiter[T]) look(ctx context.Context, round *round[map[string]*T], mayFail bool) (record *T, err error) {
 	if round != nil {
-		if IsTransient(round.err) {
+		if mayFail && IsTransient(round.err) {
 			return nil, round.err
 		}
 		if record = round.value[w.reference]; record != nil {
