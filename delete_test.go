@@ -2,6 +2,7 @@ package cloudapi_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -108,6 +109,23 @@ func TestResolveInProjects(t *testing.T) {
 		}
 		if _, _, err := stranger.ResolveInProjects(ctx, "web-1"); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("a name is %v, want an ArgumentError", err)
+		}
+	})
+}
+
+// The client for the ID of a project is bound to that project, although all
+// clients find it.
+func TestResolveInProjectsAProject(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		home := srv.Client()
+		for i := range 8 { // most likely one of them is listed first
+			stub.Must(home.Projects.Create(t.Context(), &cloudapi.ProjectCreateRequest{Name: fmt.Sprint("other-", i)}))(t)
+		}
+		resource, client, err := home.ResolveInProjects(t.Context(), srv.ProjectID())
+		if err != nil || resource.ID != srv.ProjectID() || client.Project() != srv.ProjectID() {
+			t.Errorf("it is %v in %v, %v, want %s", resource, client, err, srv.ProjectID())
 		}
 	})
 }

@@ -136,6 +136,8 @@ func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind
 		in := c.InProject(project.ID)
 		resource, _, err := in.find(ctx, operation, id, kinds)
 		switch {
+		case err == nil && resource.Kind == KindProject:
+			return resource, c.InProject(resource.ID), nil // any client finds it
 		case err == nil:
 			return resource, in, nil
 		case errors.Is(err, ErrForbidden):
