@@ -21,8 +21,8 @@ func (b *retryBudget) take(retries int) bool {
 	return false
 }
 
-// succeeded gives back a retry, or a fifth of one, after a call that succeeded
-// with the given number of attempts.
+// succeeded gives back a retry, or a fifth of one, after a call that was
+// answered with the given number of attempts.
 func (b *retryBudget) succeeded(attempts int) {
 	earned := int64(1)
 	if attempts > 1 {

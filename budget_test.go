@@ -67,3 +67,23 @@ func TestRetryBudget(t *testing.T) {
 		}
 	})
 }
+
+// An error that is the API's answer gives back the retry, as a success does.
+func TestRetryBudgetAmongRefusals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		attempts := 0
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+			if attempts++; attempts%2 == 1 {
+				return stub.Respond(http.StatusServiceUnavailable, stub.Envelope(http.StatusServiceUnavailable)), nil
+			}
+			return stub.Respond(http.StatusNotFound, stub.Envelope(http.StatusNotFound)), nil
+		}}
+		client := mockClient(t, &network, WithRetry(RetryPolicy{Budget: 3}))
+		for call := range 10 {
+			if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "none"); !errors.Is(err, ErrNotFound) {
+				t.Fatalf("call %d: %v, want ErrNotFound", call, err)
+			}
+		}
+	})
+}

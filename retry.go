@@ -42,7 +42,9 @@ type RetryPolicy struct {
 	// Budget limits the retries of all calls of a client, including its copies
 	// by With and InProject, while no call succeeds. The default is 100. A
 	// retry takes one from the budget and gives it back if it succeeds; a call
-	// that succeeds without a retry gives back a fifth. The retry of a request
+	// that succeeds without a retry gives back a fifth. An error that is not
+	// retried, such as the API's own 404, counts as success here, since the
+	// service works. The retry of a request
 	// that the server refused unprocessed, on HTTP/2, takes nothing. If the
 	// budget is used up, a call ends with the error of its last attempt, which
 	// then also matches [ErrRetryBudget].
@@ -128,6 +130,13 @@ func (cl *call) mayRetry() bool {
 		return false
 	}
 	return isRetryable(cl.err) && (cl.idempotent || !cl.mayHaveRun())
+}
+
+// isAnswered reports whether the API has processed the request: the call
+// succeeded, or the API refused it for a reason that no retry can change.
+func (cl *call) isAnswered() bool {
+	e, ok := cl.err.(*Error)
+	return cl.err == nil || ok && e.isOwn() && !isRetryable(e)
 }
 
 // isRetryable reports whether another attempt can succeed within the call. Waits

@@ -101,8 +101,10 @@ func (cl *call) run(ctx context.Context) error {
 	if err != nil && cl.attempts == 0 && cl.err == nil {
 		cl.err = cl.transportError(err) // of the http.Client itself
 	}
-	if cl.err == nil {
+	if cl.isAnswered() {
 		cl.client.config.budget.succeeded(cl.attempts)
+	}
+	if cl.err == nil {
 		return nil
 	}
 	if cl.retrying && cl.whyNoRetry == nil {
