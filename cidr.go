@@ -11,14 +11,15 @@ import (
 // in a firewall rule. The prefix length is optional: the default is 32 for an
 // IPv4 address, 64 for an IPv6 address, and 128 for "::". A mask such as
 // "10.0.0.0 255.0.0.0" may take its place. Spaces around the range and leading
-// zeros of numbers are ignored. Host bits are cleared, so that equal ranges are
-// equal values. The error is an [*ArgumentError].
+// zeros in an IPv4 address are ignored. A prefix length with a leading zero is
+// an error, since the service reads it as octal. Host bits are cleared, so that
+// equal ranges are equal values. The error is an [*ArgumentError].
 func ParseCIDR(s string) (netip.Prefix, error) {
 	fail := func(reason string) (netip.Prefix, error) {
 		return netip.Prefix{}, &ArgumentError{Name: "cidr", Value: s, Reason: reason}
 	}
 	address, length, found := strings.Cut(strings.TrimSpace(s), "/")
-	if !found {
+	if !found && strings.Contains(address, ".") {
 		address, length, _ = strings.Cut(address, " ")
 		length = strings.TrimSpace(length)
 	}
@@ -41,7 +42,7 @@ func ParseCIDR(s string) (netip.Prefix, error) {
 	case isIPv4 && strings.Contains(length, "."):
 		bits = maskLength(withoutLeadingZeros(length))
 	case length != "":
-		if bits, err = strconv.Atoi(length); err != nil {
+		if bits, err = strconv.Atoi(length); err != nil || strconv.Itoa(bits) != length {
 			bits = -1
 		}
 	}

@@ -83,7 +83,8 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 //
 // The service of August 2026 makes two rules for each request, for the ports
 // 5432 and 6432. SetFirewallRules keeps or deletes both; Added contains the
-// first one.
+// first one. If only one of the two exists it is kept, and the other one is
+// not made, since the service refuses such a request.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",
