@@ -384,8 +384,7 @@ func faults(t testing.TB) []fault {
 		}},
 		{name: "HTTP/2: GOAWAY before the stream", stream: func(s *stream) {
 			s.declined.Add(1)
-			s.goAway(0, codeNo)
-			s.Close()
+			s.goAway(0, codeNo) // after which the client closes the connection
 		}},
 		{name: "HTTP/2: GOAWAY behind the stream", stream: func(s *stream) {
 			s.execute()
