@@ -19,31 +19,21 @@ func shareDials(t *http.Transport) {
 	if dial == nil {
 		return
 	}
-	t.DialContext = limitDials(dial)
-	if t.DialTLSContext == nil {
-		s := &sharedDials{transport: t, dialTCP: dial, hosts: map[string]*host{}}
-		t.DialTLSContext = limitDials(s.dial)
-	}
-}
-
-// dialFunc is a function of a transport that makes connections.
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
-
-// limitDials limits how often dial is called for an attempt. It is outside of
-// sharedDials, which gives the error of one attempt's connection to others.
-func limitDials(dial dialFunc) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if a := attemptOf(ctx); a != nil && !a.mayConnect() {
 			return nil, errStorm
 		}
 		return dial(ctx, network, address)
+	}
+	if t.DialTLSContext == nil {
+		s := &sharedDials{transport: t, hosts: map[string]*host{}}
+		t.DialTLSContext = s.dial
 	}
 }
 
 // sharedDials makes the TLS connections of a transport.
 type sharedDials struct {
 	transport *http.Transport
-	dialTCP   dialFunc
 
 	mu    sync.Mutex
 	hosts map[string]*host
@@ -105,10 +95,10 @@ func (s *sharedDials) wait(ctx context.Context, f *flight, network, address stri
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if f.err != nil {
+	if f.err != nil && f.err != errStorm {
 		return nil, f.err
 	}
-	if !f.http2 {
+	if !f.http2 { // or its attempt may make no more connections, but this one may
 		return s.connect(ctx, network, address)
 	}
 	// net/http takes a moment to give the connection to all.
@@ -126,7 +116,7 @@ func (s *sharedDials) wait(ctx context.Context, f *flight, network, address stri
 // connect makes a connection as net/http does.
 func (s *sharedDials) connect(ctx context.Context, network, address string) (net.Conn, error) {
 	t := s.transport
-	conn, err := s.dialTCP(ctx, network, address)
+	conn, err := t.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
