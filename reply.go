@@ -196,8 +196,8 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 		}
 	}
 	e.Type, e.Message = secrets.Hide(e.Type), secrets.Hide(e.Message)
-	if secrets.In(string(e.Details)) {
-		if e.Details = json.RawMessage(secrets.Hide(string(e.Details))); !json.Valid(e.Details) {
+	if details := secrets.Hide(string(e.Details)); details != string(e.Details) {
+		if e.Details = json.RawMessage(details); !json.Valid(e.Details) {
 			e.Details = nil // masking has made it invalid JSON
 		}
 	}

@@ -27,22 +27,35 @@ func New(values []string) Secrets {
 	return slices.DeleteFunc(values, func(s string) bool { return len(s) < minSecret })
 }
 
-// In reports whether a text contains one of the secrets, as it is or in any
-// JSON encoding, even JSON within JSON.
-func (secrets Secrets) In(text string) bool {
-	if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(text, s) }) {
-		return true
+// maxNesting is how many levels of JSON within JSON are examined. Real texts
+// have two or three. A short text can have thousands, and each takes as long as
+// the text.
+const maxNesting = 8
+
+// in reports whether a text contains one of the secrets, as it is or in any
+// JSON encoding, even JSON within JSON. A text with too many levels may contain
+// one.
+func (secrets Secrets) in(text string) bool {
+	for range maxNesting {
+		if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(text, s) }) {
+			return true
+		}
+		if !strings.Contains(text, `\`) {
+			return false
+		}
+		text = unescaped(text)
 	}
-	return strings.Contains(text, `\`) && secrets.In(unescaped(text))
+	return len(secrets) > 0
 }
 
 // Hide returns the text with its secrets replaced. If a secret has an uncommon
-// JSON encoding, the whole text is replaced by [Redacted].
+// JSON encoding, or the text has too many levels of JSON, the whole text is
+// replaced by [Redacted].
 func (secrets Secrets) Hide(text string) string {
-	if !secrets.In(text) {
+	if !secrets.in(text) {
 		return text
 	}
-	if text = secrets.replacer().Replace(text); secrets.In(text) {
+	if text = secrets.replacer().Replace(text); secrets.in(text) {
 		return Redacted
 	}
 	return text
