@@ -13,7 +13,8 @@ import "context"
 // The ID of a part of another resource, such as a firewall rule, is an
 // [*ArgumentError].
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
-	if _, part := familyOf(ID(reference).Kind()); part != nil {
+	ref, _ := ParseReference(reference) // find returns the error
+	if _, part := familyOf(ID(ref.ID).Kind()); part != nil {
 		return nil, &ArgumentError{Operation: "DeleteExisting", Name: "reference", Value: reference,
 			Reason: "is a " + part.kind.String() + ": delete it with the service of its " + part.of.String()}
 	}

@@ -3,6 +3,7 @@ package cloudapi_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -22,16 +23,16 @@ func TestDeleteExisting(t *testing.T) {
 			Name: "own", ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s"),
 		}))(t)
 		key := stub.Must(client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
+		paris := stub.Must(client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "france", PublicKey: stub.PublicKey}))(t)
 
 		for reference, want := range map[string]string{
 			"eu-central-h1/edge": firewall.ID,
 			location.ID:          location.ID,
 			"laptop":             key.ID,
+			"france":             paris.ID, // begins like the ID of a firewall rule
 		} {
 			before := len(srv.Requests())
 			deleted, err := client.DeleteExisting(ctx, reference)
-			if reference == "eu-central-h1/edge" {
-			}
 			if err != nil || deleted.ID != want {
 				t.Errorf("%s: it deleted %v, %v, want %s", reference, deleted, err, want)
 			}
@@ -71,6 +72,9 @@ func TestDeleteExistingRefuses(t *testing.T) {
 		}{
 			{rule.ID, nil},
 			{rule.ID, []cloudapi.Kind{cloudapi.KindVM}},
+			{somewhere + "/" + rule.ID, nil},
+			{strings.ToUpper(rule.ID), nil},
+			{cloudapi.NewID(cloudapi.KindOther).String(), nil},
 			{"../edge", nil},
 			{"", nil},
 		} {

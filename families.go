@@ -119,11 +119,12 @@ func itemOf[T identified](items []T, id string) any {
 	return nil
 }
 
-// familyOf returns the family of a kind. For a part it returns the family of
-// the whole and the part.
+// familyOf returns the family of a kind. For the kind of a part, or another kind
+// that IDs of the part may have, it returns the family of the whole and the
+// part.
 func familyOf(kind Kind) (*family, *part) {
 	var found *part
-	if i := slices.IndexFunc(parts, func(p part) bool { return p.kind == kind }); i >= 0 {
+	if i := slices.IndexFunc(parts, func(p part) bool { return kindSet(p.kind).has(string(kind)) }); i >= 0 {
 		found = &parts[i]
 		kind = found.of
 	}

@@ -224,8 +224,6 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	case len(kinds) > 0:
 		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
 			Reason: "is the ID of another kind: " + kind.String()}
-	case kind == KindOther:
-		kind = KindPostgresMetricDestination
 	}
 	f, part := familyOf(kind)
 	if f == nil {
