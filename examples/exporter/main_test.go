@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,13 +15,13 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestMain keeps the tests away from the API that the environment may name.
 func TestMain(m *testing.M) {
-	os.Unsetenv(cloudapi.EnvBaseURL)
-	os.Exit(m.Run())
+	demo.Isolate()
+	m.Run()
 }
 
 func TestOnce(t *testing.T) {

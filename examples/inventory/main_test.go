@@ -15,12 +15,12 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// TestMain keeps the tests away from the API that the environment may name.
 func TestMain(m *testing.M) {
-	os.Unsetenv(cloudapi.EnvBaseURL)
-	os.Exit(m.Run())
+	demo.Isolate()
+	m.Run()
 }
 
 func runForTest(t *testing.T, args ...string) string {

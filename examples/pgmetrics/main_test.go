@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// TestMain keeps the tests away from the API that the environment may name.
 func TestMain(m *testing.M) {
-	os.Unsetenv(cloudapi.EnvBaseURL)
-	os.Exit(m.Run())
+	demo.Isolate()
+	m.Run()
 }
 
 func TestShowsMetrics(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,10 +16,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// TestMain keeps the tests away from the API that the environment may name.
 func TestMain(m *testing.M) {
-	os.Unsetenv(cloudapi.EnvBaseURL)
-	os.Exit(m.Run())
+	demo.Isolate()
+	m.Run()
 }
 
 func TestDrill(t *testing.T) {

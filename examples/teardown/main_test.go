@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,10 +15,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// TestMain keeps the tests away from the API that the environment may name.
 func TestMain(m *testing.M) {
-	os.Unsetenv(cloudapi.EnvBaseURL)
-	os.Exit(m.Run())
+	demo.Isolate()
+	m.Run()
 }
 
 func TestDeletesEverything(t *testing.T) {

@@ -68,6 +68,17 @@ func Advice(err error) string {
 	return ""
 }
 
+// variables are the environment variables that name a real service.
+var variables = []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject}
+
+// Isolate removes the variables from the environment of the process. Tests call
+// it first, so that they never use a real service.
+func Isolate() {
+	for _, variable := range variables {
+		os.Unsetenv(variable)
+	}
+}
+
 // Server describes the server inside a program.
 type Server struct {
 	API    cloudapitest.API // the version of the service; October 2025 if it is ""
@@ -82,7 +93,7 @@ type Server struct {
 // The returned function closes the server.
 func Connect(ctx context.Context, stderr io.Writer, application string, s Server) (*cloudapi.Client, func(), error) {
 	var set, missing []string
-	for _, variable := range []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject} {
+	for _, variable := range variables {
 		if os.Getenv(variable) != "" {
 			set = append(set, variable)
 		} else {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,12 +12,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// TestMain keeps the tests away from the API that the environment may name.
 func TestMain(m *testing.M) {
-	for _, variable := range []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject} {
-		os.Unsetenv(variable)
-	}
-	os.Exit(m.Run())
+	Isolate()
+	m.Run()
 }
 
 func TestConnectFillsTheEmbeddedServer(t *testing.T) {
