@@ -1,6 +1,10 @@
 // Quickstart creates a small environment, inspects it, and deletes it again: an
 // SSH key, a firewall with rules, a private subnet, and two VMs.
 //
+//	quickstart
+//	quickstart --location us-east-a2
+//	quickstart --timeout 5m
+//
 // With CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT set it uses the
 // API at that address. Without them it uses a server inside the program.
 package main
@@ -31,7 +35,7 @@ var source string // whose first comment is the help
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("quickstart", source, stdout)
-	location := flags.String("location", "eu-central-h1", "where to provision")
+	location := flags.String("location", "eu-central-h1", "where to create it")
 	timeout := flags.Duration("timeout", 15*time.Minute, "how long all of it may take")
 	if err := flags.Parse(args, 0); err != nil {
 		return err
@@ -72,64 +76,69 @@ func (env *environment) provision(ctx context.Context) (err error) {
 		err = errors.Join(err, env.tearDown(cleanup))
 	}()
 
+	// Nothing else has this name, so it is safe to delete what has it.
 	name := "quickstart-" + strings.ToLower(rand.Text()[:6])
 	key, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{
 		Name:      name,
 		PublicKey: throwawayKey(),
 	})
+	env.deleteLater("SSH key", name, err, func(ctx context.Context) error {
+		return client.SSHPublicKeys.Delete(ctx, name)
+	})
 	if err != nil {
 		return err
 	}
-	env.created("SSH key", key.Name, key.ID, func(ctx context.Context) error {
-		return client.SSHPublicKeys.Delete(ctx, key.ID)
-	})
+	env.say("SSH key", name, "created: %s", key.ID)
 
 	firewall, err := client.Firewalls.Create(ctx, location, name, &cloudapi.FirewallCreateRequest{Description: "SSH and the web"})
+	env.deleteLater("firewall", name, err, func(ctx context.Context) error {
+		return client.Firewalls.Delete(ctx, location, name)
+	})
 	if err != nil {
 		return err
 	}
-	env.created("firewall", firewall.Name, firewall.ID, func(ctx context.Context) error {
-		return client.Firewalls.Delete(ctx, location, firewall.ID)
-	})
+	env.say("firewall", name, "created: %s", firewall.ID)
 	for _, request := range []cloudapi.FirewallRuleCreateRequest{
 		{CIDR: "192.0.2.0/24", PortRange: "22"},
-		{CIDR: "0.0.0.0/0", PortRange: "80..443"},
+		{CIDR: "0.0.0.0/0", PortRange: "443"},
 	} {
 		rule, err := client.Firewalls.CreateRule(ctx, location, firewall.ID, &request)
 		if err != nil {
 			return err
 		}
-		env.say("rule", firewall.Name, "ports %s open to %s", rule.PortRange, rule.CIDR)
+		env.say("rule", name, "ports %s open to %s", rule.PortRange, rule.CIDR)
 	}
 
 	subnet, err := client.PrivateSubnets.Create(ctx, location, name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID})
+	env.deleteLater("subnet", name, err, func(ctx context.Context) error {
+		if err := client.PrivateSubnets.Delete(ctx, location, name); err != nil {
+			return err
+		}
+		return client.PrivateSubnets.WaitDeleted(ctx, location, name)
+	})
 	if err != nil {
 		return err
 	}
-	env.created("subnet", subnet.Name, subnet.ID, func(ctx context.Context) error {
-		if err := client.PrivateSubnets.Delete(ctx, location, subnet.ID); err != nil {
-			return err
-		}
-		return client.PrivateSubnets.WaitDeleted(ctx, location, subnet.ID)
-	})
+	env.say("subnet", name, "created: %s", subnet.ID)
 
 	var vms []*cloudapi.VM
-	for _, suffix := range []string{"-1", "-2"} {
-		vm, err := client.VMs.Create(ctx, location, name+suffix, &cloudapi.VMCreateRequest{
+	for _, name := range []string{name + "-1", name + "-2"} {
+		vm, err := client.VMs.Create(ctx, location, name, &cloudapi.VMCreateRequest{
 			PublicKey:       key.Name,
 			PrivateSubnetID: subnet.ID,
 			EnableIP4:       new(true),
 		})
+		env.deleteLater("VM", name, err, func(ctx context.Context) error {
+			if err := client.VMs.Delete(ctx, location, name); err != nil {
+				return err
+			}
+			return client.VMs.WaitDeleted(ctx, location, name)
+		})
 		if err != nil {
 			return err
 		}
+		env.say("VM", name, "created: %s", vm.ID)
 		vms = append(vms, vm)
-		env.created("VM", vm.Name, vm.ID, func(ctx context.Context) error {
-			if err := client.VMs.Delete(ctx, location, vm.ID); err != nil {
-				return err
-			}
-			return client.VMs.WaitDeleted(ctx, location, vm.ID)
-		})
 	}
 	if err := env.waitRunning(ctx, vms); err != nil {
 		return err
@@ -201,9 +210,12 @@ func (env *environment) tearDown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// created reports a new resource and records how to delete it.
-func (env *environment) created(kind, name, text string, remove func(context.Context) error) {
-	env.say(kind, name, "created: %s", text)
+// deleteLater records how to delete a resource. err is the error of its
+// creation: if the response was lost, the resource may exist, too.
+func (env *environment) deleteLater(kind, name string, err error, remove func(context.Context) error) {
+	if err != nil && !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+		return
+	}
 	env.undo = append(env.undo, func(ctx context.Context) error {
 		if err := remove(ctx); err != nil {
 			return fmt.Errorf("%s %s is left over: %w", kind, name, err)

@@ -35,6 +35,13 @@ func TestQuickstart(t *testing.T) {
 	})
 }
 
+// dropAfter loses the response to an operation.
+func dropAfter(operation string) func(*cloudapitest.Server, func()) {
+	return func(server *cloudapitest.Server, _ func()) {
+		server.Fail(cloudapitest.Match{Operation: operation}, cloudapitest.DropAfter())
+	}
+}
+
 func TestLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -46,6 +53,10 @@ func TestLeavesNothing(t *testing.T) {
 		{"failure", func(server *cloudapitest.Server, _ func()) {
 			server.Fail(cloudapitest.Match{Operation: "VMs.Create", Nth: 2}, cloudapitest.Reply(403, nil, "{}"))
 		}, cloudapi.ErrForbidden},
+		{"lost key", dropAfter("SSHPublicKeys.Create"), cloudapi.ErrOutcomeUnknown},
+		{"lost firewall", dropAfter("Firewalls.Create"), cloudapi.ErrOutcomeUnknown},
+		{"lost subnet", dropAfter("PrivateSubnets.Create"), cloudapi.ErrOutcomeUnknown},
+		{"lost VM", dropAfter("VMs.Create"), cloudapi.ErrOutcomeUnknown},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
