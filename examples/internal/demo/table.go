@@ -17,7 +17,7 @@ type Table struct {
 	Columns []string // in upper case
 	Wide    []string // columns that only -o wide, csv and json show
 	Rows    [][]string
-	Records any // the output of -o json; nil means an object for each row
+	Records any // the output of -o json without --columns; nil means an object for each row
 }
 
 // Add adds a row, with a cell for each column.
@@ -66,15 +66,15 @@ func (o *Output) setFormat(format string) error {
 // Write writes the table. In a terminal its lines are cut to the width. Other
 // outputs, and -o wide, get them in full.
 func (o *Output) Write(w io.Writer, t *Table) error {
-	if o.format == "json" && t.Records != nil {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(t.Records)
-	}
 	header, rows := o.choose(t)
 	switch o.format {
 	case "json":
-		return writeJSON(w, header, rows)
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		if t.Records != nil && o.columns == nil {
+			return encoder.Encode(t.Records)
+		}
+		return encoder.Encode(objects(header, rows))
 	case "csv":
 		return o.writeCSV(w, header, rows)
 	case "wide":
@@ -108,18 +108,16 @@ func (o *Output) writeCSV(w io.Writer, header []string, rows [][]string) error {
 	return out.WriteAll(rows)
 }
 
-// writeJSON writes an array with an object for each row.
-func writeJSON(w io.Writer, header []string, rows [][]string) error {
-	objects := make([]map[string]string, len(rows))
+// objects returns an object for each row.
+func objects(header []string, rows [][]string) []map[string]string {
+	all := make([]map[string]string, len(rows))
 	for i, row := range rows {
-		objects[i] = map[string]string{}
+		all[i] = map[string]string{}
 		for j, cell := range row {
-			objects[i][strings.ToLower(header[j])] = cell
+			all[i][strings.ToLower(header[j])] = cell
 		}
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(objects)
+	return all
 }
 
 // writeText writes columns with two spaces between them, in lines of at most

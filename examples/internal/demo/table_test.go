@@ -18,12 +18,17 @@ func sampleTable() *Table {
 func write(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	flags := NewFlags("show", "", io.Discard)
-	output := flags.Output(sampleTable().Columns)
+	table := sampleTable()
+	output := flags.Output(table.Columns)
+	flags.BoolFunc("records", "a table with records", func(string) error {
+		table.Records = []string{"records"}
+		return nil
+	})
 	if err := flags.Parse(args, 0); err != nil {
 		return "", err
 	}
 	var b bytes.Buffer
-	err := output.Write(&b, sampleTable())
+	err := output.Write(&b, table)
 	return b.String(), err
 }
 
@@ -51,6 +56,11 @@ func TestTable(t *testing.T) {
 	} {
 		if got, err := write(t, strings.Fields(test.args)...); err != nil || got != test.want {
 			t.Errorf("%s: error %v,\n%s, want\n%s", test.args, err, got, test.want)
+		}
+	}
+	for args, want := range map[string]string{"-o json": `["records"]`, "-o json --columns kind": `[{"kind":"VM"},{"kind":"firewall"}]`} {
+		if got, err := write(t, strings.Fields(args+" -records")...); err != nil || strings.Join(strings.Fields(got), "") != want {
+			t.Errorf("%s of a table with records: error %v, %s, want %s", args, err, got, want)
 		}
 	}
 	if got, err := write(t, "-o", "wide"); err != nil || !strings.HasSuffix(strings.Split(got, "\n")[1], "vmjq121m8vt20gam5gvkdzazw4") {
