@@ -88,7 +88,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.token, "token", "", "`token` that has every permission, \"pat-\" and visible characters; a random one if empty")
 	flags.StringVar(&o.project, "project", "", "`ID` of the project; a random one if empty")
 	flags.BoolVar(&o.demo, "demo", false, "fill the project with one resource or more of each family")
-	flags.IntVar(&o.vms, "vms", 0, "add so many running VMs, \"vm-1\" and so on, in "+location)
+	flags.IntVar(&o.vms, "vms", 0, "`number` of running VMs to add, \"vm-1\" and so on, in "+location)
 	flags.Func("delay", "`time` that creating, restarting, resizing and deleting take each, such as 500ms (default 3s)", func(text string) (err error) {
 		if o.delay, err = time.ParseDuration(text); err != nil {
 			return errors.New("a time needs a unit, such as 2s")

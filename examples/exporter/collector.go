@@ -18,7 +18,7 @@ import (
 
 var (
 	up = prometheus.NewDesc("cloudapi_up",
-		"Whether the API answered all questions of the last refresh.", nil, nil)
+		"Whether all requests of the last refresh succeeded.", nil, nil)
 	duration = prometheus.NewDesc("cloudapi_refresh_duration_seconds",
 		"How long the last refresh took.", nil, nil)
 	refreshed = prometheus.NewDesc("cloudapi_refresh_timestamp_seconds",
@@ -45,7 +45,7 @@ func newCollector(ctx context.Context, client *cloudapi.Client, maxAge, timeout 
 	return &collector{ctx: ctx, client: client, maxAge: maxAge, timeout: timeout,
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "cloudapi_errors_total",
-			Help: "Questions that the API did not answer, by what was asked for.",
+			Help: "Requests that failed, by what they were about.",
 		}, []string{"about"})}
 }
 
@@ -81,32 +81,32 @@ func (c *collector) refresh() {
 	defer cancel()
 	c.began = time.Now()
 	r := &round{}
-	var asks sync.WaitGroup
-	ask := func(about string, question func() error) {
-		asks.Go(func() {
-			if err := question(); err != nil {
+	var requests sync.WaitGroup
+	request := func(about string, do func() error) {
+		requests.Go(func() {
+			if err := do(); err != nil {
 				c.errors.WithLabelValues(about).Inc()
 				r.fail(fmt.Errorf("%s: %w", about, err))
 			}
 		})
 	}
-	ask("VMs", func() error {
+	request("VMs", func() error {
 		return states(r, "vm", c.client.VMs.All(ctx, nil), func(vm *cloudapi.VM) []string {
 			return []string{vm.Location, vm.Name, vm.ID, vm.State}
 		})
 	})
-	ask("private subnets", func() error {
+	request("private subnets", func() error {
 		return states(r, "private_subnet", c.client.PrivateSubnets.All(ctx, nil), func(s *cloudapi.PrivateSubnet) []string {
 			return []string{s.Location, s.Name, s.ID, s.State}
 		})
 	})
-	ask("Kubernetes clusters", func() error {
+	request("Kubernetes clusters", func() error {
 		return states(r, "kubernetes_cluster", c.client.Kubernetes.All(ctx, nil), func(k *cloudapi.KubernetesCluster) []string {
 			return []string{k.Location, k.Name, k.ID, k.DisplayState}
 		})
 	})
-	ask("Postgres databases", func() error { return c.databases(ctx, r) })
-	asks.Wait()
+	request("Postgres databases", func() error { return c.databases(ctx, r) })
+	requests.Wait()
 
 	ok := 1.0
 	if r.errs != nil {
@@ -128,10 +128,10 @@ func (c *collector) databases(ctx context.Context, r *round) error {
 	if err != nil {
 		return err
 	}
-	var asks errgroup.Group // a failure does not stop the others
-	asks.SetLimit(8)
+	var requests errgroup.Group // a failure does not stop the others
+	requests.SetLimit(8)
 	for _, db := range databases {
-		asks.Go(func() error {
+		requests.Go(func() error {
 			reply, err := c.client.Postgres.Metrics(ctx, db.Location, db.ID, nil)
 			if errors.Is(err, cloudapi.ErrNotFound) {
 				return nil // deleted meanwhile, or too young for metrics
@@ -147,7 +147,7 @@ func (c *collector) databases(ctx context.Context, r *round) error {
 			return nil
 		})
 	}
-	return asks.Wait()
+	return requests.Wait()
 }
 
 // round is the result of a refresh. Several goroutines fill it.

@@ -33,9 +33,9 @@ var source string // whose first comment is the help
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("exporter", source, stdout)
 	listen := flags.String("listen", "127.0.0.1:9790", "`address` to serve /metrics on")
-	maxAge := flags.Duration("max-age", 30*time.Second, "how long what the API said is shown again")
-	timeout := flags.Duration("timeout", 8*time.Second, "how long asking the API may take; less than Prometheus' scrape_timeout")
-	once := flags.Bool("once", false, "print the metrics and end, with a status other than 0 if some are missing")
+	maxAge := flags.Duration("max-age", 30*time.Second, "how long the results of a refresh are shown before the next one")
+	timeout := flags.Duration("timeout", 8*time.Second, "how long a refresh may take; less than the scrape_timeout of Prometheus")
+	once := flags.Bool("once", false, "print the metrics and exit, with status 1 if some are missing")
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ var source string // whose first comment is the help
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("inventory", source, stdout)
 	output := flags.Output(newTable(&inventory{}).Columns)
-	svg := flags.String("svg", "", "`file` to draw the project into")
+	svg := flags.String("svg", "", "`file` for a picture of the project, in SVG")
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}

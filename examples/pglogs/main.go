@@ -37,19 +37,19 @@ var levels = []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSev
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("pglogs", source, stdout)
-	since := flags.Duration("since", 30*time.Minute, "how long ago the first line may be, up to 168h; a state counts instead")
-	level := flags.String("level", "", "`least` level of the lines: debug, info, warn, error or fatal (default all)")
-	follow := flags.Bool("follow", false, "go on with the lines that come, until interrupted")
-	every := flags.Duration("every", 5*time.Second, "how often to look for them")
-	file := flags.String("state", "", "`file` to note in what was printed, and to go on from")
-	asJSON := flags.Bool("json", false, "print a line of JSON for each line")
+	since := flags.Duration("since", 30*time.Minute, "how old the first line may be, up to 168h; ignored if there is a state")
+	level := flags.String("level", "", "lowest `level` of the lines: debug, info, warn, error or fatal (default all)")
+	follow := flags.Bool("follow", false, "continue with new lines until interrupted")
+	every := flags.Duration("every", 5*time.Second, "how long to wait between two requests for new lines")
+	file := flags.String("state", "", "`file` that records what was printed, to continue from there")
+	asJSON := flags.Bool("json", false, "print each line as JSON")
 	if err := flags.Parse(args, 1); err != nil {
 		return err
 	}
 	least := slices.Index(levels, strings.ToUpper(*level))
 	switch {
 	case *level != "" && least < 0:
-		return demo.Usagef("%q is no level", *level)
+		return demo.Usagef("--level %q: take debug, info, warn, error or fatal", *level)
 	case *since <= 0 || *every <= 0:
 		return demo.Usagef("--since and --every must be positive")
 	}

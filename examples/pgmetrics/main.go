@@ -35,9 +35,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("pgmetrics", source, stdout)
 	flags.Func("start", "`time` of the first value, such as 2026-03-01T08:00:00Z, or how long ago, such as 24h (default 6h)", timeFlag(&start, now))
 	flags.Func("end", "`time` of the last value, in the same forms (default now)", timeFlag(&end, now))
-	keys := flags.String("metric", "", "`keys` of the metrics, with commas, such as cpu_usage,disk_io (default all)")
-	folder := flags.String("png", "", "`folder` to draw a picture of each metric and of all of them into")
-	width := flags.Int("width", 80, "`columns` of the charts in the terminal, 20 at least")
+	keys := flags.String("metric", "", "`keys` of the metrics, separated by commas, such as cpu_usage,disk_io (default all)")
+	folder := flags.String("png", "", "`folder` for a picture of each metric, and one of all metrics")
+	width := flags.Int("width", 80, "width of the charts in the terminal, at least 20 `columns`")
 	if err := flags.Parse(args, 1); err != nil {
 		return err
 	}

@@ -31,10 +31,10 @@ var source string // whose first comment is the help
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("provision", source, stdout)
-	file := flags.String("file", "", "`YAML` that says what shall exist (default a sample)")
+	file := flags.String("file", "", "`file` in YAML with the resources that should exist (default a sample)")
 	printSample := flags.Bool("sample", false, "print the sample and end")
-	update := flags.Bool("update", false, "change what exists and differs from the file, where that is possible")
-	planOnly := flags.Bool("plan", false, "show what would be made and changed, and do nothing")
+	update := flags.Bool("update", false, "change existing resources that differ from the file, where that is possible")
+	planOnly := flags.Bool("plan", false, "list what would be created and changed, and change nothing")
 	timeout := flags.Duration("timeout", 30*time.Minute, "how long all of it may take")
 	output := flags.Output(new(report).table().Columns)
 	if err := flags.Parse(args, 0); err != nil {

@@ -39,14 +39,9 @@ func (p *progress) of(name string) cloudapi.WaitOption {
 		show := p.bars.Line(name)
 		return cloudapi.WaitProgress(func(step cloudapi.Progress) { show(step.State, step.Done == step.Total) })
 	}
-	last := ""
-	return cloudapi.WaitProgress(func(step cloudapi.Progress) {
-		if step.State == last {
-			return
-		}
-		last = step.State
+	return demo.States(func(state string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		fmt.Fprintf(p.to, "%7.1fs  %s is %s\n", time.Since(p.start).Seconds(), name, last)
+		fmt.Fprintf(p.to, "%7.1fs  %s is %s\n", time.Since(p.start).Seconds(), name, state)
 	})
 }

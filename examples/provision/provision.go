@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
@@ -203,9 +202,6 @@ func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string)
 	return tasks.Wait()
 }
 
-// soon polls after a second, and then more slowly.
-var soon = cloudapi.WaitInterval(time.Second, 15*time.Second)
-
 func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 	record, _, err := settle(ctx, p, cloudapi.KindVM, vm.Name, p.client.VMs, &cloudapi.VMCreateRequest{
 		PublicKey:       vm.SSHKey,
@@ -222,7 +218,7 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 	if p.planOnly {
 		return nil
 	}
-	record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, p.progress.of("VM "+vm.Name), soon)
+	record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, p.progress.of("VM "+vm.Name), demo.Soon)
 	if err != nil {
 		return err
 	}
@@ -255,7 +251,7 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 		return err
 	}
 	// Waits until it has its sizes and is running.
-	record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, p.progress.of("database "+db.Name), soon)
+	record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, p.progress.of("database "+db.Name), demo.Soon)
 	if err != nil {
 		return err
 	}

@@ -181,13 +181,8 @@ func (env *environment) waitRunning(ctx context.Context, vms []*cloudapi.VM) err
 	var waits sync.WaitGroup
 	for i, vm := range vms {
 		waits.Go(func() {
-			last := ""
-			running, err := env.client.VMs.WaitRunning(ctx, env.location, vm.ID, cloudapi.WaitProgress(func(p cloudapi.Progress) {
-				if p.State != last {
-					last = p.State
-					env.say("VM", vm.Name, "%s", p.State)
-				}
-			}))
+			running, err := env.client.VMs.WaitRunning(ctx, env.location, vm.ID,
+				demo.States(func(state string) { env.say("VM", vm.Name, "%s", state) }))
 			if err != nil {
 				errs[i] = err
 				return

@@ -97,21 +97,13 @@ func (d *drill) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	last := ""
-	copied, err = d.client.Postgres.WaitRunning(ctx, copied.Location, copied.ID, soon, cloudapi.WaitProgress(func(p cloudapi.Progress) {
-		if p.State != last {
-			last = p.State
-			d.say("the copy is %s", p.State)
-		}
-	}))
+	copied, err = d.client.Postgres.WaitRunning(ctx, copied.Location, copied.ID, demo.Soon,
+		demo.States(func(state string) { d.say("the copy is %s", state) }))
 	if err != nil {
 		return err
 	}
 	return d.check(ctx, copied)
 }
-
-// soon polls after a second, and then more slowly.
-var soon = cloudapi.WaitInterval(time.Second, 15*time.Second)
 
 // remove deletes the copy, if there is one, and waits until it is gone. If it
 // is unknown whether the copy was created, an error that it was not found
@@ -128,7 +120,7 @@ func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
 	if err := d.client.Postgres.Delete(ctx, copied.Location, copied.ID); err != nil {
 		return err
 	}
-	if err := d.client.Postgres.WaitDeleted(ctx, copied.Location, copied.ID, soon); err != nil {
+	if err := d.client.Postgres.WaitDeleted(ctx, copied.Location, copied.ID, demo.Soon); err != nil {
 		return err
 	}
 	d.say("the copy is gone")

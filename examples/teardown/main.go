@@ -33,13 +33,13 @@ var source string // whose first comment is the help
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	t := &teardown{stdin: os.Stdin, stdout: stdout, stderr: stderr}
 	flags := demo.NewFlags("teardown", source, stdout)
-	flags.Func("keep", "`pattern` of what stays: a name, an ID, eu-central-h1/web-1 or 'eu-central-h1/*'; may be repeated", func(pattern string) error {
+	flags.Func("keep", "`pattern` of resources to keep: a name, an ID, eu-central-h1/web-1 or 'eu-central-h1/*'; may be repeated", func(pattern string) error {
 		t.keep = append(t.keep, pattern)
 		_, err := path.Match(pattern, "")
 		return err
 	})
-	flags.BoolVar(&t.planOnly, "plan", false, "list what would be deleted and end")
-	flags.BoolVar(&t.yes, "yes", false, "do not ask")
+	flags.BoolVar(&t.planOnly, "plan", false, "list what would be deleted, and delete nothing")
+	flags.BoolVar(&t.yes, "yes", false, "delete without asking")
 	flags.DurationVar(&t.timeout, "timeout", 30*time.Minute, "how long the deletion may take")
 	t.output = flags.Output(planColumns)
 	if err := flags.Parse(args, 0); err != nil {

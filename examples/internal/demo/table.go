@@ -40,13 +40,13 @@ type Output struct {
 // the program.
 func (f *Flags) Output(columns []string) *Output {
 	o := &Output{}
-	f.Func("o", "`form` of the list: table (the default), wide, json or csv", o.setFormat)
-	f.BoolVar(&o.noHeader, "no-header", false, "list without the names of the columns")
+	f.Func("o", "`format` of the list: table (the default), wide, json or csv", o.setFormat)
+	f.BoolVar(&o.noHeader, "no-header", false, "omit the line with the names of the columns")
 	f.Func("columns", "`names` of the columns to list: "+strings.ToLower(strings.Join(columns, ",")), func(names string) error {
 		o.columns = nil
 		for name := range strings.SplitSeq(strings.ToUpper(names), ",") {
 			if !slices.Contains(columns, name) {
-				return fmt.Errorf("there is no %q", strings.ToLower(name))
+				return fmt.Errorf("there is no column %q", strings.ToLower(name))
 			}
 			o.columns = append(o.columns, name)
 		}
@@ -57,7 +57,7 @@ func (f *Flags) Output(columns []string) *Output {
 
 func (o *Output) setFormat(format string) error {
 	if !slices.Contains([]string{"table", "wide", "json", "csv"}, format) {
-		return fmt.Errorf("unknown form %q: take table, wide, json or csv", format)
+		return fmt.Errorf("unknown format %q: take table, wide, json or csv", format)
 	}
 	o.format = format
 	return nil
