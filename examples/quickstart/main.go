@@ -4,9 +4,6 @@
 //	quickstart
 //	quickstart --location us-east-a2
 //	quickstart --timeout 5m
-//
-// With CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT set it uses the
-// API at that address. Without them it uses a server inside the program.
 package main
 
 import (

@@ -142,7 +142,7 @@ func TestFlags(t *testing.T) {
 	if err := newFlags().Parse([]string{"--help"}, 0); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("--help is %v", err)
 	}
-	if want := "Show shows.\n\n\tshow --all\n\nFlags:\n  -all\n    \tshow all\n"; stdout.String() != want {
+	if want := "Show shows.\n\n\tshow --all\n\nFlags:\n  -all\n    \tshow all\n" + environment; stdout.String() != want {
 		t.Errorf("the help is %q, want %q", &stdout, want)
 	}
 	for _, args := range [][]string{{"--none"}, {"one", "two"}} {

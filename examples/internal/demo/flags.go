@@ -6,7 +6,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
 )
+
+// environment is the end of the output of --help.
+const environment = "\nThe program uses the project that " + cloudapi.EnvBaseURL + ", " + cloudapi.EnvToken + " and\n" +
+	cloudapi.EnvProject + " name. If none of them is set, it uses a server inside the program.\n"
 
 // Flags are the flags of a program. Their help describes the program.
 type Flags struct {
@@ -47,6 +53,7 @@ func (f *Flags) Parse(args []string, most int) error {
 		fmt.Fprintf(f.stdout, "%s\nFlags:\n", f.comment)
 		f.SetOutput(f.stdout)
 		f.PrintDefaults()
+		fmt.Fprint(f.stdout, environment)
 		return err
 	case err != nil:
 		return &UsageError{err}
