@@ -2,6 +2,7 @@ package docs
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,17 +85,29 @@ func TestPrograms(t *testing.T) {
 }
 
 // run returns what a program prints to its standard output, without the last line
-// break.
+// break. To go run the program is a package of its module, always the same
+// one, so that go run takes it from its cache as long as it does not change.
 func run(t *testing.T, code block) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "main.go")
-	if err := os.WriteFile(file, []byte(code.code), 0o666); err != nil {
+	module, err := filepath.Abs(filepath.Join(root, moduleOf(code)))
+	if err != nil {
 		t.Fatal(err)
+	}
+	name := strings.TrimSuffix(filepath.Base(code.path), ".md")
+	file := filepath.Join(t.TempDir(), "main.go")
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(module, name, "main.go"): file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string]string{file: code.code, file + ".json": string(overlay)} {
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	command := exec.CommandContext(ctx, "go", "run", file)
-	command.Dir = filepath.Join(root, moduleOf(code))
+	command := exec.CommandContext(ctx, "go", "run", "-overlay", file+".json", "./"+name)
+	command.Dir = module
 	command.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off")
 	var stderr strings.Builder
 	command.Stderr = &stderr
