@@ -82,3 +82,20 @@ func BenchmarkAddVMs(b *testing.B) {
 		srv.Close()
 	}
 }
+
+// TestAddVMsOfAugust2026: their records have all fields that those of created
+// VMs have.
+func TestAddVMsOfAugust2026(t *testing.T) {
+	t.Parallel()
+	srv := New(t, WithAPI(August2026), WithDelays(Delays{}))
+	c, ctx := srv.Client(), t.Context()
+	srv.AddVMs(here, "load", 1)
+	created, err := c.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	added, err := c.VMs.Get(ctx, here, "load-1")
+	if err != nil || added.BootImage != created.BootImage || added.UnixUser != created.UnixUser {
+		t.Errorf("%+v, %v, want the image %q and the user %q", added, err, created.BootImage, created.UnixUser)
+	}
+}

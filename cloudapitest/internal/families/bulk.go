@@ -19,7 +19,9 @@ func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
 	var subnet *privateSubnet
 	for i := range n {
 		name := fmt.Sprintf("%s-%d", prefix, i+1)
-		v := &vm{Object: c.NewObject(cloudapi.KindVM, name), size: size, storage: size.storage[0], unixUser: "ubi"}
+		v := &vm{
+			Object: c.NewObject(cloudapi.KindVM, name), size: size, storage: size.storage[0], image: vmCreationOf(c).defaultImage, unixUser: defaultUser,
+		}
 		err := api.CheckNewName(name)
 		if err == nil {
 			err = api.CheckName[*vm](c, cloudapi.KindVM, name, nil)

@@ -84,7 +84,7 @@ func (g *nodeGroup) order(c *api.Call, ordered, joins time.Time) {
 		size:       g.size,
 		storage:    g.size.storage[0],
 		image:      "kubernetes-" + strings.ReplaceAll(g.version, ".", "_"),
-		unixUser:   "ubi",
+		unixUser:   defaultUser,
 		ip4Enabled: true,
 		ordered:    ordered,
 		placed:     joins,

@@ -334,10 +334,12 @@ func (v *vm) checkLocation(*api.Call) error {
 	return nil
 }
 
+const defaultUser = "ubi"
+
 var unixUserForm = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
 
 func (v *vm) setUnixUser(c *api.Call) error {
-	v.unixUser = c.Choice("unix_user", "ubi")
+	v.unixUser = c.Choice("unix_user", defaultUser)
 	if !unixUserForm.MatchString(v.unixUser) {
 		return reply.InvalidField("user", "OS user name must only contain lowercase letters, numbers, hyphens and underscore "+
 			"and cannot start with a number or hyphen. It also have max length of 32.")
