@@ -11,15 +11,21 @@ import (
 // Find returns the object of the kind that a path parameter refers to, in the
 // call's project and location, if the token may execute the operation on it.
 func Find[T Stored](c *Call, kind cloudapi.Kind, param string) (T, error) {
-	var none T
 	o, ok := LookUp[T](c, kind, param)
+	return o, c.Admit(ok)
+}
+
+// Admit returns the error for an object that does not exist, that the token may
+// not execute the operation on, or for which the body has a null byte, in the
+// order of the real server.
+func (c *Call) Admit(found bool) error {
 	switch {
-	case !ok:
-		return none, reply.NotFound()
+	case !found:
+		return reply.NotFound()
 	case !c.Permitted():
-		return none, reply.Forbidden()
+		return reply.Forbidden()
 	}
-	return o, c.CheckText()
+	return c.CheckText()
 }
 
 // LookUp is [Find] without the check of permissions. A parameter whose name

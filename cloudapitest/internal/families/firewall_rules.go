@@ -238,13 +238,7 @@ func findFirewallRule(c *api.Call) (*firewall, int, error) {
 		return nil, 0, err
 	}
 	i := slices.IndexFunc(f.rules, func(r *firewallRule) bool { return r.id == c.Params["firewall_rule_id"] })
-	switch {
-	case i < 0:
-		return nil, 0, reply.NotFound()
-	case !c.Permitted():
-		return nil, 0, reply.Forbidden()
-	}
-	return f, i, c.CheckText()
+	return f, i, c.Admit(i >= 0)
 }
 
 // firewallOfRule returns the firewall in the path of a rule, whose ID must be

@@ -99,13 +99,7 @@ func findPool(c *api.Call, choose func(*kubernetesCluster) *nodePool) (*nodePool
 		return nil, reply.NotFound()
 	}
 	p := choose(k)
-	switch {
-	case p == nil:
-		return nil, reply.NotFound()
-	case !c.Permitted():
-		return nil, reply.Forbidden()
-	}
-	return p, c.CheckText()
+	return p, c.Admit(p != nil)
 }
 
 func createNodePool(c *api.Call) (any, error) {

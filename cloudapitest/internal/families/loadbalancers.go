@@ -294,13 +294,14 @@ func (l *loadBalancer) updateWithCertificate(c *api.Call) (any, error) {
 }
 
 func (l *loadBalancer) toggleCertificate(c *api.Call) (any, error) {
-	switch wanted := c.Body.Flag("cert_enabled"); {
+	wanted := c.Body.Flag("cert_enabled")
+	switch {
 	case wanted && !l.certificate:
 		c.Log("enable_ssl", l.ID)
 	case !wanted && l.certificate:
 		c.Log("disable_ssl", l.ID)
 	}
-	l.certificate = c.Body.Flag("cert_enabled")
+	l.certificate = wanted
 	return l.details(c), nil
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	postgresDatabases = api.ProjectRoute + "/location/{location}/postgres"
+	postgresDatabases = api.LocationRoute + "/postgres"
 	postgresDatabase  = postgresDatabases + "/{postgres_database_reference}"
 )
 

@@ -22,7 +22,7 @@ type settings map[string]settingRule
 type settingRule func(json.RawMessage) (string, error)
 
 // postgresSettings returns the common settings of a version of PostgreSQL; the
-// real server knows about 200 more.
+// real server knows about 180 more.
 func postgresSettings(version string) settings {
 	all := maps.Clone(commonSettings)
 	if version == "16" {

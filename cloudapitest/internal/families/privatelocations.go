@@ -53,13 +53,7 @@ func (l *privateLocation) record(*api.Call) privateLocationRecord {
 // findPrivateLocation accepts a name only.
 func findPrivateLocation(c *api.Call) (*privateLocation, error) {
 	l, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, c.Params["private_location_name"])
-	switch {
-	case !ok:
-		return nil, reply.NotFound()
-	case !c.Permitted():
-		return nil, reply.Forbidden()
-	}
-	return l, c.CheckText()
+	return l, c.Admit(ok)
 }
 
 func listPrivateLocations(c *api.Call) (any, error) {
@@ -95,7 +89,7 @@ func createPrivateLocation(c *api.Call) (any, error) {
 // public location.
 func (l *privateLocation) checkName(c *api.Call, name string) error {
 	if o, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, name); ok && o != l {
-		return reply.InvalidRecord(reply.Taken("project_id and display_name is already taken, project_id and ui_name"))
+		return reply.InvalidRecord(reply.Taken("project_id and display_name"), reply.Taken("project_id and ui_name"))
 	}
 	return nil
 }

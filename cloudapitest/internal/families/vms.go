@@ -77,18 +77,16 @@ type vmSize struct {
 	storage      [2]int // GiB; the first one is the default
 }
 
-var (
-	vmSizes = []vmSize{
-		{"standard-2", "standard", 2, [2]int{40, 80}},
-		{"standard-4", "standard", 4, [2]int{80, 160}},
-		{"standard-8", "standard", 8, [2]int{160, 320}},
-		{"standard-16", "standard", 16, [2]int{320, 640}},
-		{"standard-30", "standard", 30, [2]int{600, 1200}},
-		{"standard-60", "standard", 60, [2]int{1200, 2400}},
-		{"burstable-1", "burstable", 1, [2]int{10, 20}},
-		{"burstable-2", "burstable", 2, [2]int{20, 40}},
-	}
-)
+var vmSizes = []vmSize{
+	{"standard-2", "standard", 2, [2]int{40, 80}},
+	{"standard-4", "standard", 4, [2]int{80, 160}},
+	{"standard-8", "standard", 8, [2]int{160, 320}},
+	{"standard-16", "standard", 16, [2]int{320, 640}},
+	{"standard-30", "standard", 30, [2]int{600, 1200}},
+	{"standard-60", "standard", 60, [2]int{1200, 2400}},
+	{"burstable-1", "burstable", 1, [2]int{10, 20}},
+	{"burstable-2", "burstable", 2, [2]int{20, 40}},
+}
 
 // vmCreation describes the creation of VMs in a version of the service.
 type vmCreation struct {
