@@ -20,7 +20,7 @@ func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
 	for i := range n {
 		name := fmt.Sprintf("%s-%d", prefix, i+1)
 		v := &vm{
-			Object: c.NewObject(cloudapi.KindVM, name), size: size, storage: size.storage[0], image: vmCreationOf(c).defaultImage, unixUser: defaultUser,
+			Object: c.NewObject(cloudapi.KindVM, name), size: size, storage: size.storage[0], image: vmTermsOf(c).defaultImage, unixUser: defaultUser,
 		}
 		err := api.CheckNewName(name)
 		if err == nil {

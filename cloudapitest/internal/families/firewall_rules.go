@@ -28,11 +28,16 @@ type allowed struct {
 
 const tcp, udp = "tcp", "udp"
 
+// uniqueRule is the service's words for the unique values of a rule in August
+// 2026.
+const uniqueRule = "cidr and port_range and firewall_id and protocol"
+
 // everyPort is the default range of ports.
 var everyPort = portRange{0, maxPort}
 
-// ruleForm describes the rules of a version of the service.
-type ruleForm struct {
+// firewallTerms are the differences between the versions of the service for the
+// rules of firewalls.
+type firewallTerms struct {
 	protocols []string // the protocols of a firewall that lets everything in
 	unique    string   // the service's words for the unique values of a rule
 	compare   func(a, b *firewallRule) int
@@ -40,14 +45,17 @@ type ruleForm struct {
 	subnets   bool // whether a rule can name a subnet, which stands for its two networks
 }
 
-func ruleFormOf(c *api.Call) ruleForm {
+func firewallTermsOf(c *api.Call) firewallTerms {
 	if c.Config.Version < version.August2026 {
-		return ruleForm{[]string{tcp}, "cidr and port_range and firewall_id", compareRulesAsText, portRange.String, false}
+		return firewallTerms{[]string{tcp}, "cidr and port_range and firewall_id", compareRulesAsText, portRange.String, false}
 	}
-	return ruleForm{[]string{tcp, udp}, "cidr and port_range and firewall_id and protocol", compareRules, portRange.short, true}
+	return firewallTerms{[]string{tcp, udp}, uniqueRule, compareRules, portRange.short, true}
 }
 
-func compareRulesAsText(a, b *firewallRule) int { return compareCIDRs(a.cidr, b.cidr) }
+// compareRulesAsText orders by IP version and then by the text of the network.
+func compareRulesAsText(a, b *firewallRule) int {
+	return cmp.Or(cmp.Compare(a.cidr.Addr().BitLen(), b.cidr.Addr().BitLen()), cmp.Compare(a.cidr.String(), b.cidr.String()))
+}
 
 func compareRules(a, b *firewallRule) int {
 	return cmp.Or(
@@ -71,7 +79,7 @@ func (r *firewallRule) record(c *api.Call) firewallRuleRecord {
 	return firewallRuleRecord{
 		ID:          r.id,
 		CIDR:        r.cidr.String(),
-		PortRange:   ruleFormOf(c).ports(r.ports),
+		PortRange:   firewallTermsOf(c).ports(r.ports),
 		Protocol:    api.Since(c, version.August2026, r.protocol),
 		Description: api.Since(c, version.August2026, r.description),
 	}
@@ -103,7 +111,7 @@ func (f *firewall) createRule(c *api.Call) (any, error) {
 		if err := r.change(c); err != nil {
 			return nil, err
 		}
-		if err := f.checkUnique(c, r.allowed, nil); err != nil {
+		if err := f.checkUnique(r.allowed, nil, firewallTermsOf(c).unique); err != nil {
 			return nil, err
 		}
 		rules = append(rules, r)
@@ -122,7 +130,7 @@ func (f *firewall) createRule(c *api.Call) (any, error) {
 // subnet with that ID or name in the firewall's location.
 func (f *firewall) networksInBody(c *api.Call) ([]ruby.Network, error) {
 	text := c.Body.Text("cidr")
-	if ruleFormOf(c).subnets && !isNetwork(text) {
+	if firewallTermsOf(c).subnets && !isNetwork(text) {
 		s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, text)
 		if !ok {
 			s, ok = api.FindByName[*privateSubnet](c, cloudapi.KindPrivateSubnet, text)
@@ -158,10 +166,10 @@ func (r *firewallRule) change(c *api.Call) (err error) {
 }
 
 // checkUnique checks that no rule other than self, which may be nil, allows the
-// same traffic.
-func (f *firewall) checkUnique(c *api.Call, what allowed, self *firewallRule) error {
+// same traffic. The columns are the service's words for the unique values.
+func (f *firewall) checkUnique(what allowed, self *firewallRule, columns string) error {
 	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.allowed == what && r != self }) {
-		return reply.InvalidRecord(reply.Taken(ruleFormOf(c).unique))
+		return reply.InvalidRecord(reply.Taken(columns))
 	}
 	return nil
 }
@@ -169,7 +177,7 @@ func (f *firewall) checkUnique(c *api.Call, what allowed, self *firewallRule) er
 // allowAll adds the rules that let everything in.
 func (f *firewall) allowAll(c *api.Call) {
 	for _, n := range []ruby.Network{everyIP4, everyIP6} {
-		for _, protocol := range ruleFormOf(c).protocols {
+		for _, protocol := range firewallTermsOf(c).protocols {
 			f.add(c, &firewallRule{allowed: allowed{n, everyPort, protocol}})
 		}
 	}
@@ -182,7 +190,7 @@ func (f *firewall) add(c *api.Call, r *firewallRule) {
 	f.sort(c)
 }
 
-func (f *firewall) sort(c *api.Call) { slices.SortStableFunc(f.rules, ruleFormOf(c).compare) }
+func (f *firewall) sort(c *api.Call) { slices.SortStableFunc(f.rules, firewallTermsOf(c).compare) }
 
 func getFirewallRule(c *api.Call) (any, error) {
 	f, i, err := findFirewallRule(c)
@@ -205,7 +213,10 @@ func modifyFirewallRule(c *api.Call) (any, error) {
 			return nil, err
 		}
 	}
-	if err := c.Run(changed.change, func(c *api.Call) error { return f.checkUnique(c, changed.allowed, f.rules[i]) }); err != nil {
+	if err := changed.change(c); err != nil {
+		return nil, err
+	}
+	if err := f.checkUnique(changed.allowed, f.rules[i], firewallTermsOf(c).unique); err != nil {
 		return nil, err
 	}
 	*f.rules[i] = changed

@@ -56,7 +56,7 @@ func describedOnly(*api.Call) (any, error) { return nil, reply.NotFound() }
 type firewall struct {
 	api.Object
 	description string
-	rules       []*firewallRule // in the order of ruleForm.compare
+	rules       []*firewallRule // in the order of firewallTerms.compare
 }
 
 type firewallRecord struct {

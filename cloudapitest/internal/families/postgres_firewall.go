@@ -74,25 +74,25 @@ func (p *postgres) rules(c *api.Call) []*firewallRule {
 	return slices.DeleteFunc(slices.Clone(f.rules), func(r *firewallRule) bool { return !slices.Contains(ports, r.ports) })
 }
 
-// allow adds the rules for a range to the firewall.
-func (p *postgres) allow(c *api.Call, f *firewall, cidr ruby.Network, description string) ([]*firewallRule, error) {
+// allowPostgres adds the rules for a range to the firewall of a database.
+func (f *firewall) allowPostgres(c *api.Call, cidr ruby.Network, description string) ([]*firewallRule, error) {
 	terms := postgresTermsOf(c)
 	rules := api.Records(terms.rulePorts, func(ports portRange) *firewallRule {
 		return &firewallRule{cloudapi.NewID(terms.ruleKind).String(), strings.TrimSpace(description), allowed{cidr, ports, tcp}}
 	})
 	for _, r := range rules {
-		if err := p.checkUnique(c, f, r); err != nil {
+		if err := f.checkUnique(r.allowed, nil, terms.ruleUnique); err != nil {
 			return nil, err
 		}
 	}
 	f.rules = append(f.rules, rules...)
-	p.sortRules(c, f)
+	f.sortPostgres(c)
 	return rules, nil
 }
 
-// sortRules sorts the rules. In October 2025 they stay in the order of their
-// creation.
-func (p *postgres) sortRules(c *api.Call, f *firewall) {
+// sortPostgres sorts the rules of a database. In October 2025 they stay in the
+// order of their creation.
+func (f *firewall) sortPostgres(c *api.Call) {
 	if c.Config.Version >= version.August2026 {
 		f.sort(c)
 	}
@@ -100,25 +100,25 @@ func (p *postgres) sortRules(c *api.Call, f *firewall) {
 
 // findPostgresRule returns the firewall of the database in the path, and the rule
 // in the path, which is nil if there is none.
-func findPostgresRule(c *api.Call) (*postgres, *firewall, *firewallRule, error) {
+func findPostgresRule(c *api.Call) (*firewall, *firewallRule, error) {
 	id := c.Params["firewall_rule_id"]
 	p, err := findPostgres(c)
 	if err == nil && !api.ValidID(id) {
 		err = reply.NotFound()
 	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	f, err := p.ownFirewall()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	for _, r := range p.rules(c) {
 		if r.id == id {
-			return p, f, r, nil
+			return f, r, nil
 		}
 	}
-	return p, f, nil, nil
+	return f, nil, nil
 }
 
 func (p *postgres) listRules(c *api.Call) (any, error) {
@@ -134,11 +134,11 @@ func (p *postgres) createRule(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	cidr, err := p.ruleCIDR(c)
+	cidr, err := cidrInBody(c)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := p.allow(c, f, cidr, c.Body.Text("description"))
+	rules, err := f.allowPostgres(c, cidr, c.Body.Text("description"))
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (p *postgres) createRule(c *api.Call) (any, error) {
 
 // updatePostgresRule changes the fields that are neither absent nor null.
 func updatePostgresRule(c *api.Call) (any, error) {
-	p, f, r, err := findPostgresRule(c)
+	f, r, err := findPostgresRule(c)
 	switch {
 	case err != nil:
 		return nil, err
@@ -159,10 +159,10 @@ func updatePostgresRule(c *api.Call) (any, error) {
 	}
 	changed := *r
 	if c.Body.Has("cidr") {
-		if changed.cidr, err = p.ruleCIDR(c); err != nil {
+		if changed.cidr, err = cidrInBody(c); err != nil {
 			return nil, err
 		}
-		if err := p.checkUnique(c, f, &changed); err != nil {
+		if err := f.checkUnique(changed.allowed, r, postgresTermsOf(c).ruleUnique); err != nil {
 			return nil, err
 		}
 	}
@@ -170,13 +170,13 @@ func updatePostgresRule(c *api.Call) (any, error) {
 		changed.description = strings.TrimSpace(c.Body.Text("description"))
 	}
 	*r = changed
-	p.sortRules(c, f)
+	f.sortPostgres(c)
 	c.Log("update", r.id)
 	return recordPostgresRule(r), nil
 }
 
 func deletePostgresRule(c *api.Call) (any, error) {
-	_, f, r, err := findPostgresRule(c)
+	f, r, err := findPostgresRule(c)
 	if err != nil {
 		return nil, err
 	}
@@ -187,19 +187,11 @@ func deletePostgresRule(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// ruleCIDR returns the CIDR in the body.
-func (p *postgres) ruleCIDR(c *api.Call) (ruby.Network, error) {
+// cidrInBody returns the CIDR in the body.
+func cidrInBody(c *api.Call) (ruby.Network, error) {
 	text, err := c.Body.NonEmpty("cidr")
 	if err != nil {
 		return ruby.Network{}, err
 	}
 	return parseCIDR(text)
-}
-
-// checkUnique checks that no other rule allows the same traffic.
-func (p *postgres) checkUnique(c *api.Call, f *firewall, rule *firewallRule) error {
-	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.allowed == rule.allowed && r.id != rule.id }) {
-		return reply.InvalidRecord(reply.Taken(postgresTermsOf(c).ruleUnique))
-	}
-	return nil
 }

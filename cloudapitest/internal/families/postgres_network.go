@@ -45,7 +45,7 @@ func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 		return nil
 	}
 	for _, cidr := range []ruby.Network{everyIP4, everyIP6} {
-		if _, err := p.allow(c, f, cidr, ""); err != nil {
+		if _, err := f.allowPostgres(c, cidr, ""); err != nil {
 			return err
 		}
 	}

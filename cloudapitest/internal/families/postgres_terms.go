@@ -47,7 +47,7 @@ func postgresTermsOf(c *api.Call) postgresTerms {
 	}
 	return postgresTerms{
 		flavors: flavors, versions: []string{"18", "17", "16"}, shared: "hobby",
-		ruleKind: cloudapi.KindFirewallRule, rulePorts: []portRange{{5432, 5432}, {6432, 6432}}, ruleUnique: "cidr and port_range and firewall_id and protocol",
+		ruleKind: cloudapi.KindFirewallRule, rulePorts: []portRange{{5432, 5432}, {6432, 6432}}, ruleUnique: uniqueRule,
 		explicit: true,
 		domain:   "pg", sslQuery: "sslmode=require&channel_binding=require",
 		noCertificates: reply.NoCertificates(),

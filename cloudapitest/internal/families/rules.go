@@ -1,7 +1,6 @@
 package families
 
 import (
-	"cmp"
 	"net/netip"
 	"regexp"
 	"strconv"
@@ -25,11 +24,6 @@ func parseCIDR(s string) (ruby.Network, error) {
 		return n, reply.Unexpected()
 	}
 	return n, reply.InvalidField("cidr", "Invalid CIDR")
-}
-
-// compareCIDRs orders by IP version and then by the text.
-func compareCIDRs(a, b ruby.Network) int {
-	return cmp.Or(cmp.Compare(a.Addr().BitLen(), b.Addr().BitLen()), cmp.Compare(a.String(), b.String()))
 }
 
 // portRange is a range of ports with both its ends.

@@ -88,8 +88,9 @@ var vmSizes = []vmSize{
 	{"burstable-2", "burstable", 2, [2]int{20, 40}},
 }
 
-// vmCreation describes the creation of VMs in a version of the service.
-type vmCreation struct {
+// vmTerms are the differences between the versions of the service for the
+// creation of VMs.
+type vmTerms struct {
 	images        []string
 	defaultImage  string
 	machineImages bool
@@ -98,11 +99,11 @@ type vmCreation struct {
 	script        func(*vm, *api.Call) error
 }
 
-func vmCreationOf(c *api.Call) vmCreation {
+func vmTermsOf(c *api.Call) vmTerms {
 	if c.Config.Version < version.August2026 {
-		return vmCreation{[]string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}, "ubuntu-jammy", false, false, "", (*vm).setInitScript}
+		return vmTerms{[]string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}, "ubuntu-jammy", false, false, "", (*vm).setInitScript}
 	}
-	return vmCreation{
+	return vmTerms{
 		[]string{"gpu-ubuntu-noble", "ubuntu-resolute", "ubuntu-noble", "ubuntu-jammy", "debian-13", "debian-12", "almalinux-9"},
 		"ubuntu-noble", true, true, ", or you can use machine-image-name@version, machine-image-name@latest", (*vm).setInitScriptText,
 	}
@@ -145,7 +146,7 @@ func (v *vm) record(c *api.Call) vmRecord {
 		IP4Enabled: v.ip4Enabled,
 	}
 	placed := v.isPlaced(c)
-	if placed || v.Location.Owner != nil || vmCreationOf(c).storageFirst {
+	if placed || v.Location.Owner != nil || vmTermsOf(c).storageFirst {
 		r.StorageSizeGiB = v.storage
 	}
 	if placed {
@@ -199,7 +200,7 @@ func createVM(c *api.Call) (any, error) {
 	v.placed = c.Now.Add(c.Delays(&v.Object).Create)
 	err = c.Run(
 		v.setBootImage, v.setSize, v.setStorage, v.checkImage, v.setGPU, v.setSubnet,
-		func(c *api.Call) error { return vmCreationOf(c).script(v, c) },
+		func(c *api.Call) error { return vmTermsOf(c).script(v, c) },
 		v.checkQuota, v.setUnixUser, v.checkLocation, v.validate, v.connect,
 	)
 	if err != nil {
@@ -211,14 +212,14 @@ func createVM(c *api.Call) (any, error) {
 }
 
 func (v *vm) setBootImage(c *api.Call) error {
-	creation := vmCreationOf(c)
-	v.image = c.Choice("boot_image", creation.defaultImage)
-	if strings.Contains(v.image, "@") && creation.machineImages {
+	terms := vmTermsOf(c)
+	v.image = c.Choice("boot_image", terms.defaultImage)
+	if strings.Contains(v.image, "@") && terms.machineImages {
 		return nil // see checkImage
 	}
-	if !slices.Contains(creation.images, v.image) {
+	if !slices.Contains(terms.images, v.image) {
 		return reply.InvalidField("boot_image", "\"%s\" is not a valid boot image name. Available boot image names are: %s%s",
-			v.image, ruby.Strings(creation.images), creation.imageHint)
+			v.image, ruby.Strings(terms.images), terms.imageHint)
 	}
 	return nil
 }
