@@ -43,8 +43,8 @@
 //     service for a GET of a VM at the moment of its deletion.
 //   - The 60th VM of a subnet is a 500. The response of the service was not
 //     recorded. The default quota does not allow that many.
-//   - GPUs are always refused. A VM gets its addresses and its storage when its
-//     state becomes "running".
+//   - GPUs are always refused. A VM gets its addresses, and in October 2025 its
+//     storage, when its state becomes "running".
 //   - The nodes of clusters have standard, burstable or premium sizes, not
 //     those of other providers. All nodes that a request asks for appear right
 //     after the response, and become ready together. A draining node has the

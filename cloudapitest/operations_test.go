@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // The server has its own table of names, so that it does not depend on the
@@ -14,7 +15,7 @@ func TestNamesAreThoseOfTheClient(t *testing.T) {
 	srv := New(t)
 	var sent []cloudapi.Operation
 	client := srv.Client(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		return stub.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			op, _ := cloudapi.OperationFromContext(r.Context())
 			sent = append(sent, op)
 			return next.RoundTrip(r)
@@ -36,7 +37,3 @@ func TestNamesAreThoseOfTheClient(t *testing.T) {
 		}
 	}
 }
-
-type roundTripperFunc func(*http.Request) (*http.Response, error)
-
-func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

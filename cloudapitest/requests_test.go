@@ -48,7 +48,7 @@ func TestRequestLogIsBounded(t *testing.T) {
 			}
 		}
 		requests := srv.Requests()
-		if len(requests) != want || len(srv.log.entries) > max(2*bound, 0) {
+		if len(requests) != want || len(srv.log.entries) > 2*bound {
 			t.Errorf("of 20 requests %d are kept and %d shown, with a bound of %d", len(srv.log.entries), len(requests), bound)
 		}
 		for i, r := range requests {

@@ -127,13 +127,8 @@ func (s *store) RoundTrip(req *http.Request) (*http.Response, error) {
 		key = fmt.Sprintf(`,"pagination_key":"%d"`, first)
 	}
 	body := `{"logs":[` + strings.Join(found, ",") + `]` + key + `}`
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: readCloser(body)}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
-
-type body struct{ *strings.Reader }
-
-func (body) Close() error         { return nil }
-func readCloser(text string) body { return body{strings.NewReader(text)} }
 
 // roundTripper is a function that sends a request.
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -19,7 +19,6 @@ func firewallOperations() []api.Operation {
 		rule  = rules + "/{firewall_rule_id}"
 	)
 	var (
-		named    = schema.Closed(schema.Required("name", schema.Text))
 		create   = schema.Closed(schema.Required("name", schema.Text), schema.Optional("description", schema.Text))
 		createAt = schema.Closed(schema.Optional("description", schema.Text))
 		subnet   = schema.Closed(schema.Required("private_subnet_id", schema.Text))
@@ -39,7 +38,7 @@ func firewallOperations() []api.Operation {
 		api.DELETE("Firewalls.Delete", one, api.Delete(findFirewall, (*firewall).delete)),
 		api.POST("Firewalls.AttachSubnet", one+"/attach-subnet", subnet, api.On(findFirewall, (*firewall).attach)).Needs("Firewall:view"),
 		api.POST("Firewalls.DetachSubnet", one+"/detach-subnet", subnet, api.On(findFirewall, (*firewall).detach)).Needs("Firewall:view"),
-		api.POST("Firewalls.Rename", one+"/rename", named, api.Renames(cloudapi.KindFirewall, findFirewall, (*firewall).record)),
+		api.POST("Firewalls.Rename", one+"/rename", nameOnly, api.Renames(cloudapi.KindFirewall, findFirewall, (*firewall).record)),
 		api.POST("Firewalls.CreateRule", rules, ruleBody, api.On(findFirewall, (*firewall).createRule)),
 		api.GET("Firewalls.GetRule", rule, getFirewallRule),
 		api.POST("Firewalls.UpdateRule", rule, ruleBody, describedOnly).Until(version.October2025),

@@ -32,7 +32,7 @@ func kubernetesOperations() []api.Operation {
 		api.POST("Kubernetes.Create", kubernetesRoute, create, createKubernetesCluster),
 		api.DELETE("Kubernetes.Delete", kubernetesRoute, api.Delete(findKubernetesCluster, (*kubernetesCluster).delete)),
 		api.GET("Kubernetes.Kubeconfig", kubernetesRoute+"/kubeconfig", api.On(findKubernetesCluster, (*kubernetesCluster).file)).Needs("KubernetesCluster:edit"),
-		api.POST("Kubernetes.Rename", kubernetesRoute+"/rename", schema.Closed(schema.Required("name", schema.Text)), api.On(findKubernetesCluster, (*kubernetesCluster).rename)),
+		api.POST("Kubernetes.Rename", kubernetesRoute+"/rename", nameOnly, api.On(findKubernetesCluster, (*kubernetesCluster).rename)),
 		api.GET("Kubernetes.Metrics", kubernetesRoute+"/metrics", showMetrics(findKubernetesCluster, kubernetesMetrics)).Takes(schema.Texts("start", "end", "key")...).Since(version.August2026),
 		api.POST("Kubernetes.Upgrade", kubernetesRoute+"/upgrade", api.NoBody, api.On(findKubernetesCluster, (*kubernetesCluster).upgrade)).Since(version.August2026),
 	}, nodePoolOperations())
@@ -188,6 +188,15 @@ func (k *kubernetesCluster) checkControlPlane(*api.Call) error {
 // characters.
 var clusterName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
 
+// clusterNameInBody returns the name in the body if its form is valid.
+func clusterNameInBody(c *api.Call) (string, error) {
+	name, err := c.Body.NonEmpty("name")
+	if err == nil {
+		err = checkClusterName(c, name)
+	}
+	return name, err
+}
+
 // checkClusterName checks the form of a cluster's or node pool's name.
 func checkClusterName(c *api.Call, name string) error {
 	if !clusterName.MatchString(name) {
@@ -273,14 +282,10 @@ users:
 
 // rename does not change the names of node pools and nodes.
 func (k *kubernetesCluster) rename(c *api.Call) (any, error) {
-	name, err := c.Body.NonEmpty("name")
-	if err == nil {
-		err = checkClusterName(c, name)
+	if _, err := clusterNameInBody(c); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = api.Rename(c, cloudapi.KindKubernetesCluster, k)
-	}
-	if err != nil {
+	if err := api.Rename(c, cloudapi.KindKubernetesCluster, k); err != nil {
 		return nil, err
 	}
 	return k.record(c), nil

@@ -19,12 +19,11 @@ func nodePoolOperations() []api.Operation {
 	var (
 		create = schema.Closed(schema.Required("name", schema.Text), schema.Required("node_count", schema.Integer), schema.Required("node_size", schema.Text))
 		resize = schema.Closed(schema.Required("node_count", schema.Integer))
-		rename = schema.Closed(schema.Required("name", schema.Text))
 	)
 	return append(api.AllSince(version.August2026,
 		api.POST("Kubernetes.CreateNodePool", all, create, createNodePool),
 		api.DELETE("Kubernetes.DeleteNodePool", one, deleteNodePool).Needs("KubernetesCluster:edit"),
-		api.POST("Kubernetes.RenameNodePool", one+"/rename", rename, api.On(findNodePool, (*nodePool).rename)),
+		api.POST("Kubernetes.RenameNodePool", one+"/rename", nameOnly, api.On(findNodePool, (*nodePool).rename)),
 		api.POST("Kubernetes.ResizeNodePool", one+"/resize", resize, api.On(findNodePool, (*nodePool).resizeIdle)),
 		api.POST("Kubernetes.UpgradeNodePool", one+"/upgrade", api.NoBody, api.On(findNodePool, (*nodePool).upgrade)),
 		api.POST("Kubernetes.RetireNode", kubernetesRoute+"/node/{kubernetes_node_name}/retire", api.NoBody, retireNode),
@@ -181,10 +180,7 @@ func (p *nodePool) delete(c *api.Call) error {
 
 // rename does not change the names of the nodes.
 func (p *nodePool) rename(c *api.Call) (any, error) {
-	name, err := c.Body.NonEmpty("name")
-	if err == nil {
-		err = checkClusterName(c, name)
-	}
+	name, err := clusterNameInBody(c)
 	if err != nil {
 		return nil, err
 	}

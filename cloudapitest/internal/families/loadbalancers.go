@@ -39,7 +39,6 @@ func loadBalancerOperations() []api.Operation {
 			schema.Optional("cert_enabled", schema.Boolean.OrNull()).Since(version.August2026),
 		)
 		member = schema.Closed(schema.Required("vm_id", schema.Text))
-		named  = schema.Closed(schema.Required("name", schema.Text))
 		toggle = schema.Closed(schema.Required("cert_enabled", schema.Boolean))
 	)
 	return []api.Operation{
@@ -55,7 +54,7 @@ func loadBalancerOperations() []api.Operation {
 		api.POST("LoadBalancers.AttachVM", one+"/attach-vm", member, api.On(findLoadBalancer, (*loadBalancer).attach)).Until(version.October2025),
 		api.POST("LoadBalancers.AttachVM", one+"/attach-vm", member, api.On(findLoadBalancer, (*loadBalancer).attachReachable)).Since(version.August2026),
 		api.POST("LoadBalancers.DetachVM", one+"/detach-vm", member, api.On(findLoadBalancer, (*loadBalancer).detachMember)),
-		api.POST("LoadBalancers.Rename", one+"/rename", named, api.On(findLoadBalancer, (*loadBalancer).rename)),
+		api.POST("LoadBalancers.Rename", one+"/rename", nameOnly, api.On(findLoadBalancer, (*loadBalancer).rename)),
 	}
 }
 

@@ -25,7 +25,6 @@ func machineImageOperations() []api.Operation {
 		source      = schema.Closed(schema.Required("vm", schema.Text), schema.Optional("destroy_source", schema.Boolean))
 		firstSource = schema.Closed(append(source.Fields, schema.Optional("version", schema.Text))...)
 		latest      = schema.Closed(schema.Required("latest_version", schema.Text))
-		named       = schema.Closed(schema.Required("name", schema.Text))
 	)
 	return api.AllSince(version.August2026,
 		api.GET("MachineImages.List", all, api.List(cloudapi.KindMachineImage, (*machineImage).record)).Paged(api.PagedDeclared),
@@ -34,7 +33,7 @@ func machineImageOperations() []api.Operation {
 		api.POST("MachineImages.Create", one, firstSource, createMachineImage),
 		api.PATCH("MachineImages.Update", one, latest, api.On(findMachineImage, (*machineImage).setLatest)),
 		api.DELETE("MachineImages.Delete", one, api.Delete(findMachineImage, (*machineImage).delete)),
-		api.POST("MachineImages.Rename", one+"/rename", named, api.Renames(cloudapi.KindMachineImage, findMachineImage, (*machineImage).record)),
+		api.POST("MachineImages.Rename", one+"/rename", nameOnly, api.Renames(cloudapi.KindMachineImage, findMachineImage, (*machineImage).record)),
 		api.GET("MachineImages.ListVersions", versions, api.On(findMachineImage, (*machineImage).listVersions)).Paged(api.PagedUndeclared),
 		api.POST("MachineImages.CreateVersion", label, source, api.On(findMachineImage, (*machineImage).createVersion)).Needs("MachineImage:edit"),
 		api.DELETE("MachineImages.DeleteVersion", label, api.On(findMachineImage, (*machineImage).deleteVersion)).Needs("MachineImage:edit"),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
@@ -46,6 +47,9 @@ func operations() []api.Operation {
 		auditLogOperations(),
 	)
 }
+
+// nameOnly is the body of a rename, and of other requests with only a name.
+var nameOnly = schema.Closed(schema.Required("name", schema.Text))
 
 // familyNames maps the kinds with their own permissions to the names in these
 // permissions.

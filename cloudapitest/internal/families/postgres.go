@@ -71,7 +71,7 @@ func postgresOperations() []api.Operation {
 			api.POST("Postgres.Promote", postgresDatabase+"/promote", api.NoBody, api.On(findPostgres, (*postgres).promote)),
 			api.POST("Postgres.PromoteReadReplica", postgresDatabase+"/promote-read-replica", api.NoBody, api.On(findPostgres, (*postgres).promote)).Since(version.August2026),
 			api.POST("Postgres.CreateReadReplica", postgresDatabase+"/read-replica", replica, api.On(findPostgres, (*postgres).replicate)),
-			api.POST("Postgres.Rename", postgresDatabase+"/rename", schema.Closed(name), api.Renames(cloudapi.KindPostgres, findPostgres, (*postgres).record)),
+			api.POST("Postgres.Rename", postgresDatabase+"/rename", nameOnly, api.Renames(cloudapi.KindPostgres, findPostgres, (*postgres).record)),
 			resetPassword.Needs("Postgres:view").Until(version.October2025), resetPassword.Since(version.August2026),
 			api.POST("Postgres.Restart", postgresDatabase+"/restart", api.NoBody, api.On(findPostgres, (*postgres).restart)),
 			api.POST("Postgres.Restore", postgresDatabase+"/restore", restore, api.On(findPostgres, (*postgres).restore)).Needs("Postgres:create"),

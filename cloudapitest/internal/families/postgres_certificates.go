@@ -14,7 +14,7 @@ import (
 func postgresCertificateOperations() []api.Operation {
 	const certificates = postgresDatabase + "/cert"
 	pair := schema.Closed(schema.Optional("common_name", schema.Text), schema.Optional("duration", schema.Integer))
-	user := schema.Closed(schema.Required("name", schema.Text)).Named("CertAuthUserRequest")
+	user := nameOnly.Named("CertAuthUserRequest")
 	return []api.Operation{
 		api.GET("Postgres.CACertificates", postgresDatabase+"/ca-certificates", api.On(findPostgres, (*postgres).file)),
 		api.POST("Postgres.CreateClientKeyPair", certificates+"/create-client-keypair", pair,

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -19,11 +18,7 @@ import (
 
 // inPostgresBubble runs a test in a bubble, with a client of a new server.
 func inPostgresBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.PostgresService), opts ...cloudapitest.Option) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, opts...)
-		test(t, srv, srv.Client().Postgres)
-	})
+	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) { test(t, srv, client.Postgres) }, opts...)
 }
 
 func createDatabase(t *testing.T, pg *cloudapi.PostgresService, name string) *cloudapi.Postgres {

@@ -26,7 +26,7 @@ func privateLocationOperations() []api.Operation {
 		api.GET("PrivateLocations.List", all, listPrivateLocations).Paged(api.PagedUndeclared).Guarded(),
 		api.POST("PrivateLocations.Create", all, create, createPrivateLocation).Guarded(),
 		api.GET("PrivateLocations.Get", one, api.Show(findPrivateLocation, (*privateLocation).record)),
-		api.POST("PrivateLocations.Rename", one, schema.Closed(schema.Required("name", schema.Text)), api.On(findPrivateLocation, (*privateLocation).rename)),
+		api.POST("PrivateLocations.Rename", one, nameOnly, api.On(findPrivateLocation, (*privateLocation).rename)),
 		api.DELETE("PrivateLocations.Delete", one, api.Delete(findPrivateLocation, (*privateLocation).delete)),
 	}
 }

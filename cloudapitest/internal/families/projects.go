@@ -8,13 +8,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
 func projectOperations() []api.Operation {
 	return []api.Operation{
 		api.GET("Projects.List", "/project", listProjects).Paged(api.PagedDeclared),
-		api.POST("Projects.Create", "/project", schema.Closed(schema.Required("name", schema.Text)), createProject),
+		api.POST("Projects.Create", "/project", nameOnly, createProject),
 		api.GET("Projects.Get", api.ProjectRoute, getProject).Guarded(),
 		api.DELETE("Projects.Delete", api.ProjectRoute, deleteProject),
 		api.GET("Projects.ObjectInfo", api.ProjectRoute+"/object-info/{object_id}", getObjectInfo),

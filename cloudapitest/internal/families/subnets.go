@@ -23,7 +23,6 @@ func privateSubnetOperations() []api.Operation {
 		one   = local + "/{private_subnet_reference}"
 	)
 	var (
-		named    = schema.Closed(schema.Required("name", schema.Text))
 		firewall = schema.Closed(schema.Optional("firewall_id", schema.Text))
 		other    = schema.Closed(schema.Optional("connected-subnet-id", schema.Text))
 	)
@@ -35,7 +34,7 @@ func privateSubnetOperations() []api.Operation {
 		api.DELETE("PrivateSubnets.Delete", one, api.Delete(findPrivateSubnet, (*privateSubnet).delete)),
 		api.POST("PrivateSubnets.Connect", one+"/connect", other, api.On(findPrivateSubnet, (*privateSubnet).connect)).Needs("PrivateSubnet:connect"),
 		api.POST("PrivateSubnets.Disconnect", one+"/disconnect/{private_subnet_id}", api.NoBody, api.On(findPrivateSubnet, (*privateSubnet).disconnectFrom)).Needs("PrivateSubnet:disconnect"),
-		api.POST("PrivateSubnets.Rename", one+"/rename", named, api.Renames(cloudapi.KindPrivateSubnet, findPrivateSubnet, (*privateSubnet).record)),
+		api.POST("PrivateSubnets.Rename", one+"/rename", nameOnly, api.Renames(cloudapi.KindPrivateSubnet, findPrivateSubnet, (*privateSubnet).record)),
 	}
 }
 

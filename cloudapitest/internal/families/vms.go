@@ -41,7 +41,7 @@ func vmOperations() []api.Operation {
 		api.GET("VMs.Get", one, api.Show(findVM, (*vm).details)),
 		api.POST("VMs.Create", one, create, createVM),
 		api.DELETE("VMs.Delete", one, api.Delete(findVM, (*vm).delete)),
-		api.POST("VMs.Rename", one+"/rename", schema.Closed(schema.Required("name", schema.Text)), api.Renames(cloudapi.KindVM, findVM, (*vm).record)),
+		api.POST("VMs.Rename", one+"/rename", nameOnly, api.Renames(cloudapi.KindVM, findVM, (*vm).record)),
 		api.POST("VMs.Restart", one+"/restart", api.NoBody, api.On(findVM, (*vm).restartAlways)).Until(version.October2025),
 		api.POST("VMs.Restart", one+"/restart", api.NoBody, api.On(findVM, (*vm).restart)).Since(version.August2026),
 		api.POST("VMs.Start", one+"/start", api.NoBody, api.On(findVM, (*vm).start)).Since(version.August2026),
