@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 )
 
 // workload is a call that all contestants make.
@@ -45,19 +47,19 @@ func both(p *peer, base string, transport http.RoundTripper, pick func(*peer, *c
 
 func vmOf(_ *peer, c *calls) call { return c.vm }
 
-func vmReply(r *replies) http.RoundTripper { return fixed{http.StatusOK, r.vm} }
+func vmReply(r *replies) http.RoundTripper { return floor.Fixed{Status: http.StatusOK, Body: r.vm} }
 
 func workloads(server *httptest.Server) []workload {
 	return []workload{
 		{"GET a VM", "1.05, floor + 5 allocations", 1, same(vmReply, vmOf)},
 		{"GET a database", "1.05, floor + 5 allocations", 1, same(
-			func(r *replies) http.RoundTripper { return fixed{http.StatusOK, r.database} },
+			func(r *replies) http.RoundTripper { return floor.Fixed{Status: http.StatusOK, Body: r.database} },
 			func(p *peer, c *calls) call { return c.database })},
 		{"POST create", "1.05, floor + 5 allocations", 1, same(
-			func(r *replies) http.RoundTripper { return fixed{http.StatusOK, r.created} },
+			func(r *replies) http.RoundTripper { return floor.Fixed{Status: http.StatusOK, Body: r.created} },
 			func(_ *peer, c *calls) call { return c.create })},
 		{"404 with an envelope", "1.10", 1, func(p *peer) (call, call, error) {
-			transport := fixed{http.StatusNotFound, p.replies.missing}
+			transport := floor.Fixed{Status: http.StatusNotFound, Body: p.replies.missing}
 			client, _, err := both(p, inProcess, transport, vmOf)
 			if err != nil {
 				return nil, nil, err
@@ -99,7 +101,7 @@ func workloads(server *httptest.Server) []workload {
 			if err != nil {
 				return nil, nil, err
 			}
-			return client.vm, floorCalls(floorClient{base, &http.Client{Timeout: time.Minute}}).vm, nil
+			return client.vm, floorCalls(floor.Client{Base: base, Token: token, HTTP: &http.Client{Timeout: time.Minute}}).vm, nil
 		}},
 		{"10,000 VMs by 1,000", "1.00, bytes 1.00", 7, same(
 			func(r *replies) http.RoundTripper { return newList(r, listLength, 0) },
@@ -109,7 +111,7 @@ func workloads(server *httptest.Server) []workload {
 				if r.metrics == nil {
 					return nil
 				}
-				return fixed{http.StatusOK, r.metrics()}
+				return floor.Fixed{Status: http.StatusOK, Body: r.metrics()}
 			},
 			func(_ *peer, c *calls) call { return c.metrics })},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/bench/internal/oapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 )
 
 var (
@@ -125,18 +126,20 @@ func generatedSamples(metrics *oapi.Metrics) (*[][]cloudapi.Sample, error) {
 
 func openGeneratedFloor(base string, transport http.RoundTripper) (*calls, error) {
 	f := newFloor(base, transport)
-	floor := floorCalls(f)
-	floor.vm = func(ctx context.Context) error { return keep(send[oapi.VM, oapi.Error](ctx, f, "GET", vmPath, nil)) }
-	floor.database = func(ctx context.Context) error {
-		return keep(send[oapi.Postgres, oapi.Error](ctx, f, "GET", pgPath, nil))
+	c := floorCalls(f)
+	c.vm = func(ctx context.Context) error {
+		return keep(floor.Send[oapi.VM, oapi.Error](ctx, f, "GET", vmPath, nil))
 	}
-	floor.create = func(ctx context.Context) error {
-		return keep(send[oapi.VM, oapi.Error](ctx, f, "POST", vmPath, &generatedRequest))
+	c.database = func(ctx context.Context) error {
+		return keep(floor.Send[oapi.Postgres, oapi.Error](ctx, f, "GET", pgPath, nil))
 	}
-	floor.list = func(ctx context.Context) error {
+	c.create = func(ctx context.Context) error {
+		return keep(floor.Send[oapi.VM, oapi.Error](ctx, f, "POST", vmPath, &generatedRequest))
+	}
+	c.list = func(ctx context.Context) error {
 		n, after := 0, ""
 		for {
-			page, err := send[oapi.VMPage, oapi.Error](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(largePage)+"&start_after="+after, nil)
+			page, err := floor.Send[oapi.VMPage, oapi.Error](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(largePage)+"&start_after="+after, nil)
 			if err != nil {
 				return err
 			}
@@ -148,5 +151,5 @@ func openGeneratedFloor(base string, transport http.RoundTripper) (*calls, error
 			}
 		}
 	}
-	return floor, nil
+	return c, nil
 }

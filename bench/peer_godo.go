@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 	"github.com/digitalocean/godo"
 	"github.com/hashicorp/go-retryablehttp"
 	"golang.org/x/oauth2"
@@ -123,18 +124,18 @@ func openGodoFloor(base string, transport http.RoundTripper) (*calls, error) {
 	f := newFloor(base, transport)
 	return &calls{
 		vm: func(ctx context.Context) error {
-			return keep(send[dropletReply, godoError](ctx, f, "GET", "/v2/droplets/3164444", nil))
+			return keep(floor.Send[dropletReply, godoError](ctx, f, "GET", "/v2/droplets/3164444", nil))
 		},
 		database: func(ctx context.Context) error {
-			return keep(send[databaseReply, godoError](ctx, f, "GET", "/v2/databases/9cc10173-e9ea-4176-9dbc-a4cee4c4ff30", nil))
+			return keep(floor.Send[databaseReply, godoError](ctx, f, "GET", "/v2/databases/9cc10173-e9ea-4176-9dbc-a4cee4c4ff30", nil))
 		},
 		create: func(ctx context.Context) error {
-			return keep(send[dropletReply, godoError](ctx, f, "POST", "/v2/droplets", dropletRequest))
+			return keep(floor.Send[dropletReply, godoError](ctx, f, "POST", "/v2/droplets", dropletRequest))
 		},
 		list: func(ctx context.Context) error {
 			n := 0
 			for page := 1; ; page++ {
-				reply, err := send[dropletsReply, godoError](ctx, f, "GET", "/v2/droplets?page="+strconv.Itoa(page)+"&per_page="+strconv.Itoa(largePage), nil)
+				reply, err := floor.Send[dropletsReply, godoError](ctx, f, "GET", "/v2/droplets?page="+strconv.Itoa(page)+"&per_page="+strconv.Itoa(largePage), nil)
 				if err != nil {
 					return err
 				}

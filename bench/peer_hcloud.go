@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 	"github.com/hetznercloud/hcloud-go/v2/hcloud"
 	"github.com/hetznercloud/hcloud-go/v2/hcloud/schema"
 )
@@ -83,15 +84,15 @@ func openHcloudFloor(base string, transport http.RoundTripper) (*calls, error) {
 	f := newFloor(base, transport)
 	return &calls{
 		vm: func(ctx context.Context) error {
-			return keep(send[schema.ServerGetResponse, schema.ErrorResponse](ctx, f, "GET", "/servers/42", nil))
+			return keep(floor.Send[schema.ServerGetResponse, schema.ErrorResponse](ctx, f, "GET", "/servers/42", nil))
 		},
 		create: func(ctx context.Context) error {
-			return keep(send[schema.ServerCreateResponse, schema.ErrorResponse](ctx, f, "POST", "/servers", serverRequest))
+			return keep(floor.Send[schema.ServerCreateResponse, schema.ErrorResponse](ctx, f, "POST", "/servers", serverRequest))
 		},
 		list: func(ctx context.Context) error {
 			n := 0
 			for page := 1; page > 0; {
-				reply, err := send[serversReply, schema.ErrorResponse](ctx, f, "GET", "/servers?page="+strconv.Itoa(page)+"&per_page="+strconv.Itoa(largePage), nil)
+				reply, err := floor.Send[serversReply, schema.ErrorResponse](ctx, f, "GET", "/servers?page="+strconv.Itoa(page)+"&per_page="+strconv.Itoa(largePage), nil)
 				if err != nil {
 					return err
 				}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 	"github.com/go-resty/resty/v2"
 	"github.com/hashicorp/go-retryablehttp"
 )
@@ -32,7 +33,7 @@ func openResty(base string, transport http.RoundTripper) (*calls, error) {
 
 func restySend[T any](ctx context.Context, client *resty.Client, method, path string, in any) (*T, error) {
 	result := new(T)
-	request := client.R().SetContext(ctx).SetHeader("Accept", "application/json").SetResult(result).SetError(&ourError{})
+	request := client.R().SetContext(ctx).SetHeader("Accept", "application/json").SetResult(result).SetError(&floor.Envelope{})
 	if in != nil {
 		request.SetBody(in)
 	}
@@ -53,7 +54,7 @@ func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
 	if transport != nil {
 		client.HTTPClient.Transport = transport
 	}
-	c := floorCalls(floorClient{base, client.StandardClient()})
+	c := floorCalls(floor.Client{Base: base, Token: token, HTTP: client.StandardClient()})
 	c.metrics = nil // which would tell nothing more
 	return c, nil
 }

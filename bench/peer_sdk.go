@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 )
 
 const (
@@ -60,16 +61,6 @@ func openSDK(base string, transport http.RoundTripper) (*calls, error) {
 
 func isNotFoundSDK(err error) bool { return errors.Is(err, cloudapi.ErrNotFound) }
 
-// ourError is the error envelope of the SDK's API.
-type ourError struct {
-	Error struct {
-		Code    int    `json:"code"`
-		Type    string `json:"type"`
-		Message string `json:"message"`
-		Details any    `json:"details"`
-	} `json:"error"`
-}
-
 // ourPage is a page of a list.
 type ourPage struct {
 	Items []*cloudapi.VM `json:"items"`
@@ -80,14 +71,16 @@ func openFloor(base string, transport http.RoundTripper) (*calls, error) {
 	return floorCalls(newFloor(base, transport)), nil
 }
 
-func floorCalls(f floorClient) *calls {
+func floorCalls(f floor.Client) *calls {
 	return &calls{
-		vm: func(ctx context.Context) error { return keep(send[cloudapi.VM, ourError](ctx, f, "GET", vmPath, nil)) },
+		vm: func(ctx context.Context) error {
+			return keep(floor.Send[cloudapi.VM, floor.Envelope](ctx, f, "GET", vmPath, nil))
+		},
 		database: func(ctx context.Context) error {
-			return keep(send[cloudapi.Postgres, ourError](ctx, f, "GET", pgPath, nil))
+			return keep(floor.Send[cloudapi.Postgres, floor.Envelope](ctx, f, "GET", pgPath, nil))
 		},
 		create: func(ctx context.Context) error {
-			return keep(send[cloudapi.VM, ourError](ctx, f, "POST", vmPath, &vmRequest))
+			return keep(floor.Send[cloudapi.VM, floor.Envelope](ctx, f, "POST", vmPath, &vmRequest))
 		},
 		list:    func(ctx context.Context) error { return floorList(ctx, f, largePage) },
 		metrics: func(ctx context.Context) error { return keep(floorMetrics(ctx, f)) },
@@ -95,10 +88,10 @@ func floorCalls(f floorClient) *calls {
 }
 
 // floorList reads a list until a page is not full.
-func floorList(ctx context.Context, f floorClient, size int) error {
+func floorList(ctx context.Context, f floor.Client, size int) error {
 	n, after := 0, ""
 	for {
-		page, err := send[ourPage, ourError](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(size)+"&start_after="+after, nil)
+		page, err := floor.Send[ourPage, floor.Envelope](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(size)+"&start_after="+after, nil)
 		if err != nil {
 			return err
 		}
@@ -146,6 +139,6 @@ func (s *handSamples) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func floorMetrics(ctx context.Context, f floorClient) (*handMetrics, error) {
-	return send[handMetrics, ourError](ctx, f, "GET", pgPath+"/metrics", nil)
+func floorMetrics(ctx context.Context, f floor.Client) (*handMetrics, error) {
+	return floor.Send[handMetrics, floor.Envelope](ctx, f, "GET", pgPath+"/metrics", nil)
 }

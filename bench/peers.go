@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 )
 
 // calls are the calls of a client. A call is nil if the client does not have
@@ -41,7 +43,7 @@ var peers = []peer{
 	ourPeer,
 	{"oapi-codegen", &our, openGenerated, openGeneratedFloor, func(err error) bool { return errors.Is(err, errGenerated) }},
 	{"resty", &our, openResty, openFloor, func(err error) bool { return errors.Is(err, errResty) }},
-	{"retryablehttp", &our, openRetryable, openFloor, isErrStatus[ourError]},
+	{"retryablehttp", &our, openRetryable, openFloor, isFloorError[floor.Envelope]},
 	{"godo", &digitalOcean, openGodo, openGodoFloor, isNotFoundGodo},
 	{"hcloud-go", &hetzner, openHcloud, openHcloudFloor, isNotFoundHcloud},
 }
@@ -56,8 +58,8 @@ func selectPeers(pattern string) error {
 	return err
 }
 
-func isErrStatus[E any](err error) bool {
-	_, ok := errors.AsType[*errStatus[E]](err)
+func isFloorError[E any](err error) bool {
+	_, ok := errors.AsType[*floor.Error[E]](err)
 	return ok
 }
 

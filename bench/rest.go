@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 )
 
 const latency = 10 * time.Millisecond
@@ -133,7 +134,7 @@ type rendered struct{ total int }
 
 func (r *rendered) RoundTrip(req *http.Request) (*http.Response, error) {
 	first := our.first(req.URL.Query())
-	return respond(req, http.StatusOK, our.page(first, min(largePage, r.total-first), r.total))
+	return floor.Respond(req, http.StatusOK, our.page(first, min(largePage, r.total-first), r.total))
 }
 
 func listMemory(ctx context.Context, prefetch int) (h heap, err error) {

@@ -18,6 +18,7 @@ import (
 	"weak"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -27,18 +28,18 @@ import (
 // A call costs little more than a hand-written one.
 func TestAllocationBudgets(t *testing.T) {
 	for _, w := range workloads {
-		client, hc := w.reply.clients(t)
+		client, byHand := clients(t, w.reply)
 		sdk := allocations(t, func() error { return w.sdk(t.Context(), client) })
-		floor := allocations(t, func() error { return w.floor(t.Context(), hc) })
-		if sdk > floor*w.most {
-			t.Errorf("%s: %v allocations, which is more than %v times the %v of the floor", w.name, sdk, w.most, floor)
+		least := allocations(t, func() error { return w.floor(t.Context(), byHand) })
+		if sdk > least*w.most {
+			t.Errorf("%s: %v allocations, which is more than %v times the %v of the floor", w.name, sdk, w.most, least)
 		}
 	}
 }
 
 // Hooks that are set and do nothing cost little.
 func TestHooksBudget(t *testing.T) {
-	without, _ := workloads[0].reply.clients(t)
+	without, _ := clients(t, workloads[0].reply)
 	with, err := without.With(cloudapi.WithLogger(slog.New(slog.DiscardHandler)), cloudapi.WithLimiter(unlimited{}),
 		cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next }),
 		cloudapi.WithObserver(func(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) { return ctx, nil }))
@@ -60,7 +61,7 @@ func (unlimited) Wait(context.Context) error { return nil }
 func TestNewClientIsIdle(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 10 {
-		if _, err := cloudapi.NewClient(cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithPrefetch(3)); err != nil {
+		if _, err := cloudapi.NewClient(cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithPrefetch(3)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,7 +121,7 @@ func TestUnwantedReplies(t *testing.T) {
 // A changed copy of a client is how one call gets another policy, so it is cheap.
 func TestNewClientBudget(t *testing.T) {
 	const budget = 50
-	if got := allocations(t, func() error { canned{}.clients(t); return nil }); got > budget {
+	if got := allocations(t, func() error { clients(t, floor.Fixed{}); return nil }); got > budget {
 		t.Errorf("%v allocations, the budget is %v", got, budget)
 	}
 }
@@ -128,7 +129,7 @@ func TestNewClientBudget(t *testing.T) {
 // A reply of 7 MB takes memory for its samples, and hardly anything else.
 func TestMetricsBudget(t *testing.T) {
 	const budget = 1_000
-	client, _ := canned{http.StatusOK, benchMetrics(20)}.clients(t)
+	client, _ := clients(t, floor.Fixed{Status: http.StatusOK, Body: floor.Metrics(20)})
 	got := testing.AllocsPerRun(1, func() {
 		metrics, err := client.Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", nil)
 		if err != nil || len(metrics.Metrics) != 20 || len(metrics.Metrics[19].Series[4].Values) != 2000 {
@@ -160,12 +161,12 @@ func (n pages) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		page = (last + 1) / 1000
 	}
-	return stub.Respond(http.StatusOK, benchPage(page, int(n))), nil
+	return stub.Respond(http.StatusOK, vmsPage(page, int(n))), nil
 }
 
 func (n pages) client(t *testing.T, opts ...cloudapi.Option) *cloudapi.Client {
 	t.Helper()
-	client, err := cloudapi.NewClient(append(opts, cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: n}))...)
+	client, err := cloudapi.NewClient(append(opts, cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: n}))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestKeptRecordDoesNotPinItsPage(t *testing.T) {
 			t.Fatalf("record %d of %d is still there", i, len(others))
 		}
 	}
-	if kept.Name != "web-000000" {
+	if kept.Name != "web-0000" {
 		t.Errorf("the record that was kept is %v", kept)
 	}
 }

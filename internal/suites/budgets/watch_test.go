@@ -31,7 +31,7 @@ type largeList []string
 func newLargeList() largeList {
 	list := make(largeList, watchedPages+1)
 	for i := range list {
-		list[i] = benchPage(i, watchedPages)
+		list[i] = vmsPage(i, watchedPages)
 	}
 	return list
 }
@@ -52,7 +52,7 @@ func (l largeList) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (l largeList) client(tb testing.TB) *cloudapi.Client {
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(benchBase), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: l}))
+	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: l}))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestWatchMemory(t *testing.T) {
 // TestWatchRoundBudget: comparing takes no memory, so a round without a change
 // takes hardly more than walking the list.
 func TestWatchRoundBudget(t *testing.T) {
-	list := largeList{benchPage(0, 1), benchPage(1, 1)}
+	list := largeList{vmsPage(0, 1), vmsPage(1, 1)}
 	client := list.client(t)
 	walk := allocations(t, func() error {
 		_, err := cloudapi.Collect(client.VMs.All(t.Context(), nil))
