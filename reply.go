@@ -123,7 +123,7 @@ func (r reply) records(v any) error {
 	if err == nil || !json.Valid(r.body) {
 		return err
 	}
-	r.body = otherForms(r.body, reflect.TypeOf(v), jsonFields{})
+	r.body = otherForms(r.body, reflect.TypeOf(v), jsonFields{}, formLevels)
 	reflect.ValueOf(v).Elem().SetZero()
 	if r.json(v) != nil {
 		return err

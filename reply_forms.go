@@ -9,19 +9,25 @@ import (
 // Ubicloud's public description and its service use different forms for some
 // values, and some times are not in RFC 3339. The SDK accepts these records.
 
+// formLevels is how many levels of arrays and records are converted, which is
+// more than real responses have. Each takes as long as the whole response, and
+// types of records contain each other, so that there could be thousands.
+const formLevels = 16
+
 // otherForms converts JSON that could not be decoded into a type to the forms
-// that the type has:
+// that the type has, in the given number of levels:
 //
 //   - records in an array of IDs become their IDs;
 //   - IDs in an array of records within a record become records with only an
 //     ID;
 //   - a time that is not in RFC 3339 becomes null, which decodes as the zero
 //     time.
-func otherForms(data json.RawMessage, t reflect.Type, fields jsonFields) json.RawMessage {
+func otherForms(data json.RawMessage, t reflect.Type, fields jsonFields, levels int) json.RawMessage {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch {
+	case levels == 0:
 	case t == reflect.TypeFor[time.Time]():
 		if new(time.Time).UnmarshalJSON(data) != nil {
 			return json.RawMessage("null")
@@ -33,7 +39,7 @@ func otherForms(data json.RawMessage, t reflect.Type, fields jsonFields) json.Ra
 			return data
 		}
 		for i := range items {
-			items[i] = otherForms(idOrRecord(items[i], t.Elem()), t.Elem(), fields)
+			items[i] = otherForms(idOrRecord(items[i], t.Elem()), t.Elem(), fields, levels-1)
 		}
 		return rawJSON(items)
 	case t.Kind() == reflect.Struct:
@@ -43,7 +49,7 @@ func otherForms(data json.RawMessage, t reflect.Type, fields jsonFields) json.Ra
 		}
 		for name, field := range fields.of(t) {
 			if value, ok := members[name]; ok {
-				members[name] = otherForms(value, field, fields)
+				members[name] = otherForms(value, field, fields, levels-1)
 			}
 		}
 		return rawJSON(members)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,5 +124,21 @@ func TestFormsThatAreNone(t *testing.T) {
 	client := answering(t, http.StatusOK, "application/json", `{"items":["`+lbID+`"],"count":1}`)
 	if page, err := client.LoadBalancers.List(t.Context(), nil); page != nil || !errors.Is(err, ErrInvalidResponse) {
 		t.Errorf("a list of IDs: %+v, %v", page, err)
+	}
+}
+
+// TestDeepForms: the forms are converted level by level, so a response that
+// nests records a thousand times would take minutes.
+func TestDeepForms(t *testing.T) {
+	t.Parallel()
+	nested := func(times int) string {
+		return `{"id":"fw8ww2xa7brt1qrn9hgzbc7efq","name":"edge"` + strings.Repeat(`,"private_subnets":[{"firewalls":[{"id":"fw"`, times) +
+			`,"private_subnets":["ps6336kqkb6j4qf8813xfx1bw0"]` + strings.Repeat(`}]}]`, times) + `}`
+	}
+	for times, invalid := range map[int]bool{0: false, 2: false, 1000: true} {
+		firewall, err := answering(t, http.StatusOK, "application/json", nested(times)).Firewalls.Get(t.Context(), "eu-central-h1", "edge")
+		if errors.Is(err, ErrInvalidResponse) != invalid || firewall == nil != invalid {
+			t.Errorf("nested %d times: %v, %v", times, firewall, err)
+		}
 	}
 }
