@@ -16,7 +16,7 @@ import (
 // equal ranges are equal values. The error is an [*ArgumentError].
 func ParseCIDR(s string) (netip.Prefix, error) {
 	fail := func(reason string) (netip.Prefix, error) {
-		return netip.Prefix{}, &ArgumentError{Name: "cidr", Value: s, Reason: reason}
+		return netip.Prefix{}, argumentError("", "cidr", s, reason)
 	}
 	address, length, found := strings.Cut(strings.TrimSpace(s), "/")
 	if !found && strings.Contains(address, ".") {
@@ -112,8 +112,7 @@ func ParsePortRange(s string) (PortRange, error) {
 	from, err := strconv.ParseUint(first, 10, 16)
 	to, errLast := strconv.ParseUint(last, 10, 16)
 	if err != nil || errLast != nil || from > to {
-		return PortRange{}, &ArgumentError{Name: "port_range", Value: s,
-			Reason: "must be a port or first..last, within 0 to 65535"}
+		return PortRange{}, argumentError("", "port_range", s, "must be a port or first..last, within 0 to 65535")
 	}
 	return PortRange{uint16(from), uint16(to)}, nil
 }

@@ -15,8 +15,8 @@ import "context"
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := ParseReference(reference) // find returns the error
 	if _, part := familyOf(ID(ref.ID).Kind()); part != nil {
-		return nil, &ArgumentError{Operation: "DeleteExisting", Name: "reference", Value: reference,
-			Reason: "is a " + part.kind.String() + ": delete it with the service of its " + part.of.String()}
+		return nil, argumentError("DeleteExisting", "reference", reference,
+			"is a "+part.kind.String()+": delete it with the service of its "+part.of.String())
 	}
 	resource, _, err := c.find(ctx, "DeleteExisting", reference, kinds)
 	if err != nil {

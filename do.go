@@ -30,7 +30,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		op.retry = once
 	}
 	if !validHeaderName(method) {
-		return &ArgumentError{Operation: op.Name, Name: "method", Value: method, Reason: "is not an HTTP method"}
+		return argumentError(op.Name, "method", method, "is not an HTTP method")
 	}
 	if len(segments) == 0 {
 		return &ArgumentError{Operation: op.Name, Name: "segments", Reason: "must not be empty"}
@@ -41,7 +41,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 	var path, escaped strings.Builder
 	for _, segment := range segments {
 		if segment == "" || segment == "." || segment == ".." {
-			return &ArgumentError{Operation: op.Name, Name: "segments", Value: segment, Reason: "must not be empty or a relative path"}
+			return argumentError(op.Name, "segments", segment, "must not be empty or a relative path")
 		}
 		path.WriteString("/" + segment)
 		escaped.WriteString("/" + url.PathEscape(segment))

@@ -53,7 +53,7 @@ func checkEnsureID(field, id string, kind Kind) *ArgumentError {
 	if IsID(id, kind) {
 		return nil
 	}
-	return &ArgumentError{Name: field, Value: withoutToken(id), Reason: "must be the ID of a " + kind.String()}
+	return argumentError("", field, id, "must be the ID of a "+kind.String())
 }
 
 // wantsSubnet adds the subnet if the request names another one than the record.

@@ -188,7 +188,7 @@ func (e *ensureSpec[T]) checkName() error {
 		reason = "must be a name and not an ID"
 	}
 	if reason != "" {
-		return &ArgumentError{Operation: e.operation, Name: "name", Value: withoutToken(e.name), Reason: reason}
+		return argumentError(e.operation, "name", e.name, reason)
 	}
 	return nil
 }

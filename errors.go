@@ -396,13 +396,13 @@ func (e *ArgumentError) Error() string {
 // Is matches [ErrInvalidArgument].
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
 
-// withoutToken returns the value of an argument, or "" if it contains a
-// personal access token that was passed by mistake.
-func withoutToken(value string) string {
+// argumentError returns an [ArgumentError] with a value. A value that contains
+// a personal access token was passed by mistake, and is left out.
+func argumentError(operation, name, value, reason string) *ArgumentError {
 	if strings.Contains(value, "pat-") {
-		return ""
+		value = ""
 	}
-	return value
+	return &ArgumentError{Operation: operation, Name: name, Value: value, Reason: reason}
 }
 
 func writeCall(b *strings.Builder, operation, method, path string) {

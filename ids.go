@@ -208,7 +208,7 @@ func IsID(s string, kinds ...Kind) bool {
 func ParseID(s string) (ID, error) {
 	value, err := ubid.Parse(s)
 	if err != nil {
-		return "", &ArgumentError{Name: "id", Value: s, Reason: err.Error()}
+		return "", argumentError("", "id", s, err.Error())
 	}
 	return ID(value.String()), nil
 }
@@ -229,12 +229,11 @@ func NewID(kind Kind) ID {
 func IDFromUUID(uuid string, kind Kind) (ID, error) {
 	value, ok := ubid.ParseUUID(uuid)
 	if !ok {
-		return "", &ArgumentError{Name: "uuid", Value: uuid, Reason: "is not a UUID"}
+		return "", argumentError("", "uuid", uuid, "is not a UUID")
 	}
 	id := ID(value.String())
 	if kind != "" && (len(kind) != ubid.PrefixLength || !kindSet(kind).has(id.prefix())) {
-		return "", &ArgumentError{Name: "uuid", Value: uuid,
-			Reason: fmt.Sprintf("is the ID %s, which is not of kind %q", id, string(kind))}
+		return "", argumentError("", "uuid", uuid, fmt.Sprintf("is the ID %s, which is not of kind %q", id, string(kind)))
 	}
 	return id, nil
 }

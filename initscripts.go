@@ -69,7 +69,7 @@ func (r VMCreateRequest) checkInitScript() *ArgumentError {
 	case r.InitScript != "" && checkSegment(r.InitScript) != "":
 		return &ArgumentError{Name: "init_script", Reason: "must be the name or ID of a registered script; for the text of a script use InitScriptText"}
 	case script != "" && checkSegment(script) == "":
-		return &ArgumentError{Name: "init_script", Value: withoutToken(script), Reason: "must be the text of a script; for the name of a registered script use InitScript"}
+		return argumentError("", "init_script", script, "must be the text of a script; for the name of a registered script use InitScript")
 	case script != "" && (r.InitScript != "" || r.InitScriptArgs != ""):
 		return &ArgumentError{Name: "init_script", Reason: "must not be both a text and a name, and a text has no arguments"}
 	}

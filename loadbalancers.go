@@ -405,7 +405,7 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 	const operation = "LoadBalancers.WaitVMDetached"
 	if reason := (pathParam{kinds: kindSet(KindVM), idOnly: true}).check(vmID); reason != "" {
 		// No load balancer has such a VM, so the wait would falsely succeed.
-		return nil, &ArgumentError{Operation: operation, Name: "vm_id", Value: vmID, Reason: reason}
+		return nil, argumentError(operation, "vm_id", vmID, reason)
 	}
 	detached := func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
 	return waitState(ctx, s.client, nil, operation, location, loadBalancer, waitQuick, s.Get, detached, opts)

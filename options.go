@@ -463,5 +463,5 @@ func WithInsecureHTTP() Option {
 }
 
 func optionError(name, value, reason string) error {
-	return &ArgumentError{Name: name, Value: withoutToken(value), Reason: reason}
+	return argumentError("", name, value, reason)
 }

@@ -141,7 +141,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRout
 // check refuses options that the list does not support.
 func (routes *listRoutes) check(o *ListOptions) error {
 	refuse := func(name, value, reason string) error {
-		return &ArgumentError{Operation: routes.project.Name, Name: name, Value: value, Reason: reason}
+		return argumentError(routes.project.Name, name, value, reason)
 	}
 	const none = "does not apply to this list"
 	switch {

@@ -177,7 +177,7 @@ func (op *Operation) path(project string, args []string) (path string, byID bool
 			reason = param.checkDeletion(value)
 		}
 		if reason != "" {
-			return "", false, &ArgumentError{Operation: op.Name, Name: name, Value: withoutToken(value), Reason: reason}
+			return "", false, argumentError(op.Name, name, value, reason)
 		}
 		byID = param.kinds.hasID(value)
 		b.WriteString(value)

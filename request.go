@@ -162,7 +162,7 @@ type referrer interface {
 // the field.
 func checkID(field, id string) *ArgumentError {
 	if reason := checkSegment(id); reason != "" {
-		return &ArgumentError{Name: field, Value: withoutToken(id), Reason: reason}
+		return argumentError("", field, id, reason)
 	}
 	return nil
 }

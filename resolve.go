@@ -68,10 +68,10 @@ func ParseReference(s string) (Reference, error) {
 	if !found {
 		location, last = "", s
 	} else if reason := checkSegment(location); reason != "" {
-		return Reference{}, &ArgumentError{Name: "reference", Value: withoutToken(s), Reason: "has a location that " + reason}
+		return Reference{}, argumentError("", "reference", s, "has a location that "+reason)
 	}
 	if reason := checkSegment(last); reason != "" {
-		return Reference{}, &ArgumentError{Name: "reference", Value: withoutToken(s), Reason: "has a name that " + reason}
+		return Reference{}, argumentError("", "reference", s, "has a name that "+reason)
 	}
 	if IsID(last) {
 		return Reference{ID: last, Location: location}, nil
@@ -126,7 +126,7 @@ func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind
 	const operation = "ResolveInProjects"
 	ref, err := ParseReference(id)
 	if err != nil || ref.ID == "" {
-		return nil, nil, &ArgumentError{Operation: operation, Name: "id", Value: withoutToken(id), Reason: "must be an ID"}
+		return nil, nil, argumentError(operation, "id", id, "must be an ID")
 	}
 	hidden := 0
 	for project, err := range c.Projects.All(ctx, nil) {
@@ -160,11 +160,11 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	f, part := familyOf(resource.Kind)
 	switch {
 	case f == nil:
-		return nil, &ArgumentError{Operation: "Fetch", Name: "resource", Value: resource.String(), Reason: "is of an unknown kind"}
+		return nil, argumentError("Fetch", "resource", resource.String(), "is of an unknown kind")
 	case part == nil:
 		return f.get(ctx, c, resource.Location, f.address(resource))
 	case resource.Parent == nil:
-		return nil, &ArgumentError{Operation: "Fetch", Name: "resource", Value: resource.String(), Reason: "must have its Parent"}
+		return nil, argumentError("Fetch", "resource", resource.String(), "must have its Parent")
 	}
 	whole, err := part.whole(ctx, c, f, *resource.Parent)
 	if err != nil {
@@ -222,17 +222,17 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	case i >= 0:
 		kind = kinds[i]
 	case len(kinds) > 0:
-		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
-			Reason: "is the ID of another kind: " + kind.String()}
+		return nil, nil, argumentError(operation, "reference", reference,
+			"is the ID of another kind: "+kind.String())
 	}
 	f, part := familyOf(kind)
 	if f == nil {
-		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
-			Reason: "is the ID of a " + kind.String() + ", which Resolve cannot find"}
+		return nil, nil, argumentError(operation, "reference", reference,
+			"is the ID of a "+kind.String()+", which Resolve cannot find")
 	}
 	if ref.Location != "" && !f.inLocation {
-		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: reference,
-			Reason: "has a location, but a " + kind.String() + " is in none"}
+		return nil, nil, argumentError(operation, "reference", reference,
+			"has a location, but a "+kind.String()+" is in none")
 	}
 	var record any
 	switch {
@@ -270,8 +270,8 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 		}
 	}
 	if len(candidates) == 0 {
-		return nil, nil, &ArgumentError{Operation: operation, Name: "reference", Value: withoutToken(ref.String()),
-			Reason: "cannot refer to one of these kinds: use an ID, location/name for a resource in a location, or a name for one in none"}
+		return nil, nil, argumentError(operation, "reference", ref.String(),
+			"cannot refer to one of these kinds: use an ID, location/name for a resource in a location, or a name for one in none")
 	}
 	records, errs := make([]any, len(candidates)), make([]error, len(candidates))
 	inParallel(len(candidates), func(i int) { records[i], errs[i] = c.findNamed(ctx, operation, ref, candidates[i]) })

@@ -359,7 +359,7 @@ func recordOf[T any](record *T) any {
 func waitDeleted[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), opts []WaitOption) error {
 	if reason := (pathParam{kinds: kindSet(kindOf[T]())}).checkDeletion(ref); reason != "" {
-		return &ArgumentError{Operation: operation, Name: "reference", Value: ref, Reason: reason}
+		return argumentError(operation, "reference", ref, reason)
 	}
 	var id string
 	w := waiter[T]{

@@ -52,6 +52,14 @@ func failures(t *testing.T, logger *slog.Logger) map[string]error {
 		_, failed["argument"] = call(t.Context())
 	}
 	_, failed["option"] = cloudapi.NewClient(cloudapi.WithBaseURL("http://example.com"), cloudapi.WithToken(stub.Token))
+	client := sdktest.SendingNothing(t)
+	_, failed["ID"] = cloudapi.ParseID(stub.Token)
+	_, failed["UUID"] = cloudapi.IDFromUUID(stub.Token, "")
+	_, failed["range"] = cloudapi.ParseCIDR(stub.Token)
+	_, failed["ports"] = cloudapi.ParsePortRange(stub.Token)
+	_, failed["rules"] = client.Firewalls.SetRules(t.Context(), "eu-central-h1", "edge", []cloudapi.FirewallRuleCreateRequest{{CIDR: stub.Token}}, nil)
+	_, failed["list"] = client.SSHPublicKeys.List(t.Context(), &cloudapi.ListOptions{StartAfter: stub.Token})
+	_, failed["wait"] = client.LoadBalancers.WaitVMDetached(t.Context(), "eu-central-h1", "web-lb", stub.Token)
 	for name, err := range failed {
 		if err == nil {
 			t.Errorf("%s: no error", name)
