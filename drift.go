@@ -46,16 +46,6 @@ func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
 	}
 }
 
-// checkEnsureID checks an ID in a request that Ensure compares with a record.
-// It must be an ID and not a name. The server refuses names too, but sees the
-// request only if Ensure creates the resource.
-func checkEnsureID(field, id string, kind Kind) *ArgumentError {
-	if IsID(id, kind) {
-		return nil
-	}
-	return argumentError("", field, id, "must be the ID of a "+kind.String())
-}
-
 // wantsSubnet adds the subnet if the request names another one than the record.
 // The record has the subnet's location and name in place of its ID.
 func wantsSubnet(ctx context.Context, c *Client, d *drift, wanted, location, found string) error {

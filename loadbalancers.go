@@ -289,7 +289,7 @@ func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalan
 	if request == nil {
 		return ensureSpec[LoadBalancer]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
 	}
-	if err := checkEnsureID("private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
+	if err := checkIDOf(KindPrivateSubnet, "", "private_subnet_id", request.PrivateSubnetID); err != nil {
 		return ensureSpec[LoadBalancer]{invalid: err}
 	}
 	return ensureSpec[LoadBalancer]{
@@ -403,9 +403,8 @@ func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, locatio
 // [*ArgumentError] if vmID is not a VM's ID.
 func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts ...WaitOption) (*LoadBalancer, error) {
 	const operation = "LoadBalancers.WaitVMDetached"
-	if reason := (pathParam{kinds: kindSet(KindVM), idOnly: true}).check(vmID); reason != "" {
-		// No load balancer has such a VM, so the wait would falsely succeed.
-		return nil, argumentError(operation, "vm_id", vmID, reason)
+	if err := checkIDOf(KindVM, operation, "vm_id", vmID); err != nil {
+		return nil, err
 	}
 	detached := func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
 	return waitState(ctx, s.client, nil, operation, location, loadBalancer, waitQuick, s.Get, detached, opts)

@@ -120,11 +120,16 @@ func (s *PostgresService) WaitServers(ctx context.Context, location, postgres st
 
 // WaitRecycled waits as [PostgresService.WaitServers] does, and until the
 // server with the given ID, the primary before [PostgresService.Recycle], is
-// gone. The error is a [*WaitError].
+// gone. The error is a [*WaitError], or an [*ArgumentError] if serverID is not a
+// server's ID.
 //
 // It needs a server of August 2026.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts ...WaitOption) (*Postgres, error) {
-	return s.waitServers(ctx, "Postgres.WaitRecycled", location, postgres, serverID, opts)
+	const operation = "Postgres.WaitRecycled"
+	if err := checkIDOf(KindPostgresServer, operation, "server_id", serverID); err != nil {
+		return nil, err
+	}
+	return s.waitServers(ctx, operation, location, postgres, serverID, opts)
 }
 
 func (s *PostgresService) waitServers(ctx context.Context, operation, location, postgres, without string, opts []WaitOption) (*Postgres, error) {

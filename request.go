@@ -175,6 +175,15 @@ func checkOptionalID(field, id string) *ArgumentError {
 	return checkID(field, id)
 }
 
+// checkIDOf checks an ID that is compared with those in records, so that a name
+// or an ID of another kind would seem to be missing from them.
+func checkIDOf(kind Kind, operation, field, id string) *ArgumentError {
+	if IsID(id, kind) {
+		return nil
+	}
+	return argumentError(operation, field, id, "must be the ID of a "+kind.String())
+}
+
 // setQuery encodes the url-tagged fields of a struct, or of a pointer to one,
 // which may be nil, as the query.
 func (cl *call) setQuery(parameters any) error {

@@ -154,7 +154,7 @@ func (s *PrivateSubnetsService) Compare(ctx context.Context, subnet *PrivateSubn
 // ensurer returns what Ensure needs to know about subnets.
 func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateSubnetCreateRequest) ensureSpec[PrivateSubnet] {
 	if request != nil && request.FirewallID != "" {
-		if err := checkEnsureID("firewall_id", request.FirewallID, KindFirewall); err != nil {
+		if err := checkIDOf(KindFirewall, "", "firewall_id", request.FirewallID); err != nil {
 			return ensureSpec[PrivateSubnet]{invalid: err}
 		}
 	}

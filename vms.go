@@ -221,7 +221,7 @@ func (s *VMsService) Compare(ctx context.Context, vm *VM, request *VMCreateReque
 // ensurer returns what Ensure needs to know about VMs.
 func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) ensureSpec[VM] {
 	if request != nil && request.PrivateSubnetID != "" {
-		if err := checkEnsureID("private_subnet_id", request.PrivateSubnetID, KindPrivateSubnet); err != nil {
+		if err := checkIDOf(KindPrivateSubnet, "", "private_subnet_id", request.PrivateSubnetID); err != nil {
 			return ensureSpec[VM]{invalid: err}
 		}
 	}

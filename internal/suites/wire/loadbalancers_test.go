@@ -241,12 +241,17 @@ func TestLoadBalancerWaits(t *testing.T) {
 	})
 }
 
-func TestWaitVMDetachedRefusesAName(t *testing.T) {
+// A wait until something is gone would succeed at once for what cannot be there.
+func TestWaitsRefuseNames(t *testing.T) {
 	t.Parallel()
 	for _, vm := range []string{"", "web-1", testLBID} {
 		_, err := sdktest.SendingNothing(t).LoadBalancers.WaitVMDetached(t.Context(), "eu-central-h1", "web-lb", vm)
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Value != vm || e.Name != "vm_id" {
 			t.Errorf("WaitVMDetached of %q: %v", vm, err)
+		}
+		_, err = sdktest.SendingNothing(t).Postgres.WaitRecycled(t.Context(), "eu-central-h1", "orders-db", vm, cloudapi.WaitTolerance(0))
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Value != vm || e.Name != "server_id" {
+			t.Errorf("WaitRecycled of %q: %v", vm, err)
 		}
 	}
 }
