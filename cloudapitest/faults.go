@@ -183,9 +183,9 @@ func (s *Server) checkScript(match Match, faults []Fault) string {
 		case fault.kind == noFault && fault.delay <= 0:
 			return "a fault does nothing"
 		case fault.kind == replyInstead && (fault.reply.Status < 200 || fault.reply.Status > 999):
-			return fmt.Sprintf("%d is not the status of a reply", fault.reply.Status)
+			return fmt.Sprintf("%d is not the status of a response", fault.reply.Status)
 		case fault.kind == truncate && fault.limit < 0:
-			return "a reply cannot be cut to fewer than 0 bytes"
+			return "a response cannot be cut to fewer than 0 bytes"
 		case fault.kind == custom && fault.handler == nil, fault.kind == beforeCount && fault.between == nil:
 			return "a function is nil"
 		}

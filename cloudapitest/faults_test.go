@@ -243,7 +243,7 @@ func TestTruncateThatCutsNothingIsReported(t *testing.T) {
 		srv := New(tb)
 		srv.Fail(Match{}, tt.fault)
 		stub.Do(t, srv, "GET", "/project", "")
-		if got := tb.end(); len(got) != tt.want || tt.want == 1 && !strings.Contains(got[0], "Truncate(1048576) leaves the answer to GET /project whole") {
+		if got := tb.end(); len(got) != tt.want || tt.want == 1 && !strings.Contains(got[0], "Truncate(1048576) leaves the response to GET /project whole") {
 			t.Errorf("%+v: reported %q", tt.fault, got)
 		}
 	}

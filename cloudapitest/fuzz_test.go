@@ -168,7 +168,7 @@ func seedBody(s schema.Schema) string {
 	}
 	switch {
 	case s.Enum != nil:
-		return string(reply.JSON(0, s.Enum[0]).Body)
+		return string(reply.Encode(s.Enum[0]))
 	case s.Type == "string":
 		return `"a"`
 	case s.Type == "integer":

@@ -269,7 +269,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	entry.answered(out.Status)
 	if fault.kind == truncate {
 		if fault.limit >= len(out.Body) && !fault.canMiss() {
-			s.complain("cloudapitest: Truncate(%d) leaves the answer to %s %s whole, whose body has %d bytes",
+			s.complain("cloudapitest: Truncate(%d) leaves the response to %s %s whole, whose body has %d bytes",
 				fault.limit, r.Method, r.URL.EscapedPath(), len(out.Body))
 		}
 		out.WriteTruncated(w, fault.limit)
@@ -300,7 +300,7 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 		s.misuse("cloudapitest: %s has no %s", r.Operation.Target(), name)
 	}
 	if fault.kind == beforeCount && !split && !fault.canMiss() {
-		s.complain("cloudapitest: BeforeCount: the answer to %s %s is no page with a count", r.Method, r.URL.EscapedPath())
+		s.complain("cloudapitest: BeforeCount: the response to %s %s is no page with a count", r.Method, r.URL.EscapedPath())
 	}
 	return out
 }

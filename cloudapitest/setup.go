@@ -49,7 +49,7 @@ func (s *Server) AddProject(name string) string {
 	}
 	s.service.Do(func(c *api.Call) {
 		token := c.State.Token(s.config.token)
-		c.AddProject(id, name, token.Account).Rights[token] = api.Rights{"*"}
+		c.AddProject(id, name, token.Account).Permissions[token] = api.Permissions{"*"}
 	})
 	return id
 }
@@ -67,7 +67,7 @@ func (s *Server) AddProject(name string) string {
 // If the project, the token or a permission does not exist the test fails.
 func (s *Server) SetPermissions(projectID, token string, permissions ...string) {
 	for _, p := range permissions {
-		if !families.KnowsRight(p) {
+		if !families.KnowsPermission(p) {
 			s.complain("cloudapitest: SetPermissions: there is no permission %q; it is one like Vm:view or Vm:*", p)
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Server) SetPermissions(projectID, token string, permissions ...string) 
 			s.complain("cloudapitest: SetPermissions: there is no such token")
 			return
 		}
-		p.Rights[t] = permissions
+		p.Permissions[t] = permissions
 	})
 }
 
@@ -165,11 +165,11 @@ func (cfg config) seed(c *api.Call) {
 	for _, t := range append(slices.Clip(cfg.tokens), tokenConfig{cfg.token, AccessFull}) {
 		switch t.access {
 		case AccessFull:
-			main.Rights[c.State.AddToken(t.value, own)] = api.Rights{"*"}
+			main.Permissions[c.State.AddToken(t.value, own)] = api.Permissions{"*"}
 		case AccessNone:
 			c.State.AddToken(t.value, own)
 		case AccessForeign:
-			other.Rights[c.State.AddToken(t.value, foreign)] = api.Rights{"*"}
+			other.Permissions[c.State.AddToken(t.value, foreign)] = api.Permissions{"*"}
 		case AccessRevoked:
 			c.State.RemoveToken(t.value)
 		}

@@ -12,9 +12,9 @@ import (
 // location is the location of all resources that -demo adds.
 const location = "eu-central-h1"
 
-// fill adds some resources to the server's project. They are ready at once;
+// addDemo adds some resources to the server's project. They are ready at once;
 // after that the delays apply.
-func fill(ctx context.Context, srv *cloudapitest.Server, delays cloudapitest.Delays) error {
+func addDemo(ctx context.Context, srv *cloudapitest.Server, delays cloudapitest.Delays) error {
 	kinds := []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster,
 		cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
 	for _, kind := range kinds {

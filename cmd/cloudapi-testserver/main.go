@@ -119,11 +119,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	srv, err := o.newServer(ctx)
-	if srv != nil {
-		defer srv.Close()
-	}
+	srv, err := newServer(o.config()...)
 	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	if err := o.fill(ctx, srv); err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", o.addr)
@@ -139,19 +140,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// newServer returns a server with the options. It recovers the panic of a
-// server that refuses one.
-func (o options) newServer(ctx context.Context) (srv *cloudapitest.Server, err error) {
+// newServer is [cloudapitest.NewServer] with an error in place of its panic.
+func newServer(opts ...cloudapitest.Option) (srv *cloudapitest.Server, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = usageError{fmt.Errorf("%v", v)}
 		}
 	}()
-	d := o.delay
-	delays := cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
+	return cloudapitest.NewServer(opts...), nil
+}
+
+// config returns the options of the server.
+func (o options) config() []cloudapitest.Option {
 	opts := []cloudapitest.Option{
 		cloudapitest.WithAPI(cloudapitest.API(o.api)),
-		cloudapitest.WithDelays(delays),
+		cloudapitest.WithDelays(o.delays()),
 		cloudapitest.WithRequestLog(0), // the log is not used
 	}
 	if o.token != "" {
@@ -160,13 +163,24 @@ func (o options) newServer(ctx context.Context) (srv *cloudapitest.Server, err e
 	if o.project != "" {
 		opts = append(opts, cloudapitest.WithProjectID(o.project))
 	}
-	srv = cloudapitest.NewServer(opts...)
+	return opts
+}
+
+func (o options) delays() cloudapitest.Delays {
+	d := o.delay
+	return cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
+}
+
+// fill adds what the flags ask for to the project.
+func (o options) fill(ctx context.Context, srv *cloudapitest.Server) error {
 	if o.demo {
-		err = fill(ctx, srv, delays)
+		if err := addDemo(ctx, srv, o.delays()); err != nil {
+			return err
+		}
 	}
 	srv.AddVMs(location, "vm", o.vms)
 	if o.noPermission {
 		srv.SetPermissions(srv.ProjectID(), srv.Token())
 	}
-	return srv, err
+	return nil
 }

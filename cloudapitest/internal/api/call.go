@@ -170,7 +170,9 @@ func (c *Call) invalidLocation() error {
 func (c *Call) Permitted() bool { return c.Allowed(c.permission) }
 
 // Allowed reports whether the token has a permission in the call's project.
-func (c *Call) Allowed(permission string) bool { return c.Project.Rights[c.Token].allow(permission) }
+func (c *Call) Allowed(permission string) bool {
+	return c.Project.Permissions[c.Token].allow(permission)
+}
 
 // Since returns a field that records have since version v, and nil for earlier
 // versions.

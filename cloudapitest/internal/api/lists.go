@@ -111,7 +111,7 @@ func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T
 	rows = rows[:min(len(rows), c.pageSize())]
 	page := Page{Items: Records(As[T](rows), At(c, record))}
 	if f := c.request.BeforeCount; f != nil {
-		page.Items = json.RawMessage(reply.JSON(0, page.Items).Body) // the items at this time
+		page.Items = json.RawMessage(reply.Encode(page.Items)) // the items at this time
 		c.unlocked(f)
 		c.State.Sweep(time.Now())
 	}

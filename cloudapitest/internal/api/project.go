@@ -23,31 +23,31 @@ type Token struct {
 // Project contains the other resources of its account.
 type Project struct {
 	Object
-	Account *Account
-	Rights  map[*Token]Rights // a missing token has none
-	Unpaid  bool              // if there is no valid billing information
+	Account     *Account
+	Permissions map[*Token]Permissions // a missing token has none
+	Unpaid      bool                   // if there is no valid billing information
 	// Features that the service has enabled for the project.
 	Features []string
 	log      []LogEntry
 }
 
-// Rights are the permissions of a token in a project, such as "Vm:view". An
+// Permissions are those of a token in a project, such as "Vm:view". An
 // asterisk matches every family or every action: "Vm:*", "*:view", or "*" for
 // both.
-type Rights []string
+type Permissions []string
 
-// allow reports whether a permission is among the rights.
-func (r Rights) allow(permission string) bool {
+// allow reports whether a permission is among them.
+func (all Permissions) allow(permission string) bool {
 	family, action, _ := strings.Cut(permission, ":")
-	return slices.ContainsFunc(r, func(right string) bool {
-		f, a, ok := strings.Cut(right, ":")
-		return right == "*" || ok && (f == "*" || f == family) && (a == "*" || a == action)
+	return slices.ContainsFunc(all, func(pattern string) bool {
+		f, a, ok := strings.Cut(pattern, ":")
+		return pattern == "*" || ok && (f == "*" || f == family) && (a == "*" || a == action)
 	})
 }
 
-// AddProject adds a project in which no token has rights.
+// AddProject adds a project in which no token has permissions.
 func (c *Call) AddProject(id, name string, a *Account) *Project {
-	p := &Project{Object: Object{ID: id, Name: name}, Account: a, Rights: map[*Token]Rights{}}
+	p := &Project{Object: Object{ID: id, Name: name}, Account: a, Permissions: map[*Token]Permissions{}}
 	c.State.Add(p)
 	return p
 }

@@ -25,7 +25,7 @@ func (c *Call) checkQuery(op *Operation) error {
 		known = append(known, parameter.Name)
 		if value, ok := Last(c.Query, parameter.Name); ok {
 			pointer := fmt.Sprintf("%s/parameters/%d/schema", op.pointer(), i)
-			if _, err := parameter.Schema.Check(pointer, reply.JSON(0, value).Body); err != nil {
+			if _, err := parameter.Schema.Check(pointer, reply.Encode(value)); err != nil {
 				return err
 			}
 		}

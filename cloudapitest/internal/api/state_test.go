@@ -19,7 +19,7 @@ func newCall(t *testing.T) *Call {
 	owner := NewAccount("own")
 	c.Project = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), "main", owner)
 	c.Token = c.State.AddToken("pat-a", owner)
-	c.Project.Rights[c.Token] = Rights{"*"}
+	c.Project.Permissions[c.Token] = Permissions{"*"}
 	c.Location = c.State.Locations[0]
 	return c
 }
@@ -87,7 +87,7 @@ func TestReferencesAreIDsOrNames(t *testing.T) {
 		}
 	}
 
-	delete(c.Project.Rights, c.Token)
+	delete(c.Project.Permissions, c.Token)
 	for ref, want := range map[string]string{"a": "Forbidden", "c": "ResourceNotFound"} {
 		c.Params["vm_reference"] = ref
 		if _, err := Find[*thing](c, cloudapi.KindVM, "vm_reference"); err.(*reply.Error).Type != want {
@@ -133,7 +133,7 @@ func TestNamesForNewObjects(t *testing.T) {
 	}{
 		{"free", "", func() {}},
 		{cloudapi.NewID(cloudapi.KindVM).String(), "ResourceNotFound", func() {}},
-		{"free", "Forbidden", func() { delete(c.Project.Rights, c.Token) }},
+		{"free", "Forbidden", func() { delete(c.Project.Permissions, c.Token) }},
 		{"free", "InvalidLocation", func() { c.Location = &Location{Name: "hidden", Hidden: true} }},
 	} {
 		tt.prepare()

@@ -19,7 +19,7 @@ func newCall(t *testing.T) *api.Call {
 	c.Params = map[string]string{}
 	owner := api.NewAccount("own")
 	c.Project, c.Token = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), "main", owner), c.State.AddToken("pat-a", owner)
-	c.Project.Rights[c.Token] = api.Rights{"*"}
+	c.Project.Permissions[c.Token] = api.Permissions{"*"}
 	c.Location = c.State.Locations[0]
 	return c
 }

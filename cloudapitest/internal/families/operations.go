@@ -64,15 +64,15 @@ var familyNames = map[cloudapi.Kind]string{
 	cloudapi.KindVM:                "Vm",
 }
 
-// KnowsRight reports whether the right gives any existing permission:
-// "Vm:view", or with asterisks as in [api.Rights].
-func KnowsRight(right string) bool {
+// KnowsPermission reports whether a permission exists, such as "Vm:view" or, with
+// an asterisk as in [api.Permissions], "Vm:*".
+func KnowsPermission(permission string) bool {
 	names := append(slices.Collect(maps.Values(familyNames)), "Project", "Location", "*")
-	family, action, ok := strings.Cut(right, ":")
-	if slices.Contains([]string{"Project:auditlog", "Project:github"}, right) {
+	family, action, ok := strings.Cut(permission, ":")
+	if slices.Contains([]string{"Project:auditlog", "Project:github"}, permission) {
 		return true
 	}
-	return right == "*" || ok && slices.Contains(names, family) &&
+	return permission == "*" || ok && slices.Contains(names, family) &&
 		slices.Contains([]string{"view", "create", "edit", "delete", "connect", "disconnect", "*"}, action)
 }
 

@@ -177,7 +177,7 @@ func (p *postgres) details(c *api.Call) postgresDetails {
 	d.LatestRestoreTime = c.Now.UTC().Format(time.RFC3339)
 	switch earliest, ok := p.earliestRestore(c.Now); {
 	case ok:
-		d.EarliestRestoreTime = reply.JSON(0, earliest.UTC().Format(time.RFC3339)).Body
+		d.EarliestRestoreTime = reply.Encode(earliest.UTC().Format(time.RFC3339))
 	case !p.onAWS():
 		d.EarliestRestoreTime = json.RawMessage("null")
 	}

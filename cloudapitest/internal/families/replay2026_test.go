@@ -249,7 +249,7 @@ func (r *replayer) seedAugust2026() {
 			"pj7fqp3fdhma2nvw50wbd91521": "main", "pjkq13vqymqt2nyzx063yhj7fg": "big", "pj597knrqegt0j0nz4zcy78jm9": "flags",
 		} {
 			p := c.AddProject(id, name, r.account)
-			p.Rights[r.token] = api.Rights{"*"}
+			p.Permissions[r.token] = api.Permissions{"*"}
 			r.ids[id] = id
 			if name == "flags" {
 				p.Features = []string{FeatureBackupDownloads, FeatureLantern, FeatureMaintenanceWindowDays}
@@ -257,7 +257,7 @@ func (r *replayer) seedAugust2026() {
 		}
 		const foreign = "pjrxamngzcr61qfbhasn8xap9g"
 		token := c.State.Token(foreignToken)
-		c.AddProject(foreign, "other", token.Account).Rights[token] = api.Rights{"*"}
+		c.AddProject(foreign, "other", token.Account).Permissions[token] = api.Permissions{"*"}
 		r.ids[foreign] = foreign
 	})
 }

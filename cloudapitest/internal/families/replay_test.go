@@ -224,9 +224,9 @@ func newReplayer(t *testing.T) *replayer {
 	r := newReplayerOf(t, version.October2025, script{exceptions, before})
 	r.service.Do(func(c *api.Call) {
 		stranger := c.State.Token(foreignToken)
-		c.AddProject(mainProject, "main", r.account).Rights[r.token] = api.Rights{"*"}
+		c.AddProject(mainProject, "main", r.account).Permissions[r.token] = api.Permissions{"*"}
 		c.AddProject(bigProject, "big", r.account)
-		c.AddProject(otherProject, "other", stranger.Account).Rights[stranger] = api.Rights{"*"}
+		c.AddProject(otherProject, "other", stranger.Account).Permissions[stranger] = api.Permissions{"*"}
 	})
 	return r
 }
@@ -286,7 +286,7 @@ func (r *replayer) show(recordedID, state string) {
 
 // join gives the token of most exchanges permissions in a project.
 func (r *replayer) join(recordedID string) {
-	r.service.State.Project(r.ids[recordedID]).Rights[r.token] = api.Rights{"*"}
+	r.service.State.Project(r.ids[recordedID]).Permissions[r.token] = api.Permissions{"*"}
 }
 
 // place ends the creation of some VMs; others stay without a host.

@@ -172,9 +172,9 @@ func details(problems ...Problem) json.RawMessage {
 	var b bytes.Buffer
 	for i, p := range problems {
 		b.WriteByte("{,"[min(i, 1)])
-		b.Write(JSON(0, p.Field).Body)
+		b.Write(Encode(p.Field))
 		b.WriteByte(':')
-		b.Write(JSON(0, p.What).Body)
+		b.Write(Encode(p.What))
 	}
 	b.WriteByte('}')
 	return b.Bytes()

@@ -47,14 +47,20 @@ func New(result any, failure *Error) Reply {
 	return JSON(http.StatusOK, result)
 }
 
+// JSON returns a response with a value in JSON.
 func JSON(status int, v any) Reply {
+	return Reply{status, http.Header{"Content-Type": {"application/json"}}, Encode(v)}
+}
+
+// Encode returns a value in JSON, in the form of the real server.
+func Encode(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		panic(err) // a record that cannot be encoded is a mistake of this package
 	}
-	return Reply{status, http.Header{"Content-Type": {"application/json"}}, bytes.TrimSuffix(b.Bytes(), []byte("\n"))}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 func (r Reply) Write(w http.ResponseWriter) {
