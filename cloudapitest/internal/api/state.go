@@ -30,9 +30,12 @@ type Object struct {
 	Project  *Project
 	Location *Location // nil for kinds without
 
-	gone      time.Time // when the deletion is complete
+	gone      time.Time // when the deletion is complete, unless it is blocked
 	afterGone func()    // called after the deletion, or nil
 	Forced    string    // the state set by the test
+
+	// Blocked, if not nil, reports whether the deletion has to wait.
+	Blocked func(now time.Time) bool
 }
 
 func (o *Object) Core() *Object { return o }
@@ -137,14 +140,22 @@ func (c *Call) Remove(o Stored, after time.Duration, then func()) {
 	s.Sweep(c.Now)
 }
 
-// Sweep completes the deletions that are due, the oldest first.
+// Sweep completes the deletions that are due and not blocked, the oldest first.
 func (s *State) Sweep(now time.Time) {
+	var blocked []Stored
 	for len(s.leaving) > 0 && s.leaving[0].Core().GoneBy(now) {
 		o := s.leaving[0]
 		s.leaving = s.leaving[1:]
+		if isBlocked := o.Core().Blocked; isBlocked != nil && isBlocked(now) {
+			blocked = append(blocked, o)
+			continue
+		}
 		s.Drop(o)
 		if then := o.Core().afterGone; then != nil {
 			then()
 		}
+	}
+	if blocked != nil {
+		s.leaving = append(blocked, s.leaving...)
 	}
 }

@@ -79,6 +79,8 @@ func createPrivateLocation(c *api.Call) (any, error) {
 	if err := l.checkName(c, name); err != nil {
 		return nil, err
 	}
+	index := c.State.Index
+	l.Blocked = func(now time.Time) bool { return len(index.KindsIn(l.place)) > 0 || now.Before(l.place.InUse) }
 	c.State.Add(l)
 	c.State.Locations = append(c.State.Locations, l.place)
 	c.Log("create", l.ID)
@@ -109,26 +111,20 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 	return l.record(c), nil
 }
 
-// delete refuses only if there are databases. Like the real server it fails if
-// there are other resources in the location, or backups of a deleted database.
+// delete refuses only if there are databases. If there are other resources in
+// the location, or backups of a deleted database, it fails in October 2025, like
+// the real server. In August 2026 the location is deleted when they are gone.
 func (l *privateLocation) delete(c *api.Call) error {
-	kinds := c.State.Index.KindsIn(l.place)
-	used := len(kinds) > 0 || c.Now.Before(l.place.InUse)
-	later := c.Config.Version >= version.August2026
-	switch {
-	case slices.Contains(kinds, cloudapi.KindPostgres):
+	var delay time.Duration
+	switch later := c.Config.Version >= version.August2026; {
+	case slices.Contains(c.State.Index.KindsIn(l.place), cloudapi.KindPostgres):
 		return reply.Dependency("Private location '%s' has some resources, first, delete them.", l.Name)
-	case used && !later:
+	case later:
+		delay = c.Delays(&l.Object).Delete
+	case l.Blocked(c.Now):
 		return reply.Unexpected()
 	}
 	c.Log("destroy", l.ID)
-	if used {
-		return nil
-	}
-	var delay time.Duration
-	if later {
-		delay = c.Delays(&l.Object).Delete
-	}
 	c.Remove(l, delay, func() {
 		c.State.Locations = slices.DeleteFunc(c.State.Locations, func(place *api.Location) bool { return place == l.place })
 	})

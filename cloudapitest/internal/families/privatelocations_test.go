@@ -1,6 +1,7 @@
 package families_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"strings"
@@ -161,4 +162,29 @@ func TestRegionsThatOfferVMs(t *testing.T) {
 			t.Errorf("%s: %v, want a VM there: %t", region, err, offered)
 		}
 	}
+}
+
+// TestPrivateLocationGoesWhenItIsEmpty: in August 2026 a location that is in use
+// is deleted when its last resource is gone.
+func TestPrivateLocationGoesWhenItIsEmpty(t *testing.T) {
+	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
+		ctx := t.Context()
+		createPlace(t, client, "mine", "us-west-2")
+		must(client.Firewalls.Create(ctx, "mine", "fw", nil))
+		for range 2 {
+			if err := client.PrivateLocations.Delete(ctx, "mine"); err != nil {
+				t.Fatal(err)
+			}
+			stub.Elapse(time.Hour)
+			must(client.PrivateLocations.Get(ctx, "mine"))
+		}
+		if err := client.Firewalls.Delete(ctx, "mine", "fw"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		if err := client.PrivateLocations.WaitDeleted(ctx, "mine"); err != nil {
+			t.Error(err)
+		}
+	}, cloudapitest.WithAPI(cloudapitest.August2026))
 }
