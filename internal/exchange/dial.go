@@ -95,10 +95,13 @@ func (s *sharedDials) wait(ctx context.Context, f *flight, network, address stri
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if f.err != nil && f.err != errStorm {
+	// These failures concern only the attempt that made the connection: it may
+	// make no more, or has ended.
+	isOthers := f.err == errStorm || errors.Is(f.err, context.Canceled)
+	switch {
+	case f.err != nil && !isOthers:
 		return nil, f.err
-	}
-	if !f.http2 { // or its attempt may make no more connections, but this one may
+	case !f.http2:
 		return s.connect(ctx, network, address)
 	}
 	// net/http takes a moment to give the connection to all.

@@ -153,6 +153,50 @@ func TestLimitOfAnotherAttempt(t *testing.T) {
 	})
 }
 
+// TestCanceledDialIsNotShared: if the call that dials has ended, its connection
+// counts as idle, and CloseIdleConnections cancels it. That does not fail a call
+// that waits for it.
+func TestCanceledDialIsNotShared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, roots := tlsServer(t, true, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
+		var dials atomic.Int32
+		transport := NewTransport(0, func(t *http.Transport) {
+			t.TLSClientConfig = &tls.Config{RootCAs: roots}
+			t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				if dials.Add(1) == 1 {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				return l.Dial(ctx)
+			}
+		})
+		defer transport.CloseIdleConnections()
+		ctx, cancel := context.WithCancel(t.Context())
+		first, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://example.com/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			if _, err := transport.RoundTrip(first); !errors.Is(err, context.Canceled) {
+				t.Errorf("the canceled call: %v", err)
+			}
+		})
+		synctest.Wait()
+		callers.Go(func() {
+			if body, err := get(&http.Client{Transport: transport}, "https://example.com/"); body != "ok" {
+				t.Errorf("another call: %q, %v", body, err)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		transport.CloseIdleConnections()
+		callers.Wait()
+	})
+}
+
 // TestHandshakeTakesTooLong: a server accepts connections and stays silent.
 func TestHandshakeTakesTooLong(t *testing.T) {
 	t.Parallel()
