@@ -158,8 +158,8 @@ func (p *TeardownPlan) keep(all []surveyed, needs map[string][]string) map[strin
 // in which. So a subnet comes after all of them in its location.
 func (s *teardownStep) finish(preceding []teardownStep) {
 	for i, other := range preceding {
-		within := other.resource.Kind == KindKubernetesCluster || other.resource.Kind == KindPostgres
-		if within && s.resource.Kind == KindPrivateSubnet && other.resource.Location == s.resource.Location {
+		mayBeInside := other.resource.Kind == KindKubernetesCluster || other.resource.Kind == KindPostgres
+		if mayBeInside && s.resource.Kind == KindPrivateSubnet && other.resource.Location == s.resource.Location {
 			s.before = append(s.before, i)
 		}
 	}
@@ -242,13 +242,13 @@ func (p *TeardownPlan) project() string {
 // load balancer that was made in the subnet since, a subnet that uses the
 // firewall, and any other resource of a project that would be deleted with it.
 //
-// If a deletion fails with a transient error, or is refused because of the state
-// of the resource, Run tries it 6 times within about 13 seconds: a VM, for
-// example, cannot be deleted while a machine image is made of it. A deletion that
-// fails permanently blocks only the resources that the failed one needs. Run
-// waits until the context ends for deletions that the server has accepted. If the
-// token can no longer see the project it finds
-// nothing, so the resources count as gone.
+// If a deletion fails with a transient error, or is refused because of the
+// state of the resource, Run tries it 6 times within about 13 seconds: a VM,
+// for example, cannot be deleted while a machine image is made of it. A
+// deletion that fails permanently blocks only the resources that the failed one
+// needs. Run waits until the context ends for deletions that the server has
+// accepted. If the token can no longer see the project it finds nothing, so the
+// resources count as gone.
 //
 // The server keeps a private location for days after its last database is gone,
 // as long as there are backups. Such a location is reported as

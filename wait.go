@@ -227,7 +227,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	failures := 0
 	// Shared polls can be earlier than the wait's own. Those do not count as
 	// failures, and do not make the pause longer.
-	isOwn := true
+	isDue := true // whether the poll is not earlier
 	var pause time.Duration
 	var paused time.Time // when the wait last polled by its own pace
 	round, err := next(0)
@@ -237,7 +237,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 		if err == nil {
 			// The first failure of a list is a failed poll, since the service
 			// may be down. After that the resource itself is decisive.
-			record, err = w.look(ctx, round, !isOwn || failures == 0 && w.config.tolerance > 0)
+			record, err = w.look(ctx, round, !isDue || failures == 0 && w.config.tolerance > 0)
 		}
 		var end error // why the wait ends, unless it is finished
 		switch {
@@ -250,7 +250,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			progress.Record, progress.State = recordOf(record), stateOf(record)
 		case w.gone && isGone(err):
 			record, err, progress.Done = nil, nil, 1
-		case ctx.Err() == nil && w.tolerates(err) && !isOwn:
+		case ctx.Err() == nil && w.tolerates(err) && !isDue:
 		case ctx.Err() == nil && w.tolerates(err) && failures < w.config.tolerance:
 			failures++
 		default:
@@ -264,11 +264,11 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			return record, nil
 		}
 		if end == nil {
-			if isOwn {
+			if isDue {
 				pause, paused = pauses.next(), time.Now()
 			}
 			round, end = next(pause)
-			isOwn = time.Since(paused) >= pause/3*2 // the ratio of the shortest to the longest deviation
+			isDue = time.Since(paused) >= pause/3*2 // the shortest pause is two thirds of the longest
 			err = nil
 		}
 		if end != nil {
