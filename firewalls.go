@@ -1,7 +1,6 @@
 package cloudapi
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -136,7 +135,7 @@ type FirewallRuleModifyRequest struct {
 type createdRule struct{ FirewallRule }
 
 func (r *createdRule) unmarshal(data []byte) error {
-	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("[")) {
+	if !isArray(data) {
 		return json.Unmarshal(data, &r.FirewallRule)
 	}
 	var rules []FirewallRule

@@ -1,7 +1,6 @@
 package cloudapi
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -167,7 +166,7 @@ func decodePage[T any, P listItem[T]](r reply, o *ListOptions) (*Page[T], error)
 		Count *int `json:"count"`
 	}
 	decode := func() error { return r.records(&body) }
-	if bytes.HasPrefix(bytes.TrimLeft(r.body, " \t\r\n"), []byte("[")) {
+	if isArray(r.body) {
 		decode = func() error { return r.records(&body.Items) }
 	}
 	// Room for a full page, but no more items than the response can contain.

@@ -170,6 +170,11 @@ func unmarshal(data []byte, v any) error {
 	return json.Unmarshal(data, v)
 }
 
+// isArray reports whether JSON is an array.
+func isArray(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("["))
+}
+
 // serverError makes the error of a status of 300 or above.
 func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 	e := &Error{
