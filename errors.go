@@ -148,8 +148,8 @@ type Error struct {
 	// been carried out in spite of the error.
 	outcomeUnknown bool
 
-	// whyNoRetry is the reason why a due retry was not made, such as the context's
-	// error, or nil.
+	// whyNoRetry is the reason why a due retry was not made, such as the
+	// context's error, or nil.
 	whyNoRetry error
 }
 

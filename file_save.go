@@ -33,7 +33,7 @@ func (f File) Replace(path string) error {
 // publish to give it its name.
 func (f File) write(path string, publish func(temporary string) error) (err error) {
 	if path == "" {
-		return &ArgumentError{Operation: "File.Save", Name: "path", Reason: "must not be empty"}
+		return &ArgumentError{Name: "path", Reason: "must not be empty"}
 	}
 	defer func() {
 		if e, ok := errors.AsType[*os.LinkError](err); ok {

@@ -14,7 +14,8 @@ type Operation struct {
 	Method string
 
 	// Route is the path with the contract's placeholders in place of values,
-	// such as "/project/{project_id}/location/{location}/vm/{vm_reference}".
+	// such as "/project/{project_id}/location/{location}/vm/{vm_reference}". It
+	// is "" in calls of [Client.Do], whose Name is "Do".
 	Route string
 
 	retry retryClass

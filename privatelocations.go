@@ -137,8 +137,9 @@ func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName stri
 }
 
 // Ensure creates a private location unless there is one of that name; see
-// [EnsureOptions]. It compares the provider_location_name; no record shows the
-// credentials. It cannot update anything.
+// [EnsureOptions]. The name must not be an ID. Ensure compares the
+// provider_location_name; no record shows the credentials. It cannot update
+// anything.
 func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
 }

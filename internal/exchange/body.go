@@ -68,8 +68,9 @@ func (buf *Buffer) ReadAtMost(body io.Reader, n int64) error {
 }
 
 // ReadBody reads the body of a response, or returns [ErrTooLarge] if it has
-// more than limit bytes. It takes at most one and a half times the limit of
-// memory.
+// more than limit bytes, which takes at most one and a half times the limit of
+// memory. A body whose length is not announced takes up to two and a half times
+// its size, since it is joined from pieces.
 func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
 	announced := resp.ContentLength
 	if announced > limit {
