@@ -926,7 +926,7 @@ func TestTeardownProgress(t *testing.T) {
 				t.Error("two calls at a time")
 			}
 			defer inside.Add(-1)
-			<-time.After(time.Millisecond)
+			stub.Elapse(time.Millisecond)
 			if e.State == "deleted" {
 				done++
 			}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestAttempt: the time runs from the beginning of the attempt, whenever the
@@ -18,7 +20,7 @@ func TestAttempt(t *testing.T) {
 		begin := time.Now()
 
 		late := Begin(parent, begin.Add(time.Minute))
-		<-time.After(59 * time.Second)
+		stub.Elapse(59 * time.Second)
 		child, stopChild := context.WithCancel(late)
 		defer stopChild()
 		<-child.Done()

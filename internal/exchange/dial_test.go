@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // tlsServer is a server with TLS on a network in memory, of HTTP/2 or not. The
@@ -45,7 +46,7 @@ func TestOneConnectionOfHTTP2(t *testing.T) {
 	for http2, most := range map[bool]int32{true: 1, false: maxConns} {
 		synctest.Test(t, func(t *testing.T) {
 			l, roots := tlsServer(t, http2, func(w http.ResponseWriter, _ *http.Request) {
-				<-time.After(time.Second)
+				stub.Elapse(time.Second)
 				_, _ = io.WriteString(w, "ok")
 			})
 			var dials atomic.Int32
@@ -53,7 +54,7 @@ func TestOneConnectionOfHTTP2(t *testing.T) {
 				t.TLSClientConfig = &tls.Config{RootCAs: roots}
 				t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 					dials.Add(1)
-					<-time.After(50 * time.Millisecond)
+					stub.Elapse(50 * time.Millisecond)
 					return l.Dial(ctx)
 				}
 			})
@@ -89,7 +90,7 @@ func TestFailedDialIsShared(t *testing.T) {
 		transport := NewTransport(0, func(t *http.Transport) {
 			t.DialContext = func(context.Context, string, string) (net.Conn, error) {
 				dials.Add(1)
-				<-time.After(time.Second)
+				stub.Elapse(time.Second)
 				return nil, failure
 			}
 		})
@@ -115,7 +116,7 @@ type slowAttempt struct{ context.Context }
 
 func (c slowAttempt) Value(key any) any {
 	if key == (attemptKey{}) {
-		<-time.After(time.Second)
+		stub.Elapse(time.Second)
 	}
 	return c.Context.Value(key)
 }

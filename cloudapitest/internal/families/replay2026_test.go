@@ -13,6 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // stories are the replayed stories of August 2026, with additional information
@@ -228,7 +229,7 @@ func TestReplayAugust2026(t *testing.T) {
 			t.Parallel()
 			story := slices.DeleteFunc(slices.Clone(all), func(x recordings.Exchange) bool { return x.Story != name })
 			synctest.Test(t, func(t *testing.T) {
-				<-time.After(time.Until(recordedIn2026)) // requests contain dates
+				stub.Elapse(time.Until(recordedIn2026)) // requests contain dates
 				r := newReplayerOf(t, version.August2026, s)
 				r.seedAugust2026()
 				r.replayPolls(story)
@@ -351,4 +352,4 @@ func (r *replayer) resizeIn(name string, d time.Duration) {
 }
 
 // settleLong is [replayer.settle] for long changes.
-func (r *replayer) settleLong() { <-time.After(time.Hour) }
+func (r *replayer) settleLong() { stub.Elapse(time.Hour) }

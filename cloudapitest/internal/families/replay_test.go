@@ -24,6 +24,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // The recordings contain exchanges with the real server. TestReplay sends their
@@ -153,7 +154,7 @@ func TestReplay(t *testing.T) {
 	t.Parallel()
 	story, matrix, layer := read(t, recordings.Story), read(t, recordings.Matrix), read(t, recordings.HTTP)
 	synctest.Test(t, func(t *testing.T) {
-		<-time.After(time.Until(recordedAt)) // requests contain dates
+		stub.Elapse(time.Until(recordedAt)) // requests contain dates
 		r := newReplayer(t)
 		r.replay(story, exact)
 		r.replay(matrix, shapes) // a sample: what it left behind in between is not known
@@ -323,7 +324,7 @@ func (r *replayer) adoptLoadBalancers() {
 }
 
 // settle lets all changes in progress complete.
-func (r *replayer) settle() { <-time.After(time.Minute) }
+func (r *replayer) settle() { stub.Elapse(time.Minute) }
 
 // fillAccount creates as many projects as an account may have.
 func (r *replayer) fillAccount() {
