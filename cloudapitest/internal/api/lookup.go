@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -98,6 +99,12 @@ func InProject[T Stored](s *State, kind cloudapi.Kind, p *Project) []T {
 	return As[T](s.Index.All(Scope{kind, p, nil}))
 }
 
+// Where returns those of the project's objects of the kind for which keep
+// reports true, in the order of creation.
+func Where[T Stored](s *State, kind cloudapi.Kind, p *Project, keep func(T) bool) []T {
+	return slices.DeleteFunc(InProject[T](s, kind, p), func(o T) bool { return !keep(o) })
+}
+
 // As returns objects with their concrete type, in a new slice.
 func As[T Stored](objects []Stored) []T {
 	typed := make([]T, len(objects))
@@ -116,6 +123,14 @@ func Listed(kind cloudapi.Kind) func(*Call) []Stored {
 			return nil
 		}
 		return c.State.Index.SortedByID(Scope{kind, c.Project, c.Location})
+	}
+}
+
+// Only returns a function that returns those objects of a list for which keep
+// reports true.
+func Only[T Stored](list func(*Call) []Stored, keep func(T) bool) func(*Call) []Stored {
+	return func(c *Call) []Stored {
+		return slices.DeleteFunc(slices.Clone(list(c)), func(o Stored) bool { return !keep(o.(T)) })
 	}
 }
 

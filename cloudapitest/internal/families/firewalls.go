@@ -88,9 +88,7 @@ func (f *firewall) details(c *api.Call) firewallDetails {
 
 // subnets returns the subnets that the firewall is attached to.
 func (f *firewall) subnets(c *api.Call) []*privateSubnet {
-	return slices.DeleteFunc(api.InProject[*privateSubnet](c.State, cloudapi.KindPrivateSubnet, f.Project), func(s *privateSubnet) bool {
-		return !slices.Contains(s.firewalls, f)
-	})
+	return api.Where(c.State, cloudapi.KindPrivateSubnet, f.Project, func(s *privateSubnet) bool { return slices.Contains(s.firewalls, f) })
 }
 
 func findFirewall(c *api.Call) (*firewall, error) {

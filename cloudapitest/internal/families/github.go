@@ -135,19 +135,12 @@ func findRepository(c *api.Call) (*githubRepository, error) {
 // repositories returns the repositories of the installation in the order of
 // their IDs.
 func (g *githubInstallation) repositories(c *api.Call) []api.Stored {
-	return selected(c, cloudapi.KindGitHubRepository, func(r *githubRepository) bool { return r.installation == g })
+	return api.Only(api.Listed(cloudapi.KindGitHubRepository), func(r *githubRepository) bool { return r.installation == g })(c)
 }
 
 // entries returns the entries of the repository in the order of their IDs.
 func (g *githubRepository) entries(c *api.Call) []api.Stored {
-	return selected(c, cloudapi.KindGitHubCacheEntry, func(e *githubCacheEntry) bool { return e.repository == g })
-}
-
-// selected returns some of the project's objects of a kind in the order of their
-// IDs.
-func selected[T api.Stored](c *api.Call, kind cloudapi.Kind, keep func(T) bool) []api.Stored {
-	all := slices.Clone(c.State.Index.SortedByID(api.Scope{Kind: kind, Project: c.Project}))
-	return slices.DeleteFunc(all, func(o api.Stored) bool { return !keep(o.(T)) })
+	return api.Only(api.Listed(cloudapi.KindGitHubCacheEntry), func(e *githubCacheEntry) bool { return e.repository == g })(c)
 }
 
 func (g *githubInstallation) list(c *api.Call) (any, error) {

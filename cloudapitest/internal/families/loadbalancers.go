@@ -156,9 +156,7 @@ func (v *vm) balancer(c *api.Call) *loadBalancer {
 
 // balancers returns the load balancers in the subnet.
 func (s *privateSubnet) balancers(c *api.Call) []*loadBalancer {
-	return slices.DeleteFunc(api.InProject[*loadBalancer](c.State, cloudapi.KindLoadBalancer, s.Project), func(l *loadBalancer) bool {
-		return l.subnet != s
-	})
+	return api.Where(c.State, cloudapi.KindLoadBalancer, s.Project, func(l *loadBalancer) bool { return l.subnet == s })
 }
 
 // detach removes the VM, if it is a member, after a delay for its connections

@@ -2,7 +2,6 @@ package families
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -124,8 +123,7 @@ func (m *machineImage) current(c *api.Call) *machineImageVersion {
 
 // versions returns the versions of the image in the order of their creation.
 func (m *machineImage) versions(c *api.Call) []*machineImageVersion {
-	return slices.DeleteFunc(api.InProject[*machineImageVersion](c.State, cloudapi.KindMachineImageVersion, m.Project),
-		func(v *machineImageVersion) bool { return v.image != m })
+	return api.Where(c.State, cloudapi.KindMachineImageVersion, m.Project, func(v *machineImageVersion) bool { return v.image == m })
 }
 
 // version returns the version with the label, or nil.
@@ -257,9 +255,7 @@ func (m *machineImage) delete(c *api.Call) error {
 }
 
 func (m *machineImage) listVersions(c *api.Call) (any, error) {
-	list := func(c *api.Call) []api.Stored {
-		return selected(c, cloudapi.KindMachineImageVersion, func(v *machineImageVersion) bool { return v.image == m })
-	}
+	list := api.Only(api.Listed(cloudapi.KindMachineImageVersion), func(v *machineImageVersion) bool { return v.image == m })
 	return api.Paginate(c, list, nil, (*machineImageVersion).record)
 }
 

@@ -129,12 +129,9 @@ func listPostgres(c *api.Call) (any, error) {
 			}
 			wanted = append(wanted, postgresTag{key, value})
 		}
-		all := list
-		list = func(c *api.Call) []api.Stored {
-			return slices.DeleteFunc(slices.Clone(all(c)), func(o api.Stored) bool {
-				return slices.ContainsFunc(wanted, func(tag postgresTag) bool { return !slices.Contains(o.(*postgres).tags, tag) })
-			})
-		}
+		list = api.Only(list, func(p *postgres) bool {
+			return !slices.ContainsFunc(wanted, func(tag postgresTag) bool { return !slices.Contains(p.tags, tag) })
+		})
 	}
 	return api.Paginate(c, list, api.ObjectName, (*postgres).record)
 }

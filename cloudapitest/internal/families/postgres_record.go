@@ -203,7 +203,5 @@ func (p *postgres) host(c *api.Call, network string) string {
 
 // replicas returns the read replicas of a database.
 func (p *postgres) replicas(c *api.Call) []*postgres {
-	return slices.DeleteFunc(api.InProject[*postgres](c.State, cloudapi.KindPostgres, c.Project), func(r *postgres) bool {
-		return r.parent != p || !r.isReplica(c.Now)
-	})
+	return api.Where(c.State, cloudapi.KindPostgres, c.Project, func(r *postgres) bool { return r.parent == p && r.isReplica(c.Now) })
 }

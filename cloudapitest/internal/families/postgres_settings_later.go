@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
@@ -86,8 +85,8 @@ func (p *postgres) connectionProblems(c *api.Call, config postgresConfig) []repl
 			return refuse("must be >= %d to match the primary's current value", least)
 		}
 	}
-	for _, r := range api.InProject[*postgres](c.State, cloudapi.KindPostgres, c.Project) {
-		if most := r.config.connectionLimit(); r.parent == p && r.isReplica(c.Now) && limit > most {
+	for _, r := range p.replicas(c) {
+		if most := r.config.connectionLimit(); limit > most {
 			return refuse("must be <= %d to match read replica '%s''s current value", most, r.Name)
 		}
 	}
