@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"golang.org/x/sync/errgroup"
@@ -134,9 +135,4 @@ func sortBy[T any](items []*T, key func(*T) (location, name string)) {
 }
 
 // prefix returns the name without the number at its end.
-func prefix(name string) string {
-	for name != "" && '0' <= name[len(name)-1] && name[len(name)-1] <= '9' {
-		name = name[:len(name)-1]
-	}
-	return name
-}
+func prefix(name string) string { return strings.TrimRight(name, "0123456789") }

@@ -135,7 +135,7 @@ func legend(c *canvas, x, y float64, inv *inventory) {
 }
 
 func summary(inv *inventory) string {
-	texts := []string{}
+	var texts []string
 	for _, family := range []struct {
 		n     int
 		thing string

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ func newTable(inv *inventory) *demo.Table {
 	for _, r := range inv.Postgres {
 		role := "high availability " + r.HAType
 		if r.ReadReplica {
-			role = "replica of " + lastSegment(r.Parent)
+			role = "replica of " + path.Base(r.Parent)
 		}
 		add(cloudapi.KindPostgres, r.Location, r.Name, r.State, r.ID, "version "+r.Version, r.VMSize, fmt.Sprint(r.StorageSizeGiB, " GiB"), role)
 	}
@@ -65,8 +66,6 @@ func address(s string) string {
 	host, _, _ := strings.Cut(s, "/")
 	return host
 }
-
-func lastSegment(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // ruleTexts describes firewall rules: for each range of addresses its ports, in
 // ascending order.

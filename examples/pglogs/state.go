@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -77,19 +76,7 @@ func (s *state) save() error {
 	if err != nil {
 		return err
 	}
-	draft, err := os.CreateTemp(filepath.Dir(s.file), filepath.Base(s.file)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(draft.Name())
-	if _, err := draft.Write(append(text, '\n')); err != nil {
-		draft.Close()
-		return err
-	}
-	if err := draft.Close(); err != nil {
-		return err
-	}
-	return os.Rename(draft.Name(), s.file)
+	return cloudapi.File{Content: append(text, '\n')}.Replace(s.file)
 }
 
 // key returns a key that identifies a line.

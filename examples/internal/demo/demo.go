@@ -20,8 +20,9 @@ import (
 )
 
 // Main runs a program until it is done or interrupted. It exits with status 1
-// if the program failed, 2 after wrong arguments, and 130 after an interrupt,
-// which it reports at once. A second interrupt kills the program.
+// if the program failed, 2 after wrong arguments, and 130 if an interrupt ended
+// the program before it was done. It reports an interrupt at once. A second one
+// kills the program.
 func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
