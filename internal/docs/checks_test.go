@@ -15,6 +15,9 @@ import (
 // contributor there, since one of them deletes all its resources.
 func TestChecksForgetTheProject(t *testing.T) {
 	t.Parallel()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("the checks need bash, which this machine does not have")
+	}
 	file := filepath.Join(root, ".ci/run")
 	script, err := os.ReadFile(file)
 	if err != nil {
