@@ -54,37 +54,37 @@ type service[T, R any] interface {
 // settle creates or plans a resource, and reports the result. The record is nil
 // if a plan has found none. A resource that differs from the request is
 // reported and returned unchanged.
-func settle[T, R any](ctx context.Context, p *provisioner, kind cloudapi.Kind, name string, s service[T, R], request *R) (*T, cloudapi.EnsureOutcome, error) {
+func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service[T, R], request *R) (*T, cloudapi.EnsureOutcome, error) {
 	opts := &cloudapi.EnsureOptions{Update: p.update}
 	if p.planOnly {
-		plan, err := s.Plan(ctx, p.env.Location, name, request, opts)
+		plan, err := s.Plan(ctx, p.env.Location, of.name, request, opts)
 		if err != nil {
 			return nil, "", err
 		}
-		p.report.result(kind, name, planned[plan.Outcome])
+		p.report.result(of, planned[plan.Outcome])
 		if p.held && plan.Outcome == cloudapi.EnsureCreated {
-			p.report.result(kind, name, resultHeld)
+			p.report.result(of, resultHeld)
 		}
 		switch plan.Outcome {
 		case cloudapi.EnsureCreated:
 			return nil, plan.Outcome, nil // a record that is being deleted will be replaced
 		case cloudapi.EnsureUpdated:
-			p.report.changes(kind, name, driftText(plan.Drift))
+			p.report.changes(of, driftText(plan.Drift))
 		case cloudapi.EnsureDrifted:
-			p.report.differs(kind, name, fmt.Errorf("%v %s differs from the file: %s%s", kind, name, driftText(plan.Drift), p.advice(plan.Drift)))
+			p.report.differs(of, fmt.Errorf("%v differs from the file: %s%s", of, driftText(plan.Drift), p.advice(plan.Drift)))
 		}
 		return plan.Record, plan.Outcome, nil
 	}
-	record, outcome, err := s.Ensure(ctx, p.env.Location, name, request, opts)
+	record, outcome, err := s.Ensure(ctx, p.env.Location, of.name, request, opts)
 	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
 		record, outcome, err = drift.Record.(*T), cloudapi.EnsureDrifted, nil
-		p.report.differs(kind, name, fmt.Errorf("%w%s", drift, p.advice(drift.Fields)))
+		p.report.differs(of, fmt.Errorf("%w%s", drift, p.advice(drift.Fields)))
 	}
 	switch {
 	case err == nil:
-		p.report.result(kind, name, done[outcome])
+		p.report.result(of, done[outcome])
 	case errors.Is(err, cloudapi.ErrOutcomeUnknown):
-		p.report.result(kind, name, resultUnknown)
+		p.report.result(of, resultUnknown)
 	}
 	return record, outcome, err
 }
@@ -102,13 +102,14 @@ func (k keys) Plan(ctx context.Context, _, _ string, request *cloudapi.SSHPublic
 
 func (p *provisioner) keys(ctx context.Context) error {
 	for _, key := range p.env.SSHKeys {
+		of := subject{cloudapi.KindSSHPublicKey, key.Name}
 		request := &cloudapi.SSHPublicKeyCreateRequest{Name: key.Name, PublicKey: key.PublicKey}
-		record, _, err := settle(ctx, p, cloudapi.KindSSHPublicKey, key.Name, keys{p.client.SSHPublicKeys}, request)
+		record, _, err := settle(ctx, p, of, keys{p.client.SSHPublicKeys}, request)
 		if err != nil {
 			return err
 		}
 		if record != nil {
-			p.report.show(cloudapi.KindSSHPublicKey, key.Name, "", record.ID)
+			p.report.show(of, "", record.ID)
 		}
 	}
 	return nil
@@ -119,12 +120,13 @@ func (p *provisioner) keys(ctx context.Context) error {
 func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, firewall := range p.env.Firewalls {
+		of := subject{cloudapi.KindFirewall, firewall.Name}
 		request := &cloudapi.FirewallCreateRequest{Description: firewall.Description}
-		record, outcome, err := settle(ctx, p, cloudapi.KindFirewall, firewall.Name, p.client.Firewalls, request)
+		record, outcome, err := settle(ctx, p, of, p.client.Firewalls, request)
 		if err != nil {
 			return nil, err
 		}
-		p.report.show(cloudapi.KindFirewall, firewall.Name, "", demo.Count(len(firewall.Rules), "rule"))
+		p.report.show(of, "", demo.Count(len(firewall.Rules), "rule"))
 		if record == nil {
 			ids[firewall.Name] = cloudapi.NewID(cloudapi.KindFirewall).String()
 			continue
@@ -134,7 +136,7 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 		for _, r := range firewall.Rules {
 			rules = append(rules, cloudapi.FirewallRuleCreateRequest{CIDR: r.From, PortRange: r.Ports})
 		}
-		err = setRules(p, cloudapi.KindFirewall, firewall.Name, outcome,
+		err = setRules(p, of, outcome,
 			func(r *cloudapi.FirewallRule) string { return r.PortRange + " from " + r.CIDR },
 			func(opts *cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[cloudapi.FirewallRule], error) {
 				return p.client.Firewalls.SetRules(ctx, p.env.Location, record.ID, rules, opts)
@@ -148,7 +150,7 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 
 // setRules sets the rules of a firewall or of a database as in the file, if it
 // was just created or may be updated. Otherwise it reports the differences.
-func setRules[R any](p *provisioner, kind cloudapi.Kind, name string, outcome cloudapi.EnsureOutcome, text func(*R) string,
+func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome, text func(*R) string,
 	set func(*cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[R], error)) error {
 	allowed := p.update || outcome == cloudapi.EnsureCreated
 	changes, err := set(&cloudapi.SetRulesOptions{DryRun: p.planOnly || !allowed})
@@ -157,12 +159,12 @@ func setRules[R any](p *provisioner, kind cloudapi.Kind, name string, outcome cl
 	}
 	switch {
 	case !allowed:
-		p.report.differs(kind, name, fmt.Errorf("%v %s differs from the file: it %s: --update changes that", kind, name, ruleText(changes, text)))
+		p.report.differs(of, fmt.Errorf("%v differs from the file: it %s: --update changes that", of, ruleText(changes, text)))
 	case outcome == cloudapi.EnsureCreated: // including its rules
 	case p.planOnly:
-		p.report.changes(kind, name, ruleText(changes, text))
+		p.report.changes(of, ruleText(changes, text))
 	default:
-		p.report.result(kind, name, done[cloudapi.EnsureUpdated])
+		p.report.result(of, done[cloudapi.EnsureUpdated])
 	}
 	return nil
 }
@@ -171,8 +173,9 @@ func setRules[R any](p *provisioner, kind cloudapi.Kind, name string, outcome cl
 func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, subnet := range p.env.Subnets {
+		of := subject{cloudapi.KindPrivateSubnet, subnet.Name}
 		request := &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewallIDs[subnet.Firewall]}
-		record, _, err := settle(ctx, p, cloudapi.KindPrivateSubnet, subnet.Name, p.client.PrivateSubnets, request)
+		record, _, err := settle(ctx, p, of, p.client.PrivateSubnets, request)
 		if err != nil {
 			return nil, err
 		}
@@ -181,7 +184,7 @@ func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string
 			continue
 		}
 		ids[subnet.Name] = record.ID
-		p.report.show(cloudapi.KindPrivateSubnet, subnet.Name, record.State, record.Net4)
+		p.report.show(of, record.State, record.Net4)
 	}
 	return ids, nil
 }
@@ -203,7 +206,8 @@ func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string)
 }
 
 func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
-	record, _, err := settle(ctx, p, cloudapi.KindVM, vm.Name, p.client.VMs, &cloudapi.VMCreateRequest{
+	of := subject{cloudapi.KindVM, vm.Name}
+	record, _, err := settle(ctx, p, of, p.client.VMs, &cloudapi.VMCreateRequest{
 		PublicKey:       vm.SSHKey,
 		PrivateSubnetID: subnetID,
 		Size:            vm.Size,
@@ -214,7 +218,7 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 	if err != nil || record == nil {
 		return err
 	}
-	p.report.show(cloudapi.KindVM, vm.Name, record.State, record.ID)
+	p.report.show(of, record.State, record.ID)
 	if p.planOnly {
 		return nil
 	}
@@ -222,12 +226,13 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 	if err != nil {
 		return err
 	}
-	p.report.show(cloudapi.KindVM, vm.Name, record.State, strings.TrimSpace(record.IP4+" "+record.PrivateIPv4))
+	p.report.show(of, record.State, strings.TrimSpace(record.IP4+" "+record.PrivateIPv4))
 	return nil
 }
 
 func (p *provisioner) database(ctx context.Context, db database) error {
-	record, outcome, err := settle(ctx, p, cloudapi.KindPostgres, db.Name, p.client.Postgres, &cloudapi.PostgresCreateRequest{
+	of := subject{cloudapi.KindPostgres, db.Name}
+	record, outcome, err := settle(ctx, p, of, p.client.Postgres, &cloudapi.PostgresCreateRequest{
 		Size:              db.Size,
 		StorageSize:       db.Storage,
 		Version:           db.Version,
@@ -237,12 +242,12 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 	if err != nil || record == nil {
 		return err
 	}
-	p.report.show(cloudapi.KindPostgres, db.Name, record.State, record.ID)
+	p.report.show(of, record.State, record.ID)
 	rules := []cloudapi.PostgresFirewallRuleCreateRequest{}
 	for _, cidr := range db.Allow {
 		rules = append(rules, cloudapi.PostgresFirewallRuleCreateRequest{CIDR: cidr})
 	}
-	err = setRules(p, cloudapi.KindPostgres, db.Name, outcome,
+	err = setRules(p, of, outcome,
 		func(r *cloudapi.PostgresFirewallRule) string { return r.CIDR },
 		func(opts *cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[cloudapi.PostgresFirewallRule], error) {
 			return p.client.Postgres.SetFirewallRules(ctx, p.env.Location, record.ID, rules, opts)
@@ -255,6 +260,6 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 	if err != nil {
 		return err
 	}
-	p.report.show(cloudapi.KindPostgres, db.Name, record.State, "version "+record.Version)
+	p.report.show(of, record.State, "version "+record.Version)
 	return nil
 }

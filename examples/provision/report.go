@@ -27,6 +27,8 @@ type subject struct {
 	name string
 }
 
+func (s subject) String() string { return s.kind.String() + " " + s.name }
+
 type row struct {
 	result, state, details string
 	changes                []string // the changes of a plan
@@ -49,30 +51,29 @@ var (
 )
 
 // result records the result for a resource.
-func (r *report) result(kind cloudapi.Kind, name, result string) {
-	r.change(kind, name, func(row *row) { row.result = result })
+func (r *report) result(of subject, result string) {
+	r.change(of, func(row *row) { row.result = result })
 }
 
 // show records the state of a resource. Empty texts change nothing.
-func (r *report) show(kind cloudapi.Kind, name, state, details string) {
-	r.change(kind, name, func(row *row) {
+func (r *report) show(of subject, state, details string) {
+	r.change(of, func(row *row) {
 		row.state, row.details = cmp.Or(state, row.state), cmp.Or(details, row.details)
 	})
 }
 
 // changes records what a plan would change in a resource.
-func (r *report) changes(kind cloudapi.Kind, name, text string) {
-	r.result(kind, name, planned[cloudapi.EnsureUpdated])
-	r.change(kind, name, func(row *row) { row.changes = append(row.changes, text) })
+func (r *report) changes(of subject, text string) {
+	r.result(of, planned[cloudapi.EnsureUpdated])
+	r.change(of, func(row *row) { row.changes = append(row.changes, text) })
 }
 
-func (r *report) change(kind cloudapi.Kind, name string, change func(*row)) {
+func (r *report) change(of subject, change func(*row)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rows == nil {
 		r.rows = map[subject]*row{}
 	}
-	of := subject{kind, name}
 	if r.rows[of] == nil {
 		r.rows[of] = &row{}
 	}
@@ -80,14 +81,13 @@ func (r *report) change(kind cloudapi.Kind, name string, change func(*row)) {
 }
 
 // differs records a difference from the file.
-func (r *report) differs(kind cloudapi.Kind, name string, how error) {
-	r.result(kind, name, resultDiffers)
+func (r *report) differs(of subject, how error) {
+	r.result(of, resultDiffers)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.drifts == nil {
 		r.drifts = map[subject]error{}
 	}
-	of := subject{kind, name}
 	r.drifts[of] = errors.Join(r.drifts[of], how)
 }
 
