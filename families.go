@@ -167,10 +167,11 @@ func located[T any](service func(*Client) locatedService[T]) family {
 			return service(c).Delete(ctx, location, reference)
 		},
 	}
+	s := service(new(Client))
 	type emptying interface {
 		empty(ctx context.Context, location, reference string, opts ...WaitOption) error
 	}
-	if _, ok := service(new(Client)).(emptying); ok {
+	if _, ok := s.(emptying); ok {
 		f.empty = func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error {
 			return service(c).(emptying).empty(ctx, location, reference, opts...)
 		}
@@ -178,7 +179,7 @@ func located[T any](service func(*Client) locatedService[T]) family {
 	type waiting interface {
 		WaitDeleted(ctx context.Context, location, reference string, opts ...WaitOption) error
 	}
-	if _, ok := service(new(Client)).(waiting); ok {
+	if _, ok := s.(waiting); ok {
 		f.gone = func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error {
 			return service(c).(waiting).WaitDeleted(ctx, location, reference, opts...)
 		}

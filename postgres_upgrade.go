@@ -65,9 +65,9 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 
 // WaitUpgraded waits until an upgrade has ended, and returns the database,
 // which is running with the new version. It fails with [ErrWaitFailed] if the
-// upgrade failed, or if the database is being deleted or is gone. It can take
-// until the next maintenance window, and hours if there is much data. The error
-// is a [*WaitError].
+// upgrade failed or the database is being deleted, and with [ErrNotFound] if
+// the database is gone. It can take until the next maintenance window, and
+// hours if there is much data. The error is a [*WaitError].
 //
 // It needs a server of August 2026.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {

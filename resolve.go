@@ -96,9 +96,10 @@ func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Nam
 // The kinds, if given, are the possible kinds of the resource. If several
 // resources have the name the error is [ErrAmbiguous]. If the name is not
 // valid, for example because of capitals or underscores, it is
-// [ErrInvalidRequest]. If the resource does not exist, or is of another kind,
-// it is [ErrNotFound]. If the token may not see it the error is [ErrForbidden],
-// or ErrNotFound if the server hides it.
+// [ErrInvalidRequest]. If no resource of these kinds has the ID or the name, it
+// is [ErrNotFound]. If the token may not see it the error is [ErrForbidden], or
+// ErrNotFound if the server hides it. The ID of another kind is an
+// [*ArgumentError].
 //
 // Most IDs take one request. For other IDs Resolve searches lists: for a
 // private location the list of these, for a part such as a rule, node pool,
@@ -155,7 +156,11 @@ func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind
 
 // Fetch returns the record of a resource in its full form: a *[VM] for
 // [KindVM], and so on. It is for programs that do not know the kind; others use
-// [Lookup], which returns the type.
+// [Lookup], which returns the type. The resource is as [Client.Resolve] returns
+// it, with its Parent if it has one.
+//
+// If the resource does not exist the error is [ErrNotFound]. An unknown kind,
+// or a part without its Parent, is an [*ArgumentError].
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	f, part := familyOf(resource.Kind)
 	switch {

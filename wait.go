@@ -79,8 +79,8 @@ func WaitInterval(first, max time.Duration) WaitOption {
 // WaitTolerance sets how many polls in a row may fail with a transient error,
 // such as a server error, before the wait ends with the last error. The default
 // is 5, and 20 for the servers of a database, which fail over. Each poll also
-// has the client's retries. Shared polls that are earlier than the wait's own
-// would be do not count.
+// has the client's retries. A shared poll counts only if it is not earlier than
+// the wait would have polled by itself.
 func WaitTolerance(polls int) WaitOption {
 	return func(c *waitConfig) { c.tolerance = polls }
 }
