@@ -68,6 +68,103 @@ func TestRetryBudget(t *testing.T) {
 	})
 }
 
+// TestRetryBudgetUnits: during an outage a client makes exactly as many retries
+// as its budget has. A call that succeeds at once gives back a fifth of one, and
+// one that succeeds with its retry gives back that. The budget never grows.
+func TestRetryBudgetUnits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		budget int
+		with   []Option // for a copy of the client, which has the rest of its policy
+	}{
+		{"default", 100, nil},
+		{"own", 3, []Option{WithRetry(RetryPolicy{Budget: 3})}},
+		{"one", 1, []Option{WithRetry(RetryPolicy{Budget: 1})}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				failures := 0 // how many of the next attempts fail
+				proxy := false
+				network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+					if proxy {
+						return stub.Respond(http.StatusNotFound, "<html>"), nil
+					}
+					if failures--; failures >= 0 {
+						return stub.Respond(http.StatusServiceUnavailable, stub.Envelope(http.StatusServiceUnavailable)), nil
+					}
+					return stub.Respond(http.StatusOK, stub.VM), nil
+				}}
+				client := stub.Must(mockClient(t, &network, WithRetry(RetryPolicy{MaxAttempts: 2})).With(tt.with...))(t)
+				call := func(failing int) error {
+					failures = failing
+					_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+					return err
+				}
+				retriesUntilItIsUsedUp := func() (retries int) {
+					for !errors.Is(call(2), ErrRetryBudget) {
+						retries++
+					}
+					return retries
+				}
+				successes := func(n int) {
+					for range n {
+						if err := call(0); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				if got := retriesUntilItIsUsedUp(); got != tt.budget {
+					t.Errorf("%d retries, want %d", got, tt.budget)
+				}
+				proxy = true
+				for range 10 {
+					_ = call(0)
+				}
+				proxy = false
+				if !errors.Is(call(1), ErrRetryBudget) {
+					t.Error("errors of a proxy give back a retry")
+				}
+				if successes(4); !errors.Is(call(1), ErrRetryBudget) {
+					t.Error("four successes give back a whole retry")
+				}
+				successes(1)
+				for range 5 {
+					if err := call(1); err != nil {
+						t.Errorf("five successes, and then retries that succeed, do not give back a retry: %v", err)
+					}
+				}
+				if got := retriesUntilItIsUsedUp(); got != 1 {
+					t.Errorf("%d retries after five successes, want 1", got)
+				}
+				successes(5*tt.budget + 20)
+				if got := retriesUntilItIsUsedUp(); got != tt.budget {
+					t.Errorf("%d retries after many successes, want %d", got, tt.budget)
+				}
+
+				// A call succeeds while another one waits to retry: they give
+				// back more than was taken, but the budget is no larger for it.
+				successes(5 * tt.budget)
+				var slow sync.WaitGroup
+				failures = 1
+				slow.Go(func() {
+					if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait() // until it waits
+				successes(1)
+				slow.Wait()
+				retriesUntilItIsUsedUp()
+				if successes(4); !errors.Is(call(1), ErrRetryBudget) {
+					t.Error("the budget has grown beyond its size")
+				}
+			})
+		})
+	}
+}
+
 // An error that is the API's answer gives back the retry, as a success does.
 func TestRetryBudgetAmongRefusals(t *testing.T) {
 	t.Parallel()

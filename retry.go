@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
@@ -79,7 +78,7 @@ func (p RetryPolicy) delay(attempts int, retryAfter time.Duration) time.Duration
 		return min(retryAfter, p.MaxRetryAfter)
 	}
 	ceiling := p.MaxDelay
-	if shift := attempts - 1; shift < 62 && p.MinDelay <= ceiling>>shift {
+	if shift := attempts - 1; p.MinDelay <= ceiling>>shift {
 		ceiling = p.MinDelay << shift
 	}
 	return rand.N(ceiling)
@@ -203,7 +202,6 @@ func (cl *call) failed() error {
 // parseRetryAfter parses both forms of the header: seconds and a date. A date
 // in the past is 0. It reports whether the header is valid.
 func parseRetryAfter(value string, now time.Time) (after time.Duration, ok bool) {
-	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
 		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second, true
 	} else if errors.Is(err, strconv.ErrRange) {

@@ -314,6 +314,7 @@ func TestRetryAfter(t *testing.T) {
 		{"date", func() string { return time.Now().Add(9 * time.Second).UTC().Format(http.TimeFormat) }, 9 * time.Second, 9 * time.Second},
 		{"beyond the cap", func() string { return "86400" }, time.Minute, time.Minute},
 		{"absurdly large", func() string { return strings.Repeat("9", 40) }, time.Minute, time.Minute},
+		{"larger than a Duration", func() string { return "10000000000" }, time.Minute, time.Minute},
 		{"in the past", func() string { return "Fri, 31 Dec 1999 23:59:59 GMT" }, 0, 500 * time.Millisecond},
 		{"zero", func() string { return "0" }, 0, 500 * time.Millisecond},
 		{"negative", func() string { return "-5" }, 0, 500 * time.Millisecond},
@@ -386,6 +387,23 @@ func TestNoRetryBeyondTheDeadline(t *testing.T) {
 	})
 }
 
+// A retry that is due before the deadline is made. One that is due at it is not.
+func TestRetryBeforeTheDeadline(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[time.Duration]int{30 * time.Second: 1, 30*time.Second + 1: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			p := startPeer(t, answers(503, "Retry-After: 30\r\n", stub.Envelope(503)), answers(200, "", stub.VM))
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			start := time.Now()
+			_, err := p.client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
+			if took := time.Since(start); p.requests() != want || (err == nil) != (want == 2) || took != time.Duration(want-1)*30*time.Second {
+				t.Errorf("within %v: %d requests in %v, %v", limit, p.requests(), took, err)
+			}
+		})
+	}
+}
+
 func TestCancelDuringThePause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -422,6 +440,20 @@ func TestCancelDuringAnAttempt(t *testing.T) {
 		}
 		if p.requests() != 1 {
 			t.Errorf("%d requests", p.requests())
+		}
+	})
+}
+
+// The error of a cancelled call that would have been retried says so once.
+func TestCancelIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := startPeer(t, hangs)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(3*time.Second, cancel)
+		_, err := p.client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
+		if !errors.Is(err, context.Canceled) || strings.Count(err.Error(), "canceled") != 1 || p.requests() != 1 {
+			t.Errorf("the error is %v after %d requests", err, p.requests())
 		}
 	})
 }
