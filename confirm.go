@@ -33,6 +33,10 @@ import (
 //     load balancers are unique in their subnet.
 //   - If find fails, the error also wraps the error of find.
 //
+// If the create was interrupted because its context ended, pass another
+// context, such as one of [context.WithoutCancel] with a timeout: with one that
+// has ended, Confirm cannot look.
+//
 // The error is always that of the create, with the result of the lookup added,
 // and matches ErrOutcomeUnknown. Confirm returns any other error unchanged,
 // without a lookup. If find is nil, the error also wraps an [*ArgumentError].
