@@ -113,7 +113,8 @@ var waitFailover = waitConfig{first: 5 * time.Second, max: 15 * time.Second, tol
 // a change of the HAType, for example. It fails if the database is being
 // deleted or is gone. The error is a [*WaitError].
 //
-// It needs a server of August 2026.
+// It needs a server of August 2026; with one of October 2025, where
+// TargetServerCount is 0, the wait fails with [ErrNotFound].
 func (s *PostgresService) WaitServers(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }

@@ -81,8 +81,9 @@ type WatchOptions struct {
 	// Progress, if not nil, is called after each round, on the goroutine of the
 	// loop. Polls is the number of rounds, Done the number of records, Total is
 	// 0, and Err is the error of the round. Each page of a round has the
-	// client's retries. Without Progress a watch that always fails looks like
-	// one without changes.
+	// client's retries. The function may make calls: the pause begins when it
+	// returns. Without Progress a watch that always fails looks like one
+	// without changes.
 	Progress func(Progress)
 }
 
