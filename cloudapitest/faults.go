@@ -3,7 +3,6 @@ package cloudapitest
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"path/filepath"
 	"runtime"
@@ -75,7 +74,7 @@ const (
 // response first. The header may be nil. If it has no Content-Type and the body
 // is JSON, the content type is JSON.
 func Reply(status int, header http.Header, body string) Fault {
-	header = maps.Clone(header)
+	header = header.Clone()
 	if _, declared := header["Content-Type"]; !declared && json.Valid([]byte(body)) {
 		if header == nil {
 			header = http.Header{}

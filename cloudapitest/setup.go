@@ -77,7 +77,7 @@ func (s *Server) SetPermissions(projectID, token string, permissions ...string) 
 			s.complain("cloudapitest: SetPermissions: there is no such token")
 			return
 		}
-		p.Permissions[t] = permissions
+		p.Permissions[t] = slices.Clone(permissions)
 	})
 }
 

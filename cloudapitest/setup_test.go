@@ -134,6 +134,19 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
+// TestPermissionsBelongToTheServer changes the caller's slice afterwards.
+func TestPermissionsBelongToTheServer(t *testing.T) {
+	t.Parallel()
+	srv := New(t)
+	srv.AddVMs(here, "load", 1)
+	permissions := []string{"Vm:view"}
+	srv.SetPermissions(srv.ProjectID(), srv.Token(), permissions...)
+	permissions[0] = "Firewall:view"
+	if _, err := srv.Client().VMs.Get(t.Context(), here, "load-1"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestBilling(t *testing.T) {
 	t.Parallel()
 	srv := New(t, WithDelays(Delays{}))
