@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"iter"
 	"maps"
 	"strings"
 	"sync"
@@ -61,45 +62,42 @@ func TestRunServesWhatItPrints(t *testing.T) {
 	}
 }
 
+// count returns the number of items in a list.
+func count[T any](t *testing.T, items iter.Seq2[*T, error]) int {
+	t.Helper()
+	all, err := cloudapi.Collect(items)
+	if err != nil {
+		t.Error(err)
+	}
+	return len(all)
+}
+
 // TestDemoHasEachFamily looks for something to list in each of them.
 func TestDemoHasEachFamily(t *testing.T) {
 	t.Parallel()
 	c, _, _ := start(t, "-demo", "-vms", "3", "-delay", "1h")
 	ctx := t.Context()
-	count := map[string]int{}
-	vms, err := cloudapi.Collect(c.VMs.All(ctx, nil))
-	count["VMs"] = len(vms)
-	for _, vm := range vms {
-		if vm.State != cloudapi.VMStateRunning {
-			t.Errorf("%s is %s", vm.Name, vm.State)
-		}
+	got := map[string]int{
+		"VMs":               count(t, c.VMs.All(ctx, nil)),
+		"firewalls":         count(t, c.Firewalls.All(ctx, nil)),
+		"load balancers":    count(t, c.LoadBalancers.All(ctx, nil)),
+		"subnets":           count(t, c.PrivateSubnets.All(ctx, nil)),
+		"databases":         count(t, c.Postgres.All(ctx, nil)),
+		"clusters":          count(t, c.Kubernetes.All(ctx, nil)),
+		"private locations": count(t, c.PrivateLocations.All(ctx, nil)),
+		"SSH keys":          count(t, c.SSHPublicKeys.All(ctx, nil)),
+		"init scripts":      count(t, c.VMInitScripts.All(ctx, nil)),
+		"inference keys":    count(t, c.InferenceAPIKeys.All(ctx, nil)),
 	}
-	check := func(name string, n int, listErr error) {
-		count[name] = n
-		err = errors.Join(err, listErr)
-	}
-	firewalls, e := cloudapi.Collect(c.Firewalls.All(ctx, nil))
-	check("firewalls", len(firewalls), e)
-	balancers, e := cloudapi.Collect(c.LoadBalancers.All(ctx, nil))
-	check("load balancers", len(balancers), e)
-	subnets, e := cloudapi.Collect(c.PrivateSubnets.All(ctx, nil))
-	check("subnets", len(subnets), e)
-	databases, e := cloudapi.Collect(c.Postgres.All(ctx, nil))
-	check("databases", len(databases), e)
-	clusters, e := cloudapi.Collect(c.Kubernetes.All(ctx, nil))
-	check("clusters", len(clusters), e)
-	places, e := cloudapi.Collect(c.PrivateLocations.All(ctx, nil))
-	check("private locations", len(places), e)
-	sshKeys, e := cloudapi.Collect(c.SSHPublicKeys.All(ctx, nil))
-	check("SSH keys", len(sshKeys), e)
-	scripts, e := cloudapi.Collect(c.VMInitScripts.All(ctx, nil))
-	check("init scripts", len(scripts), e)
-	inferenceKeys, e := cloudapi.Collect(c.InferenceAPIKeys.All(ctx, nil))
-	check("inference keys", len(inferenceKeys), e)
 	want := map[string]int{"VMs": 5, "firewalls": 2, "load balancers": 1, "subnets": 2, "databases": 1, "clusters": 1,
 		"private locations": 1, "SSH keys": 1, "init scripts": 1, "inference keys": 1}
-	if err != nil || !maps.Equal(count, want) {
-		t.Errorf("%v, %v, want %v", count, err, want)
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for vm, err := range c.VMs.All(ctx, nil) {
+		if err != nil || vm.State != cloudapi.VMStateRunning {
+			t.Errorf("%+v, %v, want it running", vm, err)
+		}
 	}
 
 	vm, err := c.VMs.Create(ctx, location, "slow", &cloudapi.VMCreateRequest{PublicKey: "laptop", Size: "burstable-1"})
