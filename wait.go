@@ -352,52 +352,51 @@ func recordOf[T any](record *T) any {
 	return record
 }
 
+// newWaiter returns a waiter for the resource with a reference. routes are those
+// of the list that waits share, or nil.
+func newWaiter[T any, P listItem[T]](c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
+	get func(context.Context, string, string) (*T, error)) waiter[T] {
+	w := waiter[T]{
+		operation: operation,
+		resource:  place(location, ref),
+		config:    config,
+		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
+	}
+	if routes != nil {
+		w.join, w.reference = sharedPolls[T, P](c, routes, location), ref
+	}
+	return w
+}
+
 // waitDeleted waits until the resource with a reference is gone. A reference
 // that no such resource can have is an error. If the reference is a name, and
-// another resource takes it, the first one is gone too. routes are those of the
-// list that waits share, or nil.
+// another resource takes it, the first one is gone too.
 func waitDeleted[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), opts []WaitOption) error {
 	if reason := (pathParam{kinds: kindSet(kindOf[T]())}).checkDeletion(ref); reason != "" {
 		return argumentError(operation, "reference", ref, reason)
 	}
+	w := newWaiter[T, P](c, routes, operation, location, ref, config, get)
+	w.gone = true
 	var id string
-	w := waiter[T]{
-		operation: operation,
-		resource:  place(location, ref),
-		config:    config,
-		gone:      true,
-		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
-		done: func(record *T) (bool, error) {
-			current := P(record).cursor(OrderByID)
-			if id == "" {
-				id = current
-			}
-			return current != id, nil
-		},
-	}
-	if routes != nil {
-		w.join, w.reference = sharedPolls[T, P](c, routes, location), ref
+	w.done = func(record *T) (bool, error) {
+		current := P(record).cursor(OrderByID)
+		if id == "" {
+			id = current
+		}
+		return current != id, nil
 	}
 	_, err := w.run(ctx, opts)
 	return err
 }
 
 // waitState waits until a resource satisfies done, and fails if done returns an
-// error, because it never will. routes are those of the list that waits share, or
-// nil. They share it if the short form of a record can disprove done.
+// error, because it never will. Waits share a list if the short form of a record
+// can disprove done.
 func waitState[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), done func(*T) (bool, error), opts []WaitOption) (*T, error) {
-	w := waiter[T]{
-		operation: operation,
-		resource:  place(location, ref),
-		config:    config,
-		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
-		done:      done,
-	}
-	if routes != nil {
-		w.join, w.reference = sharedPolls[T, P](c, routes, location), ref
-	}
+	w := newWaiter[T, P](c, routes, operation, location, ref, config, get)
+	w.done = done
 	return w.run(ctx, opts)
 }
 
