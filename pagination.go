@@ -13,10 +13,10 @@ import (
 // ListOptions selects and orders the items of a list. A nil *ListOptions
 // selects the whole project.
 //
-// Four lists have no parameters in the contract: SSH public keys, VM init
-// scripts, inference API keys, and the firewall rules of a database. The server
-// sends each as a whole in one response, whatever the PageSize. StartAfter and
-// OrderColumn are an [*ArgumentError] for these lists.
+// Four lists are not paginated: SSH public keys, VM init scripts, inference API
+// keys, and the firewall rules of a database. The server sends each as a whole
+// in one response, whatever the PageSize. StartAfter and OrderColumn are an
+// [*ArgumentError] for these lists.
 type ListOptions struct {
 	// Location restricts the list to a location. For families without locations
 	// it is an [*ArgumentError].
@@ -66,8 +66,8 @@ type Page[T any] struct {
 	Count *int
 
 	// NextStartAfter is the cursor of the next page: the last item's ID or
-	// name. It is "" for an empty page, which ends a list, and for the single
-	// page of a list without parameters.
+	// name. It is "" for an empty page, which ends a list, and for the page of
+	// a list that is not paginated.
 	//
 	// The audit log and the logs of a database continue with a key that the
 	// server sends, which is the PaginationKey of their options. It is "" for

@@ -67,7 +67,7 @@ type WatchOptions struct {
 	Location string
 
 	// PageSize is the number of items in a page; 0 means 1000, the maximum of
-	// the real server. Lists without parameters have one page.
+	// the real server. Lists that are not paginated have one page.
 	PageSize int
 
 	// Interval is the pause after the first round, and after each round with a
