@@ -228,7 +228,8 @@ func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (
 // Create makes a firewall with the given name, at once. It has no rules, so no
 // traffic gets in. The request may be nil. If the name is taken the error is
 // [ErrAlreadyExists]; if it has the form of a firewall's ID the error is
-// [ErrNotFound].
+// [ErrNotFound]. If the response is lost it is [ErrOutcomeUnknown]: look the
+// name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Create(ctx context.Context, location, name string, request *FirewallCreateRequest) (*Firewall, error) {
@@ -295,7 +296,7 @@ func (s *FirewallsService) Delete(ctx context.Context, location, firewall string
 // its ID. If a name is given the error is [ErrInvalidRequest]. The record
 // changes at once; the rules take effect moments later. Attaching a subnet
 // twice is [ErrServer] on the real server, so the call is not retried after a
-// lost response.
+// lost response, which is [ErrOutcomeUnknown]: look at PrivateSubnets with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
@@ -320,7 +321,8 @@ func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newNa
 
 // CreateRule adds a rule, or two for a subnet: see [FirewallRule.IPv6Rule]. It
 // takes effect moments later. If the firewall already has the rule, the error
-// is [ErrAlreadyExists].
+// is [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
+// for the rule with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {

@@ -133,7 +133,8 @@ func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) it
 }
 
 // Create registers an init script, at once. If the name is taken the error is
-// [ErrAlreadyExists].
+// [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
+// the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/vm-init-script
 func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScriptCreateRequest) (*VMInitScript, error) {

@@ -59,8 +59,9 @@ var (
 // returns it without nodes; [KubernetesService.WaitNodePool] waits for them. If
 // the cluster already has the name the error is [ErrAlreadyExists]. If the vCPU
 // quota is exceeded it is [ErrQuotaExceeded]. If another change of the cluster
-// is in progress it is [ErrInvalidRequest] (422). It is an operation of August
-// 2026; a server of October 2025 answers [ErrNotFound].
+// is in progress it is [ErrInvalidRequest] (422). If the response is lost it is
+// [ErrOutcomeUnknown]: look for the name in the cluster. It is an operation of
+// August 2026; a server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool
 func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
@@ -188,7 +189,8 @@ func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, c
 }
 
 // WaitNodeRetired waits until a retired node, given by the name or ID of its
-// VM, is in no node pool. The error is a [*WaitError].
+// VM, is in no node pool. It succeeds at once if no node has that name or ID,
+// so a mistyped name looks like success. The error is a [*WaitError].
 func (s *KubernetesService) WaitNodeRetired(ctx context.Context, location, cluster, node string, opts ...WaitOption) error {
 	return s.waitGone(ctx, "Kubernetes.WaitNodeRetired", location, cluster, node, (*KubernetesNodePool).has, opts)
 }

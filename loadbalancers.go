@@ -212,7 +212,8 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 // complete at once; traffic is balanced within seconds, or with "https" after a
 // certificate was obtained. If the name is taken in the subnet the error is
 // [ErrAlreadyExists]. If the subnet does not exist, or is given by its name,
-// the error is [ErrInvalidRequest].
+// the error is [ErrInvalidRequest]. If the response is lost it is
+// [ErrOutcomeUnknown]: look for the name in the list of the location.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
@@ -359,8 +360,9 @@ func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalance
 // AttachVM adds a VM of the same location, given by its ID. If a name is given
 // the error is [ErrInvalidRequest]. The error is the same if the VM is already
 // attached to a load balancer, even to this one, so the call is not retried
-// after a lost response. On a server of August 2026 it is also the same for a
-// VM without an IPv4 address, unless the stack is "ipv6".
+// after a lost response, which is [ErrOutcomeUnknown]: look at VMs with Get. On
+// a server of August 2026 the error is also ErrInvalidRequest for a VM without
+// an IPv4 address, unless the stack is "ipv6".
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {

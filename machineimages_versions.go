@@ -79,9 +79,10 @@ func (s *MachineImagesService) AllVersions(ctx context.Context, location, image 
 // CreateVersion starts to make another version of a machine image, with a label
 // as in [MachineImageCreateRequest]. It becomes the latest when it is ready;
 // [MachineImagesService.WaitVersion] waits for it. If the image already has the
-// label the error is [ErrAlreadyExists]. Other errors are those of
-// [MachineImagesService.Create]. It is an operation of August 2026; a server of
-// October 2025 answers [ErrNotFound].
+// label the error is [ErrAlreadyExists]. If the response is lost it is
+// [ErrOutcomeUnknown]: look for the label with AllVersions. Other errors are
+// those of [MachineImagesService.Create]. It is an operation of August 2026; a
+// server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version/{version}
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {

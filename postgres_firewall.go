@@ -67,7 +67,8 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 }
 
 // CreateFirewallRule adds a rule, which takes effect seconds later. If the
-// range already has a rule the error is [ErrAlreadyExists].
+// range already has a rule the error is [ErrAlreadyExists]. If the response is
+// lost it is [ErrOutcomeUnknown]: look for the rule with AllFirewallRules.
 //
 // A server of August 2026 makes two rules, one for the port of the database and
 // one for that of the connection pooler, and returns the first. The list

@@ -82,7 +82,8 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 // to hours. It has the same size and no standby. At most one element of opts
 // may be given. Before the first backup, see [Postgres.EarliestRestoreTime],
 // the error is [ErrInvalidRequest]. If the name is taken it is
-// [ErrAlreadyExists].
+// [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
+// the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/read-replica
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts ...PostgresReadReplicaOptions) (*Postgres, error) {
@@ -101,7 +102,8 @@ func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postg
 // time in the past, and returns the new one; [PostgresService.WaitRunning]
 // waits for it, up to hours. It has the same size and password, and no standby.
 // If the time is not possible the error is [ErrInvalidRequest]. If the name is
-// taken it is [ErrAlreadyExists].
+// taken it is [ErrAlreadyExists]. If the response is lost it is
+// [ErrOutcomeUnknown]: look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {

@@ -111,7 +111,8 @@ func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions)
 }
 
 // Create makes a private location, at once. If the name is taken the error is
-// [ErrAlreadyExists].
+// [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
+// the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/private-location
 func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLocationCreateRequest) (*PrivateLocation, error) {

@@ -82,7 +82,8 @@ func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions) it
 }
 
 // Create registers an SSH public key, at once. If the name is taken the error
-// is [ErrAlreadyExists].
+// is [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
+// the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/ssh-public-key
 func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {

@@ -122,7 +122,8 @@ func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string
 // Create makes a private subnet with the given name, which can be used at once.
 // The request may be nil: the server then makes a firewall for the subnet,
 // which lets everything in; its name begins with the subnet's. If the name is
-// taken the error is [ErrAlreadyExists].
+// taken the error is [ErrAlreadyExists]. If the response is lost it is
+// [ErrOutcomeUnknown]: look the name up with Get.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Create(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest) (*PrivateSubnet, error) {
@@ -202,7 +203,9 @@ func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet str
 // moments later. The other subnet is given by its ID. If a name is given, or,
 // on a server of August 2026, a subnet of another location, the error is
 // [ErrInvalidRequest]. If the subnets are already connected, in either
-// direction, the error is [ErrAlreadyExists]. No record shows connections.
+// direction, the error is [ErrAlreadyExists]. If the response is lost it is
+// [ErrOutcomeUnknown]. No record shows connections: call Connect again, which is
+// ErrAlreadyExists if the first call was carried out.
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
