@@ -8,7 +8,8 @@
 //	provision --file environment.yaml --plan
 //	provision --file environment.yaml --update
 //
-// Without a file it takes a sample, which --sample prints.
+// The server inside the program gets a sample if there is no file; --sample
+// prints it.
 package main
 
 import (
@@ -31,7 +32,7 @@ var source string // whose first comment is the help
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("provision", source, stdout)
-	file := flags.String("file", "", "`file` in YAML with the resources that should exist (default a sample)")
+	file := flags.String("file", "", "`file` in YAML with the resources that should exist (the default is a sample, which only the server inside the program gets)")
 	printSample := flags.Bool("sample", false, "print the sample and exit")
 	update := flags.Bool("update", false, "change existing resources that differ from the file, where that is possible")
 	planOnly := flags.Bool("plan", false, "list what would be created and changed, and change nothing")
@@ -43,6 +44,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *printSample {
 		_, err := stdout.Write(sample)
 		return err
+	}
+	if *file == "" && !demo.IsEmbedded() {
+		return demo.Usagef("name a file with --file: the sample is only for the server inside the program")
 	}
 	env, err := load(*file)
 	if err != nil {

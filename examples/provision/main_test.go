@@ -389,6 +389,23 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
+// TestSampleIsNotForRealProjects: without a file nothing is created in a project
+// that the environment names, where it would cost money.
+func TestSampleIsNotForRealProjects(t *testing.T) {
+	server := cloudapitest.New(t)
+	t.Setenv(cloudapi.EnvBaseURL, server.Start())
+	t.Setenv(cloudapi.EnvToken, server.Token())
+	t.Setenv(cloudapi.EnvProject, server.ProjectID())
+	for _, args := range [][]string{nil, {"--plan"}, {"--update"}} {
+		if err := run(t.Context(), args, io.Discard, io.Discard); !errors.As(err, new(*demo.UsageError)) || !strings.Contains(err.Error(), "--file") {
+			t.Errorf("%q: error %v, want one that asks for --file", args, err)
+		}
+	}
+	for _, r := range server.Requests() {
+		t.Errorf("it sent %s %s", r.Method, r.Path)
+	}
+}
+
 func TestPrintsSample(t *testing.T) {
 	t.Parallel()
 	var stdout bytes.Buffer

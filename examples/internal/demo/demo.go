@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -71,6 +72,12 @@ func Advice(err error) string {
 
 // variables are the environment variables that name a real service.
 var variables = []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject}
+
+// IsEmbedded reports whether none of the variables is set, so that [Connect]
+// starts a server inside the program.
+func IsEmbedded() bool {
+	return !slices.ContainsFunc(variables, func(variable string) bool { return os.Getenv(variable) != "" })
+}
 
 // Isolate removes the variables from the environment of the process. Tests call
 // it first, so that they never use a real service.
