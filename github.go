@@ -112,8 +112,9 @@ func (s *GitHubService) ListRepositories(ctx context.Context, installation strin
 	return list[GitHubRepository](ctx, s.client, &listGitHubRepositories, opts, installation)
 }
 
-// AllRepositories returns the repositories of an installation, page by page. It is
-// an operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// AllRepositories returns the repositories of an installation, page by page. It
+// is an operation of August 2026; a server of October 2025 answers
+// [ErrNotFound].
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository
 func (s *GitHubService) AllRepositories(ctx context.Context, installation string, opts *ListOptions) iter.Seq2[*GitHubRepository, error] {

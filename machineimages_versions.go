@@ -93,8 +93,10 @@ func (s *MachineImagesService) CreateVersion(ctx context.Context, location, imag
 // [MachineImagesService.WaitVersionDeleted] waits for the end. The server does
 // not delete the version while VMs use it. If it was the latest, the newest of
 // the other ready versions becomes the latest. Unlike most deletes,
-// DeleteVersion returns [ErrNotFound] if the version does not exist. It is an
-// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// DeleteVersion returns [ErrNotFound] if the version does not exist. After a
+// lost response that can be the result of the call itself, since it is retried:
+// [Error.Attempts] is then more than 1. It is an operation of August 2026; a
+// server of October 2025 answers [ErrNotFound].
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version/{version}
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {

@@ -356,10 +356,10 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 
 // Restart starts to restart the servers of a database, whatever its state is.
 // With a server of August 2026 the state is "restarting" until the restart is
-// over, and [PostgresService.WaitRunning] waits for that. With a server of October
-// 2025 the state stays "running", and nothing shows the end of the restart. A
-// second request would restart the servers again, so a lost response is
-// [ErrOutcomeUnknown].
+// over, and [PostgresService.WaitRunning] waits for that. With a server of
+// October 2025 the state stays "running", and nothing shows the end of the
+// restart. A second request would restart the servers again, so a lost response
+// is [ErrOutcomeUnknown].
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {

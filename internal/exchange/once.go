@@ -84,8 +84,8 @@ func (g *guard) send(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// limitConnections sends a request that may be sent twice. A [Transport] limits the
-// connections itself.
+// limitConnections sends a request that may be sent twice. A [Transport] limits
+// the connections itself.
 func (g *guard) limitConnections(a *Attempt, req *http.Request) (*http.Response, error) {
 	if _, foreign := g.next.(*http.Transport); !foreign || req.URL.Scheme != "https" {
 		return g.next.RoundTrip(req)
