@@ -1,8 +1,6 @@
 package cloudapi
 
-import (
-	"net/url"
-)
+import "net/url"
 
 // ConnectionOptions are the changes that [ConnectionURL] makes. Zero fields
 // change nothing.
