@@ -92,5 +92,5 @@ func (r *rounds[V]) lead(ctx context.Context, this *round[V], read func(context.
 	this.begun = true
 	r.mu.Unlock()
 	this.value, this.err = read(ctx)
-	this.abandoned = this.err != nil && ctx.Err() != nil
+	this.abandoned = ctx.Err() != nil
 }
