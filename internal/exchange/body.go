@@ -69,8 +69,8 @@ func (buf *Buffer) ReadAtMost(body io.Reader, n int64) error {
 
 // ReadBody reads the body of a response, or returns [ErrTooLarge] if it has
 // more than limit bytes, which takes at most one and a half times the limit of
-// memory. A body whose length is not announced takes up to two and a half times
-// its size, since it is joined from pieces.
+// memory. A body whose length is not announced takes up to two and a quarter
+// times its size, since it is joined from pieces.
 func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
 	announced := resp.ContentLength
 	if announced > limit {
@@ -137,13 +137,14 @@ func (buf *Buffer) reserve(n int) {
 	}
 }
 
-// join joins the pieces into one, with free space for a larger body the next
-// time.
+// join joins the pieces into one. If the buffer is reused it gets free space for
+// a larger body.
 func (buf *Buffer) join() {
 	if len(buf.before) == 0 {
 		return
 	}
-	whole := make([]byte, 0, (buf.size+len(buf.data))/4*5)
+	size := buf.size + len(buf.data)
+	whole := make([]byte, 0, max(size, min(size/4*5, maxPooledBuffer)))
 	for _, piece := range append(buf.before, buf.data) {
 		whole = append(whole, piece...)
 	}

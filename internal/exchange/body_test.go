@@ -68,6 +68,33 @@ func TestReadBodyOfAnyLength(t *testing.T) {
 	}
 }
 
+// allocated returns how many bytes of memory f allocates.
+func allocated(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// TestLargeBody: a body without an announced length takes at most two and a
+// quarter times its size of memory.
+func TestLargeBody(t *testing.T) {
+	for _, length := range []int64{maxPooledBuffer + 1, 20 << 20, 64 << 20} {
+		var buf Buffer
+		var err error
+		n := allocated(func() {
+			err = buf.ReadBody(&http.Response{Body: io.NopCloser(io.LimitReader(endless{}, length)), ContentLength: -1}, length)
+		})
+		if err != nil || int64(len(buf.Bytes())) != length {
+			t.Errorf("%d bytes: read %d, %v", length, len(buf.Bytes()), err)
+		}
+		if n > length/4*9 {
+			t.Errorf("%d bytes: %d were allocated", length, n)
+		}
+	}
+}
+
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
@@ -76,15 +103,15 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 // half times the limit of memory. The beginning of the body is kept.
 func TestEndlessBody(t *testing.T) {
 	for _, limit := range []int64{256 << 10, 1 << 20, 16 << 20, 64 << 20} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
 		var buf Buffer
-		err := buf.ReadBody(&http.Response{Body: io.NopCloser(endless{}), ContentLength: -1}, limit)
-		runtime.ReadMemStats(&after)
+		var err error
+		n := allocated(func() {
+			err = buf.ReadBody(&http.Response{Body: io.NopCloser(endless{}), ContentLength: -1}, limit)
+		})
 		if err != ErrTooLarge || len(buf.Bytes()) < 16<<10 {
 			t.Errorf("limit %d: %v, and %d bytes", limit, err, len(buf.Bytes()))
 		}
-		if n := int64(after.TotalAlloc - before.TotalAlloc); n > limit*3/2 {
+		if n > limit*3/2 {
 			t.Errorf("limit %d: %d bytes were allocated", limit, n)
 		}
 	}
