@@ -69,14 +69,14 @@ func (f *follower) catchUp(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		for _, line := range lines {
-			if f.state.printed(line) {
+		for i, key := range keys(lines) {
+			if f.state.printed(key) {
 				continue
 			}
-			if err := f.print(line); err != nil {
+			if err := f.print(lines[i]); err != nil {
 				return err
 			}
-			f.state.note(line)
+			f.state.note(key, lines[i].Timestamp)
 		}
 		f.state.reach(end, f.overlap)
 		if err := f.state.save(); err != nil {

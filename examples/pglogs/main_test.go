@@ -224,6 +224,12 @@ func TestFollows(t *testing.T) {
 	s.now = s.now.Add(5 * time.Second)
 	add(8*time.Second, time.Second) // one that is late
 	check("a late line")
+	s.now = s.now.Add(time.Second)
+	add(0, 0)
+	check("two equal lines")
+	s.now = s.now.Add(time.Second)
+	add(time.Second)
+	check("an equal line that is late")
 	s.fails = true
 	s.now = s.now.Add(time.Second)
 	if err := catchUp(); !cloudapi.IsTransient(err) {

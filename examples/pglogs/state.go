@@ -47,14 +47,14 @@ func loadState(file, database string, since time.Time) (*state, error) {
 	return s, nil
 }
 
-// printed reports whether a line was printed.
-func (s *state) printed(line *cloudapi.PostgresLogEntry) bool {
-	_, printed := s.Printed[key(line)]
+// printed reports whether the line with a key was printed.
+func (s *state) printed(key string) bool {
+	_, printed := s.Printed[key]
 	return printed
 }
 
-// note records that a line was printed.
-func (s *state) note(line *cloudapi.PostgresLogEntry) { s.Printed[key(line)] = line.Timestamp }
+// note records that the line with a key was printed.
+func (s *state) note(key string, at time.Time) { s.Printed[key] = at }
 
 // reach records that all lines up to a time were requested, and forgets those
 // that cannot come again.
@@ -79,8 +79,16 @@ func (s *state) save() error {
 	return cloudapi.File{Content: append(text, '\n')}.Replace(s.file)
 }
 
-// key returns a key that identifies a line.
-func key(line *cloudapi.PostgresLogEntry) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s %s", line.Timestamp.UnixNano(), line.ServerUBID, line.StreamName, line.Message))
-	return hex.EncodeToString(sum[:8])
+// keys returns a key for each line, by which it is known when it comes again.
+// Lines can be equal, for example if two connections fail at the same time: the
+// second one has another key than the first.
+func keys(lines []*cloudapi.PostgresLogEntry) []string {
+	keys, equal := make([]string, len(lines)), map[string]int{}
+	for i, line := range lines {
+		text := fmt.Sprintf("%d %s %s %s %v", line.Timestamp.UnixNano(), line.ServerUBID, line.StreamName, line.Message, line.Context)
+		equal[text]++
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", text, equal[text]))
+		keys[i] = hex.EncodeToString(sum[:8])
+	}
+	return keys
 }
