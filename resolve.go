@@ -275,8 +275,8 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 		}
 	}
 	if len(candidates) == 0 {
-		return nil, nil, argumentError(operation, "reference", ref.String(),
-			"cannot refer to one of these kinds: use an ID, location/name for a resource in a location, or a name for one in none")
+		return nil, nil, argumentError(operation, "reference", ref.String(), fmt.Sprintf(
+			"cannot refer to one of these kinds: %q; use an ID, location/name for a resource in a location, or a name for one in none", kinds))
 	}
 	records, errs := make([]any, len(candidates)), make([]error, len(candidates))
 	inParallel(len(candidates), func(i int) { records[i], errs[i] = c.findNamed(ctx, operation, ref, candidates[i]) })

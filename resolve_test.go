@@ -210,6 +210,9 @@ func TestResolveFailures(t *testing.T) {
 		if _, err := p.client.Resolve(t.Context(), "nowhere/web-1"); !strings.Contains(err.Error(), "eu-central-h1") {
 			t.Errorf("the error does not name the locations: %v", err)
 		}
+		if _, err := cloudapi.Lookup[cloudapi.Postgres](t.Context(), p.client, "db-1"); !strings.Contains(err.Error(), `["Postgres database"]`) {
+			t.Errorf("the error does not name the kind: %v", err)
+		}
 		if _, err := cloudapi.Lookup[cloudapi.VM](t.Context(), p.client, p.srv.Token()); strings.Contains(err.Error(), p.srv.Token()) {
 			t.Errorf("the error has the token: %v", err)
 		}
