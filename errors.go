@@ -144,6 +144,9 @@ type Error struct {
 	// hasRetryAfter is set if there was a valid Retry-After header.
 	hasRetryAfter bool
 
+	// truncated is set if the body broke off before the end of its envelope.
+	truncated bool
+
 	// outcomeUnknown is set if the operation is not idempotent and may have
 	// been carried out in spite of the error.
 	outcomeUnknown bool

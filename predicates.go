@@ -41,7 +41,7 @@ func isVanishing(err error) bool {
 // have such an error, too.
 func IsTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == http.StatusRequestTimeout
+		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == http.StatusRequestTimeout || e.truncated
 	}
 	if e, ok := errors.AsType[*DecodeError](err); ok {
 		return e.truncated

@@ -49,6 +49,7 @@ func TestPredicates(t *testing.T) {
 		{"503", answer(503, ""), verdict{transient: true}},
 		{"302", answer(302, ""), verdict{}},
 		{"cut off", &DecodeError{truncated: true, Err: io.ErrUnexpectedEOF}, verdict{transient: true}},
+		{"404 cut off", &Error{StatusCode: 404, Method: "GET", truncated: true}, verdict{transient: true, vanishing: true}},
 		{"unusable", &DecodeError{Err: errors.New("it is a page")}, verdict{}},
 		{"no connection", &TransportError{Err: &net.OpError{Op: "dial", Err: errors.New("refused")}}, verdict{transient: true}},
 		{"timeout of an attempt", &TransportError{Err: &timeoutError{1}}, verdict{transient: true}},

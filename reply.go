@@ -55,8 +55,10 @@ func (cl *call) receive(resp *http.Response) (answer, broken error) {
 	defer buf.Release()
 	if resp.StatusCode >= 300 {
 		// A truncated error body is better than none.
-		_ = buf.ReadAtMost(resp.Body, maxErrorBody)
-		return cl.serverError(resp, buf.Bytes()), nil
+		err := buf.ReadAtMost(resp.Body, maxErrorBody)
+		e := cl.serverError(resp, buf.Bytes())
+		e.truncated = err != nil && !e.isOwn()
+		return e, nil
 	}
 	var err error
 	if _, empty := cl.decoder.(noContent); empty {

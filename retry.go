@@ -148,7 +148,7 @@ func isRetryable(err error) bool {
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return true
 		}
-		return false
+		return e.truncated
 	case *DecodeError:
 		return e.truncated
 	}

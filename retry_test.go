@@ -92,6 +92,13 @@ func cutsReply(p *peer, conn net.Conn) {
 	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(stub.VM), stub.VM[:20])
 }
 
+// cutsRefusal closes the connection in the middle of the reason.
+func cutsRefusal(p *peer, conn net.Conn) {
+	p.read(conn)
+	reason := stub.Envelope(404)
+	fmt.Fprintf(conn, "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(reason), reason[:5])
+}
+
 // cutsJSON ends the body early, but with valid framing.
 func cutsJSON(p *peer, conn net.Conn) {
 	p.read(conn)
@@ -142,6 +149,7 @@ func TestRetryClasses(t *testing.T) {
 		{"reset before the request is read", resetsAtOnce, most, 1, true, nil},
 		{"reply cut off", cutsReply, most, 1, true, ErrInvalidResponse},
 		{"JSON cut off", cutsJSON, most, 1, true, ErrInvalidResponse},
+		{"404 cut off", cutsRefusal, most, most, false, nil},
 		{"no reply in time", hangs, most, 1, true, context.DeadlineExceeded},
 		{"200 without a body", answers(200, "", ""), 1, 1, true, ErrInvalidResponse},
 		{"200 with null", answers(200, "", "null"), 1, 1, true, ErrInvalidResponse},
