@@ -30,7 +30,8 @@ func TestSetRules(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
 		ctx := t.Context()
-		if _, err := client.Firewalls.Create(ctx, somewhere, "edge", nil); err != nil {
+		edge, err := client.Firewalls.Create(ctx, somewhere, "edge", nil)
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, request := range []*cloudapi.FirewallRuleCreateRequest{
@@ -60,13 +61,16 @@ func TestSetRules(t *testing.T) {
 		}
 
 		before = len(srv.Requests())
-		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", wanted, nil)
+		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", wanted, &cloudapi.SetRulesOptions{})
 		if err != nil || changedRules(changes) != want {
 			t.Fatalf("it is\n%s, %v, want\n%s", changedRules(changes), err, want)
 		}
 		var order []string
 		for _, request := range srv.Requests()[before:] {
 			order = append(order, request.Method)
+			if request.Method != "GET" && !strings.Contains(request.Path, "/firewall/"+edge.ID+"/") {
+				t.Errorf("%s %s does not go to the firewall that was read, if another one takes its name", request.Method, request.Path)
+			}
 		}
 		if !slices.Equal(order, []string{"GET", "POST", "DELETE"}) {
 			t.Errorf("requests are %v, want the additions before the deletions", order)
@@ -78,8 +82,56 @@ func TestSetRules(t *testing.T) {
 		}
 		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{}, nil)
 		firewall, _ := client.Firewalls.Get(ctx, somewhere, "edge")
-		if err != nil || len(changes.Deleted) != 3 || len(firewall.FirewallRules) != 0 {
+		if err != nil || len(changes.Deleted) != 3 || !changes.Changed() || len(firewall.FirewallRules) != 0 {
 			t.Errorf("with no rules it is %s, %v, and leaves %v", changedRules(changes), err, firewall.FirewallRules)
+		}
+		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", wanted[:1], nil)
+		if err != nil || len(changes.Added) != 1 || !changes.Changed() {
+			t.Errorf("with no rules before it is %s, %v", changedRules(changes), err)
+		}
+	})
+}
+
+// Rules for different protocols are different rules. The name of a protocol may
+// have capitals, and the default is TCP.
+func TestSetRulesByProtocol(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026)).Client()
+		if _, err := client.Firewalls.Create(t.Context(), somewhere, "dns", nil); err != nil {
+			t.Fatal(err)
+		}
+		tcp := cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "53"}
+		udp := cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp"}
+		capitals := udp
+		capitals.Protocol = "UDP"
+		for i, step := range []struct {
+			wanted               []cloudapi.FirewallRuleCreateRequest
+			kept, added, deleted int
+			protocols            string
+		}{
+			{[]cloudapi.FirewallRuleCreateRequest{tcp}, 0, 1, 0, "tcp"},
+			{[]cloudapi.FirewallRuleCreateRequest{tcp, udp}, 1, 1, 0, "tcp udp"},
+			{[]cloudapi.FirewallRuleCreateRequest{tcp, capitals}, 2, 0, 0, "tcp udp"},
+			{[]cloudapi.FirewallRuleCreateRequest{udp}, 1, 0, 1, "udp"},
+			{[]cloudapi.FirewallRuleCreateRequest{tcp}, 0, 1, 1, "tcp"},
+		} {
+			changes, err := client.Firewalls.SetRules(t.Context(), somewhere, "dns", step.wanted, nil)
+			if err != nil || len(changes.Kept) != step.kept || len(changes.Added) != step.added || len(changes.Deleted) != step.deleted {
+				t.Fatalf("step %d: %v, %v", i, changes, err)
+			}
+			firewall, err := client.Firewalls.Get(t.Context(), somewhere, "dns")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var protocols []string
+			for _, rule := range firewall.FirewallRules {
+				protocols = append(protocols, rule.Protocol)
+			}
+			slices.Sort(protocols)
+			if got := strings.Join(protocols, " "); got != step.protocols {
+				t.Errorf("step %d leaves rules for %s, want %s", i, got, step.protocols)
+			}
 		}
 	})
 }
@@ -100,14 +152,18 @@ func TestSetRulesLooksLostRepliesUp(t *testing.T) {
 				if _, err := client.Firewalls.Create(t.Context(), somewhere, "edge", nil); err != nil {
 					t.Fatal(err)
 				}
+				wanted := []cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", PortRange: "21"}}
+				if _, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge", wanted, nil); err != nil {
+					t.Fatal(err)
+				}
+				wanted = append(wanted, cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "22"})
 				srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule"}, fault)
-				changes, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge",
-					[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", PortRange: "22"}}, nil)
-				if err != nil || changedRules(changes) != "+10.0.0.0/8 22..22" || changes.Added[0].ID == "" {
+				changes, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge", wanted, nil)
+				if err != nil || changedRules(changes) != "=10.0.0.0/8 21..21, +10.0.0.0/8 22..22" || changes.Added[0].ID == "" {
 					t.Fatalf("%v, %v", changes, err)
 				}
 				firewall, err := client.Firewalls.Get(t.Context(), somewhere, "edge")
-				if err != nil || len(firewall.FirewallRules) != 1 {
+				if err != nil || len(firewall.FirewallRules) != 2 {
 					t.Errorf("it has the rules %v, %v", firewall.FirewallRules, err)
 				}
 			})
@@ -129,6 +185,11 @@ func TestSetRulesErrors(t *testing.T) {
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "rules[1]" || len(srv.Requests()) != before {
 			t.Errorf("a rule that cannot be read: %v, after %d requests", err, len(srv.Requests())-before)
 		}
+		_, err = client.Firewalls.SetRules(t.Context(), somewhere, "edge",
+			[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", PortRange: "90..80"}}, nil)
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "rules[0]" || len(srv.Requests()) != before {
+			t.Errorf("ports that cannot be read: %v, after %d requests", err, len(srv.Requests())-before)
+		}
 		if _, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge", nil, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("nil in place of rules is %v", err)
 		}
@@ -142,22 +203,59 @@ func TestSetRulesErrors(t *testing.T) {
 		if !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 2 rules added and 0 of 0 deleted") {
 			t.Errorf("an error on the way: %v", err)
 		}
+		forbidden := cloudapitest.Reply(403, nil, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`)
+		srv.Fail(cloudapitest.Match{Operation: "Firewalls.DeleteRule"}, forbidden)
+		_, err = client.Firewalls.SetRules(t.Context(), somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{{CIDR: "11.0.0.0/8"}}, nil)
+		if !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 1 rules added and 0 of 1 deleted") {
+			t.Errorf("a deletion that fails: %v", err)
+		}
+
+		// A lost create is not repeated without a look at the rules.
+		srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule"}, cloudapitest.DropAfter())
+		srv.Fail(cloudapitest.Match{Operation: "Firewalls.Get", Nth: 2}, forbidden)
+		before = len(srv.Requests())
+		_, err = client.Firewalls.SetRules(t.Context(), somewhere, "edge",
+			[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8"}, {CIDR: "11.0.0.0/8"}, {CIDR: "12.0.0.0/8"}}, nil)
+		creates := 0
+		for _, request := range srv.Requests()[before:] {
+			if request.Method == "POST" {
+				creates++
+			}
+		}
+		if !errors.Is(err, cloudapi.ErrForbidden) || !errors.Is(err, cloudapi.ErrOutcomeUnknown) || creates != 1 {
+			t.Errorf("a lost create and no look: %v after %d creates", err, creates)
+		}
 	})
 }
 
 func TestSetFirewallRulesOfDatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := cloudapitest.New(t).Client()
+		srv := cloudapitest.New(t)
+		client := srv.Client()
 		ctx := t.Context()
 		db, err := client.Postgres.Create(ctx, somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
 		if err != nil {
 			t.Fatal(err)
 		}
 		wanted := []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.7/24", Description: "office"}}
-		changes, err := client.Postgres.SetFirewallRules(ctx, somewhere, db.ID, wanted, nil)
+		before := len(srv.Requests())
+		changes, err := client.Postgres.SetFirewallRules(ctx, somewhere, "orders", wanted, nil)
 		if err != nil || len(changes.Added) != 1 || changes.Added[0].Description != "office" {
 			t.Fatalf("%+v, %v", changes, err)
+		}
+		for _, request := range srv.Requests()[before:] {
+			if request.Method != "GET" && !strings.Contains(request.Path, "/postgres/"+db.ID+"/") {
+				t.Errorf("%s %s does not go to the database that was read, if another one takes its name", request.Method, request.Path)
+			}
+		}
+		if _, err := client.Postgres.SetFirewallRules(ctx, somewhere, "none", wanted, nil); !errors.Is(err, cloudapi.ErrNotFound) {
+			t.Errorf("a database that does not exist: %v", err)
+		}
+		before = len(srv.Requests())
+		_, err = client.Postgres.SetFirewallRules(ctx, somewhere, "orders", []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.7/33"}}, nil)
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "rules[0]" || len(srv.Requests()) != before {
+			t.Errorf("a rule that cannot be read: %v, after %d requests", err, len(srv.Requests())-before)
 		}
 		changes, err = client.Postgres.SetFirewallRules(ctx, somewhere, db.ID, wanted, nil)
 		if err != nil || changes.Changed() {
