@@ -153,7 +153,7 @@ func (r *teardownRun) waitOptions(resource Resource) []WaitOption {
 // gone.
 func (r *teardownRun) requestDeletion(ctx context.Context, resource Resource) (Resource, *TeardownFailure) {
 	at, err := r.locate(ctx, resource)
-	if err == nil && at.ID == "" {
+	if at.ID == "" {
 		return Resource{}, nil
 	}
 	var users []Resource
@@ -182,11 +182,8 @@ func (r *teardownRun) requestDeletion(ctx context.Context, resource Resource) (R
 			err = fmt.Errorf("its name is now %s: %w", now.Name, ErrLocationNotFound)
 		}
 	}
-	switch {
-	case err == nil || isGone(err):
+	if err == nil || isGone(err) {
 		return at, nil
-	case ctx.Err() != nil:
-		return at, &TeardownFailure{Resource: resource, Outcome: TeardownUnderWay, Err: err}
 	}
 	return at, &TeardownFailure{Resource: resource, Outcome: TeardownFailed, Err: err}
 }

@@ -961,15 +961,17 @@ func TestTeardownProgressPanics(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newFullProject(t)
 			events := 0
+			var panicked time.Time
 			plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Progress: func(cloudapi.Progress) {
 				if events++; events > at {
+					panicked = time.Now()
 					panic("enough")
 				}
 			}})
 			func() {
 				defer func() {
-					if v := recover(); v != "enough" {
-						t.Errorf("recovered %v", v)
+					if v := recover(); v != "enough" || !time.Now().Equal(panicked) {
+						t.Errorf("recovered %v after %v", v, time.Since(panicked))
 					}
 				}()
 				t.Error(plan.Run(t.Context()))
@@ -982,6 +984,148 @@ func TestTeardownProgressPanics(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTeardownEndsWithAPanic: a middleware panics at one deletion. The run ends
+// at once, and the caller can recover.
+func TestTeardownEndsWithAPanic(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		var panicked time.Time
+		client := stub.Must(p.client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				if req.Method == http.MethodDelete && strings.HasSuffix(req.URL.Path, p.key.ID) {
+					panicked = time.Now()
+					panic("enough")
+				}
+				return next.RoundTrip(req)
+			})
+		})))(t)
+		plan := planTeardown(t, client, nil)
+		defer func() {
+			if v := recover(); v != "enough" || !time.Now().Equal(panicked) {
+				t.Errorf("recovered %v after %v", v, time.Since(panicked))
+			}
+			if there := contents(t, p.client); there[p.vm.ID] == "" || there[p.subnet.ID] == "" {
+				t.Errorf("the run went on, only %v is left", there)
+			}
+		}()
+		t.Error(plan.Run(t.Context()))
+	})
+}
+
+// TestTeardownIsNotBlind: if Run cannot find out what needs a resource, or which
+// private location has its name, it does not delete the resource.
+func TestTeardownIsNotBlind(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		match cloudapitest.Match // a request that finds it out
+		fault cloudapitest.Fault
+		safe  []string // parts of the paths of what must stay
+		want  string   // an outcome in the report
+		err   error
+	}{
+		{"users, forbidden", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, envelope(403, "Forbidden"),
+			[]string{"/private-subnet/"}, "failed private subnet eu-central-h1/net-1", cloudapi.ErrForbidden},
+		{"users, broken", cloudapitest.Match{Operation: "PrivateSubnets.ListInLocation"}, envelope(500, "UnexceptedError"),
+			[]string{"/private-subnet/", "/firewall/"}, "failed firewall eu-central-h1/fw-1", cloudapi.ErrServer},
+		{"users, in time", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, cloudapitest.Delay(2 * time.Hour),
+			[]string{"/private-subnet/"}, "not tried private subnet eu-central-h1/net-1", context.DeadlineExceeded},
+		{"private location, forbidden", cloudapitest.Match{Operation: "PrivateLocations.List"}, envelope(403, "Forbidden"),
+			[]string{"/location/own/", "/private-location/"}, "failed VM own/far", cloudapi.ErrForbidden},
+		{"private location, broken", cloudapitest.Match{Operation: "PrivateLocations.List"}, envelope(500, "UnexceptedError"),
+			[]string{"/location/own/", "/private-location/"}, "failed VM own/far", cloudapi.ErrServer},
+		{"private location, in time", cloudapitest.Match{Operation: "PrivateLocations.List"}, cloudapitest.Delay(2 * time.Hour),
+			[]string{"/location/own/", "/private-location/"}, "not tried VM own/far", context.DeadlineExceeded},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newFullProject(t)
+				last := map[string]cloudapi.Progress{} // the last event of each resource
+				plan := planTeardown(t, stub.Must(p.client.With(cloudapi.WithTimeout(3*time.Hour)))(t),
+					&cloudapi.TeardownOptions{Progress: func(e cloudapi.Progress) { last[e.Resource] = e }})
+				var over atomic.Bool
+				tt.match.Func = func(cloudapitest.Request) bool { return !over.Load() }
+				p.srv.Fail(tt.match, tt.fault.Repeating())
+				before := len(p.srv.Requests())
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				err := plan.Run(ctx)
+				over.Store(true)
+				report := checkReport(t, p, plan, err)
+				if got := outcomes(report); !slices.Contains(got, tt.want) || !errors.Is(report, tt.err) {
+					t.Errorf("%q, want %q: %v", got, tt.want, report)
+				}
+				for _, r := range p.srv.Requests()[before:] {
+					for _, part := range tt.safe {
+						if r.Method == http.MethodDelete && strings.Contains(r.Path, part) {
+							t.Errorf("%s %s was sent", r.Method, r.Path)
+						}
+					}
+				}
+				for _, f := range report.Failed {
+					if e := last[f.Resource.String()]; e.State != string(f.Outcome) || e.Err != f.Err {
+						t.Errorf("the last event of %v is %+v", f, e)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestTeardownReportsTheLastTry: a deletion is refused, and the context ends
+// before the next try of it. Then the refusal is the reason.
+func TestTeardownReportsTheLastTry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		plan := planTeardown(t, stub.Must(p.client.With(cloudapi.WithTimeout(3*time.Hour)))(t), nil)
+		var refused atomic.Bool
+		refusal := deletes(p.otherPlace.ID)
+		p.srv.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
+			return refusal.Func(r) && !refused.Swap(true)
+		}}, envelope(409, "DependencyError"))
+		p.srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.ListInLocation", Func: func(r cloudapitest.Request) bool {
+			return refused.Load() && strings.Contains(r.Path, elsewhere)
+		}}, cloudapitest.Delay(2*time.Hour))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		report := checkReport(t, p, plan, plan.Run(ctx))
+		want := []string{"failed private subnet eu-north-h1/net-1", "not tried firewall eu-north-h1/net-1-default"}
+		if got := outcomes(report); !slices.Equal(got, want) || !errors.Is(report.Failed[0].Err, cloudapi.ErrConflict) {
+			t.Errorf("%q, want %q: %v", got, want, report)
+		}
+	})
+}
+
+// TestTeardownOfTwoPrivateLocations: both got another firewall after the plan,
+// so both stay.
+func TestTeardownOfTwoPrivateLocations(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		ctx := t.Context()
+		stub.Must(p.client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: "own-2",
+			ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
+		plan := planTeardown(t, p.client, nil)
+		stub.Must(p.client.Firewalls.Create(ctx, "own", "new", nil))(t)
+		stub.Must(p.client.Firewalls.Create(ctx, "own-2", "new", nil))(t)
+		before := len(p.srv.Requests())
+		report := checkReport(t, p, plan, plan.Run(ctx))
+		if got := outcomes(report); !slices.Equal(got, []string{"blocked private location own", "blocked private location own-2"}) {
+			t.Fatalf("%q", got)
+		}
+		equalTexts(t, "the first is blocked by", report.Failed[0].BlockedBy, "firewall own/new")
+		equalTexts(t, "the second is blocked by", report.Failed[1].BlockedBy, "firewall own-2/new")
+		for _, r := range p.srv.Requests()[before:] {
+			if r.Method == http.MethodDelete && strings.Contains(r.Path, "/private-location/") {
+				t.Errorf("%s %s was sent", r.Method, r.Path)
+			}
+		}
+	})
 }
 
 // TestTeardownOutlastsDestruction: a load balancer is forbidden for a moment,

@@ -3,6 +3,7 @@ package teardown_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -180,6 +181,32 @@ func TestTeardownDuringACapture(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := plan.Run(t.Context()); err != nil || project.image || len(project.vms) > 0 {
+			t.Errorf("%v; sent was %q", err, project.changes)
+		}
+	})
+}
+
+// TestTeardownOfAnImageIsNotBlind: if the VMs cannot be listed when the image is
+// next, some may need it. Its versions stay as well.
+func TestTeardownOfAnImageIsNotBlind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		project := &imageProject{image: true, versions: map[string]string{"v1": "ready"}}
+		network := stub.Recorder{Answer: project.answer}
+		client := sdktest.Recorded(t, &network)
+		plan, err := client.PlanTeardown(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		network.Answer = func(req *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(req.URL.Path, "/vm") {
+				return stub.Respond(403, stub.Envelope(403)), nil
+			}
+			return project.answer(req)
+		}
+		err = plan.Run(t.Context())
+		report, ok := errors.AsType[*cloudapi.TeardownError](err)
+		if !ok || !errors.Is(err, cloudapi.ErrForbidden) || report.Failed[0].Outcome != cloudapi.TeardownFailed || len(project.changes) > 0 {
 			t.Errorf("%v; sent was %q", err, project.changes)
 		}
 	})
