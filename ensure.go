@@ -230,7 +230,7 @@ func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, Ensur
 		progress.Polls++
 		found, err := e.find(ctx)
 		switch {
-		case err == nil && stateOf(found) == stateDeleting:
+		case stateOf(found) == stateDeleting:
 			err := e.waitForDeletion(ctx, func(p Progress) {
 				if progress.Polls++; p.Done < p.Total {
 					last, _ := p.Record.(*T)
@@ -313,7 +313,7 @@ func (e *ensureSpec[T]) reconcile(ctx context.Context, found *T, update bool, re
 			differences, err = e.compare(ctx, found)
 		}
 		switch {
-		case failure != nil && err != nil:
+		case err != nil:
 			return nil, "", withLookup(failure, err)
 		case failure != nil && len(differences) > 0:
 			return nil, "", failure

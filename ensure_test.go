@@ -277,9 +277,10 @@ func (c *ensureCase) wantOne(t *testing.T, client *cloudapi.Client) {
 func TestEnsure(t *testing.T) {
 	t.Parallel()
 	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+		start := time.Now()
 		id, created, err := c.ensure(t.Context(), client, "", nil)
-		if err != nil || !created {
-			t.Fatalf("the first Ensure: %v, %v", created, err)
+		if err != nil || !created || time.Since(start) != 0 {
+			t.Fatalf("the first Ensure: %v, %v, after %v", created, err, time.Since(start))
 		}
 		stub.Elapse(time.Hour) // for fields that are known later
 		before := changes(srv)
@@ -292,7 +293,7 @@ func TestEnsure(t *testing.T) {
 			t.Helper()
 			_, created, err := c.ensure(t.Context(), client, variant, opts)
 			drift, ok := errors.AsType[*cloudapi.DriftError](err)
-			if created || !ok || !errors.Is(err, cloudapi.ErrAlreadyExists) {
+			if created || !ok || !errors.Is(err, cloudapi.ErrAlreadyExists) || errors.Is(err, cloudapi.ErrConflict) {
 				t.Errorf("%s: %v, %v", variant, created, err)
 				return
 			}
@@ -485,6 +486,9 @@ func TestEnsureGivesUp(t *testing.T) {
 				if created || !errors.Is(err, tt.want) || changes(srv)-before != tt.posts {
 					t.Errorf("%v, %v, after %d POSTs", created, err, changes(srv)-before)
 				}
+				if errors.Is(err, cloudapi.ErrOutcomeUnknown) != (tt.name == "broken") || strings.Contains(err.Error(), "earlier create") {
+					t.Errorf("whether a create was carried out is not the point of %v", err)
+				}
 				if errors.Is(err, cloudapi.ErrNotFound) != (tt.posts > 1) {
 					t.Errorf("whether it exists is not the point of %v", err)
 				}
@@ -541,6 +545,105 @@ func TestEnsureLosesAnUpdate(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestEnsureCannotUpdate: the update, or the lookup after an update whose
+// response was lost, fails, or the update has no effect.
+func TestEnsureCannotUpdate(t *testing.T) {
+	t.Parallel()
+	forbidden := envelope(http.StatusForbidden, "Forbidden")
+	for _, tt := range []struct {
+		name   string
+		update cloudapitest.Fault
+		lookup cloudapitest.Fault // of the first Get after it
+		want   []error
+		drift  bool
+	}{
+		{"refused", forbidden, cloudapitest.Delay(time.Second), []error{cloudapi.ErrForbidden}, false},
+		{"lost, and the lookup is refused", cloudapitest.DropAfter(), forbidden, []error{cloudapi.ErrOutcomeUnknown, cloudapi.ErrForbidden}, false},
+		{"without an effect", cloudapitest.Handle(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"id":%q,"name":"net-1"}`, cloudapi.NewID(cloudapi.KindPrivateSubnet))
+		}), cloudapitest.Delay(time.Second), []error{cloudapi.ErrAlreadyExists}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t)
+				client := srv.Client()
+				firewall := stub.Must(client.Firewalls.Create(t.Context(), somewhere, "fw-1", nil))(t)
+				stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
+				srv.Fail(cloudapitest.Match{Method: "POST"}, tt.update)
+				srv.Fail(cloudapitest.Match{Operation: "PrivateSubnets.Get", Nth: 2}, tt.lookup.Optional())
+				subnet, outcome, err := client.PrivateSubnets.Ensure(t.Context(), somewhere, "net-1",
+					&cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}, &cloudapi.EnsureOptions{Update: true})
+				if subnet != nil || outcome != "" {
+					t.Errorf("%+v, %q", subnet, outcome)
+				}
+				for _, want := range tt.want {
+					if !errors.Is(err, want) {
+						t.Errorf("the error is %v, want %v", err, want)
+					}
+				}
+				if _, ok := errors.AsType[*cloudapi.DriftError](err); ok != tt.drift {
+					t.Errorf("the error is %#v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestEnsureCannotCompare: without the subnet nobody knows whether the VM
+// matches the request, so neither Ensure nor Plan nor Compare says so.
+func TestEnsureCannotCompare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
+		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID}
+		vm := stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
+		vm = stub.Must(client.VMs.Get(t.Context(), somewhere, vm.ID))(t)
+		srv.Fail(cloudapitest.Match{Operation: "Projects.ObjectInfo"}, envelope(http.StatusForbidden, "Forbidden").Repeating())
+		if got, outcome, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", request, nil); got != nil || outcome != "" || !errors.Is(err, cloudapi.ErrForbidden) {
+			t.Errorf("Ensure is %v, %q, %v", got, outcome, err)
+		}
+		if plan, err := client.VMs.Plan(t.Context(), somewhere, "web-1", request, nil); plan != nil || !errors.Is(err, cloudapi.ErrForbidden) {
+			t.Errorf("Plan is %v, %v", plan, err)
+		}
+		if differences, err := client.VMs.Compare(t.Context(), vm, request); !errors.Is(err, cloudapi.ErrForbidden) {
+			t.Errorf("Compare is %v, %v", differences, err)
+		}
+	})
+}
+
+// TestEnsureAfterAPredecessor: many Ensures wait until a VM is gone. One of them
+// creates the next VM, and all return it, although the name is never free again.
+func TestEnsureAfterAPredecessor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}
+		before := stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
+		if err := client.VMs.Delete(t.Context(), somewhere, "web-1"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		vms, err := cloudapi.WaitAll(ctx, make([]int, 10), func(ctx context.Context, _ int) (*cloudapi.VM, error) {
+			vm, _, err := client.VMs.Ensure(ctx, somewhere, "web-1", request, nil)
+			return vm, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, vm := range vms {
+			if vm.ID != vms[0].ID || vm.ID == before.ID {
+				t.Errorf("it is %s, want %s", vm.ID, vms[0].ID)
+			}
+		}
+	})
 }
 
 // TestEnsureWithNobodysSubnet: the VM exists, but the subnet in the request

@@ -61,9 +61,22 @@ func TestPlan(t *testing.T) {
 		step("as it should be", cloudapi.EnsureUnchanged, 0, plan, ensure)
 		plan, ensure = database(128, nil)
 		step("different, without Update", cloudapi.EnsureDrifted, 1, plan, ensure)
+		plan, ensure = database(128, &cloudapi.EnsureOptions{})
+		step("different, with other options", cloudapi.EnsureDrifted, 1, plan, ensure)
 		plan, ensure = database(128, &cloudapi.EnsureOptions{Update: true})
 		step("different, with Update", cloudapi.EnsureUpdated, 1, plan, ensure)
 		step("updated", cloudapi.EnsureUnchanged, 0, plan, ensure)
+		other := &cloudapi.PostgresCreateRequest{Size: "standard-2", Flavor: "paradedb"}
+		step("different in what no update can change", cloudapi.EnsureDrifted, 1, func() (cloudapi.EnsureOutcome, []cloudapi.Drift, error) {
+			plan, err := client.Postgres.Plan(ctx, somewhere, "db-1", other, &cloudapi.EnsureOptions{Update: true})
+			if err != nil {
+				return "", nil, err
+			}
+			return plan.Outcome, plan.Drift, nil
+		}, func() (cloudapi.EnsureOutcome, error) {
+			_, outcome, err := client.Postgres.Ensure(ctx, somewhere, "db-1", other, &cloudapi.EnsureOptions{Update: true})
+			return outcome, err
+		})
 
 		db := stub.Must(client.Postgres.Get(ctx, somewhere, "db-1"))(t)
 		drift, err := client.Postgres.Compare(ctx, db, &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 256, Flavor: "paradedb"})
@@ -106,6 +119,10 @@ func TestPlanRefuses(t *testing.T) {
 				_, err := client.LoadBalancers.Plan(ctx, somewhere, "lb", &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: "net"}, nil)
 				return err
 			},
+			"VMs.Compare": func(ctx context.Context) error {
+				_, err := client.VMs.Compare(ctx, &cloudapi.VM{}, &cloudapi.VMCreateRequest{PrivateSubnetID: "net"})
+				return err
+			},
 			"SSHPublicKeys.Plan": func(ctx context.Context) error {
 				_, err := client.SSHPublicKeys.Plan(ctx, nil, nil)
 				return err
@@ -116,7 +133,8 @@ func TestPlanRefuses(t *testing.T) {
 			},
 		} {
 			err := plan(t.Context())
-			if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != name || len(srv.Requests()) != 0 {
+			arguments := map[string]string{"LoadBalancers.Plan": "private_subnet_id", "VMs.Compare": "private_subnet_id", "SSHPublicKeys.Plan": "request", "Firewalls.Plan": "name"}
+			if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != name || e.Name != arguments[name] || len(srv.Requests()) != 0 {
 				t.Errorf("%s: it is %v after %d requests", name, err, len(srv.Requests()))
 			}
 		}
