@@ -85,8 +85,9 @@ type Postgres struct {
 
 	// The earliest and latest time that Restore accepts. They are zero for
 	// replicas and restored databases, and if the server does not know them.
-	// The earliest time is also zero before the first backup. All times in
-	// records that are not in RFC 3339 are zero, too.
+	// The earliest time is also zero before the first backup. It is 5 minutes
+	// after the backup, so at first it is after the latest time, and Restore
+	// accepts none. All times in records that are not in RFC 3339 are zero, too.
 	EarliestRestoreTime time.Time `json:"earliest_restore_time"`
 	LatestRestoreTime   time.Time `json:"latest_restore_time"`
 }

@@ -75,8 +75,11 @@ type drill struct {
 
 func (d *drill) run(ctx context.Context) (err error) {
 	source := d.source
-	if source.LatestRestoreTime.IsZero() || source.EarliestRestoreTime.IsZero() {
+	switch earliest := source.EarliestRestoreTime; {
+	case source.LatestRestoreTime.IsZero() || earliest.IsZero():
 		return fmt.Errorf("%s/%s cannot be restored: it has no backup yet, or is a replica or a copy itself", source.Location, source.Name)
+	case source.LatestRestoreTime.Before(earliest):
+		return fmt.Errorf("%s/%s cannot be restored before %s: it has just had its first backup", source.Location, source.Name, earliest.Format(time.RFC3339))
 	}
 	// No other database has this name, so it is safe to delete.
 	name := source.Name[:min(len(source.Name), 50)] + "-drill-" + strings.ToLower(rand.Text()[:5])

@@ -149,6 +149,19 @@ func TestDeletesTheCopyAfterInterrupt(t *testing.T) {
 	})
 }
 
+// TestFirstBackup: right after the first backup the earliest time to restore to
+// is in the future.
+func TestFirstBackup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, d := newDrill(t)
+		d.source.EarliestRestoreTime = d.source.LatestRestoreTime.Add(5 * time.Minute)
+		if err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be restored before ") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
 func TestTellsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
