@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -12,13 +13,14 @@ import (
 // location is the location of all resources that -demo adds.
 const location = "eu-central-h1"
 
-// addDemo adds some resources to the server's project. They are ready at once;
-// after that the delays apply.
+// addDemo adds some resources to the server's project. They are ready at once,
+// and the database can be restored as if it were a day old. After that the
+// delays apply.
 func addDemo(ctx context.Context, srv *cloudapitest.Server, delays cloudapitest.Delays) error {
 	kinds := []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster,
 		cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
 	for _, kind := range kinds {
-		srv.SetDelays(kind, "", cloudapitest.Delays{})
+		srv.SetDelays(kind, "", cloudapitest.Delays{Backup: -24 * time.Hour})
 	}
 	err := create(ctx, srv.Client())
 	for _, kind := range kinds {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 )
@@ -98,6 +99,10 @@ func TestDemoHasEachFamily(t *testing.T) {
 		if err != nil || vm.State != cloudapi.VMStateRunning {
 			t.Errorf("%+v, %v, want it running", vm, err)
 		}
+	}
+	db, err := c.Postgres.Get(ctx, location, "orders")
+	if err != nil || db.LatestRestoreTime.Sub(db.EarliestRestoreTime) < time.Hour {
+		t.Errorf("%+v, %v, want a database that can be restored", db, err)
 	}
 
 	vm, err := c.VMs.Create(ctx, location, "slow", &cloudapi.VMCreateRequest{PublicKey: "laptop", Size: "burstable-1"})
