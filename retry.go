@@ -123,10 +123,17 @@ func (cl *call) next(ctx context.Context) bool {
 	return true
 }
 
-// mayRetry reports whether a retry of the last attempt is useful and safe.
+// mayRetry reports whether a retry of the last attempt is useful and safe. An
+// error with a truncated body is not the answer of the API, whatever its status,
+// so an idempotent request is retried.
 func (cl *call) mayRetry() bool {
-	if e, ok := cl.err.(*Error); ok && cl.notReadyOn500 && e.StatusCode == http.StatusInternalServerError && e.isOwn() {
-		return false
+	if e, ok := cl.err.(*Error); ok {
+		switch {
+		case cl.notReadyOn500 && e.StatusCode == http.StatusInternalServerError && e.isOwn():
+			return false
+		case e.truncated && cl.idempotent:
+			return true
+		}
 	}
 	return isRetryable(cl.err) && (cl.idempotent || !cl.mayHaveRun())
 }
@@ -148,7 +155,7 @@ func isRetryable(err error) bool {
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return true
 		}
-		return e.truncated
+		return false
 	case *DecodeError:
 		return e.truncated
 	}

@@ -149,7 +149,7 @@ func TestRetryClasses(t *testing.T) {
 		{"reset before the request is read", resetsAtOnce, most, 1, true, nil},
 		{"reply cut off", cutsReply, most, 1, true, ErrInvalidResponse},
 		{"JSON cut off", cutsJSON, most, 1, true, ErrInvalidResponse},
-		{"404 cut off", cutsRefusal, most, most, false, nil},
+		{"404 cut off", cutsRefusal, most, 1, false, nil},
 		{"no reply in time", hangs, most, 1, true, context.DeadlineExceeded},
 		{"200 without a body", answers(200, "", ""), 1, 1, true, ErrInvalidResponse},
 		{"200 with null", answers(200, "", "null"), 1, 1, true, ErrInvalidResponse},
