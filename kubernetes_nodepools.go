@@ -144,9 +144,10 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 // WaitNodePoolUpgraded waits until all VMs of an upgraded node pool are
 // replaced and the new ones are running, and returns the node pool. upgraded is
 // the result of [KubernetesService.UpgradeNodePool]: the wait compares the VMs
-// with it, since the record does not show at once that an upgrade has begun. It
-// fails in the same cases as [KubernetesService.WaitNodePool]. The error is a
-// [*WaitError].
+// with it, since the record does not show at once that an upgrade has begun. If
+// that result was lost, the record of the node pool before the upgrade does as
+// well. It fails in the same cases as [KubernetesService.WaitNodePool]. The
+// error is a [*WaitError].
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts ...WaitOption) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {
