@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -91,8 +92,10 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 //cloudapi:operation GET /project/{project_id}/audit-log
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
 	start := opts.inUTC()
-	isNewer := func(e, _, last *AuditLogEntry) bool { return e.At.After(last.At) }
-	return newestFirst(ctx, s.client, &opAuditLogList, isNewer, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {
+	hasNewer := func(page, _ []*AuditLogEntry, last *AuditLogEntry) bool {
+		return slices.ContainsFunc(page, func(e *AuditLogEntry) bool { return e.At.After(last.At) })
+	}
+	return newestFirst(ctx, s.client, &opAuditLogList, hasNewer, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {
 		o := start
 		if o.End.IsZero() {
 			o.End = now

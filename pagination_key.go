@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 )
 
@@ -45,25 +44,28 @@ func listByKey[T any, P record[T]](ctx context.Context, c *Client, op *Operation
 }
 
 // newestFirst yields the items of a list by key, the newest first. startsOver
-// reports whether an item shows that the server ignores the key and sends the
-// list from its beginning again, given the first item of the list and the last
-// item of the page before. For each walk, begin fixes defaults of the options at
-// the given time, and returns the first key and the function that fetches the
-// page of a key.
-func newestFirst[T any](ctx context.Context, c *Client, op *Operation, startsOver func(item, first, last *T) bool,
+// reports whether a page shows that the server ignores the key and sends the
+// list from its beginning again, given the first page and the last item of the
+// page before. For each walk, begin fixes defaults of the options at the given
+// time, and returns the first key and the function that fetches the page of a
+// key.
+func newestFirst[T any](ctx context.Context, c *Client, op *Operation, startsOver func(page, first []*T, last *T) bool,
 	begin func(now time.Time) (key string, fetch func(context.Context, string) (*Page[T], error))) iter.Seq2[*T, error] {
 	return items(ctx, c, func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
 			key, fetch := begin(time.Now().UTC())
-			var first, last *T // copies, since the program may change its records
+			var first []*T // copies, since the program may change its records
+			var last *T    // likewise
 			for page, err := range follow(op.Name, key, fetch)(ctx) {
 				if err == nil && len(page.Items) > 0 {
-					if first != nil && slices.ContainsFunc(page.Items, func(item *T) bool { return startsOver(item, first, last) }) {
+					if first != nil && startsOver(page.Items, first, last) {
 						err = fmt.Errorf("cloudapi: %s: %w: a page starts the list over", op.Name, ErrPaginationStalled)
 					}
 					last = new(*page.Items[len(page.Items)-1])
 					if first == nil {
-						first = new(*page.Items[0])
+						for _, item := range page.Items {
+							first = append(first, new(*item))
+						}
 					}
 				}
 				if err != nil {

@@ -211,6 +211,39 @@ func TestLogsOutOfOrder(t *testing.T) {
 	}
 }
 
+// TestEqualLogLines: lines have no ID, and several can be equal, also over the
+// end of a page.
+func TestEqualLogLines(t *testing.T) {
+	t.Parallel()
+	messages := []string{"a", "a", "a", "a", "a", "b", "a", "c", "c"} // in their order, the last received first
+	for size := 2; size <= len(messages); size++ {
+		network := stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			begin, _ := strconv.Atoi(req.URL.Query().Get("pagination_key"))
+			end := min(begin+size, len(messages))
+			var lines []string
+			for i := end - 1; i >= begin; i-- {
+				lines = append(lines, fmt.Sprintf(`{"timestamp":"2026-11-22T03:19:00.5Z","message":%q}`, messages[i]))
+			}
+			more := ""
+			if end < len(messages) {
+				more = fmt.Sprintf(`,"pagination_key":"%d"`, end)
+			}
+			return stub.Respond(200, `{"logs":[`+strings.Join(lines, ",")+`]`+more+`}`), nil
+		})
+		var found []string
+		for entry, err := range mockClient(t, network).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db", nil) {
+			if err != nil {
+				t.Errorf("pages of %d lines: %v", size, err)
+				break
+			}
+			found = append(found, entry.Message)
+		}
+		if !slices.Equal(found, messages) {
+			t.Errorf("pages of %d lines have the messages %v", size, found)
+		}
+	}
+}
+
 // TestKeyedListsTwice: each walk of a sequence fixes its own bounds.
 func TestKeyedListsTwice(t *testing.T) {
 	t.Parallel()

@@ -127,8 +127,7 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/logs
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	start := opts.inUTC()
-	isFirst := func(e, first, _ *PostgresLogEntry) bool { return e.equal(first) }
-	return newestFirst(ctx, s.client, &opPostgresLogs, isFirst, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
+	return newestFirst(ctx, s.client, &opPostgresLogs, repeatsLines, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
 		o := start
 		o.MaxLogLines = cmp.Or(o.MaxLogLines, maxLogLines)
 		if o.End.IsZero() {
@@ -147,4 +146,20 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 			return page, err
 		}
 	})
+}
+
+// repeatsLines reports whether the end of a page repeats the beginning of the
+// first page, perhaps after new lines. An equal line elsewhere shows nothing,
+// since a line can occur again, nor does a page of several equal lines.
+func repeatsLines(page, first []*PostgresLogEntry, _ *PostgresLogEntry) bool {
+	if len(page) > 1 && !slices.ContainsFunc(page, func(e *PostgresLogEntry) bool { return !e.equal(page[0]) }) {
+		return false
+	}
+	for i := range page {
+		n := min(len(page)-i, len(first))
+		if slices.EqualFunc(page[i:i+n], first[:n], (*PostgresLogEntry).equal) {
+			return true
+		}
+	}
+	return false
 }
