@@ -3,20 +3,18 @@ package cloudapi
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
 
 // Save writes the content to a new file at the path, with read and write
 // permission for its owner only. It writes the whole file or none. If the path
-// exists, even as a symbolic link, the error matches [fs.ErrExist] and nothing
+// exists, even as a symbolic link, the error matches [os.ErrExist] and nothing
 // is changed.
 func (f File) Save(path string) error {
 	return f.write(path, func(temporary string) error {
-		err := os.Link(temporary, path)
-		if err == nil || errors.Is(err, fs.ErrExist) {
-			return err
+		if os.Link(temporary, path) == nil {
+			return nil
 		}
 		return f.create(path) // for file systems without links
 	})

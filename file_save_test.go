@@ -32,7 +32,7 @@ func TestFileSave(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v, %v, want 0600", info.Mode(), err)
 	}
-	if err := second.Save(path); !errors.Is(err, fs.ErrExist) || strings.Contains(err.Error(), ".cloudapi-") {
+	if err := second.Save(path); !errors.Is(err, fs.ErrExist) || !strings.HasPrefix(err.Error(), "cloudapi: saving kubeconfig.yaml: ") || strings.Contains(err.Error(), ".cloudapi-") {
 		t.Errorf("saving where there is a file is %v, want fs.ErrExist, without the name of the temporary file", err)
 	}
 	if err := second.Save(""); !errors.Is(err, cloudapi.ErrInvalidArgument) {

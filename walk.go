@@ -97,7 +97,6 @@ func newTally(orderColumn string) *tally {
 
 // begin starts another walk from the beginning of the list.
 func (t *tally) begin() {
-	t.index()
 	t.walks, t.last, t.inOrder = t.walks+1, "", 0
 }
 
