@@ -42,7 +42,7 @@ func ParseCIDR(s string) (netip.Prefix, error) {
 	case isIPv4 && strings.Contains(length, "."):
 		bits = maskLength(withoutLeadingZeros(length))
 	case length != "":
-		if bits, err = strconv.Atoi(length); err != nil || strconv.Itoa(bits) != length {
+		if bits, _ = strconv.Atoi(length); strconv.Itoa(bits) != length {
 			bits = -1
 		}
 	}
@@ -82,10 +82,7 @@ func withoutLeadingZeros(dotted string) string {
 // maskLength returns the prefix length of a mask such as 255.255.0.0, or -1 if
 // it is invalid.
 func maskLength(mask string) int {
-	addr, err := netip.ParseAddr(mask)
-	if err != nil || !addr.Is4() {
-		return -1
-	}
+	addr, _ := netip.ParseAddr(mask)
 	ones := netip.AddrFrom4([4]byte{255, 255, 255, 255})
 	for bits := range 33 {
 		if prefix, _ := ones.Prefix(bits); prefix.Addr() == addr {

@@ -39,11 +39,15 @@ func TestConnectionURL(t *testing.T) {
 			t.Errorf("%s: a driver reads the database %q, %v", name, u.Path, err)
 		}
 	}
+	const other = "postgresql://postgres@example.net/postgres"
+	if got, err := cloudapi.ConnectionURL(cloudapi.NewSecret(other), cloudapi.ConnectionOptions{}); err != nil || got.Reveal() != other {
+		t.Errorf("with the other scheme: %v, %v", got.Reveal(), err)
+	}
 	contradiction := cloudapi.ConnectionOptions{Password: cloudapi.NewSecret("other"), WithoutPassword: true}
 	if _, err := cloudapi.ConnectionURL(cloudapi.NewSecret(record), contradiction); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("with and without a password: %v", err)
 	}
-	for _, connection := range []string{"", "host=orders password=hunter2", "https://u:hunter2@example.net/", "postgres://u:hunter2@%zz/"} {
+	for _, connection := range []string{"", "host=orders password=hunter2", "https://u:hunter2@example.net/", "postgres:///db?password=hunter2", "postgres://u:hunter2@%zz/"} {
 		_, err := cloudapi.ConnectionURL(cloudapi.NewSecret(connection), cloudapi.ConnectionOptions{})
 		if !errors.Is(err, cloudapi.ErrInvalidArgument) || strings.Contains(fmt.Sprint(err), "hunter2") {
 			t.Errorf("%q: the error is %v", connection, err)

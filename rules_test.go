@@ -11,6 +11,8 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // changedRules formats the changes of a SetRules for comparisons.
@@ -134,6 +136,22 @@ func TestSetRulesByProtocol(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A rule of the server is the wanted one in any spelling. One that cannot be
+// parsed, such as the name of a subnet, is not wanted.
+func TestSetRulesInOtherSpellings(t *testing.T) {
+	t.Parallel()
+	const firewall = `{"id":"fwm9n10s8q164j473ra7pj9nqz","name":"edge","location":"eu-central-h1","firewall_rules":[` +
+		`{"id":"frm9n10s8q164j473ra7pj9nqz","cidr":"2001:DB8:0::1/64","port_range":"0080","protocol":"tcp"},` +
+		`{"id":"frn9n10s8q164j473ra7pj9nqz","cidr":"net-1","port_range":"all"}]}`
+	network := stub.Recorder{Answer: stub.Always(200, firewall)}
+	client := sdktest.Recorded(t, &network)
+	changes, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge",
+		[]cloudapi.FirewallRuleCreateRequest{{CIDR: "2001:db8::/64", PortRange: "80..80"}}, &cloudapi.SetRulesOptions{DryRun: true})
+	if err != nil || changedRules(changes) != "=2001:DB8:0::1/64 0080, -net-1 all" {
+		t.Errorf("it is %s, %v", changedRules(changes), err)
+	}
 }
 
 // After a lost response a create is not sent twice. If somebody else created
@@ -281,6 +299,9 @@ func TestParseCIDR(t *testing.T) {
 		" 10.0.0.0/8 ":                        "10.0.0.0/8",
 		"10.0.0.0 255.0.0.0":                  "10.0.0.0/8",
 		"10.0.0.0/255.255.0.0":                "10.0.0.0/16",
+		"10.0.0.0   255.255.0.0":              "10.0.0.0/16",
+		"10.00.000.1/32":                      "10.0.0.1/32",
+		"0:0:0:0:0:0:0:1/128":                 "::1/128",
 		"10.0.0.0 0.0.0.0":                    "0.0.0.0/0",
 		"fd00::/8":                            "fd00::/8",
 		"2001:DB8::1":                         "2001:db8::/64",
@@ -303,7 +324,7 @@ func TestParseCIDR(t *testing.T) {
 	for _, in := range []string{
 		"10.0.0.0/010", "2001:db8::/032", "10.0.0.0/+8", "10.0.0.0/-0", "2001:db8:: 64",
 		"", " ", "banana", "10.0.0.300/8", "10.1.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "fd00::/129", "::ffff:1.2.3.4/128",
-		"10.0.0.0 255.0.255.0", "10.0.0/8", "fe80::1%eth0/64", "10.0.0.0/8/8", "1.5", "...",
+		"10.0.0.0 255.0.255.0", "10.0.0.0 255.0.0.x", "10.0.0.0/ff.0", "fd00::/255.0.0.0", "10..0.1/8", "10.0.0.0/99999999999999999999", "10.0.0/8", "fe80::1%eth0/64", "10.0.0.0/8/8", "1.5", "...",
 	} {
 		if prefix, err := cloudapi.ParseCIDR(in); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("ParseCIDR(%q) is %v, %v, want ErrInvalidArgument", in, prefix, err)
@@ -325,7 +346,7 @@ func TestParsePortRange(t *testing.T) {
 			t.Errorf("ParsePortRange(%q) is %v, %v, want %s", in, ports, err, want)
 		}
 	}
-	for _, in := range []string{" ", "80-90", "90..80", "65536", "80..", "..80", "-1", "+80", "8 0", "x"} {
+	for _, in := range []string{" ", "80-90", "90..80", "65536", "80..65536", "0..x", "x..80", "80..", "..80", "-1", "+80", "8 0", "x"} {
 		if ports, err := cloudapi.ParsePortRange(in); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("ParsePortRange(%q) is %v, %v, want ErrInvalidArgument", in, ports, err)
 		}

@@ -1076,6 +1076,47 @@ func TestTeardownIsNotBlind(t *testing.T) {
 	}
 }
 
+// TestTeardownKeepsTheLoadBalancer: a load balancer cannot be deleted, so its
+// subnet stays, with which the server would delete it.
+func TestTeardownKeepsTheLoadBalancer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		plan := planTeardown(t, p.client, nil)
+		p.srv.Fail(deletes(p.balancer.ID), envelope(403, "Forbidden").Repeating())
+		report := checkReport(t, p, plan, plan.Run(t.Context()))
+		want := []string{"failed load balancer eu-central-h1/lb-1", "blocked private subnet eu-central-h1/net-1", "blocked firewall eu-central-h1/fw-1"}
+		if got := outcomes(report); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+}
+
+// TestTeardownWhileALoadBalancerGoes: two load balancers were made after the
+// plan. One goes while Run looks for them, and the other keeps the subnet.
+func TestTeardownWhileALoadBalancerGoes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		plan := planTeardown(t, p.client, nil)
+		var ids []string
+		for _, name := range []string{"new-1", "new-2"} {
+			balancer := stub.Must(p.client.LoadBalancers.Create(t.Context(), somewhere, name, &cloudapi.LoadBalancerCreateRequest{
+				Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 80,
+				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: p.subnet.ID}))(t)
+			ids = append(ids, balancer.ID)
+		}
+		p.srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.Get", Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, ids[0]) }},
+			envelope(404, "ResourceNotFound").Repeating())
+		report := checkReport(t, p, plan, plan.Run(t.Context()))
+		want := []string{"blocked private subnet eu-central-h1/net-1", "blocked firewall eu-central-h1/fw-1"}
+		if got := outcomes(report); !slices.Equal(got, want) {
+			t.Fatalf("%q, want %q", got, want)
+		}
+		equalTexts(t, "the subnet is blocked by", report.Failed[0].BlockedBy, "load balancer eu-central-h1/new-2")
+	})
+}
+
 // TestTeardownReportsTheLastTry: a deletion is refused, and the context ends
 // before the next try of it. Then the refusal is the reason.
 func TestTeardownReportsTheLastTry(t *testing.T) {
