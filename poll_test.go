@@ -98,6 +98,118 @@ func TestWaitAloneReadsNoList(t *testing.T) {
 	})
 }
 
+// A few waits among many resources get theirs, since the list would be many
+// times larger. A wait that follows others is alone again.
+func TestFewWaitsReadNoList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, cloudapitest.WithQuota(cloudapitest.Quota{VM: 1 << 20}))
+		client := srv.Client()
+		created := createVMs(t, client, 50)
+		counts := sentBy(srv, func() {
+			stub.Must(cloudapi.WaitAll(t.Context(), created[:4], waitRunning(client)))(t)
+		})
+		if counts["VMs.ListInLocation"] > 2 || counts["VMs.Get"] < 2*4 { // one or two lists tell the size
+			t.Errorf("4 waits among 50 VMs sent %v", counts)
+		}
+		later := stub.Must(client.VMs.Create(t.Context(), somewhere, "later", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		counts = sentBy(srv, func() { stub.Must(waitRunning(client)(t.Context(), later))(t) })
+		if counts["VMs.ListInLocation"] != 0 {
+			t.Errorf("a wait after others sent %v", counts)
+		}
+	})
+}
+
+// TestSharedPollsOfDeletions: waits for deletions share their polls as well, by
+// ID and by name.
+func TestSharedPollsOfDeletions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		delays := cloudapitest.DefaultDelays()
+		delays.Delete = 40 * time.Second
+		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
+		client := srv.Client()
+		created := createVMs(t, client, 20)
+		for _, vm := range created {
+			if err := client.VMs.Delete(t.Context(), somewhere, vm.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		start := time.Now()
+		counts := sentBy(srv, func() {
+			stub.Must(cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
+				reference := vm.ID
+				if strings.HasSuffix(vm.Name, "0") {
+					reference = vm.Name
+				}
+				return nil, client.VMs.WaitDeleted(ctx, somewhere, reference, cloudapi.WaitInterval(5*time.Second, 5*time.Second))
+			}))(t)
+		})
+		if took := time.Since(start); took < 40*time.Second || took > 50*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if counts["VMs.Get"] > 3*20 { // alone each would poll about 9 times
+			t.Errorf("20 waits sent %v", counts)
+		}
+	})
+}
+
+// TestSharedPollsWithEqualNames: several load balancers have the name, so only
+// the server knows which one it means. Waits for its deletion end with it.
+func TestSharedPollsWithEqualNames(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t).Client()
+		for i := range 8 {
+			subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, fmt.Sprintf("net-%d", i), nil))(t)
+			stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb", &cloudapi.LoadBalancerCreateRequest{
+				Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 80,
+				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: subnet.ID}))(t)
+		}
+		meant := stub.Must(client.LoadBalancers.Get(t.Context(), somewhere, "lb"))(t)
+		time.AfterFunc(time.Minute, func() {
+			if err := client.LoadBalancers.Delete(t.Context(), somewhere, meant.ID); err != nil {
+				t.Error(err)
+			}
+		})
+		start := time.Now()
+		stub.Must(cloudapi.WaitAll(t.Context(), make([]int, 10), func(ctx context.Context, _ int) (*int, error) {
+			err := client.LoadBalancers.WaitDeleted(ctx, somewhere, "lb")
+			if took := time.Since(start); took < time.Minute {
+				t.Errorf("a wait ended after %v", took)
+			}
+			return nil, err
+		}))(t)
+	})
+}
+
+// TestSharedPollsEndWithTheFullRecord: the record of a wait that fails is in its
+// full form, too.
+func TestSharedPollsEndWithTheFullRecord(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		delays := cloudapitest.DefaultDelays()
+		delays.Create, delays.Delete = time.Hour, time.Hour
+		client := cloudapitest.New(t, cloudapitest.WithDelays(delays)).Client()
+		created := createVMs(t, client, 10)
+		time.AfterFunc(time.Minute, func() {
+			for _, vm := range created {
+				if err := client.VMs.Delete(t.Context(), somewhere, vm.ID); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		stub.Must(cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
+			_, err := client.VMs.WaitRunning(ctx, somewhere, vm.ID)
+			e, ok := errors.AsType[*cloudapi.WaitError](err)
+			if !ok || !errors.Is(err, cloudapi.ErrWaitFailed) || e.Record.(*cloudapi.VM).Subnet == "" {
+				t.Errorf("it is %+v", err)
+			}
+			return nil, nil
+		}))(t)
+	})
+}
+
 // Each wait has its own end: by name or ID, for another state, by its context,
 // or because the VM does not exist.
 func TestSharedPollsKeepWaitsApart(t *testing.T) {
