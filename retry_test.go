@@ -215,6 +215,9 @@ func TestRetryClasses(t *testing.T) {
 					if r.is != nil && !errors.Is(err, r.is) {
 						t.Errorf("error %v is not %v", err, r.is)
 					}
+					if r.name == "no reply in time" && !strings.Contains(err.Error(), ": no complete response within 1m0s") {
+						t.Errorf("the error %v does not say how long it waited", err)
+					}
 					if class.attempts == 1 && r.name != "no reply in time" && time.Since(start) != 0 {
 						t.Errorf("a single attempt took %v", time.Since(start))
 					}

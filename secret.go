@@ -15,7 +15,8 @@ import (
 // The zero value is the empty secret, which encodes as "".
 type Secret struct {
 	// value is a pointer because fmt prints unexported fields of structs
-	// without calling their methods: it then prints only an address.
+	// without calling their methods: it then prints only an address. It is nil
+	// for the empty secret.
 	value *string
 
 	// Two secrets with the same content have different pointers, so == would
@@ -43,7 +44,7 @@ func (s Secret) Reveal() string {
 }
 
 // IsZero reports whether the secret is empty.
-func (s Secret) IsZero() bool { return s.value == nil || *s.value == "" }
+func (s Secret) IsZero() bool { return s.value == nil }
 
 // Equal reports whether two secrets have the same content.
 func (s Secret) Equal(t Secret) bool { return s.Reveal() == t.Reveal() }
