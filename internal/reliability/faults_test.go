@@ -384,7 +384,8 @@ func faults(t testing.TB) []fault {
 		}},
 		{name: "HTTP/2: GOAWAY before the stream", stream: func(s *stream) {
 			s.declined.Add(1)
-			s.goAway(0, codeNo) // after which the client closes the connection
+			s.goAway(0, codeNo)
+			s.lingers()
 		}},
 		{name: "HTTP/2: GOAWAY behind the stream", stream: func(s *stream) {
 			s.execute()
@@ -394,6 +395,7 @@ func faults(t testing.TB) []fault {
 		{name: "HTTP/2: GOAWAY and then the answer", sound: everywhere, stream: func(s *stream) {
 			s.goAway(s.id, codeNo)
 			s.works()
+			s.lingers()
 		}},
 		{name: "HTTP/2: GOAWAY, calm down", stream: func(s *stream) {
 			s.execute()

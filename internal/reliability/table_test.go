@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 var every = flag.Bool("every", false, "run every operation, and not two of each kind, and cut at every byte, and not at some")
@@ -134,6 +135,9 @@ func run(t *testing.T, f fault, op operation, lasting bool) (o outcome) {
 		cancel()
 		synctest.Wait() // what was cancelled is let go of
 		client.CloseIdleConnections()
+		if f.stream != nil {
+			stub.Elapse(lingering)
+		}
 		synctest.Wait()
 		if runtime.NumGoroutine() > before { // the runtime may have started some as well
 			o.goroutines = goroutinesOfBubble() - withoutClient
