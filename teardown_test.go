@@ -1118,12 +1118,14 @@ func TestTeardownWhileALoadBalancerGoes(t *testing.T) {
 }
 
 // TestTeardownReportsTheLastTry: a deletion is refused, and the context ends
-// before the next try of it. Then the refusal is the reason.
+// before the next try of it. Then the refusal is the reason. Another deletion
+// gets no response, so nobody knows that it was accepted.
 func TestTeardownReportsTheLastTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
 		plan := planTeardown(t, stub.Must(p.client.With(cloudapi.WithTimeout(3*time.Hour)))(t), nil)
+		p.srv.Fail(deletes(p.key.ID), cloudapitest.Delay(2*time.Hour))
 		var refused atomic.Bool
 		refusal := deletes(p.otherPlace.ID)
 		p.srv.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
@@ -1135,8 +1137,8 @@ func TestTeardownReportsTheLastTry(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		report := checkReport(t, p, plan, plan.Run(ctx))
-		want := []string{"failed private subnet eu-north-h1/net-1", "not tried firewall eu-north-h1/net-1-default"}
-		if got := outcomes(report); !slices.Equal(got, want) || !errors.Is(report.Failed[0].Err, cloudapi.ErrConflict) {
+		want := []string{"failed private subnet eu-north-h1/net-1", "not tried firewall eu-north-h1/net-1-default", "failed SSH public key laptop"}
+		if got := outcomes(report); !slices.Equal(got, want) || !errors.Is(report.Failed[0].Err, cloudapi.ErrConflict) || !errors.Is(report.Failed[2].Err, context.DeadlineExceeded) {
 			t.Errorf("%q, want %q: %v", got, want, report)
 		}
 	})
