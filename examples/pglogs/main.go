@@ -5,7 +5,8 @@
 //	pglogs --follow --state orders.json --json eu-central-h1/orders >> orders.jsonl
 //
 // With a state file it continues where it ended, even after days, and prints no
-// line twice. Without a name it takes the project's only database.
+// line twice, unless it was killed between printing lines and saving its state.
+// Without a name it takes the project's only database.
 //
 // It needs a service of August 2026 or later; an older one has no logs.
 package main
