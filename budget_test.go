@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -85,20 +86,20 @@ func TestRetryBudgetUnits(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				failures := 0 // how many of the next attempts fail
+				var failures atomic.Int32 // how many of the next attempts fail
 				proxy := false
 				network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 					if proxy {
 						return stub.Respond(http.StatusNotFound, "<html>"), nil
 					}
-					if failures--; failures >= 0 {
+					if failures.Add(-1) >= 0 {
 						return stub.Respond(http.StatusServiceUnavailable, stub.Envelope(http.StatusServiceUnavailable)), nil
 					}
 					return stub.Respond(http.StatusOK, stub.VM), nil
 				}}
 				client := stub.Must(mockClient(t, &network, WithRetry(RetryPolicy{MaxAttempts: 2})).With(tt.with...))(t)
-				call := func(failing int) error {
-					failures = failing
+				call := func(failing int32) error {
+					failures.Store(failing)
 					_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 					return err
 				}
@@ -147,7 +148,7 @@ func TestRetryBudgetUnits(t *testing.T) {
 				// back more than was taken, but the budget is no larger for it.
 				successes(5 * tt.budget)
 				var slow sync.WaitGroup
-				failures = 1
+				failures.Store(1)
 				slow.Go(func() {
 					if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
 						t.Error(err)
