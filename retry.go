@@ -43,10 +43,9 @@ type RetryPolicy struct {
 	// retry takes one from the budget and gives it back if it succeeds; a call
 	// that succeeds without a retry gives back a fifth. An error that is not
 	// retried, such as the API's own 404, counts as success here, since the
-	// service works. The retry of a request that the server refused
-	// unprocessed, on HTTP/2, takes nothing. If the budget is used up, a call
-	// ends with the error of its last attempt, which then also matches
-	// [ErrRetryBudget].
+	// service works. The retry of a create that the server refused unprocessed,
+	// on HTTP/2, takes nothing. If the budget is used up, a call ends with the
+	// error of its last attempt, which then also matches [ErrRetryBudget].
 	Budget int
 }
 
