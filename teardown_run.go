@@ -153,7 +153,7 @@ func (r *teardownRun) waitOptions(resource Resource) []WaitOption {
 // gone.
 func (r *teardownRun) requestDeletion(ctx context.Context, resource Resource) (Resource, *TeardownFailure) {
 	at, err := r.locate(ctx, resource)
-	if at.ID == "" {
+	if err == nil && at.ID == "" {
 		return Resource{}, nil
 	}
 	var users []Resource
