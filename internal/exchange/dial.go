@@ -102,7 +102,7 @@ func (s *sharedDials) wait(ctx context.Context, f *flight, network, address stri
 	case f.err != nil && !isOthers:
 		return nil, f.err
 	case !f.http2:
-		return s.connect(ctx, network, address)
+		return s.dial(ctx, network, address)
 	}
 	// net/http takes a moment to give the connection to all.
 	var ended <-chan struct{}

@@ -155,8 +155,8 @@ func TestLimitOfAnotherAttempt(t *testing.T) {
 }
 
 // TestCanceledDialIsNotShared: if the call that dials has ended, its connection
-// counts as idle, and CloseIdleConnections cancels it. That does not fail a call
-// that waits for it.
+// counts as idle, and CloseIdleConnections cancels it. That does not fail the
+// calls that wait for it: they share another one.
 func TestCanceledDialIsNotShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,6 +169,7 @@ func TestCanceledDialIsNotShared(t *testing.T) {
 					<-ctx.Done()
 					return nil, ctx.Err()
 				}
+				stub.Elapse(50 * time.Millisecond)
 				return l.Dial(ctx)
 			}
 		})
@@ -185,16 +186,22 @@ func TestCanceledDialIsNotShared(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		callers.Go(func() {
-			if body, err := get(&http.Client{Transport: transport}, "https://example.com/"); body != "ok" {
-				t.Errorf("another call: %q, %v", body, err)
-			}
-		})
+		for range 5 {
+			callers.Go(func() {
+				if body, err := get(&http.Client{Transport: transport}, "https://example.com/"); body != "ok" {
+					t.Errorf("another call: %q, %v", body, err)
+				}
+			})
+		}
 		synctest.Wait()
 		cancel()
 		synctest.Wait()
 		transport.CloseIdleConnections()
 		callers.Wait()
+		stub.Elapse(time.Second) // the dials that share the connection end
+		if n := dials.Load(); n != 2 {
+			t.Errorf("%d connections, want the canceled one and another that the calls share", n)
+		}
 	})
 }
 
