@@ -43,7 +43,7 @@ type kubernetesCluster struct {
 	controlPlane nodeGroup
 	pools        []*nodePool
 	running      time.Time // end of the creation
-	upgraded     time.Time // end of the last upgrade, of the cluster or a node pool
+	upgraded     time.Time // until when the last upgrade, of the cluster or a node pool, shows in the state
 	kubeconfig   string    // made when it is first requested
 }
 

@@ -84,8 +84,8 @@ func TestNodesAreReplacedOneAfterTheOther(t *testing.T) {
 		}{
 			{time.Second, "upgrading", "old:running old:running new:creating"},
 			{time.Minute, "upgrading", "old:running old:running new:running"},
-			{time.Minute, "upgrading", "old:running new:running new:creating"},
-			{time.Minute, "upgrading", "old:running new:running new:running"},
+			{time.Minute, "running", "old:running new:running new:creating"}, // not for the second one
+			{time.Minute, "running", "old:running new:running new:running"},
 			{time.Minute, "running", "new:running new:running"},
 		} {
 			stub.Elapse(step.after)

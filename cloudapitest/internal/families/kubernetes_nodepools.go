@@ -228,7 +228,8 @@ func (p *nodePool) resize(c *api.Call) (any, error) {
 }
 
 // upgrade replaces the nodes by nodes with the cluster's version. The response
-// has the new version and the old nodes.
+// has the new version and the old nodes. Like that of the real server, the
+// cluster is "running" again before all nodes are replaced.
 func (p *nodePool) upgrade(c *api.Call) (any, error) {
 	k := p.cluster
 	if p.version == k.controlPlane.version || !k.idle(c.Now) {
@@ -236,8 +237,9 @@ func (p *nodePool) upgrade(c *api.Call) (any, error) {
 	}
 	p.version = k.controlPlane.version
 	before := p.details(c)
-	k.upgraded = p.replace(c, c.Delays(&k.Object).Resize)
-	p.settled = k.upgraded
+	each := c.Delays(&k.Object).Resize
+	p.settled = p.replace(c, each)
+	k.upgraded = c.Now.Add(each)
 	c.Log("upgrade", p.ID, k.ID)
 	return before, nil
 }
