@@ -42,6 +42,17 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestReplicaWithoutParent: a replica stays one when its parent is gone.
+func TestReplicaWithoutParent(t *testing.T) {
+	t.Parallel()
+	for parent, want := range map[string]string{"/location/eu-central-h1/postgres/orders": "replica of orders", "": "replica of a deleted database"} {
+		table := newTable(&inventory{Postgres: []*cloudapi.Postgres{{ReadReplica: true, Parent: parent}}})
+		if details := table.Rows[0][slices.Index(table.Columns, "DETAILS")]; !strings.HasSuffix(details, ", "+want) {
+			t.Errorf("the details for parent %q are %q, want %q at the end", parent, details, want)
+		}
+	}
+}
+
 func TestCSV(t *testing.T) {
 	t.Parallel()
 	rows, err := csv.NewReader(strings.NewReader(runForTest(t, "-o", "csv"))).ReadAll()

@@ -34,7 +34,10 @@ func newTable(inv *inventory) *demo.Table {
 	}
 	for _, r := range inv.Postgres {
 		role := "high availability " + r.HAType
-		if r.ReadReplica {
+		switch {
+		case r.ReadReplica && r.Parent == "":
+			role = "replica of a deleted database"
+		case r.ReadReplica:
 			role = "replica of " + path.Base(r.Parent)
 		}
 		add(cloudapi.KindPostgres, r.Location, r.Name, r.State, r.ID, "version "+r.Version, r.VMSize, fmt.Sprint(r.StorageSizeGiB, " GiB"), role)
