@@ -13,8 +13,9 @@ import (
 // is changed.
 func (f File) Save(path string) error {
 	return f.write(path, func(temporary string) error {
-		if os.Link(temporary, path) == nil {
-			return nil
+		err := os.Link(temporary, path)
+		if err == nil || errors.Is(err, os.ErrExist) {
+			return err // of a path that ends with a slash, create would say that it is a folder
 		}
 		return f.create(path) // for file systems without links
 	})
