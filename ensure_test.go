@@ -955,13 +955,10 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 		ctx := t.Context()
 		one := stub.Must(client.PrivateSubnets.Create(ctx, somewhere, "one", nil))(t)
 		two := stub.Must(client.PrivateSubnets.Create(ctx, somewhere, "two", nil))(t)
-		request := func(subnet string) *cloudapi.LoadBalancerCreateRequest {
-			return &cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin", SrcPort: 80, DstPort: 80, HealthCheckProtocol: "tcp", PrivateSubnetID: subnet}
-		}
 		ids := map[string]bool{}
 		for _, subnet := range []string{one.ID, two.ID} {
 			for i, location := range []string{somewhere, somewhere, elsewhere} {
-				lb, created, err := client.LoadBalancers.Ensure(ctx, location, "lb", request(subnet), nil)
+				lb, created, err := client.LoadBalancers.Ensure(ctx, location, "lb", balancerIn(subnet), nil)
 				if err != nil || (created == cloudapi.EnsureCreated) != (i == 0) {
 					t.Fatalf("%v, %v", created, err)
 				}
@@ -971,11 +968,11 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 		if len(ids) != 2 {
 			t.Errorf("there are %v", ids)
 		}
-		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", request("net-1"), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", balancerIn("net-1"), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("with a name for an ID: %v, %v", lb, err)
 		}
 		nobodys := cloudapi.NewID(cloudapi.KindPrivateSubnet).String()
-		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", request(nobodys), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) {
+		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", balancerIn(nobodys), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) {
 			t.Errorf("with nobody's subnet: %v, %v", lb, err)
 		}
 	})

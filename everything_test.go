@@ -35,6 +35,14 @@ const (
 	elsewhere = "eu-north-h1"
 )
 
+// balancerIn returns the request for a load balancer in the subnet with an ID.
+func balancerIn(subnetID string) *cloudapi.LoadBalancerCreateRequest {
+	return &cloudapi.LoadBalancerCreateRequest{
+		Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 80,
+		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: subnetID,
+	}
+}
+
 // newEverything makes a resource of each kind, and reads each in its full form.
 func newEverything(t *testing.T, opts ...cloudapitest.Option) *everything {
 	t.Helper()

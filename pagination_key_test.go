@@ -178,31 +178,40 @@ func TestKeyedListsThatBeginAnew(t *testing.T) {
 	}
 }
 
+// walkLines walks a log whose lines are JSON, the last received first, and come
+// in pages of the given size.
+func walkLines(t *testing.T, lines []string, size int) []*PostgresLogEntry {
+	t.Helper()
+	network := stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		begin, _ := strconv.Atoi(req.URL.Query().Get("pagination_key"))
+		end := min(begin+size, len(lines))
+		page := slices.Clone(lines[begin:end])
+		slices.Reverse(page)
+		more := ""
+		if end < len(lines) {
+			more = fmt.Sprintf(`,"pagination_key":"%d"`, end)
+		}
+		return stub.Respond(200, `{"logs":[`+strings.Join(page, ",")+`]`+more+`}`), nil
+	})
+	entries, err := Collect(mockClient(t, network).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db", nil))
+	if err != nil {
+		t.Errorf("pages of %d lines: %v", size, err)
+	}
+	return entries
+}
+
 // TestLogsOutOfOrder: lines are in the order in which the service received them.
 // A walk goes on if a timestamp is newer than that of the line before.
 func TestLogsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	seconds := []int{3, 1, 2, 2, 0, 9, 1, 8} // in their order, the last received first
-	for size := 1; size <= len(seconds); size++ {
-		network := stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-			begin, _ := strconv.Atoi(req.URL.Query().Get("pagination_key"))
-			end := min(begin+size, len(seconds))
-			var lines []string
-			for i := end - 1; i >= begin; i-- {
-				lines = append(lines, fmt.Sprintf(`{"timestamp":"2026-11-22T03:19:%02d.5Z","message":"%d"}`, seconds[i], i))
-			}
-			more := ""
-			if end < len(seconds) {
-				more = fmt.Sprintf(`,"pagination_key":"%d"`, end)
-			}
-			return stub.Respond(200, `{"logs":[`+strings.Join(lines, ",")+`]`+more+`}`), nil
-		})
+	var lines []string
+	for i, second := range seconds {
+		lines = append(lines, fmt.Sprintf(`{"timestamp":"2026-11-22T03:19:%02d.5Z","message":"%d"}`, second, i))
+	}
+	for size := 1; size <= len(lines); size++ {
 		var found []int
-		for entry, err := range mockClient(t, network).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db", nil) {
-			if err != nil {
-				t.Errorf("pages of %d lines: %v", size, err)
-				break
-			}
+		for _, entry := range walkLines(t, lines, size) {
 			found = append(found, entry.Timestamp.Second())
 		}
 		if !slices.Equal(found, seconds) {
@@ -216,26 +225,13 @@ func TestLogsOutOfOrder(t *testing.T) {
 func TestEqualLogLines(t *testing.T) {
 	t.Parallel()
 	messages := []string{"a", "a", "a", "a", "a", "b", "a", "c", "c"} // in their order, the last received first
-	for size := 2; size <= len(messages); size++ {
-		network := stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-			begin, _ := strconv.Atoi(req.URL.Query().Get("pagination_key"))
-			end := min(begin+size, len(messages))
-			var lines []string
-			for i := end - 1; i >= begin; i-- {
-				lines = append(lines, fmt.Sprintf(`{"timestamp":"2026-11-22T03:19:00.5Z","message":%q}`, messages[i]))
-			}
-			more := ""
-			if end < len(messages) {
-				more = fmt.Sprintf(`,"pagination_key":"%d"`, end)
-			}
-			return stub.Respond(200, `{"logs":[`+strings.Join(lines, ",")+`]`+more+`}`), nil
-		})
+	var lines []string
+	for _, message := range messages {
+		lines = append(lines, fmt.Sprintf(`{"timestamp":"2026-11-22T03:19:00.5Z","message":%q}`, message))
+	}
+	for size := 2; size <= len(lines); size++ {
 		var found []string
-		for entry, err := range mockClient(t, network).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db", nil) {
-			if err != nil {
-				t.Errorf("pages of %d lines: %v", size, err)
-				break
-			}
+		for _, entry := range walkLines(t, lines, size) {
 			found = append(found, entry.Message)
 		}
 		if !slices.Equal(found, messages) {

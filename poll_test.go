@@ -166,9 +166,7 @@ func TestSharedPollsWithEqualNames(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		for i := range 8 {
 			subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, fmt.Sprintf("net-%d", i), nil))(t)
-			stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb", &cloudapi.LoadBalancerCreateRequest{
-				Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 80,
-				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: subnet.ID}))(t)
+			stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb", balancerIn(subnet.ID)))(t)
 		}
 		meant := stub.Must(client.LoadBalancers.Get(t.Context(), somewhere, "lb"))(t)
 		time.AfterFunc(time.Minute, func() {

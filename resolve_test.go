@@ -293,8 +293,7 @@ func TestResolveTwins(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		for _, name := range []string{"one", "two"} {
 			subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, name, nil))(t)
-			stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb-1", &cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin",
-				SrcPort: 80, DstPort: 80, HealthCheckProtocol: "tcp", PrivateSubnetID: subnet.ID}))(t)
+			stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb-1", balancerIn(subnet.ID)))(t)
 		}
 		if got, err := client.Resolve(t.Context(), "eu-central-h1/lb-1"); got != nil || !errors.Is(err, cloudapi.ErrAmbiguous) {
 			t.Errorf("Resolve = %v, %v", got, err)

@@ -667,9 +667,7 @@ func TestTeardownSparesTheNew(t *testing.T) {
 	}{
 		"load balancer": {
 			func(ctx context.Context, p *everything) (string, error) {
-				l, err := p.client.LoadBalancers.Create(ctx, somewhere, "new", &cloudapi.LoadBalancerCreateRequest{
-					Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 80,
-					HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: p.subnet.ID})
+				l, err := p.client.LoadBalancers.Create(ctx, somewhere, "new", balancerIn(p.subnet.ID))
 				if err != nil {
 					return "", err
 				}
@@ -1101,9 +1099,7 @@ func TestTeardownWhileALoadBalancerGoes(t *testing.T) {
 		plan := planTeardown(t, p.client, nil)
 		var ids []string
 		for _, name := range []string{"new-1", "new-2"} {
-			balancer := stub.Must(p.client.LoadBalancers.Create(t.Context(), somewhere, name, &cloudapi.LoadBalancerCreateRequest{
-				Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 80,
-				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: p.subnet.ID}))(t)
+			balancer := stub.Must(p.client.LoadBalancers.Create(t.Context(), somewhere, name, balancerIn(p.subnet.ID)))(t)
 			ids = append(ids, balancer.ID)
 		}
 		p.srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.Get", Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, ids[0]) }},
@@ -1180,8 +1176,7 @@ func TestTeardownOutlastsDestruction(t *testing.T) {
 		client := srv.Client()
 		subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "busy", nil))(t)
 		stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "idle", nil))(t)
-		stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb-1", &cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin",
-			SrcPort: 80, DstPort: 80, HealthCheckProtocol: "tcp", PrivateSubnetID: subnet.ID}))(t)
+		stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb-1", balancerIn(subnet.ID)))(t)
 		plan := planTeardown(t, client, nil)
 		moment := envelope(403, "Forbidden") // for the subnet, and for the wait for the load balancer's own end
 		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.Get"}, moment, moment)
