@@ -77,7 +77,7 @@ var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-lo
 //
 //cloudapi:operation GET /project/{project_id}/audit-log
 func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Page[AuditLogEntry], error) {
-	return listByKey[AuditLogEntry](ctx, s.client, &opAuditLogList, opts.inUTC())
+	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, opts.inUTC())
 }
 
 // All returns the project's audit log, the newest entries first, page by page;
@@ -95,7 +95,7 @@ func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.S
 	hasNewer := func(page, _ []*AuditLogEntry, last *AuditLogEntry) bool {
 		return slices.ContainsFunc(page, func(e *AuditLogEntry) bool { return e.At.After(last.At) })
 	}
-	return newestFirst(ctx, s.client, &opAuditLogList, hasNewer, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {
+	return newestFirst(ctx, s.conn, &opAuditLogList, hasNewer, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {
 		o := start
 		if o.End.IsZero() {
 			o.End = now

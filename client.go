@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
@@ -17,14 +16,7 @@ const Version = "0.1.0"
 // changed after [NewClient] and is safe for concurrent use. Make one and share
 // it, so that its connections are reused.
 type Client struct {
-	config  config
-	network http.RoundTripper // the transport below the middlewares
-	polls   *polls            // shared by waits, also in the copies that InProject makes
-
-	// newHeader returns the headers of a request in a new map. It is a function
-	// so that printing a Client never shows the credentials.
-	newHeader func(content bool) http.Header
-
+	conn
 	services service // the value of all services below
 
 	Projects         *ProjectsService
@@ -48,7 +40,7 @@ type Client struct {
 
 // service is the underlying type of every service: the operations of one
 // resource family on a client.
-type service struct{ client *Client }
+type service struct{ conn *conn }
 
 // NewClient returns a client with the options. [WithBaseURL] is required.
 // Nearly all operations also need a token ([WithToken] or [WithTokenSource])
@@ -105,7 +97,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 		c.config.budget = &made.budget
 	}
 	cfg := &c.config
-	cfg.client = c
+	cfg.conn = &c.conn
 	for _, opt := range opts {
 		if opt == nil {
 			continue
@@ -131,32 +123,8 @@ func newClient(from config, opts []Option) (*Client, error) {
 	return c, nil
 }
 
-// transport returns the middleware at a depth, or the network below all of them.
-func (c *Client) transport(depth int) http.RoundTripper {
-	if depth < len(c.config.middleware) {
-		return c.config.middleware[depth]
-	}
-	return c.network
-}
-
-// layer is the transport that a middleware gets. It passes a request to the
-// transport at its depth in the client of the call. So copies of a client can
-// share a middleware and have other transports or middlewares below it.
-type layer struct {
-	client *Client // for requests whose context is not that of a call
-	depth  int
-}
-
-func (l *layer) RoundTrip(req *http.Request) (*http.Response, error) {
-	client := l.client
-	if cl := callOf(req.Context()); cl != nil {
-		client = cl.client
-	}
-	return client.transport(l.depth).RoundTrip(req)
-}
-
 func (c *Client) bindServices() {
-	c.services.client = c
+	c.services.conn = &c.conn
 	s := &c.services
 	c.Projects = (*ProjectsService)(s)
 	c.Firewalls = (*FirewallsService)(s)
@@ -173,10 +141,6 @@ func (c *Client) bindServices() {
 	c.VMs = (*VMsService)(s)
 	c.AuditLog = (*AuditLogService)(s)
 	c.InferenceEndpoints = (*InferenceEndpointsService)(s)
-}
-
-func (cfg *config) hasCredentials() bool {
-	return !cfg.token.IsZero() || cfg.tokenSource != nil || len(cfg.headers) > 0
 }
 
 // String describes the client without its credentials.

@@ -47,7 +47,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		escaped.WriteString("/" + url.PathEscape(segment))
 	}
 	cl := &call{
-		client:     c,
+		conn:       &c.conn,
 		op:         op,
 		path:       escaped.String(),
 		unescaped:  path.String(),

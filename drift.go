@@ -1,8 +1,6 @@
 package cloudapi
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -44,22 +42,6 @@ func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
 	if wants(d, field, wanted, found); len(*d) > before {
 		(*d)[before].Updatable = true
 	}
-}
-
-// wantsSubnet adds the subnet if the request names another one than the record.
-// The record has the subnet's location and name in place of its ID.
-func wantsSubnet(ctx context.Context, c *Client, d *drift, wanted, location, found string) error {
-	if wanted == "" {
-		return nil
-	}
-	subnet, err := c.Resolve(ctx, wanted, KindPrivateSubnet)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return err
-	}
-	if err != nil || subnet.Location != location || subnet.Name != found {
-		*d = append(*d, Drift{Field: "private_subnet_id", Wanted: wanted, Found: found})
-	}
-	return nil
 }
 
 // has reports whether one of the fields differs.

@@ -86,7 +86,7 @@ var (
 
 	// ErrNoProject: the operation needs a project and the client is bound to
 	// none. See [WithProject] and [Client.InProject].
-	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and " + EnvProject)
+	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
 	// ErrInvalidResponse: the server reported success but its response is not
 	// what the contract promises. The error is a [*DecodeError].

@@ -6,12 +6,6 @@ import (
 	"slices"
 )
 
-// identified is a record that knows its kind, ID, location and name.
-type identified interface{ identity() Resource }
-
-// kindOf returns the kind of resource that a record type represents.
-func kindOf[T any]() Kind { return any(new(T)).(identified).identity().Kind }
-
 // family is the service of one kind of resource, independent of the type of its
 // records. Records are pointers.
 type family struct {

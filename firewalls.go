@@ -190,7 +190,7 @@ var (
 //cloudapi:operation GET /project/{project_id}/firewall
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall
 func (s *FirewallsService) List(ctx context.Context, opts *ListOptions) (*Page[Firewall], error) {
-	return list[Firewall](ctx, s.client, &listFirewalls, opts)
+	return list[Firewall](ctx, s.conn, &listFirewalls, opts)
 }
 
 // All returns the project's firewalls, or those in [ListOptions.Location],
@@ -199,14 +199,14 @@ func (s *FirewallsService) List(ctx context.Context, opts *ListOptions) (*Page[F
 //cloudapi:operation GET /project/{project_id}/firewall
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall
 func (s *FirewallsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Firewall, error] {
-	return all[Firewall](ctx, s.client, &listFirewalls, opts)
+	return all[Firewall](ctx, s.conn, &listFirewalls, opts)
 }
 
 // Watch yields the project's firewalls, or those in [WatchOptions.Location],
 // and then the changes of them and their rules, until the context ends. Records
 // lack PrivateSubnets.
 func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Firewall], error] {
-	return watch[Firewall](ctx, s.client, &listFirewalls, opts)
+	return watch[Firewall](ctx, s.conn, &listFirewalls, opts)
 }
 
 // CreateInProject makes a firewall without a location. It is in the contract,
@@ -214,7 +214,7 @@ func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.S
 //
 //cloudapi:operation POST /project/{project_id}/firewall
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
-	return send[Firewall](ctx, s.client, &opFirewallsCreateInProject, request)
+	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, request)
 }
 
 // Get returns a firewall with its rules and subnets, or [ErrNotFound] if it
@@ -222,7 +222,7 @@ func (s *FirewallsService) CreateInProject(ctx context.Context, request *Firewal
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (*Firewall, error) {
-	return fetch[Firewall](ctx, s.client, &opFirewallsGet, location, firewall)
+	return fetch[Firewall](ctx, s.conn, &opFirewallsGet, location, firewall)
 }
 
 // Create makes a firewall with the given name, at once. It has no rules, so no
@@ -233,7 +233,7 @@ func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Create(ctx context.Context, location, name string, request *FirewallCreateRequest) (*Firewall, error) {
-	return send[Firewall](ctx, s.client, &opFirewallsCreate, request, location, name)
+	return send[Firewall](ctx, s.conn, &opFirewallsCreate, request, location, name)
 }
 
 // Update changes a firewall's description, at once. It returns the record
@@ -242,7 +242,7 @@ func (s *FirewallsService) Create(ctx context.Context, location, name string, re
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Update(ctx context.Context, location, firewall string, request *FirewallUpdateRequest) (*Firewall, error) {
-	return send[Firewall](ctx, s.client, &opFirewallsUpdate, request, location, firewall)
+	return send[Firewall](ctx, s.conn, &opFirewallsUpdate, request, location, firewall)
 }
 
 // Ensure creates a firewall unless there is one of that name; see
@@ -289,7 +289,7 @@ func (s *FirewallsService) ensurer(location, name string, request *FirewallCreat
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Delete(ctx context.Context, location, firewall string) error {
-	return remove(ctx, s.client, &opFirewallsDelete, location, firewall)
+	return remove(ctx, s.conn, &opFirewallsDelete, location, firewall)
 }
 
 // AttachSubnet applies a firewall to a private subnet of its location, given by
@@ -300,7 +300,7 @@ func (s *FirewallsService) Delete(ctx context.Context, location, firewall string
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
-	return send[Firewall](ctx, s.client, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
+	return send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
 // DetachSubnet undoes AttachSubnet. If the subnet is not attached it succeeds.
@@ -308,7 +308,7 @@ func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall,
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet
 func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
-	return send[Firewall](ctx, s.client, &opFirewallsDetachSubnet, subnetRequest{subnetID}, location, firewall)
+	return send[Firewall](ctx, s.conn, &opFirewallsDetachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
 // Rename gives a firewall another name. If the name is taken the error is
@@ -316,7 +316,7 @@ func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall,
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/rename
 func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newName string) (*Firewall, error) {
-	return send[Firewall](ctx, s.client, &opFirewallsRename, renameRequest{newName}, location, firewall)
+	return send[Firewall](ctx, s.conn, &opFirewallsRename, renameRequest{newName}, location, firewall)
 }
 
 // CreateRule adds a rule, or two for a subnet: see [FirewallRule.IPv6Rule]. It
@@ -326,7 +326,7 @@ func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newNa
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
-	created, err := send[createdRule](ctx, s.client, &opFirewallsCreateRule, request, location, firewall)
+	created, err := send[createdRule](ctx, s.conn, &opFirewallsCreateRule, request, location, firewall)
 	if err != nil {
 		return nil, err
 	}
@@ -337,7 +337,7 @@ func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall st
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, ruleID string) (*FirewallRule, error) {
-	return fetch[FirewallRule](ctx, s.client, &opFirewallsGetRule, location, firewall, ruleID)
+	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
 // UpdateRule replaces a rule. It is in the contract, but the real server
@@ -346,7 +346,7 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
-	return send[FirewallRule](ctx, s.client, &opFirewallsUpdateRule, request, location, firewall, ruleID)
+	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }
 
 // ModifyRule changes the fields of a rule that the request sets. The rule keeps
@@ -360,7 +360,7 @@ func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, r
 	if request == nil || *request == (FirewallRuleModifyRequest{}) {
 		return nil, &ArgumentError{Operation: opFirewallsModifyRule.Name, Name: "request", Reason: "must set at least one field"}
 	}
-	return send[FirewallRule](ctx, s.client, &opFirewallsModifyRule, request, location, firewall, ruleID)
+	return send[FirewallRule](ctx, s.conn, &opFirewallsModifyRule, request, location, firewall, ruleID)
 }
 
 // DeleteRule deletes a rule. Deleting one that does not exist is not an error.
@@ -368,5 +368,5 @@ func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, r
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) DeleteRule(ctx context.Context, location, firewall, ruleID string) error {
-	return remove(ctx, s.client, &opFirewallsDeleteRule, location, firewall, ruleID)
+	return remove(ctx, s.conn, &opFirewallsDeleteRule, location, firewall, ruleID)
 }

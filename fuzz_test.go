@@ -183,7 +183,7 @@ func FuzzList(f *testing.F) {
 			t.Fatal(clientErr)
 		}
 		routes := listRoutes{project: &opVMsList, whole: whole}
-		items, walkErr := Collect(all[VM](t.Context(), client, &routes, &opts))
+		items, walkErr := Collect(all[VM](t.Context(), &client.conn, &routes, &opts))
 		if n := len(network.Take()); n > maxWalks {
 			t.Fatalf("%q was asked for %d times", body, n)
 		}
@@ -213,7 +213,7 @@ func FuzzError(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status int, body []byte, retryAfter, location string) {
 		status = 300 + (status&0x7fffffff)%300
 		body = bytes.ReplaceAll(body, []byte("TOKEN"), []byte(stub.Token))
-		cl := &call{client: client, op: &opVMsGet, path: "/p"}
+		cl := &call{conn: &client.conn, op: &opVMsGet, path: "/p"}
 		resp := &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {retryAfter}, "Location": {location}}}
 		e := cl.serverError(resp, body)
 		text := e.Error()
@@ -250,7 +250,7 @@ func FuzzExcerpt(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		cl := &call{client: client, op: &opVMsGet}
+		cl := &call{conn: &client.conn, op: &opVMsGet}
 		text := cl.replyExcerpt(body)
 		if len(text) > maxExcerpt || !utf8.ValidString(text) {
 			t.Fatalf("%q gives %q", body, text)

@@ -83,7 +83,7 @@ var (
 //
 //cloudapi:operation GET /project/{project_id}/github
 func (s *GitHubService) ListInstallations(ctx context.Context, opts *ListOptions) (*Page[GitHubInstallation], error) {
-	return list[GitHubInstallation](ctx, s.client, &listGitHubInstallations, opts)
+	return list[GitHubInstallation](ctx, s.conn, &listGitHubInstallations, opts)
 }
 
 // AllInstallations returns the project's installations, page by page. It is an
@@ -91,7 +91,7 @@ func (s *GitHubService) ListInstallations(ctx context.Context, opts *ListOptions
 //
 //cloudapi:operation GET /project/{project_id}/github
 func (s *GitHubService) AllInstallations(ctx context.Context, opts *ListOptions) iter.Seq2[*GitHubInstallation, error] {
-	return all[GitHubInstallation](ctx, s.client, &listGitHubInstallations, opts)
+	return all[GitHubInstallation](ctx, s.conn, &listGitHubInstallations, opts)
 }
 
 // GetInstallation returns an installation. It is an operation of August 2026; a
@@ -99,7 +99,7 @@ func (s *GitHubService) AllInstallations(ctx context.Context, opts *ListOptions)
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}
 func (s *GitHubService) GetInstallation(ctx context.Context, installation string) (*GitHubInstallation, error) {
-	return fetch[GitHubInstallation](ctx, s.client, &opGitHubGetInstallation, installation)
+	return fetch[GitHubInstallation](ctx, s.conn, &opGitHubGetInstallation, installation)
 }
 
 // ListRepositories returns one page of the repositories of an installation. The
@@ -109,7 +109,7 @@ func (s *GitHubService) GetInstallation(ctx context.Context, installation string
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository
 func (s *GitHubService) ListRepositories(ctx context.Context, installation string, opts *ListOptions) (*Page[GitHubRepository], error) {
-	return list[GitHubRepository](ctx, s.client, &listGitHubRepositories, opts, installation)
+	return list[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
 // AllRepositories returns the repositories of an installation, page by page. It
@@ -118,7 +118,7 @@ func (s *GitHubService) ListRepositories(ctx context.Context, installation strin
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository
 func (s *GitHubService) AllRepositories(ctx context.Context, installation string, opts *ListOptions) iter.Seq2[*GitHubRepository, error] {
-	return all[GitHubRepository](ctx, s.client, &listGitHubRepositories, opts, installation)
+	return all[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
 // GetRepository returns a repository, given by its ID or by its name without
@@ -127,7 +127,7 @@ func (s *GitHubService) AllRepositories(ctx context.Context, installation string
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
-	return fetch[GitHubRepository](ctx, s.client, &opGitHubGetRepository, installation, repository)
+	return fetch[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
 }
 
 // ListCacheEntries returns one page of the cache of a repository. The order is
@@ -137,7 +137,7 @@ func (s *GitHubService) GetRepository(ctx context.Context, installation, reposit
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache
 func (s *GitHubService) ListCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) (*Page[GitHubCacheEntry], error) {
-	return list[GitHubCacheEntry](ctx, s.client, &listGitHubCacheEntries, opts, installation, repository)
+	return list[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
 // AllCacheEntries returns the cache of a repository, page by page, as
@@ -146,7 +146,7 @@ func (s *GitHubService) ListCacheEntries(ctx context.Context, installation, repo
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache
 func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) iter.Seq2[*GitHubCacheEntry, error] {
-	return all[GitHubCacheEntry](ctx, s.client, &listGitHubCacheEntries, opts, installation, repository)
+	return all[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
 // GetCacheEntry returns an entry of the cache of a repository. While the entry
@@ -155,7 +155,7 @@ func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repos
 //
 //cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache/{github_cache_entry_id}
 func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, repository, entryID string) (*GitHubCacheEntry, error) {
-	return fetch[GitHubCacheEntry](ctx, s.client, &opGitHubGetCacheEntry, installation, repository, entryID)
+	return fetch[GitHubCacheEntry](ctx, s.conn, &opGitHubGetCacheEntry, installation, repository, entryID)
 }
 
 // DeleteCacheEntry deletes an entry of the cache of a repository, at once, even
@@ -165,7 +165,7 @@ func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, reposit
 //
 //cloudapi:operation DELETE /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache/{github_cache_entry_id}
 func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repository, entryID string) error {
-	return remove(ctx, s.client, &opGitHubDeleteCacheEntry, installation, repository, entryID)
+	return remove(ctx, s.conn, &opGitHubDeleteCacheEntry, installation, repository, entryID)
 }
 
 // DeleteAllCacheEntries starts to delete the cache of a repository. The cache
@@ -176,5 +176,5 @@ func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repo
 //
 //cloudapi:operation DELETE /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache
 func (s *GitHubService) DeleteAllCacheEntries(ctx context.Context, installation, repository string) error {
-	return remove(ctx, s.client, &opGitHubDeleteAllCacheEntries, installation, repository)
+	return remove(ctx, s.conn, &opGitHubDeleteAllCacheEntries, installation, repository)
 }

@@ -49,7 +49,7 @@ var (
 //
 //cloudapi:operation GET /project/{project_id}/inference-endpoint
 func (s *InferenceEndpointsService) List(ctx context.Context) (*Page[InferenceEndpoint], error) {
-	return list[InferenceEndpoint](ctx, s.client, &listInferenceEndpoints, nil)
+	return list[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }
 
 // All returns the models that the project can use; see
@@ -60,5 +60,5 @@ func (s *InferenceEndpointsService) List(ctx context.Context) (*Page[InferenceEn
 //
 //cloudapi:operation GET /project/{project_id}/inference-endpoint
 func (s *InferenceEndpointsService) All(ctx context.Context) iter.Seq2[*InferenceEndpoint, error] {
-	return all[InferenceEndpoint](ctx, s.client, &listInferenceEndpoints, nil)
+	return all[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }

@@ -35,20 +35,20 @@ var (
 //
 //cloudapi:operation GET /project/{project_id}/inference-api-key
 func (s *InferenceAPIKeysService) List(ctx context.Context, opts *ListOptions) (*Page[InferenceAPIKey], error) {
-	return list[InferenceAPIKey](ctx, s.client, &listInferenceAPIKeys, opts)
+	return list[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
 
 // All returns the project's valid inference API keys that the token may see.
 //
 //cloudapi:operation GET /project/{project_id}/inference-api-key
 func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*InferenceAPIKey, error] {
-	return all[InferenceAPIKey](ctx, s.client, &listInferenceAPIKeys, opts)
+	return all[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
 
 // Watch yields the project's valid inference API keys that the token may see,
 // and then their changes, until the context ends.
 func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[InferenceAPIKey], error] {
-	return watch[InferenceAPIKey](ctx, s.client, &listInferenceAPIKeys, opts)
+	return watch[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
 
 // Create makes a key. It exists at once, but the inference endpoints may take
@@ -57,7 +57,7 @@ func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions)
 //
 //cloudapi:operation POST /project/{project_id}/inference-api-key
 func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey, error) {
-	return send[InferenceAPIKey](ctx, s.client, &opInferenceAPIKeysCreate, struct{}{})
+	return send[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysCreate, struct{}{})
 }
 
 // Get returns a key, or [ErrNotFound] if it does not exist or the token may not
@@ -65,7 +65,7 @@ func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey,
 //
 //cloudapi:operation GET /project/{project_id}/inference-api-key/{inference_api_key_id}
 func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*InferenceAPIKey, error) {
-	return fetch[InferenceAPIKey](ctx, s.client, &opInferenceAPIKeysGet, keyID)
+	return fetch[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysGet, keyID)
 }
 
 // Delete deletes a key, at once. It also succeeds if the key does not exist, or
@@ -73,5 +73,5 @@ func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*Infer
 //
 //cloudapi:operation DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}
 func (s *InferenceAPIKeysService) Delete(ctx context.Context, keyID string) error {
-	return remove(ctx, s.client, &opInferenceAPIKeysDelete, keyID)
+	return remove(ctx, s.conn, &opInferenceAPIKeysDelete, keyID)
 }

@@ -116,20 +116,20 @@ var (
 //
 //cloudapi:operation GET /project/{project_id}/vm-init-script
 func (s *VMInitScriptsService) List(ctx context.Context, opts *ListOptions) (*Page[VMInitScript], error) {
-	return list[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
+	return list[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
 // All returns the project's init scripts, without their text.
 //
 //cloudapi:operation GET /project/{project_id}/vm-init-script
 func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VMInitScript, error] {
-	return all[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
+	return all[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
 // Watch yields the project's init scripts, and then their changes, until the
 // context ends. Records lack the text, so a changed text is not an event.
 func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VMInitScript], error] {
-	return watch[VMInitScript](ctx, s.client, &listVMInitScripts, opts)
+	return watch[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
 // Create registers an init script, at once. If the name is taken the error is
@@ -138,14 +138,14 @@ func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) it
 //
 //cloudapi:operation POST /project/{project_id}/vm-init-script
 func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScriptCreateRequest) (*VMInitScript, error) {
-	return send[VMInitScript](ctx, s.client, &opVMInitScriptsCreate, request)
+	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsCreate, request)
 }
 
 // Get returns an init script, or [ErrNotFound] if it does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {
-	return fetch[VMInitScript](ctx, s.client, &opVMInitScriptsGet, script)
+	return fetch[VMInitScript](ctx, s.conn, &opVMInitScriptsGet, script)
 }
 
 // Update changes the name or the text or both, at once. VMs that were created
@@ -158,7 +158,7 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
 	}
-	return send[VMInitScript](ctx, s.client, &opVMInitScriptsUpdate, request, script)
+	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsUpdate, request, script)
 }
 
 // Ensure registers a script unless there is one of that name; see
@@ -212,5 +212,5 @@ func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensur
 //
 //cloudapi:operation DELETE /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Delete(ctx context.Context, script string) error {
-	return remove(ctx, s.client, &opVMInitScriptsDelete, script)
+	return remove(ctx, s.conn, &opVMInitScriptsDelete, script)
 }

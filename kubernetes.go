@@ -86,7 +86,7 @@ var (
 //cloudapi:operation GET /project/{project_id}/kubernetes-cluster
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster
 func (s *KubernetesService) List(ctx context.Context, opts *ListOptions) (*Page[KubernetesCluster], error) {
-	return list[KubernetesCluster](ctx, s.client, &listKubernetesClusters, opts)
+	return list[KubernetesCluster](ctx, s.conn, &listKubernetesClusters, opts)
 }
 
 // All returns the project's clusters, or those in [ListOptions.Location], page
@@ -95,21 +95,21 @@ func (s *KubernetesService) List(ctx context.Context, opts *ListOptions) (*Page[
 //cloudapi:operation GET /project/{project_id}/kubernetes-cluster
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster
 func (s *KubernetesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*KubernetesCluster, error] {
-	return all[KubernetesCluster](ctx, s.client, &listKubernetesClusters, opts)
+	return all[KubernetesCluster](ctx, s.conn, &listKubernetesClusters, opts)
 }
 
 // Watch yields the project's clusters, or those in [WatchOptions.Location], and
 // then their changes, until the context ends. Records have the short form,
 // which does not show node pools.
 func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[KubernetesCluster], error] {
-	return watch[KubernetesCluster](ctx, s.client, &listKubernetesClusters, opts)
+	return watch[KubernetesCluster](ctx, s.conn, &listKubernetesClusters, opts)
 }
 
 // Get returns a cluster with its nodes, or [ErrNotFound] if it does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
-	return fetch[KubernetesCluster](ctx, s.client, &opKubernetesGet, location, cluster)
+	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesGet, location, cluster)
 }
 
 // Create starts to make a cluster with the given name: 1 to 40 lower-case
@@ -126,7 +126,7 @@ func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Create(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest) (*KubernetesCluster, error) {
-	return send[KubernetesCluster](ctx, s.client, &opKubernetesCreate, request, location, name)
+	return send[KubernetesCluster](ctx, s.conn, &opKubernetesCreate, request, location, name)
 }
 
 // Ensure creates a cluster unless there is one of that name; see
@@ -187,7 +187,7 @@ func (s *KubernetesService) ensurer(location, name string, request *KubernetesCl
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Delete(ctx context.Context, location, cluster string) error {
-	return remove(ctx, s.client, &opKubernetesDelete, location, cluster)
+	return remove(ctx, s.conn, &opKubernetesDelete, location, cluster)
 }
 
 // Kubeconfig returns the file with which kubectl and other clients connect to a
@@ -200,7 +200,7 @@ func (s *KubernetesService) Delete(ctx context.Context, location, cluster string
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/kubeconfig
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {
-	return download(ctx, s.client, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
+	return download(ctx, s.conn, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
 }
 
 // Rename gives a cluster another name; its node pools and nodes keep theirs. It
@@ -209,7 +209,7 @@ func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster st
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/rename
 func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newName string) (*KubernetesCluster, error) {
-	return send[KubernetesCluster](ctx, s.client, &opKubernetesRename, renameRequest{newName}, location, cluster)
+	return send[KubernetesCluster](ctx, s.conn, &opKubernetesRename, renameRequest{newName}, location, cluster)
 }
 
 // Upgrade starts to upgrade the control plane of a cluster to the next minor
@@ -226,14 +226,14 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/upgrade
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
-	return fetch[KubernetesCluster](ctx, s.client, &opKubernetesUpgrade, location, cluster)
+	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesUpgrade, location, cluster)
 }
 
 // WaitRunning waits until a cluster that was created or upgraded is running,
 // which takes minutes, and returns it. It fails if the cluster is being deleted
 // or is gone. The error is a [*WaitError].
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts ...WaitOption) (*KubernetesCluster, error) {
-	return waitState(ctx, s.client, &listKubernetesClusters, "Kubernetes.WaitRunning", location, cluster, waitSlow, s.Get,
+	return waitState(ctx, s.conn, &listKubernetesClusters, "Kubernetes.WaitRunning", location, cluster, waitSlow, s.Get,
 		reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
 }
 
@@ -241,5 +241,5 @@ func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster s
 // then. If another cluster has taken the name meanwhile, the wait succeeds,
 // too. The error is a [*WaitError].
 func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster string, opts ...WaitOption) error {
-	return waitDeleted(ctx, s.client, &listKubernetesClusters, "Kubernetes.WaitDeleted", location, cluster, waitSlow, s.Get, opts)
+	return waitDeleted(ctx, s.conn, &listKubernetesClusters, "Kubernetes.WaitDeleted", location, cluster, waitSlow, s.Get, opts)
 }

@@ -27,5 +27,5 @@ var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/metrics
 func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
-	return metrics(ctx, s.client, &opKubernetesMetrics, opts, location, cluster)
+	return metrics(ctx, s.conn, &opKubernetesMetrics, opts, location, cluster)
 }

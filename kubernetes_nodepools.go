@@ -65,7 +65,7 @@ var (
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool
 func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
-	return send[KubernetesNodePool](ctx, s.client, &opKubernetesCreateNodePool, request, location, cluster)
+	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, request, location, cluster)
 }
 
 // DeleteNodePool starts to delete a node pool, given by its ID or name, with
@@ -76,7 +76,7 @@ func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluste
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
-	return remove(ctx, s.client, &opKubernetesDeleteNodePool, location, cluster, nodePool)
+	return remove(ctx, s.conn, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
 
 // RenameNodePool gives a node pool another name of up to 40 characters; its
@@ -87,7 +87,7 @@ func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluste
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/rename
 func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluster, nodePool, newName string) (*KubernetesNodePool, error) {
-	return send[KubernetesNodePool](ctx, s.client, &opKubernetesRenameNodePool, renameRequest{newName}, location, cluster, nodePool)
+	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesRenameNodePool, renameRequest{newName}, location, cluster, nodePool)
 }
 
 // ResizeNodePool starts to resize a node pool, given by its ID or name, to a
@@ -100,7 +100,7 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/resize
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
-	return send[KubernetesNodePool](ctx, s.client, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
+	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
 }
 
 // UpgradeNodePool starts to upgrade a node pool, given by its ID or name, to
@@ -114,7 +114,7 @@ func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluste
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/upgrade
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
-	return fetch[KubernetesNodePool](ctx, s.client, &opKubernetesUpgradeNodePool, location, cluster, nodePool)
+	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesUpgradeNodePool, location, cluster, nodePool)
 }
 
 // RetireNode starts to drain and remove a worker node, given by the name of its
@@ -127,7 +127,7 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/node/{kubernetes_node_name}/retire
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
-	return fetch[KubernetesNodePool](ctx, s.client, &opKubernetesRetireNode, location, cluster, node)
+	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
 }
 
 // WaitNodePool waits until a node pool that was created or resized, given by
@@ -183,7 +183,7 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 // or its cluster is gone. The error is a [*WaitError], or an [*ArgumentError]
 // for a reference that DeleteNodePool refuses, such as a mistyped ID.
 func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) error {
-	if err := opKubernetesDeleteNodePool.checkArgs(s.client, location, cluster, nodePool); err != nil {
+	if err := opKubernetesDeleteNodePool.checkArgs(s.conn, location, cluster, nodePool); err != nil {
 		return err
 	}
 	return s.waitGone(ctx, "Kubernetes.WaitNodePoolDeleted", location, cluster, nodePool, (*KubernetesNodePool).isCalled, opts)

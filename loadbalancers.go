@@ -181,7 +181,7 @@ var (
 //cloudapi:operation GET /project/{project_id}/load-balancer
 //cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer
 func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Page[LoadBalancer], error) {
-	return list[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
+	return list[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
 // All returns the project's load balancers, or those in
@@ -190,14 +190,14 @@ func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Pa
 //cloudapi:operation GET /project/{project_id}/load-balancer
 //cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer
 func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
-	return all[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
+	return all[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
 // Watch yields the project's load balancers, or those in
 // [WatchOptions.Location], and then their changes, until the context ends.
 // Records lack Subnet and VMs, so VMs come and go without an event.
 func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[LoadBalancer], error] {
-	return watch[LoadBalancer](ctx, s.client, &listLoadBalancers, opts)
+	return watch[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
 // Get returns a load balancer with its subnet and VMs, or [ErrNotFound] if it
@@ -205,7 +205,7 @@ func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions) it
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {
-	return fetch[LoadBalancer](ctx, s.client, &opLoadBalancersGet, location, loadBalancer)
+	return fetch[LoadBalancer](ctx, s.conn, &opLoadBalancersGet, location, loadBalancer)
 }
 
 // Create makes a load balancer with the given name and no VMs. The record is
@@ -224,7 +224,7 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 	if body.Stack == "" {
 		body.Stack = LoadBalancerStackDual
 	}
-	return send[LoadBalancer](ctx, s.client, &opLoadBalancersCreate, body, location, name)
+	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersCreate, body, location, name)
 }
 
 // Update replaces all settings of a load balancer, including its VMs, at once.
@@ -243,14 +243,14 @@ func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalance
 	if request != nil {
 		body = *request
 	}
-	updated, err := send[LoadBalancer](ctx, s.client, &opLoadBalancersUpdate, body, location, loadBalancer)
+	updated, err := send[LoadBalancer](ctx, s.conn, &opLoadBalancersUpdate, body, location, loadBalancer)
 	if body.CertEnabled == nil && missesCertEnabled(err) {
 		current, lookup := s.Get(ctx, location, loadBalancer)
 		if lookup != nil {
 			return nil, withLookup(err, lookup)
 		}
 		body.CertEnabled = &current.CertEnabled
-		return send[LoadBalancer](ctx, s.client, &opLoadBalancersUpdate, body, location, loadBalancer)
+		return send[LoadBalancer](ctx, s.conn, &opLoadBalancersUpdate, body, location, loadBalancer)
 	}
 	return updated, err
 }
@@ -329,7 +329,7 @@ func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalan
 // inSubnet returns the load balancer with a name in a subnet, in the location
 // of the subnet. Other subnets of the location may have one with the same name.
 func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name string) (*LoadBalancer, error) {
-	subnet, err := s.client.Resolve(ctx, subnetID, KindPrivateSubnet)
+	subnet, err := subnetWithID(ctx, s.conn, subnetID)
 	if err != nil {
 		return nil, err
 	}
@@ -354,7 +354,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalancer string) error {
-	return remove(ctx, s.client, &opLoadBalancersDelete, location, loadBalancer)
+	return remove(ctx, s.conn, &opLoadBalancersDelete, location, loadBalancer)
 }
 
 // AttachVM adds a VM of the same location, given by its ID. If a name is given
@@ -366,7 +366,7 @@ func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalance
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
-	return send[LoadBalancer](ctx, s.client, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
+	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }
 
 // DetachVM starts to remove a VM, given by its ID;
@@ -376,7 +376,7 @@ func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalan
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm
 func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
-	return send[LoadBalancer](ctx, s.client, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)
+	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)
 }
 
 // Rename gives a load balancer another name and another hostname. It returns
@@ -385,7 +385,7 @@ func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalan
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/rename
 func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalancer, newName string) (*LoadBalancer, error) {
-	return send[LoadBalancer](ctx, s.client, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
+	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
 }
 
 // ToggleSSLCertificate turns the certificate for the hostname of a load
@@ -396,7 +396,7 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/toggle-ssl-certificate
 func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
-	return send[LoadBalancer](ctx, s.client, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)
+	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)
 }
 
 // WaitVMDetached waits until a load balancer no longer has a VM that was
@@ -409,12 +409,12 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 		return nil, err
 	}
 	detached := func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
-	return waitState(ctx, s.client, nil, operation, location, loadBalancer, waitQuick, s.Get, detached, opts)
+	return waitState(ctx, s.conn, nil, operation, location, loadBalancer, waitQuick, s.Get, detached, opts)
 }
 
 // WaitDeleted waits until a deleted load balancer is gone. Call Delete first:
 // the record does not show a deletion, so without one WaitDeleted waits until
 // the context ends. The error is a [*WaitError].
 func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts ...WaitOption) error {
-	return waitDeleted(ctx, s.client, &listLoadBalancers, "LoadBalancers.WaitDeleted", location, loadBalancer, waitQuick, s.Get, opts)
+	return waitDeleted(ctx, s.conn, &listLoadBalancers, "LoadBalancers.WaitDeleted", location, loadBalancer, waitQuick, s.Get, opts)
 }

@@ -8,7 +8,7 @@ import (
 
 // log writes one line about the attempt.
 func (cl *call) log(ctx context.Context) {
-	logger := cl.client.config.logger
+	logger := cl.conn.config.logger
 	if logger == nil {
 		return
 	}

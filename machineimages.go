@@ -81,7 +81,7 @@ var (
 //cloudapi:operation GET /project/{project_id}/machine-image
 //cloudapi:operation GET /project/{project_id}/location/{location}/machine-image
 func (s *MachineImagesService) List(ctx context.Context, opts *ListOptions) (*Page[MachineImage], error) {
-	return list[MachineImage](ctx, s.client, &listMachineImages, opts)
+	return list[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
 
 // All returns the project's machine images, or those in [ListOptions.Location],
@@ -91,14 +91,14 @@ func (s *MachineImagesService) List(ctx context.Context, opts *ListOptions) (*Pa
 //cloudapi:operation GET /project/{project_id}/machine-image
 //cloudapi:operation GET /project/{project_id}/location/{location}/machine-image
 func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*MachineImage, error] {
-	return all[MachineImage](ctx, s.client, &listMachineImages, opts)
+	return all[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
 
 // Watch yields the project's machine images, or those in
 // [WatchOptions.Location], and then their changes, until the context ends. Of
 // the versions, records show only which one is the latest.
 func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[MachineImage], error] {
-	return watch[MachineImage](ctx, s.client, &listMachineImages, opts)
+	return watch[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
 
 // Get returns a machine image, or [ErrNotFound] if it does not exist. It is an
@@ -106,7 +106,7 @@ func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions) it
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Get(ctx context.Context, location, image string) (*MachineImage, error) {
-	return fetch[MachineImage](ctx, s.client, &opMachineImagesGet, location, image)
+	return fetch[MachineImage](ctx, s.conn, &opMachineImagesGet, location, image)
 }
 
 // Create makes a machine image with the given name, at once, and starts to make
@@ -122,7 +122,7 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
-	return send[MachineImage](ctx, s.client, &opMachineImagesCreate, request, location, name)
+	return send[MachineImage](ctx, s.conn, &opMachineImagesCreate, request, location, name)
 }
 
 // Ensure creates a machine image unless there is one of that name; see
@@ -183,7 +183,7 @@ func (s *MachineImagesService) ensurer(location, name string, request *MachineIm
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Update(ctx context.Context, location, image string, request *MachineImageUpdateRequest) (*MachineImage, error) {
-	return send[MachineImage](ctx, s.client, &opMachineImagesUpdate, request, location, image)
+	return send[MachineImage](ctx, s.conn, &opMachineImagesUpdate, request, location, image)
 }
 
 // Delete deletes a machine image without versions, at once. If it has versions,
@@ -196,7 +196,7 @@ func (s *MachineImagesService) Update(ctx context.Context, location, image strin
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Delete(ctx context.Context, location, image string) error {
-	return remove(ctx, s.client, &opMachineImagesDelete, location, image)
+	return remove(ctx, s.conn, &opMachineImagesDelete, location, image)
 }
 
 // Rename gives a machine image another name; VMs that were created from it show
@@ -206,5 +206,5 @@ func (s *MachineImagesService) Delete(ctx context.Context, location, image strin
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/rename
 func (s *MachineImagesService) Rename(ctx context.Context, location, image, newName string) (*MachineImage, error) {
-	return send[MachineImage](ctx, s.client, &opMachineImagesRename, renameRequest{newName}, location, image)
+	return send[MachineImage](ctx, s.conn, &opMachineImagesRename, renameRequest{newName}, location, image)
 }

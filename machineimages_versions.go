@@ -65,7 +65,7 @@ var (
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version
 func (s *MachineImagesService) ListVersions(ctx context.Context, location, image string, opts *ListOptions) (*Page[MachineImageVersion], error) {
-	return list[MachineImageVersion](ctx, s.client, &listMachineImageVersions, opts, location, image)
+	return list[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
 
 // AllVersions returns the versions of a machine image, page by page. It is an
@@ -73,7 +73,7 @@ func (s *MachineImagesService) ListVersions(ctx context.Context, location, image
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version
 func (s *MachineImagesService) AllVersions(ctx context.Context, location, image string, opts *ListOptions) iter.Seq2[*MachineImageVersion, error] {
-	return all[MachineImageVersion](ctx, s.client, &listMachineImageVersions, opts, location, image)
+	return all[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
 
 // CreateVersion starts to make another version of a machine image, with a label
@@ -86,7 +86,7 @@ func (s *MachineImagesService) AllVersions(ctx context.Context, location, image 
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version/{version}
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
-	return send[MachineImageVersion](ctx, s.client, &opMachineImagesCreateVersion, request, location, image, version)
+	return send[MachineImageVersion](ctx, s.conn, &opMachineImagesCreateVersion, request, location, image, version)
 }
 
 // DeleteVersion starts to delete a version, given by its label;
@@ -100,7 +100,7 @@ func (s *MachineImagesService) CreateVersion(ctx context.Context, location, imag
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version/{version}
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
-	return remove(ctx, s.client, &opMachineImagesDeleteVersion, location, image, version)
+	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }
 
 // WaitVersion waits until a version, given by its label, is ready, and returns
@@ -139,7 +139,7 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 // image is gone. The error is a [*WaitError], or an [*ArgumentError] for a
 // label that DeleteVersion refuses, such as an ID.
 func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts ...WaitOption) error {
-	if err := opMachineImagesDeleteVersion.checkArgs(s.client, location, image, version); err != nil {
+	if err := opMachineImagesDeleteVersion.checkArgs(s.conn, location, image, version); err != nil {
 		return err
 	}
 	return s.waitVersions(ctx, "MachineImages.WaitVersionDeleted", location, image, opts, func(_ context.Context, versions []*MachineImageVersion) (bool, error) {

@@ -96,7 +96,7 @@ type ResourceMetricsOptions struct {
 }
 
 // metrics performs an operation that returns metrics.
-func metrics(ctx context.Context, c *Client, op *Operation, opts *ResourceMetricsOptions, args ...string) (*ResourceMetrics, error) {
+func metrics(ctx context.Context, c *conn, op *Operation, opts *ResourceMetricsOptions, args ...string) (*ResourceMetrics, error) {
 	cl, err := c.newCall(op, nil, args)
 	if err != nil {
 		return nil, err

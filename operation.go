@@ -52,13 +52,13 @@ func OperationFromContext(ctx context.Context) (Operation, bool) {
 
 // fetch performs an operation whose request has no body and whose response is a
 // record.
-func fetch[T any, P record[T]](ctx context.Context, c *Client, op *Operation, args ...string) (*T, error) {
+func fetch[T any, P record[T]](ctx context.Context, c *conn, op *Operation, args ...string) (*T, error) {
 	return send[T, P](ctx, c, op, nil, args...)
 }
 
 // send performs an operation whose response is a record. The request is its
 // JSON body.
-func send[T any, P record[T]](ctx context.Context, c *Client, op *Operation, request any, args ...string) (*T, error) {
+func send[T any, P record[T]](ctx context.Context, c *conn, op *Operation, request any, args ...string) (*T, error) {
 	cl, err := c.newCall(op, request, args)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func perform[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
 
 // download performs an operation whose response is a file. The request, unless
 // nil, is its JSON body.
-func download(ctx context.Context, c *Client, op *Operation, format fileFormat, request any, args ...string) (*File, error) {
+func download(ctx context.Context, c *conn, op *Operation, format fileFormat, request any, args ...string) (*File, error) {
 	cl, err := c.newCall(op, request, args)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func download(ctx context.Context, c *Client, op *Operation, format fileFormat, 
 }
 
 // remove performs an operation whose response is a 204.
-func remove(ctx context.Context, c *Client, op *Operation, args ...string) error {
+func remove(ctx context.Context, c *conn, op *Operation, args ...string) error {
 	cl, err := c.newCall(op, nil, args)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ type config struct {
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
-	client       *Client           // the client in the making, for WithMiddleware
+	conn         *conn             // of the client in the making, for WithMiddleware
 	transport    http.RoundTripper // nil: the SDK's, not yet made
 	changes      []func(*http.Transport)
 	middleware   []http.RoundTripper // the outermost first, each on top of a layer
@@ -46,6 +46,10 @@ type config struct {
 type header struct {
 	name  string
 	value Secret
+}
+
+func (c *config) hasCredentials() bool {
+	return !c.token.IsZero() || c.tokenSource != nil || len(c.headers) > 0
 }
 
 func (c *config) hasHeader(name string) bool {
@@ -278,7 +282,7 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 			if wrap == nil {
 				return optionError("middleware", "", "must not be nil")
 			}
-			wrapped := wrap(&layer{client: c.client, depth: len(c.middleware) + 1})
+			wrapped := wrap(&layer{conn: c.conn, depth: len(c.middleware) + 1})
 			if wrapped == nil {
 				return optionError("middleware", "", "must not return nil")
 			}

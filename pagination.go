@@ -46,12 +46,6 @@ type ListOptions struct {
 	Tags []PostgresTag `url:"tags,omitempty,comma"`
 }
 
-// Values of [ListOptions.OrderColumn].
-const (
-	OrderByID   = "id"
-	OrderByName = "name"
-)
-
 // Page is one page of a list. Items are in the short form of their record,
 // without the fields that only Get returns.
 type Page[T any] struct {
@@ -101,7 +95,7 @@ type listRoutes struct {
 
 // list fetches one page. args are the values for the route besides the
 // location.
-func list[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, opts *ListOptions, args ...string) (*Page[T], error) {
+func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) (*Page[T], error) {
 	op := routes.project
 	var o ListOptions
 	if opts != nil {
@@ -206,7 +200,7 @@ func checkItems[T any, P record[T]](items []*T) error {
 }
 
 // all yields every item of a list.
-func all[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, opts *ListOptions, args ...string) iter.Seq2[*T, error] {
+func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) iter.Seq2[*T, error] {
 	var o ListOptions
 	if opts != nil {
 		o = *opts
@@ -222,7 +216,7 @@ type pageSeq[T any] func(context.Context) iter.Seq2[*Page[T], error]
 
 // items yields the items of pages. It holds one page at a time, and fetches the
 // next when the consumer gets there, or earlier with prefetch.
-func items[T any](ctx context.Context, c *Client, pages pageSeq[T]) iter.Seq2[*T, error] {
+func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, error] {
 	if n := c.config.prefetch; n > 0 && ctx != nil {
 		pages = ahead(pages, n)
 	}

@@ -10,7 +10,7 @@ import (
 
 // listByKey fetches one page of a list that continues with a key from the
 // server. Each page but the last has such a key. The options are the query.
-func listByKey[T any, P record[T]](ctx context.Context, c *Client, op *Operation, options any, args ...string) (*Page[T], error) {
+func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, options any, args ...string) (*Page[T], error) {
 	cl, err := c.newCall(op, nil, args)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func listByKey[T any, P record[T]](ctx context.Context, c *Client, op *Operation
 // page before. For each walk, begin fixes defaults of the options at the given
 // time, and returns the first key and the function that fetches the page of a
 // key.
-func newestFirst[T any](ctx context.Context, c *Client, op *Operation, startsOver func(page, first []*T, last *T) bool,
+func newestFirst[T any](ctx context.Context, c *conn, op *Operation, startsOver func(page, first []*T, last *T) bool,
 	begin func(now time.Time) (key string, fetch func(context.Context, string) (*Page[T], error))) iter.Seq2[*T, error] {
 	return items(ctx, c, func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {

@@ -136,7 +136,7 @@ func checkSegment(s string) string {
 }
 
 // checkArgs returns the error with which the operation refuses args, or nil.
-func (op *Operation) checkArgs(c *Client, args ...string) error {
+func (op *Operation) checkArgs(c *conn, args ...string) error {
 	_, _, err := op.path(c.config.project, args)
 	return err
 }

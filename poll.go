@@ -38,7 +38,7 @@ type pollGroup[T any] struct {
 
 // sharedPolls returns a function that adds a wait to its group. leave removes
 // it.
-func sharedPolls[T any, P listItem[T]](c *Client, routes *listRoutes, location string) (join func() (group *pollGroup[T], leave func())) {
+func sharedPolls[T any, P listItem[T]](c *conn, routes *listRoutes, location string) (join func() (group *pollGroup[T], leave func())) {
 	return func() (group *pollGroup[T], leave func()) {
 		key, p := pollKey{c.config.project, location, routes}, c.polls
 		p.mu.Lock()
@@ -66,7 +66,7 @@ func sharedPolls[T any, P listItem[T]](c *Client, routes *listRoutes, location s
 
 // listByReference reads a list. It returns the records by ID and by name, and
 // the number of records. A name that several records have maps to nil.
-func listByReference[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, location string) (map[string]*T, int, error) {
+func listByReference[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, location string) (map[string]*T, int, error) {
 	records, items := map[string]*T{}, 0
 	for record, err := range all[T, P](ctx, c, routes, &ListOptions{Location: location}) {
 		if err != nil {

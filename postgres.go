@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -242,7 +243,7 @@ var (
 //cloudapi:operation GET /project/{project_id}/postgres
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres
 func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Postgres], error) {
-	page, err := list[Postgres](ctx, s.client, &listPostgres, opts.serverFilters())
+	page, err := list[Postgres](ctx, s.conn, &listPostgres, opts.serverFilters())
 	if err == nil && opts != nil {
 		opts.selectTags(page)
 	}
@@ -255,14 +256,14 @@ func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Po
 //cloudapi:operation GET /project/{project_id}/postgres
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres
 func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Postgres, error] {
-	databases := all[Postgres](ctx, s.client, &listPostgres, opts.serverFilters())
+	databases := all[Postgres](ctx, s.conn, &listPostgres, opts.serverFilters())
 	if opts == nil || len(opts.Tags) == 0 {
 		return databases
 	}
 	tags := slices.Clone(opts.Tags)
 	return func(yield func(*Postgres, error) bool) {
 		for p, err := range databases {
-			if (err != nil || p.hasTags(tags)) && !yield(p, err) {
+			if (err != nil || hasTags(p.Tags, tags)) && !yield(p, err) {
 				return
 			}
 		}
@@ -273,7 +274,38 @@ func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 // and then their changes, until the context ends. Records have the short form;
 // [PostgresService.Get] returns the rest.
 func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Postgres], error] {
-	return watch[Postgres](ctx, s.client, &listPostgres, opts)
+	return watch[Postgres](ctx, s.conn, &listPostgres, opts)
+}
+
+// serverFilters returns the options with only the tags by which a server can
+// filter. A server of August 2026 filters the list of a project. It cannot parse
+// a tag with a comma or a second colon, and removes spaces around keys and
+// values.
+func (o *ListOptions) serverFilters() *ListOptions {
+	if o == nil || len(o.Tags) == 0 {
+		return o
+	}
+	asked := *o
+	asked.Tags = nil
+	for _, tag := range o.Tags {
+		if o.Location == "" && isSelectable(tag.Key) && isSelectable(tag.Value) {
+			asked.Tags = append(asked.Tags, tag)
+		}
+	}
+	return &asked
+}
+
+// isSelectable reports whether a server can filter by a key or value.
+func isSelectable(s string) bool { return !strings.ContainsAny(s, ",:") && strings.TrimSpace(s) == s }
+
+// selectTags removes the databases without the tags from a page. It then also
+// drops the count, which includes them.
+func (o *ListOptions) selectTags(page *Page[Postgres]) {
+	sent := len(page.Items)
+	page.Items = slices.DeleteFunc(page.Items, func(p *Postgres) bool { return !hasTags(p.Tags, o.Tags) })
+	if len(page.Items) < sent {
+		page.Count = nil
+	}
 }
 
 // Get returns a database with all its fields, including the superuser's
@@ -282,7 +314,7 @@ func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions) iter.Se
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*Postgres, error) {
-	return fetch[Postgres](ctx, s.client, &opPostgresGet, location, postgres)
+	return fetch[Postgres](ctx, s.conn, &opPostgresGet, location, postgres)
 }
 
 // Create starts to make a database with the given name: 1 to 63 lower-case
@@ -299,7 +331,7 @@ func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
-	return send[Postgres](ctx, s.client, &opPostgresCreate, request, location, name)
+	return send[Postgres](ctx, s.conn, &opPostgresCreate, request, location, name)
 }
 
 // Update starts to change a database, in the maintenance window if it has one.
@@ -313,7 +345,7 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
-	return send[Postgres](ctx, s.client, &opPostgresUpdate, request, location, postgres)
+	return send[Postgres](ctx, s.conn, &opPostgresUpdate, request, location, postgres)
 }
 
 // Delete starts to delete a database; [PostgresService.WaitDeleted] waits for
@@ -322,7 +354,7 @@ func (s *PostgresService) Update(ctx context.Context, location, postgres string,
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Delete(ctx context.Context, location, postgres string) error {
-	return remove(ctx, s.client, &opPostgresDelete, location, postgres)
+	return remove(ctx, s.conn, &opPostgresDelete, location, postgres)
 }
 
 // CACertificates returns the root certificates of a database as a PEM file, for
@@ -331,7 +363,7 @@ func (s *PostgresService) Delete(ctx context.Context, location, postgres string)
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/ca-certificates
 func (s *PostgresService) CACertificates(ctx context.Context, location, postgres string) (*File, error) {
-	return download(ctx, s.client, &opPostgresCACertificates, caCertificatesFile, nil, location, postgres)
+	return download(ctx, s.conn, &opPostgresCACertificates, caCertificatesFile, nil, location, postgres)
 }
 
 // Rename gives a database another name, and changes the host in
@@ -341,7 +373,7 @@ func (s *PostgresService) CACertificates(ctx context.Context, location, postgres
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/rename
 func (s *PostgresService) Rename(ctx context.Context, location, postgres, newName string) (*Postgres, error) {
-	return send[Postgres](ctx, s.client, &opPostgresRename, renameRequest{newName}, location, postgres)
+	return send[Postgres](ctx, s.conn, &opPostgresRename, renameRequest{newName}, location, postgres)
 }
 
 // ResetSuperuserPassword sets the password of the superuser: at least 12
@@ -352,7 +384,7 @@ func (s *PostgresService) Rename(ctx context.Context, location, postgres, newNam
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password
 func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, postgres string, password Secret) (*Postgres, error) {
-	return send[Postgres](ctx, s.client, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
+	return send[Postgres](ctx, s.conn, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
 }
 
 // Restart starts to restart the servers of a database, whatever its state is.
@@ -364,7 +396,7 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
-	return fetch[Postgres](ctx, s.client, &opPostgresRestart, location, postgres)
+	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
 }
 
 // SetMaintenanceWindow sets the hour of the day in UTC, 0 to 23, at which the
@@ -375,7 +407,7 @@ func (s *PostgresService) Restart(ctx context.Context, location, postgres string
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window
 func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int, days ...string) (*Postgres, error) {
-	return send[Postgres](ctx, s.client, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)
+	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)
 }
 
 // postgresRunning is a part of the conditions of several waits.
@@ -387,7 +419,7 @@ func postgresRunning(p *Postgres) (bool, error) {
 // made as a replica is running, and returns it. It fails if the database is
 // being deleted or is gone. The error is a [*WaitError].
 func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
-	return waitState(ctx, s.client, &listPostgres, "Postgres.WaitRunning", location, postgres, waitSlow, s.Get, postgresRunning, opts)
+	return waitState(ctx, s.conn, &listPostgres, "Postgres.WaitRunning", location, postgres, waitSlow, s.Get, postgresRunning, opts)
 }
 
 // WaitResized waits until a database has the requested sizes and is running,
@@ -401,12 +433,12 @@ func (s *PostgresService) WaitResized(ctx context.Context, location, postgres st
 		sized := p.VMSize == p.TargetVMSize || p.FallbackActive
 		return running && sized && p.StorageSizeGiB == p.TargetStorageSizeGiB, err
 	}
-	return waitState(ctx, s.client, nil, "Postgres.WaitResized", location, postgres, waitSlow, s.Get, resized, opts)
+	return waitState(ctx, s.conn, nil, "Postgres.WaitResized", location, postgres, waitSlow, s.Get, resized, opts)
 }
 
 // WaitDeleted waits until a database that was deleted is gone. Its name is free
 // then. If another database has taken the name meanwhile, the wait succeeds,
 // too. The error is a [*WaitError].
 func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres string, opts ...WaitOption) error {
-	return waitDeleted(ctx, s.client, &listPostgres, "Postgres.WaitDeleted", location, postgres, waitSlow, s.Get, opts)
+	return waitDeleted(ctx, s.conn, &listPostgres, "Postgres.WaitDeleted", location, postgres, waitSlow, s.Get, opts)
 }

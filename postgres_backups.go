@@ -48,7 +48,7 @@ var (
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup
 func (s *PostgresService) ListBackups(ctx context.Context, location, postgres string) (*Page[PostgresBackup], error) {
-	return list[PostgresBackup](ctx, s.client, &listPostgresBackups, nil, location, postgres)
+	return list[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
 
 // AllBackups returns the base backups of a database; see
@@ -59,7 +59,7 @@ func (s *PostgresService) ListBackups(ctx context.Context, location, postgres st
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup
 func (s *PostgresService) AllBackups(ctx context.Context, location, postgres string) iter.Seq2[*PostgresBackup, error] {
-	return all[PostgresBackup](ctx, s.client, &listPostgresBackups, nil, location, postgres)
+	return all[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
 
 // CreateBackupCredentials returns read-only credentials for the backups of a
@@ -74,5 +74,5 @@ func (s *PostgresService) AllBackups(ctx context.Context, location, postgres str
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup-credentials
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {
-	return fetch[PostgresBackupCredentials](ctx, s.client, &opPostgresCreateBackupCredentials, location, postgres)
+	return fetch[PostgresBackupCredentials](ctx, s.conn, &opPostgresCreateBackupCredentials, location, postgres)
 }

@@ -88,5 +88,5 @@ var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRo
 //
 //cloudapi:operation GET /project/{project_id}/postgres/capabilities
 func (s *PostgresService) Capabilities(ctx context.Context) (*PostgresCapabilities, error) {
-	return fetch[PostgresCapabilities](ctx, s.client, &opPostgresCapabilities)
+	return fetch[PostgresCapabilities](ctx, s.conn, &opPostgresCapabilities)
 }

@@ -55,7 +55,7 @@ var (
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/cert/create-client-keypair
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
 	request := clientKeyPairRequest{user, int64(valid / time.Second)}
-	return download(ctx, s.client, &opPostgresCreateClientKeyPair, clientKeyPairFile, request, location, postgres)
+	return download(ctx, s.conn, &opPostgresCreateClientKeyPair, clientKeyPairFile, request, location, postgres)
 }
 
 // AddCertificateUser allows a database user, which need not exist yet, to log
@@ -68,7 +68,7 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/cert/add-auth-user
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
-	return send[PostgresCertificateUsers](ctx, s.client, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
+	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }
 
 // RemoveCertificateUser no longer allows a user to log in with a client
@@ -80,5 +80,5 @@ func (s *PostgresService) AddCertificateUser(ctx context.Context, location, post
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/cert/remove-auth-user
 func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
-	return send[PostgresCertificateUsers](ctx, s.client, &opPostgresRemoveCertificateUser, certificateUserRequest{user}, location, postgres)
+	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresRemoveCertificateUser, certificateUserRequest{user}, location, postgres)
 }

@@ -106,7 +106,7 @@ var (
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/config
 func (s *PostgresService) GetConfig(ctx context.Context, location, postgres string) (*PostgresConfig, error) {
-	return fetch[PostgresConfig](ctx, s.client, &opPostgresGetConfig, location, postgres)
+	return fetch[PostgresConfig](ctx, s.conn, &opPostgresGetConfig, location, postgres)
 }
 
 // ReplaceConfig replaces the whole configuration of a database. Settings that
@@ -125,7 +125,7 @@ func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres 
 	body := PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{}}
 	maps.Copy(body.PGConfig, config.PGConfig)
 	maps.Copy(body.PgBouncerConfig, config.PgBouncerConfig)
-	return send[PostgresConfig](ctx, s.client, &opPostgresReplaceConfig, body, location, postgres)
+	return send[PostgresConfig](ctx, s.conn, &opPostgresReplaceConfig, body, location, postgres)
 }
 
 // UpdateConfig changes some settings of a database and returns all that are now
@@ -138,7 +138,7 @@ func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres s
 		return nil, &ArgumentError{Operation: opPostgresUpdateConfig.Name, Name: "request", Reason: "must set a map"}
 	}
 	body := PostgresConfigUpdateRequest{withoutAbsent(request.PGConfig), withoutAbsent(request.PgBouncerConfig)}
-	return send[PostgresConfig](ctx, s.client, &opPostgresUpdateConfig, body, location, postgres)
+	return send[PostgresConfig](ctx, s.conn, &opPostgresUpdateConfig, body, location, postgres)
 }
 
 // withoutAbsent returns a copy without absent values: they would be encoded as

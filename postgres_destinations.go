@@ -188,7 +188,7 @@ var (
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination
 func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
-	return send[Postgres](ctx, s.client, &opPostgresCreateMetricDestination, request, location, postgres)
+	return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, request, location, postgres)
 }
 
 // DeleteMetricDestination removes a destination: the database stops sending
@@ -197,7 +197,7 @@ func (s *PostgresService) CreateMetricDestination(ctx context.Context, location,
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination/{metric_destination_id}
 func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location, postgres, destinationID string) error {
-	return remove(ctx, s.client, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
+	return remove(ctx, s.conn, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
 }
 
 // CreateLogDestination makes a database send its logs to a server, from moments
@@ -214,7 +214,7 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/log-destination
 func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
-	return send[PostgresLogDestination](ctx, s.client, &opPostgresCreateLogDestination, request, location, postgres)
+	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, request, location, postgres)
 }
 
 // DeleteLogDestination removes a destination at once: the database stops sending
@@ -226,5 +226,5 @@ func (s *PostgresService) CreateLogDestination(ctx context.Context, location, po
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/log-destination/{log_destination_id}
 func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {
-	return remove(ctx, s.client, &opPostgresDeleteLogDestination, location, postgres, destinationID)
+	return remove(ctx, s.conn, &opPostgresDeleteLogDestination, location, postgres, destinationID)
 }

@@ -56,14 +56,14 @@ var (
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
 func (s *PostgresService) ListFirewallRules(ctx context.Context, location, postgres string, opts *ListOptions) (*Page[PostgresFirewallRule], error) {
-	return list[PostgresFirewallRule](ctx, s.client, &listPostgresFirewallRules, opts, location, postgres)
+	return list[PostgresFirewallRule](ctx, s.conn, &listPostgresFirewallRules, opts, location, postgres)
 }
 
 // AllFirewallRules returns the firewall rules of a database.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
 func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgres string, opts *ListOptions) iter.Seq2[*PostgresFirewallRule, error] {
-	return all[PostgresFirewallRule](ctx, s.client, &listPostgresFirewallRules, opts, location, postgres)
+	return all[PostgresFirewallRule](ctx, s.conn, &listPostgresFirewallRules, opts, location, postgres)
 }
 
 // CreateFirewallRule adds a rule, which takes effect seconds later. If the
@@ -78,7 +78,7 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
 func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, postgres string, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
-	return send[PostgresFirewallRule](ctx, s.client, &opPostgresCreateFirewallRule, request, location, postgres)
+	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresCreateFirewallRule, request, location, postgres)
 }
 
 // UpdateFirewallRule changes a rule, which takes effect seconds later. If the
@@ -86,7 +86,7 @@ func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, post
 //
 //cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}
 func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, postgres, ruleID string, request *PostgresFirewallRuleUpdateRequest) (*PostgresFirewallRule, error) {
-	return send[PostgresFirewallRule](ctx, s.client, &opPostgresUpdateFirewallRule, request, location, postgres, ruleID)
+	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresUpdateFirewallRule, request, location, postgres, ruleID)
 }
 
 // DeleteFirewallRule deletes a rule. Deleting one that does not exist is not an
@@ -94,5 +94,5 @@ func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, post
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}
 func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, postgres, ruleID string) error {
-	return remove(ctx, s.client, &opPostgresDeleteFirewallRule, location, postgres, ruleID)
+	return remove(ctx, s.conn, &opPostgresDeleteFirewallRule, location, postgres, ruleID)
 }

@@ -112,7 +112,7 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/logs
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
-	return listByKey[PostgresLogEntry](ctx, s.client, &opPostgresLogs, opts.inUTC(), location, postgres)
+	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, opts.inUTC(), location, postgres)
 }
 
 // AllLogs returns the logs of a database, the newest lines first, page by page;
@@ -127,7 +127,7 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/logs
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	start := opts.inUTC()
-	return newestFirst(ctx, s.client, &opPostgresLogs, repeatsLines, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
+	return newestFirst(ctx, s.conn, &opPostgresLogs, repeatsLines, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
 		o := start
 		o.MaxLogLines = cmp.Or(o.MaxLogLines, maxLogLines)
 		if o.End.IsZero() {

@@ -37,5 +37,5 @@ var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/m
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metrics
 func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *PostgresMetricsOptions) (*PostgresMetrics, error) {
-	return metrics(ctx, s.client, &opPostgresMetrics, opts, location, postgres)
+	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }

@@ -63,7 +63,7 @@ var (
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote
 func (s *PostgresService) Promote(ctx context.Context, location, postgres string) (*Postgres, error) {
-	return fetch[Postgres](ctx, s.client, &opPostgresPromote, location, postgres)
+	return fetch[Postgres](ctx, s.conn, &opPostgresPromote, location, postgres)
 }
 
 // PromoteReadReplica is [PostgresService.Promote] under the newer of its two
@@ -74,7 +74,7 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote-read-replica
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {
-	return fetch[Postgres](ctx, s.client, &opPostgresPromoteReadReplica, location, postgres)
+	return fetch[Postgres](ctx, s.conn, &opPostgresPromoteReadReplica, location, postgres)
 }
 
 // CreateReadReplica starts to make a read replica of a database, with the given
@@ -95,7 +95,7 @@ func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postg
 	default:
 		return nil, &ArgumentError{Operation: opPostgresCreateReadReplica.Name, Name: "opts", Reason: "must be one at most"}
 	}
-	return send[Postgres](ctx, s.client, &opPostgresCreateReadReplica, request, location, postgres)
+	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, request, location, postgres)
 }
 
 // Restore starts to make another database with the data that this one had at a
@@ -112,7 +112,7 @@ func (s *PostgresService) Restore(ctx context.Context, location, postgres string
 		body = *request
 	}
 	body.RestoreTarget = body.RestoreTarget.UTC()
-	return send[Postgres](ctx, s.client, &opPostgresRestore, body, location, postgres)
+	return send[Postgres](ctx, s.conn, &opPostgresRestore, body, location, postgres)
 }
 
 // WaitPromoted waits until a promoted database is no longer a replica and is
@@ -124,5 +124,5 @@ func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres s
 		running, err := postgresRunning(p)
 		return running && !p.ReadReplica, err
 	}
-	return waitState(ctx, s.client, nil, "Postgres.WaitPromoted", location, postgres, waitSlow, s.Get, promoted, opts)
+	return waitState(ctx, s.conn, nil, "Postgres.WaitPromoted", location, postgres, waitSlow, s.Get, promoted, opts)
 }

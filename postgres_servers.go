@@ -76,7 +76,7 @@ var (
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/servers
 func (s *PostgresService) ListServers(ctx context.Context, location, postgres string) (*Page[PostgresServer], error) {
-	return list[PostgresServer](ctx, s.client, &listPostgresServers, nil, location, postgres)
+	return list[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
 // AllServers returns the servers of a database; see
@@ -87,7 +87,7 @@ func (s *PostgresService) ListServers(ctx context.Context, location, postgres st
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/servers
 func (s *PostgresService) AllServers(ctx context.Context, location, postgres string) iter.Seq2[*PostgresServer, error] {
-	return all[PostgresServer](ctx, s.client, &listPostgresServers, nil, location, postgres)
+	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
 // Recycle starts to replace the primary server of a database by a new one, and
@@ -101,7 +101,7 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/recycle
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
-	return fetch[Postgres](ctx, s.client, &opPostgresRecycle, location, postgres)
+	return fetch[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
 }
 
 // waitFailover is for waits that include a failover. The list of servers fails
@@ -153,5 +153,5 @@ func (s *PostgresService) waitServers(ctx context.Context, operation, location, 
 			return server.ID == without || !server.settled()
 		}), err
 	}
-	return waitState(ctx, s.client, nil, operation, location, postgres, waitFailover, get, settled, opts)
+	return waitState(ctx, s.conn, nil, operation, location, postgres, waitFailover, get, settled, opts)
 }

@@ -49,7 +49,7 @@ var (
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/upgrade
 func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
-	return fetch[PostgresUpgrade](ctx, s.client, &opPostgresUpgrade, location, postgres)
+	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgrade, location, postgres)
 }
 
 // UpgradeStatus returns the progress of an upgrade. If no upgrade is in
@@ -60,7 +60,7 @@ func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/upgrade
 func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
-	return fetch[PostgresUpgrade](ctx, s.client, &opPostgresUpgradeStatus, location, postgres)
+	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgradeStatus, location, postgres)
 }
 
 // WaitUpgraded waits until an upgrade has ended, and returns the database,
@@ -91,5 +91,5 @@ func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres s
 		upgrading := status != nil && status.UpgradeStatus == PostgresUpgradeStatusRunning
 		return running && !upgrading && p.Version == p.TargetVersion, err
 	}
-	return waitState(ctx, s.client, nil, "Postgres.WaitUpgraded", location, postgres, waitSlow, get, upgraded, opts)
+	return waitState(ctx, s.conn, nil, "Postgres.WaitUpgraded", location, postgres, waitSlow, get, upgraded, opts)
 }

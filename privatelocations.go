@@ -94,20 +94,20 @@ var (
 //
 //cloudapi:operation GET /project/{project_id}/private-location
 func (s *PrivateLocationsService) List(ctx context.Context, opts *ListOptions) (*Page[PrivateLocation], error) {
-	return list[PrivateLocation](ctx, s.client, &listPrivateLocations, opts)
+	return list[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)
 }
 
 // All returns the project's private locations, page by page.
 //
 //cloudapi:operation GET /project/{project_id}/private-location
 func (s *PrivateLocationsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*PrivateLocation, error] {
-	return all[PrivateLocation](ctx, s.client, &listPrivateLocations, opts)
+	return all[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)
 }
 
 // Watch yields the project's private locations, and then their changes, until
 // the context ends.
 func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateLocation], error] {
-	return watch[PrivateLocation](ctx, s.client, &listPrivateLocations, opts)
+	return watch[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)
 }
 
 // Create makes a private location, at once. If the name is taken the error is
@@ -116,7 +116,7 @@ func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions)
 //
 //cloudapi:operation POST /project/{project_id}/private-location
 func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLocationCreateRequest) (*PrivateLocation, error) {
-	return send[PrivateLocation](ctx, s.client, &opPrivateLocationsCreate, request)
+	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsCreate, request)
 }
 
 // Get returns a private location, given its UIName, or [ErrNotFound] if it does
@@ -124,7 +124,7 @@ func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLo
 //
 //cloudapi:operation GET /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*PrivateLocation, error) {
-	return fetch[PrivateLocation](ctx, s.client, &opPrivateLocationsGet, name)
+	return fetch[PrivateLocation](ctx, s.conn, &opPrivateLocationsGet, name)
 }
 
 // Rename gives a private location another UIName, at once. The location of all
@@ -134,7 +134,7 @@ func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*Privat
 //
 //cloudapi:operation POST /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName string) (*PrivateLocation, error) {
-	return send[PrivateLocation](ctx, s.client, &opPrivateLocationsRename, renameRequest{newName}, name)
+	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsRename, renameRequest{newName}, name)
 }
 
 // Ensure creates a private location unless there is one of that name; see
@@ -189,7 +189,7 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 //
 //cloudapi:operation DELETE /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
-	return remove(ctx, s.client, &opPrivateLocationsDelete, name)
+	return remove(ctx, s.conn, &opPrivateLocationsDelete, name)
 }
 
 // WaitDeleted waits until a deleted private location, given by its UIName, is
@@ -198,5 +198,5 @@ func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error
 // is a [*WaitError].
 func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts ...WaitOption) error {
 	get := func(ctx context.Context, _, name string) (*PrivateLocation, error) { return s.Get(ctx, name) }
-	return waitDeleted(ctx, s.client, nil, "PrivateLocations.WaitDeleted", "", name, waitQuick, get, opts)
+	return waitDeleted(ctx, s.conn, nil, "PrivateLocations.WaitDeleted", "", name, waitQuick, get, opts)
 }

@@ -71,20 +71,20 @@ var (
 //
 //cloudapi:operation GET /project
 func (s *ProjectsService) List(ctx context.Context, opts *ListOptions) (*Page[Project], error) {
-	return list[Project](ctx, s.client, &listProjects, opts)
+	return list[Project](ctx, s.conn, &listProjects, opts)
 }
 
 // All returns the account's projects, page by page.
 //
 //cloudapi:operation GET /project
 func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Project, error] {
-	return all[Project](ctx, s.client, &listProjects, opts)
+	return all[Project](ctx, s.conn, &listProjects, opts)
 }
 
 // Watch yields the account's projects, and then their changes, including those
 // of the credit, until the context ends.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Project], error] {
-	return watch[Project](ctx, s.client, &listProjects, opts)
+	return watch[Project](ctx, s.conn, &listProjects, opts)
 }
 
 // Create makes a project. Names need not be unique: each call makes another
@@ -96,7 +96,7 @@ func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions) iter.Se
 //
 //cloudapi:operation POST /project
 func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequest) (*Project, error) {
-	return send[Project](ctx, s.client, &opProjectsCreate, request)
+	return send[Project](ctx, s.conn, &opProjectsCreate, request)
 }
 
 // Get returns a project. If it does not exist, or the token has no role in it,
@@ -104,7 +104,7 @@ func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequ
 //
 //cloudapi:operation GET /project/{project_id}
 func (s *ProjectsService) Get(ctx context.Context, projectID string) (*Project, error) {
-	return fetch[Project](ctx, s.client, &opProjectsGet, projectID)
+	return fetch[Project](ctx, s.conn, &opProjectsGet, projectID)
 }
 
 // Delete deletes an empty project, at once. If it still has resources the error
@@ -113,7 +113,7 @@ func (s *ProjectsService) Get(ctx context.Context, projectID string) (*Project, 
 //
 //cloudapi:operation DELETE /project/{project_id}
 func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
-	return remove(ctx, s.client, &opProjectsDelete, projectID)
+	return remove(ctx, s.conn, &opProjectsDelete, projectID)
 }
 
 // ObjectInfo returns the type, location and name of the object with the given
@@ -123,5 +123,5 @@ func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 //
 //cloudapi:operation GET /project/{project_id}/object-info/{object_id}
 func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {
-	return fetch[ObjectInfo](ctx, s.client, &opProjectsObjectInfo, projectID, objectID)
+	return fetch[ObjectInfo](ctx, s.conn, &opProjectsObjectInfo, projectID, objectID)
 }

@@ -22,6 +22,12 @@ func missingField(name, value string) string {
 	return ""
 }
 
+// Values of [ListOptions.OrderColumn].
+const (
+	OrderByID   = "id"
+	OrderByName = "name"
+)
+
 // idOrName implements cursor for a record that can be listed by name.
 func idOrName(orderColumn, id, name string) string {
 	if orderColumn == OrderByName {

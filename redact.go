@@ -19,7 +19,7 @@ const (
 // known returns the secrets that a response may repeat: the client's
 // credentials, and the secrets in the request.
 func (cl *call) known() mask.Secrets {
-	cfg := &cl.client.config
+	cfg := &cl.conn.config
 	values := make([]string, 0, 1+len(cl.secrets)+2*len(cfg.headers))
 	values = append(values, cfg.token.Reveal())
 	values = append(values, cl.secrets...)

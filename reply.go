@@ -63,13 +63,13 @@ func (cl *call) receive(resp *http.Response) (answer, broken error) {
 	var err error
 	if _, empty := cl.decoder.(noContent); empty {
 		err = buf.ReadAtMost(resp.Body, maxSearched)
-	} else if err = buf.ReadBody(resp, cl.client.config.maxResponse); err == exchange.ErrTooLarge {
-		err = fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, cl.client.config.maxResponse)
+	} else if err = buf.ReadBody(resp, cl.conn.config.maxResponse); err == exchange.ErrTooLarge {
+		err = fmt.Errorf("%w of %d bytes", ErrResponseTooLarge, cl.conn.config.maxResponse)
 	}
 	switch {
 	case err == nil:
 		cl.result, err = cl.decoder.decode(reply{
-			status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), limit: cl.client.config.maxResponse,
+			status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), limit: cl.conn.config.maxResponse,
 			unmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
@@ -197,7 +197,7 @@ func (cl *call) serverError(resp *http.Response, body []byte) *Error {
 	}
 	if e.StatusCode < 400 && e.Message == "" {
 		e.Message = "redirects are not followed, check the base URL"
-		base := cl.client.config.baseURL
+		base := cl.conn.config.baseURL
 		if u, err := base.Parse(resp.Header.Get("Location")); err == nil && u.Host != "" && (u.Scheme != base.Scheme || u.Host != base.Host) {
 			e.Message = "a redirect to " + u.Scheme + "://" + u.Host + " is not followed, check the base URL"
 		}

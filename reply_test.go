@@ -494,7 +494,7 @@ func TestSecretsInReplies(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, err := send[VM](t.Context(), client, &op, &secretRequest{"x", NewSecret(password)})
+			_, err := send[VM](t.Context(), &client.conn, &op, &secretRequest{"x", NewSecret(password)})
 			if sent := network.Take(); len(sent) != 1 || sent[0].Body != `{"name":"x","password":`+quoted+`}` {
 				t.Fatalf("sent %+v", sent)
 			}

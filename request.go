@@ -18,7 +18,7 @@ import (
 // newCall prepares an operation: the path from the arguments, and the body from
 // the request. There is no body if request is nil, and an empty object if it is a
 // nil pointer.
-func (c *Client) newCall(op *Operation, request any, args []string) (*call, error) {
+func (c *conn) newCall(op *Operation, request any, args []string) (*call, error) {
 	path, byID, err := op.path(c.config.project, args)
 	if errors.Is(err, ErrNoProject) {
 		err = fmt.Errorf("%w%s", err, c.config.missing())
@@ -26,7 +26,7 @@ func (c *Client) newCall(op *Operation, request any, args []string) (*call, erro
 	if err != nil {
 		return nil, err
 	}
-	cl := &call{client: c, op: op, path: path, idempotent: op.retry == idempotent}
+	cl := &call{conn: c, op: op, path: path, idempotent: op.retry == idempotent}
 	if r, ok := request.(renamer); ok && r.renames() && !byID {
 		// After the first attempt the old name may be gone.
 		cl.idempotent = false

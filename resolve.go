@@ -1,89 +1,11 @@
 package cloudapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
-
-// Resource identifies a resource of any kind.
-type Resource struct {
-	Kind     Kind   `json:"kind"`
-	ID       string `json:"id"`
-	Location string `json:"location,omitzero"` // "" if it is in no location
-	Name     string `json:"name,omitzero"`     // "" if it has no name, such as a rule
-
-	// Parent is the resource that this one is a part of: the firewall of a
-	// rule, the cluster of a node pool, the image of a version, the subnet of a
-	// NIC, the database of its firewall rules, servers, metric and log
-	// destinations. It is nil for all others.
-	Parent *Resource `json:"parent,omitzero"`
-}
-
-// String describes the resource, such as
-// "VM eu-central-h1/web-1 (vm3g8xpsxjs50pvjj2a7d3ky8h)".
-func (r Resource) String() string {
-	var b strings.Builder
-	b.WriteString(r.Kind.String())
-	if r.Name != "" {
-		fmt.Fprintf(&b, " %s (%s)", r.Reference(), r.ID)
-	} else {
-		b.WriteString(" " + r.ID)
-	}
-	if r.Parent != nil {
-		fmt.Fprintf(&b, " of %v", *r.Parent)
-	}
-	return b.String()
-}
-
-// Reference returns the location and the name, such as "eu-central-h1/web-1",
-// or the ID if the resource has no name.
-func (r Resource) Reference() string { return place(r.Location, cmp.Or(r.Name, r.ID)) }
-
-func place(location, reference string) string {
-	if location == "" {
-		return reference
-	}
-	return location + "/" + reference
-}
-
-// Reference is the way people refer to a resource: an ID, or a name, after its
-// location if it is in one.
-type Reference struct {
-	ID       string // "" unless the reference is an ID
-	Location string // "" if the reference has none
-	Name     string // "" if the reference is an ID
-}
-
-// ParseReference parses an ID of a known kind, also in capitals,
-// "location/name", "location/ID", or the name of a resource in no location. A
-// text that is an ID except for letters that IDs do not have, such as "o" in
-// place of 0, is a name unless it is in capitals. ParseReference sends nothing;
-// the error is an [*ArgumentError].
-func ParseReference(s string) (Reference, error) {
-	location, last, found := strings.Cut(s, "/")
-	if !found {
-		location, last = "", s
-	} else if reason := checkSegment(location); reason != "" {
-		return Reference{}, argumentError("", "reference", s, "has a location that "+reason)
-	}
-	if reason := checkSegment(last); reason != "" {
-		return Reference{}, argumentError("", "reference", s, "has a name that "+reason)
-	}
-	if IsID(last) {
-		return Reference{ID: last, Location: location}, nil
-	}
-	if id, err := ParseID(last); err == nil && last == strings.ToUpper(last) && id.Kind().Known() {
-		return Reference{ID: id.String(), Location: location}, nil // names have no capitals
-	}
-	return Reference{Location: location, Name: last}, nil
-}
-
-// String returns the reference as it is written.
-func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Name)) }
 
 // Resolve finds the resource of a reference in the client's project. The
 // reference is
@@ -244,7 +166,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	case part != nil:
 		return c.findPart(ctx, operation, f, part, ref)
 	case f.inLocation && ref.Location == "":
-		info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, ref.ID)
+		info, err := fetch[ObjectInfo](ctx, &c.conn, &opProjectsObjectInfo, ref.ID)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -94,7 +94,7 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 
 // next decides whether there is another attempt, and after what delay.
 func (cl *call) next(ctx context.Context) bool {
-	if cl.err == nil || cl.notPrepared != nil || cl.attempts >= cl.client.config.retry.MaxAttempts || !cl.mayRetry() {
+	if cl.err == nil || cl.notPrepared != nil || cl.attempts >= cl.conn.config.retry.MaxAttempts || !cl.mayRetry() {
 		return false
 	}
 	if ctx.Err() != nil {
@@ -107,7 +107,7 @@ func (cl *call) next(ctx context.Context) bool {
 	if e, ok := cl.err.(*Error); ok {
 		retryAfter = e.RetryAfter
 	}
-	pause := cl.client.config.retry.delay(cl.attempts, retryAfter)
+	pause := cl.conn.config.retry.delay(cl.attempts, retryAfter)
 	cl.loop.RetryWaitMin = pause
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 		cl.whyNoRetry = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
@@ -115,7 +115,7 @@ func (cl *call) next(ctx context.Context) bool {
 		return false
 	}
 	// A request that the server refused unprocessed takes nothing from the budget.
-	if !exchange.IsUnprocessed(cl.err) && !cl.client.config.budget.take(cl.client.config.retry.Budget) {
+	if !exchange.IsUnprocessed(cl.err) && !cl.conn.config.budget.take(cl.conn.config.retry.Budget) {
 		cl.whyNoRetry = ErrRetryBudget
 		return false
 	}

@@ -65,20 +65,20 @@ var (
 //
 //cloudapi:operation GET /project/{project_id}/ssh-public-key
 func (s *SSHPublicKeysService) List(ctx context.Context, opts *ListOptions) (*Page[SSHPublicKey], error) {
-	return list[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
+	return list[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
 
 // All returns the project's SSH public keys, without the keys themselves.
 //
 //cloudapi:operation GET /project/{project_id}/ssh-public-key
 func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*SSHPublicKey, error] {
-	return all[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
+	return all[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
 
 // Watch yields the project's SSH public keys, and then their changes, until the
 // context ends. Records lack the key itself, so a changed key is not an event.
 func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[SSHPublicKey], error] {
-	return watch[SSHPublicKey](ctx, s.client, &listSSHPublicKeys, opts)
+	return watch[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
 
 // Create registers an SSH public key, at once. If the name is taken the error
@@ -87,14 +87,14 @@ func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions) it
 //
 //cloudapi:operation POST /project/{project_id}/ssh-public-key
 func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
-	return send[SSHPublicKey](ctx, s.client, &opSSHPublicKeysCreate, request)
+	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysCreate, request)
 }
 
 // Get returns an SSH public key, or [ErrNotFound] if it does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicKey, error) {
-	return fetch[SSHPublicKey](ctx, s.client, &opSSHPublicKeysGet, key)
+	return fetch[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysGet, key)
 }
 
 // Update changes the name or the key or both, at once. VMs that were created
@@ -107,7 +107,7 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 	if request == nil || *request == (SSHPublicKeyUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opSSHPublicKeysUpdate.Name, Name: "request", Reason: "must set the name or the public key"}
 	}
-	return send[SSHPublicKey](ctx, s.client, &opSSHPublicKeysUpdate, request, key)
+	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysUpdate, request, key)
 }
 
 // Ensure registers a key unless there is one of that name; see [EnsureOptions].
@@ -157,5 +157,5 @@ func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensur
 //
 //cloudapi:operation DELETE /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Delete(ctx context.Context, key string) error {
-	return remove(ctx, s.client, &opSSHPublicKeysDelete, key)
+	return remove(ctx, s.conn, &opSSHPublicKeysDelete, key)
 }

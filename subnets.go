@@ -2,6 +2,7 @@ package cloudapi
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 )
@@ -93,7 +94,7 @@ var (
 //cloudapi:operation GET /project/{project_id}/private-subnet
 //cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet
 func (s *PrivateSubnetsService) List(ctx context.Context, opts *ListOptions) (*Page[PrivateSubnet], error) {
-	return list[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
+	return list[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
 // All returns the project's private subnets, or those in
@@ -102,21 +103,21 @@ func (s *PrivateSubnetsService) List(ctx context.Context, opts *ListOptions) (*P
 //cloudapi:operation GET /project/{project_id}/private-subnet
 //cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet
 func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*PrivateSubnet, error] {
-	return all[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
+	return all[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
 // Watch yields the project's private subnets, or those in
 // [WatchOptions.Location], and then the changes of them, their firewalls and
 // their NICs, until the context ends.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateSubnet], error] {
-	return watch[PrivateSubnet](ctx, s.client, &listPrivateSubnets, opts)
+	return watch[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
 // Get returns a private subnet, or [ErrNotFound] if it does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string) (*PrivateSubnet, error) {
-	return fetch[PrivateSubnet](ctx, s.client, &opPrivateSubnetsGet, location, subnet)
+	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsGet, location, subnet)
 }
 
 // Create makes a private subnet with the given name, which can be used at once.
@@ -127,7 +128,7 @@ func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Create(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest) (*PrivateSubnet, error) {
-	return send[PrivateSubnet](ctx, s.client, &opPrivateSubnetsCreate, request, location, name)
+	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsCreate, request, location, name)
 }
 
 // Ensure creates a private subnet unless there is one of that name; see
@@ -180,12 +181,37 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 			return d, nil
 		},
 		update: func(ctx context.Context, subnet *PrivateSubnet, _ drift) (*PrivateSubnet, error) {
-			if _, err := s.client.Firewalls.AttachSubnet(ctx, location, request.FirewallID, subnet.ID); err != nil {
+			if _, err := send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnet.ID}, location, request.FirewallID); err != nil {
 				return nil, err
 			}
 			return find(ctx)
 		},
 	}
+}
+
+// subnetWithID returns the location and the name of the subnet with an ID.
+func subnetWithID(ctx context.Context, c *conn, id string) (*Resource, error) {
+	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
+	if err != nil {
+		return nil, err
+	}
+	return &Resource{Kind: KindPrivateSubnet, ID: id, Location: info.Location, Name: info.Name}, nil
+}
+
+// wantsSubnet adds the subnet if the request names another one than the record.
+// The record has the subnet's location and name in place of its ID.
+func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found string) error {
+	if wanted == "" {
+		return nil
+	}
+	subnet, err := subnetWithID(ctx, c, wanted)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err != nil || subnet.Location != location || subnet.Name != found {
+		*d = append(*d, Drift{Field: "private_subnet_id", Wanted: wanted, Found: found})
+	}
+	return nil
 }
 
 // Delete starts to delete a private subnet and the load balancers in it;
@@ -196,7 +222,7 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet string) error {
-	return remove(ctx, s.client, &opPrivateSubnetsDelete, location, subnet)
+	return remove(ctx, s.conn, &opPrivateSubnetsDelete, location, subnet)
 }
 
 // Connect connects two private subnets, so that they can reach each other
@@ -209,7 +235,7 @@ func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet str
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
-	return send[PrivateSubnet](ctx, s.client, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
+	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
 }
 
 // Disconnect undoes Connect, from either side. It also succeeds if the subnets
@@ -218,7 +244,7 @@ func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, o
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}
 func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
-	return fetch[PrivateSubnet](ctx, s.client, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
+	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
 }
 
 // Rename gives a private subnet another name. If the name is taken the error is
@@ -226,12 +252,12 @@ func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/rename
 func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, newName string) (*PrivateSubnet, error) {
-	return send[PrivateSubnet](ctx, s.client, &opPrivateSubnetsRename, renameRequest{newName}, location, subnet)
+	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsRename, renameRequest{newName}, location, subnet)
 }
 
 // WaitDeleted waits until a deleted private subnet is gone. Call Delete first:
 // without a deletion WaitDeleted waits until the context ends. The error is a
 // [*WaitError].
 func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts ...WaitOption) error {
-	return waitDeleted(ctx, s.client, &listPrivateSubnets, "PrivateSubnets.WaitDeleted", location, subnet, waitQuick, s.Get, opts)
+	return waitDeleted(ctx, s.conn, &listPrivateSubnets, "PrivateSubnets.WaitDeleted", location, subnet, waitQuick, s.Get, opts)
 }

@@ -21,8 +21,8 @@ import (
 // includes reading and decoding the response, so that a truncated response is a
 // failed attempt like a broken connection.
 type call struct {
-	client *Client
-	op     *Operation
+	conn *conn
+	op   *Operation
 
 	path          string // as it is sent
 	unescaped     string // the unescaped path, in calls of Do; or ""
@@ -61,7 +61,7 @@ func (cl *call) do(ctx context.Context, d decoder) error {
 		return noContext(cl.op.Name)
 	}
 	cl.decoder = d
-	return cl.observed(ctx, cl.client.config.observers)
+	return cl.observed(ctx, cl.conn.config.observers)
 }
 
 // observed makes the attempts inside the observers, the first of which is the
@@ -92,7 +92,7 @@ func (cl *call) run(ctx context.Context) error {
 	cl.http = http.Client{Transport: cl, CheckRedirect: noRedirect}
 	cl.loop = retryablehttp.Client{
 		HTTPClient:   &cl.http,
-		RetryMax:     cl.client.config.retry.MaxAttempts - 1,
+		RetryMax:     cl.conn.config.retry.MaxAttempts - 1,
 		CheckRetry:   checkRetry,
 		Backoff:      func(pause, _ time.Duration, _ int, _ *http.Response) time.Duration { return pause },
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
@@ -102,7 +102,7 @@ func (cl *call) run(ctx context.Context) error {
 		cl.err = cl.transportError(err) // of the http.Client itself
 	}
 	if cl.isAnswered() {
-		cl.client.config.budget.succeeded(cl.attempts)
+		cl.conn.config.budget.succeeded(cl.attempts)
 	}
 	if cl.err == nil {
 		return nil
@@ -146,7 +146,7 @@ var noHeader = http.Header{}
 // credentials, and an attempt shares nothing with an earlier one that is still
 // in progress.
 func (cl *call) newRequest() *http.Request {
-	base := cl.client.config.baseURL
+	base := cl.conn.config.baseURL
 	cl.url = url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path + cl.path, RawQuery: cl.query}
 	if cl.unescaped != "" {
 		cl.url.Path, cl.url.RawPath = base.Path+cl.unescaped, cl.url.Path
@@ -198,7 +198,7 @@ func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
 // attempt sends a copy of the request and decodes the response. The returned
 // response is nil if it was not complete.
 func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, error) {
-	parent, limit := req.Context(), cl.client.config.timeout
+	parent, limit := req.Context(), cl.conn.config.timeout
 	begin := exchange.BeginOnce
 	if cl.idempotent {
 		begin = exchange.Begin
@@ -218,7 +218,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 		req.GetBody = cl.newBody
 		req.ContentLength = int64(len(cl.body))
 	}
-	resp, err := cl.client.transport(0).RoundTrip(req)
+	resp, err := cl.conn.transport(0).RoundTrip(req)
 	cl.sent = resp != nil || attempt.Sent(err) // a response may come from a middleware, which the attempt does not see
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:
@@ -247,13 +247,13 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
 	}
-	cfg := &cl.client.config
+	cfg := &cl.conn.config
 	if cfg.limiter != nil {
 		if err := cfg.limiter.Wait(ctx); err != nil {
 			return nil, fmt.Errorf("rate limiter: %w", err)
 		}
 	}
-	h := cl.client.newHeader(cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch)
+	h := cl.conn.newHeader(cl.body != nil || cl.op.Method == http.MethodPost || cl.op.Method == http.MethodPatch)
 	if cl.acceptHeader != "" {
 		h["Accept"] = []string{cl.acceptHeader}
 	}

@@ -154,7 +154,7 @@ var (
 //cloudapi:operation GET /project/{project_id}/vm
 //cloudapi:operation GET /project/{project_id}/location/{location}/vm
 func (s *VMsService) List(ctx context.Context, opts *ListOptions) (*Page[VM], error) {
-	return list[VM](ctx, s.client, &listVMs, opts)
+	return list[VM](ctx, s.conn, &listVMs, opts)
 }
 
 // All returns the project's VMs, or those in [ListOptions.Location], page by
@@ -163,21 +163,21 @@ func (s *VMsService) List(ctx context.Context, opts *ListOptions) (*Page[VM], er
 //cloudapi:operation GET /project/{project_id}/vm
 //cloudapi:operation GET /project/{project_id}/location/{location}/vm
 func (s *VMsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VM, error] {
-	return all[VM](ctx, s.client, &listVMs, opts)
+	return all[VM](ctx, s.conn, &listVMs, opts)
 }
 
 // Watch yields the project's VMs, or those in [WatchOptions.Location], and then
 // their changes, until the context ends. Records have the short form;
 // [VMsService.Get] returns the rest.
 func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VM], error] {
-	return watch[VM](ctx, s.client, &listVMs, opts)
+	return watch[VM](ctx, s.conn, &listVMs, opts)
 }
 
 // Get returns a VM with all its fields, or [ErrNotFound] if it does not exist.
 //
 //cloudapi:operation GET /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) {
-	return fetch[VM](ctx, s.client, &opVMsGet, location, vm)
+	return fetch[VM](ctx, s.conn, &opVMsGet, location, vm)
 }
 
 // Create starts to make a VM with the given name: 1 to 63 lower-case letters,
@@ -194,7 +194,7 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
-	return send[VM](ctx, s.client, &opVMsCreate, request.body(), location, name)
+	return send[VM](ctx, s.conn, &opVMsCreate, request.body(), location, name)
 }
 
 // Ensure creates a VM unless there is one of that name; see [EnsureOptions].
@@ -246,7 +246,7 @@ func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) en
 			if request.EnableIP4 != nil && *request.EnableIP4 != vm.IP4Enabled {
 				d = append(d, Drift{Field: "enable_ip4", Wanted: *request.EnableIP4, Found: vm.IP4Enabled})
 			}
-			err = wantsSubnet(ctx, s.client, &d, request.PrivateSubnetID, vm.Location, vm.Subnet)
+			err = wantsSubnet(ctx, s.conn, &d, request.PrivateSubnetID, vm.Location, vm.Subnet)
 			return d, err
 		},
 	}
@@ -259,7 +259,7 @@ func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) en
 //
 //cloudapi:operation DELETE /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
-	return remove(ctx, s.client, &opVMsDelete, location, vm)
+	return remove(ctx, s.conn, &opVMsDelete, location, vm)
 }
 
 // Rename gives a VM another name; the operating system keeps the old one. It
@@ -268,7 +268,7 @@ func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename
 func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (*VM, error) {
-	return send[VM](ctx, s.client, &opVMsRename, renameRequest{newName}, location, vm)
+	return send[VM](ctx, s.conn, &opVMsRename, renameRequest{newName}, location, vm)
 }
 
 // Restart starts to restart a VM; [VMsService.WaitRunning] waits for the end. A
@@ -281,7 +281,7 @@ func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart
 func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
-	return fetch[VM](ctx, s.client, &opVMsRestart, location, vm)
+	return fetch[VM](ctx, s.conn, &opVMsRestart, location, vm)
 }
 
 // Start starts a VM that is stopped or unavailable, and returns it in state
@@ -293,7 +293,7 @@ func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, err
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/start
 func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error) {
-	return fetch[VM](ctx, s.client, &opVMsStart, location, vm)
+	return fetch[VM](ctx, s.conn, &opVMsStart, location, vm)
 }
 
 // Stop starts to stop a VM that is running, starting, restarting, rebooting or
@@ -306,7 +306,7 @@ func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error
 //
 //cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/stop
 func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error) {
-	return fetch[VM](ctx, s.client, &opVMsStop, location, vm)
+	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)
 }
 
 // WaitStopped waits until a VM is stopped, and returns it. It fails if the VM
@@ -314,7 +314,7 @@ func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error)
 // since such a VM can be neither started nor copied to an image. The error is a
 // [*WaitError].
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
-	return waitState(ctx, s.client, &listVMs, "VMs.WaitStopped", location, vm, waitQuick, s.Get, reaches[*VM](VMStateStopped), opts)
+	return waitState(ctx, s.conn, &listVMs, "VMs.WaitStopped", location, vm, waitQuick, s.Get, reaches[*VM](VMStateStopped), opts)
 }
 
 // WaitRunning waits until a VM that was created, started or restarted is
@@ -323,7 +323,7 @@ func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts 
 // which [WaitProgress] shows, and while the VM is stopped, since it may be
 // started again. The error is a [*WaitError].
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
-	return waitState(ctx, s.client, &listVMs, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
+	return waitState(ctx, s.conn, &listVMs, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
 }
 
 // WaitDeleted waits until a VM that was deleted is gone. Its name is free then.
@@ -331,5 +331,5 @@ func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts 
 // the wait succeeds, too. It also succeeds if the token cannot see the project,
 // since the token then finds no VM. The error is a [*WaitError].
 func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts ...WaitOption) error {
-	return waitDeleted(ctx, s.client, &listVMs, "VMs.WaitDeleted", location, vm, waitQuick, s.Get, opts)
+	return waitDeleted(ctx, s.conn, &listVMs, "VMs.WaitDeleted", location, vm, waitQuick, s.Get, opts)
 }

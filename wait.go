@@ -354,7 +354,7 @@ func recordOf[T any](record *T) any {
 
 // newWaiter returns a waiter for the resource with a reference. routes are those
 // of the list that waits share, or nil.
-func newWaiter[T any, P listItem[T]](c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
+func newWaiter[T any, P listItem[T]](c *conn, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error)) waiter[T] {
 	w := waiter[T]{
 		operation: operation,
@@ -371,7 +371,7 @@ func newWaiter[T any, P listItem[T]](c *Client, routes *listRoutes, operation, l
 // waitDeleted waits until the resource with a reference is gone. A reference
 // that no such resource can have is an error. If the reference is a name, and
 // another resource takes it, the first one is gone too.
-func waitDeleted[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
+func waitDeleted[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), opts []WaitOption) error {
 	if reason := (pathParam{kinds: kindSet(kindOf[T]())}).checkDeletion(ref); reason != "" {
 		return argumentError(operation, "reference", ref, reason)
@@ -393,7 +393,7 @@ func waitDeleted[T any, P listItem[T]](ctx context.Context, c *Client, routes *l
 // waitState waits until a resource satisfies done, and fails if done returns an
 // error, because it never will. Waits share a list if the short form of a record
 // can disprove done.
-func waitState[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, operation, location, ref string, config waitConfig,
+func waitState[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error), done func(*T) (bool, error), opts []WaitOption) (*T, error) {
 	w := newWaiter[T, P](c, routes, operation, location, ref, config, get)
 	w.done = done

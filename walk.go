@@ -24,7 +24,7 @@ const maxWalks = 4
 // again, after the delay of a retry. On the real server that is chance: an item
 // came between the page and its count, or one after the cursor was deleted
 // while another was added before it.
-func walk[T any, P listItem[T]](c *Client, routes *listRoutes, o ListOptions, args []string) pageSeq[T] {
+func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args []string) pageSeq[T] {
 	pages := follow(routes.project.Name, o.StartAfter, func(ctx context.Context, cursor string) (*Page[T], error) {
 		asked := o
 		asked.StartAfter = cursor

@@ -112,7 +112,7 @@ func (o *WatchOptions) withDefaults() WatchOptions {
 }
 
 // watch yields the changes of a list.
-func watch[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRoutes, opts *WatchOptions) iter.Seq2[Event[T], error] {
+func watch[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, opts *WatchOptions) iter.Seq2[Event[T], error] {
 	o := opts.withDefaults()
 	list := all[T, P](ctx, c, routes, &ListOptions{Location: o.Location, PageSize: o.PageSize})
 	operation := strings.TrimSuffix(routes.project.Name, "List") + "Watch"
@@ -150,7 +150,7 @@ func watch[T any, P listItem[T]](ctx context.Context, c *Client, routes *listRou
 }
 
 // retryAfter returns the pause that the server requests in an error.
-func (c *Client) retryAfter(err error) time.Duration {
+func (c *conn) retryAfter(err error) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return min(e.RetryAfter, c.config.retry.MaxRetryAfter)
 	}

@@ -52,7 +52,7 @@ func TestContractFindsDrift(t *testing.T) {
 			"VMs.Delete: no directive"},
 		{"vms.go", "//cloudapi:operation DELETE /project/{project_id}/location/{location}/vm/{vm_reference}", "//cloudapi:operation DELETE /vm",
 			"VMs.Delete: the directive DELETE /vm is not what it sends"},
-		{"vms.go", "return remove(ctx, s.client, &opVMsDelete,", "return remove(ctx, s.client, &opFirewallsDelete,",
+		{"vms.go", "return remove(ctx, s.conn, &opVMsDelete,", "return remove(ctx, s.conn, &opFirewallsDelete,",
 			"VMs.Delete: it sends DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference} without a directive"},
 		{"vms.go", ") Restart(", ") Reboot(",
 			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: there is no method VMs.Restart"},
