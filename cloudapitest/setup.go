@@ -18,10 +18,9 @@ import (
 // fails.
 func (s *Server) AddVMs(location, prefix string, n int) []string {
 	var ids []string
-	s.service.Do(func(c *api.Call) {
+	s.service.Do(func(at *api.Moment) {
 		var err error
-		c.Project = c.State.Project(s.config.projectID)
-		if ids, err = families.AddVMs(c, location, prefix, n); err != nil {
+		if ids, err = families.AddVMs(at, at.State.Project(s.config.projectID), location, prefix, n); err != nil {
 			s.complain("cloudapitest: AddVMs: %v", err)
 		}
 	})
@@ -33,8 +32,8 @@ func (s *Server) AddVMs(location, prefix string, n int) []string {
 // With "" the object shows its own state again. If there is no such object the
 // test fails.
 func (s *Server) SetState(id, state string) {
-	s.service.Do(func(c *api.Call) {
-		if !families.SetState(c, id, state) {
+	s.service.Do(func(at *api.Moment) {
+		if !families.SetState(at, id, state) {
 			s.complain("cloudapitest: SetState: there is no object %q that shows a state", id)
 		}
 	})
@@ -47,9 +46,9 @@ func (s *Server) AddProject(name string) string {
 	if !families.IsProjectName(name) {
 		s.complain("cloudapitest: AddProject: %q cannot be the name of a project", name)
 	}
-	s.service.Do(func(c *api.Call) {
-		token := c.State.Token(s.config.token)
-		c.AddProject(id, name, token.Account).Permissions[token] = api.Permissions{"*"}
+	s.service.Do(func(at *api.Moment) {
+		token := at.State.Token(s.config.token)
+		at.AddProject(id, name, token.Account).Permissions[token] = api.Permissions{"*"}
 	})
 	return id
 }
@@ -71,8 +70,8 @@ func (s *Server) SetPermissions(projectID, token string, permissions ...string) 
 			s.complain("cloudapitest: SetPermissions: there is no permission %q; it is one like Vm:view or Vm:*", p)
 		}
 	}
-	s.setProject("SetPermissions", projectID, func(c *api.Call, p *api.Project) {
-		t := c.State.Token(token)
+	s.setProject("SetPermissions", projectID, func(at *api.Moment, p *api.Project) {
+		t := at.State.Token(token)
 		if t == nil {
 			s.complain("cloudapitest: SetPermissions: there is no such token")
 			return
@@ -85,7 +84,7 @@ func (s *Server) SetPermissions(projectID, token string, permissions ...string) 
 // default. Without it VMs, databases and clusters cannot be created; existing
 // ones remain.
 func (s *Server) SetBilling(projectID string, valid bool) {
-	s.setProject("SetBilling", projectID, func(_ *api.Call, p *api.Project) { p.Unpaid = !valid })
+	s.setProject("SetBilling", projectID, func(_ *api.Moment, p *api.Project) { p.Unpaid = !valid })
 }
 
 // Feature is a feature that the service of August 2026 enables for single
@@ -113,14 +112,14 @@ func (s *Server) SetFeatures(projectID string, features ...Feature) {
 			s.complain("cloudapitest: SetFeatures: there is no feature %q", f)
 		}
 	}
-	s.setProject("SetFeatures", projectID, func(_ *api.Call, p *api.Project) { p.Features = names })
+	s.setProject("SetFeatures", projectID, func(_ *api.Moment, p *api.Project) { p.Features = names })
 }
 
 // setProject changes a project. If there is none with the ID the test fails.
-func (s *Server) setProject(method, id string, change func(*api.Call, *api.Project)) {
-	s.service.Do(func(c *api.Call) {
-		if p := c.State.Project(id); p != nil {
-			change(c, p)
+func (s *Server) setProject(method, id string, change func(*api.Moment, *api.Project)) {
+	s.service.Do(func(at *api.Moment) {
+		if p := at.State.Project(id); p != nil {
+			change(at, p)
 			return
 		}
 		s.complain("cloudapitest: %s: there is no project %q", method, id)
@@ -139,7 +138,7 @@ func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 	if err := d.check(); err != nil {
 		s.complain("cloudapitest: SetDelays: %v", err)
 	}
-	s.service.Do(func(c *api.Call) { c.State.SetDelays(kind, ref, api.Delays(d)) })
+	s.service.Do(func(at *api.Moment) { at.State.SetDelays(kind, ref, api.Delays(d)) })
 }
 
 // service returns the part of the configuration that operations depend on.
@@ -154,24 +153,23 @@ func (cfg config) service() api.Config {
 }
 
 // seed adds the first projects and tokens.
-func (cfg config) seed(c *api.Call) {
+func (cfg config) seed(at *api.Moment) {
 	own, foreign := api.NewAccount("own"), api.NewAccount("foreign")
-	main := c.AddProject(cfg.projectID, cfg.projectName, own)
+	main := at.AddProject(cfg.projectID, cfg.projectName, own)
 	if cfg.api >= August2026 {
-		c.Project = main
-		families.AddGitHub(c)
+		families.AddGitHub(at, main)
 	}
-	other := c.AddProject(cfg.otherProjectID, "other", foreign)
+	other := at.AddProject(cfg.otherProjectID, "other", foreign)
 	for _, t := range append(slices.Clip(cfg.tokens), tokenConfig{cfg.token, AccessFull}) {
 		switch t.access {
 		case AccessFull:
-			main.Permissions[c.State.AddToken(t.value, own)] = api.Permissions{"*"}
+			main.Permissions[at.State.AddToken(t.value, own)] = api.Permissions{"*"}
 		case AccessNone:
-			c.State.AddToken(t.value, own)
+			at.State.AddToken(t.value, own)
 		case AccessForeign:
-			other.Permissions[c.State.AddToken(t.value, foreign)] = api.Permissions{"*"}
+			other.Permissions[at.State.AddToken(t.value, foreign)] = api.Permissions{"*"}
 		case AccessRevoked:
-			c.State.RemoveToken(t.value)
+			at.State.RemoveToken(t.value)
 		}
 	}
 }

@@ -21,11 +21,9 @@ type LogEntry struct {
 // maximum, since servers may run for long.
 const maxLog = 10_000
 
-// Log adds to the project's audit log an action of the token's account on the
-// object with the ID. The project itself is not listed among the objects.
-func (c *Call) Log(verb, id string, others ...string) {
-	p := c.Project
-	at := c.Now
+// addEntry adds an action of an account to the audit log. The project itself is
+// not listed among the objects.
+func (p *Project) addEntry(at time.Time, account *Account, verb, id string, others []string) {
 	if n := len(p.log); n > 0 && !at.After(p.log[n-1].At) {
 		at = p.log[n-1].At.Add(time.Microsecond) // keys contain times in microseconds
 	}
@@ -41,7 +39,7 @@ func (c *Call) Log(verb, id string, others ...string) {
 		At:      at.Truncate(time.Microsecond),
 		Kind:    cloudapi.ID(id).Kind(),
 		Verb:    verb,
-		Account: c.Token.Account,
+		Account: account,
 		Objects: objects,
 	})
 }

@@ -17,18 +17,17 @@ var (
 	anyTokenHeader = regexp.MustCompile(`^(?i:Bearer):?\s+(pat-\S+)\s*$`)
 )
 
-// authenticate returns the token of the request.
-func (c *Call) authenticate() (*Token, error) {
-	header := c.request.Header.Get("Authorization")
+// authenticate returns the token of a request with the header.
+func (m *Moment) authenticate(header string) (*Token, error) {
 	if !tokenGate.MatchString(header) {
 		return nil, reply.MissingCredentials()
 	}
 	form := tokenHeader
-	if c.Config.Version >= version.August2026 {
+	if m.Config.Version >= version.August2026 {
 		form = anyTokenHeader
 	}
-	if m := form.FindStringSubmatch(header); m != nil {
-		if t, ok := c.State.tokens[canonicalToken(m[1])]; ok {
+	if found := form.FindStringSubmatch(header); found != nil {
+		if t, ok := m.State.tokens[canonicalToken(found[1])]; ok {
 			return t, nil
 		}
 	}

@@ -21,8 +21,8 @@ func On[T any](find func(*Call) (T, error), method func(T, *Call) (any, error)) 
 }
 
 // Show returns a handler that returns a record of the object.
-func Show[T, R any](find func(*Call) (T, error), record func(T, *Call) R) Handler {
-	return On(find, func(o T, c *Call) (any, error) { return record(o, c), nil })
+func Show[T, R any](find func(*Call) (T, error), record func(T, *Moment) R) Handler {
+	return On(find, func(o T, c *Call) (any, error) { return record(o, c.Moment), nil })
 }
 
 // Delete returns a handler that deletes the object. It succeeds if the object
@@ -38,17 +38,17 @@ func Delete[T any](find func(*Call) (T, error), remove func(T, *Call) error) Han
 }
 
 // List returns a handler for pages of the objects of a kind.
-func List[T Stored, R any](kind cloudapi.Kind, record func(T, *Call) R) Handler {
+func List[T Stored, R any](kind cloudapi.Kind, record func(T, *Moment) R) Handler {
 	return func(c *Call) (any, error) { return Paginate(c, Listed(kind), ObjectName[T], record) }
 }
 
 // Renames returns a handler that gives an object of a kind with locations the
 // name in the body, and returns a record.
-func Renames[T Stored, R any](kind cloudapi.Kind, find func(*Call) (T, error), record func(T, *Call) R) Handler {
+func Renames[T Stored, R any](kind cloudapi.Kind, find func(*Call) (T, error), record func(T, *Moment) R) Handler {
 	return On(find, func(o T, c *Call) (any, error) {
 		if err := Rename(c, kind, o); err != nil {
 			return nil, err
 		}
-		return record(o, c), nil
+		return record(o, c.Moment), nil
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
@@ -60,9 +59,9 @@ type Items[R any] struct {
 	Items []R `json:"items"`
 }
 
-// At returns a function that renders a row at the time of the call.
-func At[T, R any](c *Call, record func(T, *Call) R) func(T) R {
-	return func(row T) R { return record(row, c) }
+// At returns a function that renders a row at the moment.
+func At[T, R any](at *Moment, record func(T, *Moment) R) func(T) R {
+	return func(row T) R { return record(row, at) }
 }
 
 // Records renders rows. It never returns nil, since lists are never null.
@@ -81,7 +80,7 @@ func ObjectName[T Stored](o T) string { return o.Core().Name }
 // the order of IDs. It is called twice, since the real server also reads the
 // items and their count separately. nameOf returns the column "name"; it is nil
 // if the list cannot be ordered by name.
-func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T) string, record func(T, *Call) R) (any, error) {
+func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T) string, record func(T, *Moment) R) (any, error) {
 	if err := c.CheckUploaded(); err != nil {
 		return nil, err
 	}
@@ -109,23 +108,13 @@ func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T
 		return nil, reply.InvalidField("order_column", "Supported ordering columns: id, name")
 	}
 	rows = rows[:min(len(rows), c.pageSize())]
-	page := Page{Items: Records(As[T](rows), At(c, record))}
-	if f := c.request.BeforeCount; f != nil {
+	page := Page{Items: Records(As[T](rows), At(c.Moment, record))}
+	if c.between != nil {
 		page.Items = json.RawMessage(reply.Encode(page.Items)) // the items at this time
-		c.unlocked(f)
-		c.State.Sweep(time.Now())
+		c.between()
 	}
 	page.Count = len(list(c))
 	return page, nil
-}
-
-// CheckUploaded checks the body of a request that should have none. The real
-// server also looks for query parameters there.
-func (c *Call) CheckUploaded() error {
-	if len(c.request.Body) > 0 && !json.Valid(c.request.Body) {
-		return reply.InvalidRequest("invalid JSON uploaded")
-	}
-	return nil
 }
 
 // pageSize returns the page size that the query asks for, limited to the

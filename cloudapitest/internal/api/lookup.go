@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
 // Find returns the object of the kind that a path parameter refers to, in the
@@ -14,19 +13,6 @@ import (
 func Find[T Stored](c *Call, kind cloudapi.Kind, param string) (T, error) {
 	o, ok := LookUp[T](c, kind, param)
 	return o, c.Admit(ok)
-}
-
-// Admit returns the error for an object that does not exist, that the token may
-// not execute the operation on, or for which the body has a null byte, in the
-// order of the real server.
-func (c *Call) Admit(found bool) error {
-	switch {
-	case !found:
-		return reply.NotFound()
-	case !c.Permitted():
-		return reply.Forbidden()
-	}
-	return c.CheckText()
 }
 
 // LookUp is [Find] without the check of permissions. A parameter whose name

@@ -17,21 +17,6 @@ func looksLikeID(kind cloudapi.Kind, s string) bool {
 	return strings.HasPrefix(s, kind.Prefix()) && idLike.MatchString(s)
 }
 
-// NewReference returns the name for a new object of the kind, from the path
-// parameter, if the token may create the object there.
-func (c *Call) NewReference(kind cloudapi.Kind, param string) (string, error) {
-	name := c.Params[param]
-	switch {
-	case isIDOf(kind, name):
-		return "", reply.NotFound()
-	case c.Location.Hidden:
-		return "", c.invalidLocation()
-	case !c.Permitted():
-		return "", reply.Forbidden()
-	}
-	return name, c.CheckText()
-}
-
 // CheckName checks that an object of a kind with locations may have the name.
 // self is the object to rename, or nil.
 func CheckName[T Stored](c *Call, kind cloudapi.Kind, name string, self *Object) error {
@@ -91,24 +76,6 @@ func CheckNewName(name string) error {
 		return reply.InvalidField("name", "Name %s", nameRule)
 	}
 	return nil
-}
-
-// NewName returns the name in the body if its form is valid.
-func (c *Call) NewName() (string, error) {
-	name, err := c.Body.NonEmpty("name")
-	if err == nil {
-		err = CheckNewName(name)
-	}
-	return name, err
-}
-
-// Rename gives an object another name, unless it already has it.
-func (c *Call) Rename(o Stored, name string) {
-	if o.Core().Name == name {
-		return
-	}
-	c.State.Index.Rename(o, name)
-	c.Log("rename", o.Core().ID)
 }
 
 // Rename gives an object of a kind with locations the name in the body.

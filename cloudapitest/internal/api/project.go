@@ -1,9 +1,6 @@
 package api
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
@@ -29,27 +26,6 @@ type Project struct {
 	// Features that the service has enabled for the project.
 	Features []string
 	log      []LogEntry
-}
-
-// Permissions are those of a token in a project, such as "Vm:view". An
-// asterisk matches every family or every action: "Vm:*", "*:view", or "*" for
-// both.
-type Permissions []string
-
-// allow reports whether a permission is among them.
-func (all Permissions) allow(permission string) bool {
-	family, action, _ := strings.Cut(permission, ":")
-	return slices.ContainsFunc(all, func(pattern string) bool {
-		f, a, ok := strings.Cut(pattern, ":")
-		return pattern == "*" || ok && (f == "*" || f == family) && (a == "*" || a == action)
-	})
-}
-
-// AddProject adds a project in which no token has permissions.
-func (c *Call) AddProject(id, name string, a *Account) *Project {
-	p := &Project{Object: Object{ID: id, Name: name}, Account: a, Permissions: map[*Token]Permissions{}}
-	c.State.Add(p)
-	return p
 }
 
 // Project returns the project with the ID, or nil.

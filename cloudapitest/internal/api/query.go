@@ -11,31 +11,32 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// checkQuery parses the query and checks the parameters that the operation has.
-func (c *Call) checkQuery(op *Operation) error {
-	var err error
-	if c.Query, err = ParseQuery(c.request.URL.RawQuery); err != nil {
-		if c.Config.Version < version.August2026 {
-			return reply.Unexpected()
-		}
-		return reply.BadRequest("%v", err)
+// readQuery parses the query and checks the parameters that the operation has.
+// It also returns the names of those that the API does not know.
+func (o *Operation) readQuery(raw string, v version.Version) (query url.Values, unknown []string, err error) {
+	query, err = ParseQuery(raw)
+	switch {
+	case err != nil && v < version.August2026:
+		return nil, nil, reply.Unexpected()
+	case err != nil:
+		return nil, nil, reply.BadRequest("%v", err)
 	}
-	known := op.paging.parameters()
-	for i, parameter := range op.query {
+	known := o.paging.parameters()
+	for i, parameter := range o.query {
 		known = append(known, parameter.Name)
-		if value, ok := Last(c.Query, parameter.Name); ok {
-			pointer := fmt.Sprintf("%s/parameters/%d/schema", op.pointer(), i)
+		if value, ok := Last(query, parameter.Name); ok {
+			pointer := fmt.Sprintf("%s/parameters/%d/schema", o.pointer(), i)
 			if _, err := parameter.Schema.Check(pointer, reply.Encode(value)); err != nil {
-				return err
+				return nil, nil, err
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Query)) {
+	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(known, name) {
-			c.unknown = append(c.unknown, "query parameter "+name)
+			unknown = append(unknown, "query parameter "+name)
 		}
 	}
-	return op.paging.check(c.Query)
+	return query, unknown, o.paging.check(query)
 }
 
 // ParseQuery is url.ParseQuery with two differences: a semicolon is an ordinary

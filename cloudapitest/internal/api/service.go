@@ -90,20 +90,33 @@ type Request struct {
 // and parameters that the API does not know. It renders the response while the
 // state is locked, since records may share slices with it.
 func (s *Service) Execute(r Request) (out reply.Reply, unknown []string) {
-	s.Do(func(c *Call) {
-		c.request, c.Params = r, r.Params
-		result, err := c.execute()
-		out = reply.New(result, reply.In(c.Config.Version, err))
-		unknown = c.unknown
+	if between := r.BeforeCount; between != nil {
+		r.BeforeCount = func() { s.whileUnlocked(between) }
+	}
+	s.Do(func(m *Moment) {
+		var result any
+		var err error
+		result, unknown, err = m.execute(r)
+		out = reply.New(result, reply.In(m.Config.Version, err))
 	})
 	return out, unknown
 }
 
 // Do calls f while no request is being executed.
-func (s *Service) Do(f func(*Call)) {
+func (s *Service) Do(f func(*Moment)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &Call{Config: &s.Config, State: s.State, Now: time.Now(), locked: &s.mu}
-	c.State.Sweep(c.Now)
-	f(c)
+	m := &Moment{Config: &s.Config, State: s.State, Now: time.Now()}
+	s.State.Sweep(m.Now)
+	f(m)
+}
+
+// whileUnlocked calls f while other requests can be executed.
+func (s *Service) whileUnlocked(f func()) {
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.State.Sweep(time.Now())
+	}()
+	f()
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"slices"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -60,18 +59,6 @@ func (o *Object) Shown(own string) string {
 	return own
 }
 
-// Location is a place for resources.
-type Location struct {
-	Name   string
-	Hidden bool      // readable, but nothing can be created there
-	Owner  *Project  // the owner of a private location
-	Region string    // the provider's name of a private location
-	InUse  time.Time // it cannot be deleted before, even if it is empty
-}
-
-// usableBy reports whether paths under the project may name the location.
-func (l *Location) usableBy(p *Project) bool { return l.Owner == nil || l.Owner == p }
-
 func newState(locations, hidden []string) *State {
 	s := &State{tokens: map[string]*Token{}, ByID: map[string]Stored{}, Index: Index{}, delays: map[delayed]Delays{}}
 	for _, name := range locations {
@@ -95,49 +82,10 @@ func (s *State) Drop(o Stored) {
 	s.Index.remove(o)
 }
 
-// delayed identifies objects with their own delays: those of a kind, or one of
-// them, by its ID or name.
-type delayed struct {
-	kind cloudapi.Kind
-	ref  string
-}
-
-// SetDelays sets the delays of the object of a kind that has, or will have, the
-// ID or name. If that is "", it sets those of all objects of the kind without
-// their own delays.
-func (s *State) SetDelays(kind cloudapi.Kind, ref string, d Delays) { s.delays[delayed{kind, ref}] = d }
-
-// Delays returns the delays of an object.
-func (c *Call) Delays(o *Object) Delays {
-	for _, ref := range []string{o.ID, o.Name, ""} {
-		if d, ok := c.State.delays[delayed{o.kind(), ref}]; ok {
-			return d
-		}
-	}
-	return c.Config.Delays
-}
-
 // Next returns a different number each time.
 func (s *State) Next() uint32 {
 	s.serial++
 	return s.serial
-}
-
-// Remove deletes the object after the delay, and then calls then, which may be
-// nil. Removing it again changes nothing.
-func (c *Call) Remove(o Stored, after time.Duration, then func()) {
-	core := o.Core()
-	if core.Deleting() {
-		return
-	}
-	core.gone, core.afterGone = c.Now.Add(after), then
-	s := c.State
-	i := len(s.leaving)
-	for i > 0 && s.leaving[i-1].Core().gone.After(core.gone) {
-		i--
-	}
-	s.leaving = slices.Insert(s.leaving, i, o)
-	s.Sweep(c.Now)
 }
 
 // Sweep completes the deletions that are due and not blocked, the oldest first.

@@ -15,7 +15,10 @@ type thing struct{ Object }
 // newCall returns a call in a new server's project and first location.
 func newCall(t *testing.T) *Call {
 	t.Helper()
-	c := &Call{State: newState([]string{"here", "there"}, nil), Now: time.Unix(1_000_000, 0), Params: map[string]string{}}
+	c := &Call{
+		Moment: &Moment{State: newState([]string{"here", "there"}, nil), Now: time.Unix(1_000_000, 0)},
+		Input:  Input{Params: map[string]string{}},
+	}
 	owner := NewAccount("own")
 	c.Project = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), "main", owner)
 	c.Token = c.State.AddToken("pat-a", owner)

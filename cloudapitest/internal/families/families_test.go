@@ -14,9 +14,8 @@ import (
 func newCall(t *testing.T) *api.Call {
 	t.Helper()
 	quota := api.Quota{VM: 100, Postgres: 100, Kubernetes: 100, Projects: 10}
-	var c *api.Call
-	New(api.Config{Locations: []string{"eu-central-h1", "eu-north-h1"}, Quota: quota, Delays: api.Delays{Create: time.Minute}}).Do(func(open *api.Call) { c = open })
-	c.Params = map[string]string{}
+	c := &api.Call{Input: api.Input{Params: map[string]string{}}}
+	New(api.Config{Locations: []string{"eu-central-h1", "eu-north-h1"}, Quota: quota, Delays: api.Delays{Create: time.Minute}}).Do(func(open *api.Moment) { c.Moment = open })
 	owner := api.NewAccount("own")
 	c.Project, c.Token = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), "main", owner), c.State.AddToken("pat-a", owner)
 	c.Project.Permissions[c.Token] = api.Permissions{"*"}
@@ -62,7 +61,7 @@ func TestSubnetsRunOutOfAddresses(t *testing.T) {
 		if !s.net4.Contains(v.nic.ip4) || !s.net6.Contains(v.nic.ip6) {
 			t.Errorf("%s and %s are not in %s and %s", v.nic.ip4, v.nic.ip6, s.net4, s.net6)
 		}
-		v.add(c)
+		v.add(c.Moment)
 		vms = append(vms, v)
 	}
 	if nic, err := newNIC(s, "nic"); err == nil {

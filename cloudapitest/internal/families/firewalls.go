@@ -72,23 +72,23 @@ type firewallDetails struct {
 	PrivateSubnets []privateSubnetRecord `json:"private_subnets"`
 }
 
-func (f *firewall) record(c *api.Call) firewallRecord {
+func (f *firewall) record(at *api.Moment) firewallRecord {
 	return firewallRecord{
 		ID:            f.ID,
 		Name:          f.Name,
 		Description:   f.description,
 		Location:      f.Location.Name,
-		FirewallRules: api.Records(f.rules, api.At(c, (*firewallRule).record)),
+		FirewallRules: api.Records(f.rules, api.At(at, (*firewallRule).record)),
 	}
 }
 
-func (f *firewall) details(c *api.Call) firewallDetails {
-	return firewallDetails{f.record(c), api.Records(f.subnets(c), api.At(c, (*privateSubnet).record))}
+func (f *firewall) details(at *api.Moment) firewallDetails {
+	return firewallDetails{f.record(at), api.Records(f.subnets(at), api.At(at, (*privateSubnet).record))}
 }
 
 // subnets returns the subnets that the firewall is attached to.
-func (f *firewall) subnets(c *api.Call) []*privateSubnet {
-	return api.Where(c.State, cloudapi.KindPrivateSubnet, f.Project, func(s *privateSubnet) bool { return slices.Contains(s.firewalls, f) })
+func (f *firewall) subnets(at *api.Moment) []*privateSubnet {
+	return api.Where(at.State, cloudapi.KindPrivateSubnet, f.Project, func(s *privateSubnet) bool { return slices.Contains(s.firewalls, f) })
 }
 
 func findFirewall(c *api.Call) (*firewall, error) {
@@ -106,7 +106,7 @@ func createFirewall(c *api.Call) (any, error) {
 	f := &firewall{Object: c.NewObject(cloudapi.KindFirewall, name), description: c.Body.Text("description")}
 	c.State.Add(f)
 	c.Log("create", f.ID)
-	return f.record(c), nil
+	return f.record(c.Moment), nil
 }
 
 // describe changes the description, which must not become empty.
@@ -118,11 +118,11 @@ func (f *firewall) describe(c *api.Call) (any, error) {
 	if f.description != before {
 		c.Log("update", f.ID)
 	}
-	return f.record(c), nil
+	return f.record(c.Moment), nil
 }
 
 func (f *firewall) delete(c *api.Call) error {
-	subnets := f.subnets(c)
+	subnets := f.subnets(c.Moment)
 	if len(subnets) > 0 && !c.Allowed("PrivateSubnet:edit") {
 		return reply.Forbidden()
 	}
@@ -145,7 +145,7 @@ func (f *firewall) attach(c *api.Call) (any, error) {
 	}
 	s.firewalls = append(s.firewalls, f)
 	c.Log("associate", f.ID, s.ID)
-	return f.details(c), nil
+	return f.details(c.Moment), nil
 }
 
 func (f *firewall) detach(c *api.Call) (any, error) {
@@ -155,7 +155,7 @@ func (f *firewall) detach(c *api.Call) (any, error) {
 	}
 	s.drop(f)
 	c.Log("disassociate", f.ID, s.ID)
-	return f.details(c), nil
+	return f.details(c.Moment), nil
 }
 
 // subnetInBody returns the subnet to attach or detach.

@@ -77,17 +77,17 @@ type githubCacheEntryRecord struct {
 	LastAccessedAt   *time.Time `json:"last_accessed_at"`
 }
 
-func (g *githubInstallation) record(*api.Call) githubInstallationRecord {
+func (g *githubInstallation) record(*api.Moment) githubInstallationRecord {
 	return githubInstallationRecord{g.ID, g.Name}
 }
 
-func (g *githubRepository) record(*api.Call) githubRepositoryRecord {
+func (g *githubRepository) record(*api.Moment) githubRepositoryRecord {
 	return githubRepositoryRecord{g.ID, g.installation.Name, g.Name}
 }
 
 // record contains the name of the repository after that of the installation,
 // unlike the record of the repository.
-func (e *githubCacheEntry) record(*api.Call) githubCacheEntryRecord {
+func (e *githubCacheEntry) record(*api.Moment) githubCacheEntryRecord {
 	installation := e.repository.installation.Name
 	r := githubCacheEntryRecord{
 		ID: e.ID, InstallationName: installation, RepositoryName: installation + "/" + e.repository.Name,
@@ -99,10 +99,10 @@ func (e *githubCacheEntry) record(*api.Call) githubCacheEntryRecord {
 	return r
 }
 
-// AddGitHub adds the first objects to the call's project: an installation with
-// two repositories, one of which has a cache entry.
-func AddGitHub(c *api.Call) {
-	c.Location = nil
+// AddGitHub adds the first objects to a project: an installation with two
+// repositories, one of which has a cache entry.
+func AddGitHub(at *api.Moment, p *api.Project) {
+	c := &api.Call{Moment: at, Access: api.Access{Project: p}}
 	acme := &githubInstallation{c.NewObject(cloudapi.KindGitHubInstallation, "acme")}
 	app := &githubRepository{c.NewObject(cloudapi.KindGitHubRepository, "app"), acme}
 	c.State.Add(acme)
@@ -186,7 +186,7 @@ func (g *githubRepository) show(c *api.Call) (any, error) {
 	case e.size < 0:
 		return nil, reply.Unexpected()
 	}
-	return e.record(c), nil
+	return e.record(c.Moment), nil
 }
 
 func (g *githubRepository) drop(c *api.Call) (any, error) {

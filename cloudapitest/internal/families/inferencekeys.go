@@ -32,7 +32,7 @@ type inferenceAPIKeyRecord struct {
 	Key string `json:"key"`
 }
 
-func (k *inferenceAPIKey) record(*api.Call) inferenceAPIKeyRecord {
+func (k *inferenceAPIKey) record(*api.Moment) inferenceAPIKeyRecord {
 	return inferenceAPIKeyRecord{k.ID, k.key}
 }
 
@@ -53,14 +53,14 @@ func listInferenceAPIKeys(c *api.Call) (any, error) {
 	if c.Permitted() {
 		keys = api.InProject[*inferenceAPIKey](c.State, cloudapi.KindInferenceAPIKey, c.Project)
 	}
-	return api.Items[inferenceAPIKeyRecord]{Items: api.Records(keys, api.At(c, (*inferenceAPIKey).record))}, nil
+	return api.Items[inferenceAPIKeyRecord]{Items: api.Records(keys, api.At(c.Moment, (*inferenceAPIKey).record))}, nil
 }
 
 func createInferenceAPIKey(c *api.Call) (any, error) {
 	k := &inferenceAPIKey{c.NewObject(cloudapi.KindInferenceAPIKey, ""), rand.Text()[:16] + rand.Text()[:16]}
 	c.State.Add(k)
 	c.Log("create", k.ID)
-	return k.record(c), nil
+	return k.record(c.Moment), nil
 }
 
 func getInferenceAPIKey(c *api.Call) (any, error) {
@@ -71,7 +71,7 @@ func getInferenceAPIKey(c *api.Call) (any, error) {
 	case !ok:
 		return nil, reply.NotFound()
 	}
-	return k.record(c), nil
+	return k.record(c.Moment), nil
 }
 
 func deleteInferenceAPIKey(c *api.Call) (any, error) {

@@ -43,7 +43,7 @@ type vmInitScriptRecord struct {
 	Script string `json:"script,omitempty"`
 }
 
-func (s *vmInitScript) record(*api.Call) vmInitScriptRecord {
+func (s *vmInitScript) record(*api.Moment) vmInitScriptRecord {
 	return vmInitScriptRecord{s.ID, s.Name, s.script}
 }
 
@@ -65,7 +65,7 @@ func createVMInitScript(c *api.Call) (any, error) {
 		return nil, err
 	}
 	c.State.Add(s)
-	return s.record(c), nil
+	return s.record(c.Moment), nil
 }
 
 // update changes the fields that are not blank.
@@ -78,7 +78,7 @@ func (s *vmInitScript) update(c *api.Call) (any, error) {
 	}
 	c.State.Index.Rename(s, changed.Name)
 	*s = changed
-	return s.record(c), nil
+	return s.record(c.Moment), nil
 }
 
 func (s *vmInitScript) delete(c *api.Call) error {

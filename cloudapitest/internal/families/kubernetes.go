@@ -63,12 +63,12 @@ type kubernetesClusterDetails struct {
 	NodePools []nodePoolDetails `json:"nodepools"`
 }
 
-func (k *kubernetesCluster) record(c *api.Call) kubernetesClusterRecord {
+func (k *kubernetesCluster) record(at *api.Moment) kubernetesClusterRecord {
 	return kubernetesClusterRecord{
 		ID:           k.ID,
 		Name:         k.Name,
 		Location:     k.Location.Name,
-		DisplayState: k.Shown(k.state(c.Now)),
+		DisplayState: k.Shown(k.state(at.Now)),
 		CPNodeCount:  k.controlPlane.count,
 		NodeSize:     k.controlPlane.size.name,
 		Version:      k.controlPlane.version,
@@ -85,12 +85,12 @@ func (k *kubernetesCluster) state(now time.Time) string {
 	return "running"
 }
 
-func (k *kubernetesCluster) details(c *api.Call) kubernetesClusterDetails {
+func (k *kubernetesCluster) details(at *api.Moment) kubernetesClusterDetails {
 	slices.SortFunc(k.pools, api.ByName)
 	return kubernetesClusterDetails{
-		kubernetesClusterRecord: k.record(c),
-		CPVMs:                   k.controlPlane.records(c),
-		NodePools:               api.Records(k.pools, api.At(c, (*nodePool).details)),
+		kubernetesClusterRecord: k.record(at),
+		CPVMs:                   k.controlPlane.records(at),
+		NodePools:               api.Records(k.pools, api.At(at, (*nodePool).details)),
 	}
 }
 
@@ -136,9 +136,9 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 			return checkKubernetesQuota(c, "worker_nodes", k.controlPlane.vcpus()+workers.vcpus())
 		},
 		k.checkVersion,
-		func(c *api.Call) error { return checkClusterName(c, name) },
+		func(c *api.Call) error { return checkClusterName(c.Moment, name) },
 		k.checkControlPlane,
-		kubernetesTermsOf(c).checkLocation,
+		kubernetesTermsOf(c.Moment).checkLocation,
 		func(c *api.Call) error {
 			return api.CheckName[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, name, nil)
 		},
@@ -150,7 +150,7 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 	k.addPool(c, name+"-np", workers, k.running)
 	c.State.Add(k)
 	c.Log("create", k.ID)
-	return k.details(c), nil
+	return k.details(c.Moment), nil
 }
 
 // nodeCount returns a number of nodes from the body, or 1 if it is not
@@ -170,7 +170,7 @@ func checkKubernetesQuota(c *api.Call, field string, requested int) error {
 }
 
 func (k *kubernetesCluster) checkVersion(c *api.Call) error {
-	terms, asked := kubernetesTermsOf(c), k.controlPlane.version
+	terms, asked := kubernetesTermsOf(c.Moment), k.controlPlane.version
 	if !slices.Contains(terms.versions, asked) {
 		return terms.unknownVersion(asked)
 	}
@@ -192,15 +192,15 @@ var clusterName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
 func clusterNameInBody(c *api.Call) (string, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err == nil {
-		err = checkClusterName(c, name)
+		err = checkClusterName(c.Moment, name)
 	}
 	return name, err
 }
 
 // checkClusterName checks the form of a cluster's or node pool's name.
-func checkClusterName(c *api.Call, name string) error {
+func checkClusterName(at *api.Moment, name string) error {
 	if !clusterName.MatchString(name) {
-		return reply.InvalidField("name", "Kubernetes cluster name must only contain %s and have max length 40.", kubernetesTermsOf(c).nameForm)
+		return reply.InvalidField("name", "Kubernetes cluster name must only contain %s and have max length 40.", kubernetesTermsOf(at).nameForm)
 	}
 	return nil
 }
@@ -235,13 +235,13 @@ func (k *kubernetesCluster) delete(c *api.Call) error {
 // upgrade replaces the control plane by one with the next version. The response
 // has the new version, but is otherwise from before the upgrade.
 func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
-	versions := kubernetesTermsOf(c).versions
+	versions := kubernetesTermsOf(c.Moment).versions
 	i := slices.Index(versions, k.controlPlane.version)
 	if i == 0 || !k.idle(c.Now) {
 		return nil, reply.Unprocessable("Cluster is not ready to be upgraded")
 	}
 	k.controlPlane.version = versions[i-1]
-	before := k.details(c)
+	before := k.details(c.Moment)
 	k.upgraded = k.controlPlane.replace(c, c.Delays(&k.Object).Resize)
 	c.Log("upgrade", k.ID)
 	return before, nil
@@ -249,7 +249,7 @@ func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
 
 // file returns the kubeconfig. It fails until there is a node.
 func (k *kubernetesCluster) file(c *api.Call) (any, error) {
-	terms := kubernetesTermsOf(c)
+	terms := kubernetesTermsOf(c.Moment)
 	if !k.runs(c.Now) {
 		return nil, terms.noKubeconfig
 	}
@@ -288,5 +288,5 @@ func (k *kubernetesCluster) rename(c *api.Call) (any, error) {
 	if err := api.Rename(c, cloudapi.KindKubernetesCluster, k); err != nil {
 		return nil, err
 	}
-	return k.record(c), nil
+	return k.record(c.Moment), nil
 }

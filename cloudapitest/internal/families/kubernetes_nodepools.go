@@ -52,12 +52,12 @@ type nodePoolDetails struct {
 	VMs []vmRecord `json:"vms"`
 }
 
-func (p *nodePool) record(c *api.Call) nodePoolRecord {
-	return nodePoolRecord{p.ID, p.cluster.ID, p.Name, p.count, p.size.name, api.Since(c, version.August2026, p.version)}
+func (p *nodePool) record(at *api.Moment) nodePoolRecord {
+	return nodePoolRecord{p.ID, p.cluster.ID, p.Name, p.count, p.size.name, api.Since(at, version.August2026, p.version)}
 }
 
-func (p *nodePool) details(c *api.Call) nodePoolDetails {
-	return nodePoolDetails{p.record(c), p.records(c)}
+func (p *nodePool) details(at *api.Moment) nodePoolDetails {
+	return nodePoolDetails{p.record(at), p.records(at)}
 }
 
 // idle reports whether no change of the node pool is in progress. Retiring
@@ -112,7 +112,7 @@ func createNodePool(c *api.Call) (any, error) {
 	}
 	var nodes nodeGroup
 	err = c.Run(
-		func(c *api.Call) error { return k.allow(c, "add a nodepool") },
+		func(c *api.Call) error { return k.allow(c.Moment, "add a nodepool") },
 		func(c *api.Call) (err error) {
 			nodes.size, err = nodeSize(c, "node_size")
 			return err
@@ -125,7 +125,7 @@ func createNodePool(c *api.Call) (any, error) {
 			}
 			return nil
 		},
-		func(c *api.Call) error { return checkClusterName(c, name) },
+		func(c *api.Call) error { return checkClusterName(c.Moment, name) },
 		func(*api.Call) error {
 			return reply.InvalidRecord(api.IDLikeNameProblems(cloudapi.KindKubernetesNodePool, name)...)
 		},
@@ -135,12 +135,12 @@ func createNodePool(c *api.Call) (any, error) {
 	}
 	p := k.addPool(c, name, nodes, c.Now.Add(c.Delays(&k.Object).Create))
 	c.Log("create", p.ID, k.ID)
-	return p.details(c), nil
+	return p.details(c.Moment), nil
 }
 
 // allow refuses an action while a change of the cluster is in progress.
-func (k *kubernetesCluster) allow(c *api.Call, action string) error {
-	if !k.idle(c.Now) {
+func (k *kubernetesCluster) allow(at *api.Moment, action string) error {
+	if !k.idle(at.Now) {
 		return reply.Unprocessable("Cluster is not ready to %s", action)
 	}
 	return nil
@@ -192,7 +192,7 @@ func (p *nodePool) rename(c *api.Call) (any, error) {
 		return nil, reply.InvalidRecord(problems...)
 	}
 	c.Rename(p, name)
-	return p.record(c), nil
+	return p.record(c.Moment), nil
 }
 
 // resizeIdle is [nodePool.resize] for versions that allow only one change at a
@@ -201,7 +201,7 @@ func (p *nodePool) resizeIdle(c *api.Call) (any, error) {
 	if !p.idle(c.Now) {
 		return nil, reply.Unprocessable("Nodepool is not ready to be resized")
 	}
-	if err := p.cluster.allow(c, "resize a nodepool"); err != nil {
+	if err := p.cluster.allow(c.Moment, "resize a nodepool"); err != nil {
 		return nil, err
 	}
 	return p.resize(c)
@@ -218,11 +218,11 @@ func (p *nodePool) resize(c *api.Call) (any, error) {
 		return nil, err
 	}
 	p.count = wanted.count
-	before := p.details(c)
+	before := p.details(c.Moment)
 	delay := c.Delays(&p.cluster.Object).Resize
 	p.settled = latest(c.Now, p.cluster.running).Add(delay)
 	p.grow(c, p.settled)
-	p.shrink(c, delay)
+	p.shrink(c.Moment, delay)
 	c.Log("update", p.ID, p.cluster.ID)
 	return before, nil
 }
@@ -236,7 +236,7 @@ func (p *nodePool) upgrade(c *api.Call) (any, error) {
 		return nil, reply.Unprocessable("Nodepool is not ready to be upgraded")
 	}
 	p.version = k.controlPlane.version
-	before := p.details(c)
+	before := p.details(c.Moment)
 	each := c.Delays(&k.Object).Resize
 	p.settled = p.replace(c, each)
 	k.upgraded = c.Now.Add(each)
@@ -250,7 +250,7 @@ func retireNode(c *api.Call) (any, error) {
 	var node *vm
 	p, err := findPool(c, func(k *kubernetesCluster) *nodePool {
 		for _, p := range k.pools {
-			for _, v := range p.present(c) {
+			for _, v := range p.present(c.Moment) {
 				if v.Name == c.Params["kubernetes_node_name"] {
 					node = v
 					return p
@@ -268,7 +268,7 @@ func retireNode(c *api.Call) (any, error) {
 		return nil, reply.Unprocessable("You cannot retire the last node of a nodepool")
 	}
 	p.count--
-	before := p.details(c)
+	before := p.details(c.Moment)
 	c.Remove(node, c.Delays(&p.cluster.Object).Resize, nil)
 	c.Log("retire", cloudapi.NewID("kd").String(), p.cluster.ID, p.ID) // only the audit log contains a node's own ID
 	return before, nil

@@ -26,9 +26,9 @@ func (g *nodeGroup) vcpus() int { return g.count * g.size.vcpus }
 
 // present returns the visible nodes. New nodes are visible after the response
 // to the request, and draining nodes until they are gone.
-func (g *nodeGroup) present(c *api.Call) []*vm {
+func (g *nodeGroup) present(at *api.Moment) []*vm {
 	return slices.DeleteFunc(slices.Clone(g.nodes), func(v *vm) bool {
-		return v.GoneBy(c.Now) || !v.isPlaced(c) && !c.Now.After(v.ordered)
+		return v.GoneBy(at.Now) || !v.isPlaced(at) && !at.Now.After(v.ordered)
 	})
 }
 
@@ -40,10 +40,10 @@ func (g *nodeGroup) staying() []*vm {
 
 // records returns the records of the nodes. A draining node looks as if it
 // stayed.
-func (g *nodeGroup) records(c *api.Call) []vmRecord {
-	return api.Records(g.present(c), func(v *vm) vmRecord {
-		r := v.record(c)
-		r.State = cmp.Or(v.Forced, v.state(c))
+func (g *nodeGroup) records(at *api.Moment) []vmRecord {
+	return api.Records(g.present(at), func(v *vm) vmRecord {
+		r := v.record(at)
+		r.State = cmp.Or(v.Forced, v.state(at))
 		return r
 	})
 }
@@ -56,10 +56,10 @@ func (g *nodeGroup) grow(c *api.Call, joins time.Time) {
 }
 
 // shrink drains the surplus nodes, the oldest first.
-func (g *nodeGroup) shrink(c *api.Call, delay time.Duration) {
+func (g *nodeGroup) shrink(at *api.Moment, delay time.Duration) {
 	staying := g.staying()
 	for _, v := range staying[:max(0, len(staying)-g.count)] {
-		c.Remove(v, delay, nil)
+		at.Remove(v, delay, nil)
 	}
 }
 
@@ -90,7 +90,7 @@ func (g *nodeGroup) order(c *api.Call, ordered, joins time.Time) {
 		placed:     joins,
 	}
 	v.Project = nil
-	v.ip4, v.ip6 = publicAddresses(c)
+	v.ip4, v.ip6 = publicAddresses(c.Moment)
 	c.State.Add(v)
 	g.nodes = append(g.nodes, v)
 }

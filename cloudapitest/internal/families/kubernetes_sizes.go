@@ -32,7 +32,7 @@ func nodeSize(c *api.Call, field string) (vmSize, error) {
 	i := slices.IndexFunc(nodeSizes, func(s vmSize) bool { return s.name == name })
 	if i < 0 {
 		return vmSize{}, reply.InvalidField("size", `"%s" is not a valid virtual machine size. Available sizes: %s`,
-			name, ruby.Strings(kubernetesTermsOf(c).serverSizes))
+			name, ruby.Strings(kubernetesTermsOf(c.Moment).serverSizes))
 	}
 	return nodeSizes[i], nil
 }
@@ -40,7 +40,7 @@ func nodeSize(c *api.Call, field string) (vmSize, error) {
 // The error for an unknown size lists all sizes that the service knows, some
 // for two architectures, and most of them not for clusters.
 
-func serverSizes2025() []string {
+func serverSizesOctober2025() []string {
 	return slices.Concat(
 		sizes("standard standard", "-", "2 4 8 16 30 60"),
 		[]string{"standard-gpu-6"},
@@ -50,7 +50,7 @@ func serverSizes2025() []string {
 	)
 }
 
-func serverSizes2026() []string {
+func serverSizesAugust2026() []string {
 	const (
 		some     = "large xlarge 2xlarge 4xlarge 8xlarge 16xlarge"
 		most     = "large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge"

@@ -23,11 +23,11 @@ type kubernetesTerms struct {
 	noKubeconfig   error // until it exists
 }
 
-func kubernetesTermsOf(c *api.Call) kubernetesTerms {
-	if c.Config.Version < version.August2026 {
+func kubernetesTermsOf(at *api.Moment) kubernetesTerms {
+	if at.Config.Version < version.August2026 {
 		return kubernetesTerms{
 			versions:       []string{"v1.34", "v1.33"},
-			serverSizes:    serverSizes2025(),
+			serverSizes:    serverSizesOctober2025(),
 			nameForm:       "lowercase letters, numbers, spaces, and hyphens",
 			unknownVersion: func(string) error { return reply.Unexpected() },
 			checkLocation:  func(*api.Call) error { return nil },
@@ -38,7 +38,7 @@ func kubernetesTermsOf(c *api.Call) kubernetesTerms {
 	versions := []string{"v1.36", "v1.35"}
 	return kubernetesTerms{
 		versions:    versions,
-		serverSizes: serverSizes2026(),
+		serverSizes: serverSizesAugust2026(),
 		nameForm:    "lowercase letters, numbers, and hyphens",
 		unknownVersion: func(asked string) error {
 			return reply.InvalidField("version", `Kubernetes version "%s" is not supported. Available versions: %s`,

@@ -99,34 +99,34 @@ type loadBalancerDetails struct {
 }
 
 // hostname begins with the name in all versions.
-func (l *loadBalancer) hostname(c *api.Call) string {
-	if c.Config.Version < version.August2026 {
+func (l *loadBalancer) hostname(at *api.Moment) string {
+	if at.Config.Version < version.August2026 {
 		return l.Name + "." + l.subnet.ID[len(l.subnet.ID)-5:] + ".lb.localhost"
 	}
 	return l.Name + "." + l.ID + ".lb.localhost"
 }
 
-func (l *loadBalancer) record(c *api.Call) loadBalancerRecord {
+func (l *loadBalancer) record(at *api.Moment) loadBalancerRecord {
 	return loadBalancerRecord{
 		ID:                  l.ID,
 		Name:                l.Name,
 		Location:            l.Location.Name,
-		Hostname:            l.hostname(c),
+		Hostname:            l.hostname(at),
 		Algorithm:           l.algorithm,
 		Stack:               l.stack,
 		HealthCheckEndpoint: l.endpoint,
 		HealthCheckProtocol: l.protocol,
 		SrcPort:             l.srcPort,
 		DstPort:             l.dstPort,
-		CertEnabled:         api.Since(c, version.August2026, l.certificate),
+		CertEnabled:         api.Since(at, version.August2026, l.certificate),
 	}
 }
 
-func (l *loadBalancer) details(c *api.Call) loadBalancerDetails {
+func (l *loadBalancer) details(at *api.Moment) loadBalancerDetails {
 	return loadBalancerDetails{
-		loadBalancerRecord: l.record(c),
+		loadBalancerRecord: l.record(at),
 		Subnet:             l.subnet.Name,
-		VMs:                api.Records(l.attached(c.Now), func(m loadBalancerMember) string { return m.vm.ID }),
+		VMs:                api.Records(l.attached(at.Now), func(m loadBalancerMember) string { return m.vm.ID }),
 	}
 }
 
@@ -145,9 +145,9 @@ func (l *loadBalancer) member(now time.Time, v *vm) int {
 }
 
 // balancer returns the load balancer of the VM, or nil.
-func (v *vm) balancer(c *api.Call) *loadBalancer {
-	for _, l := range api.InProject[*loadBalancer](c.State, cloudapi.KindLoadBalancer, c.Project) {
-		if l.member(c.Now, v) >= 0 {
+func (v *vm) balancer(at *api.Moment) *loadBalancer {
+	for _, l := range api.InProject[*loadBalancer](at.State, cloudapi.KindLoadBalancer, v.Project) {
+		if l.member(at.Now, v) >= 0 {
 			return l
 		}
 	}
@@ -155,8 +155,8 @@ func (v *vm) balancer(c *api.Call) *loadBalancer {
 }
 
 // balancers returns the load balancers in the subnet.
-func (s *privateSubnet) balancers(c *api.Call) []*loadBalancer {
-	return api.Where(c.State, cloudapi.KindLoadBalancer, s.Project, func(l *loadBalancer) bool { return l.subnet == s })
+func (s *privateSubnet) balancers(at *api.Moment) []*loadBalancer {
+	return api.Where(at.State, cloudapi.KindLoadBalancer, s.Project, func(l *loadBalancer) bool { return l.subnet == s })
 }
 
 // detach removes the VM, if it is a member, after a delay for its connections
@@ -167,7 +167,7 @@ func (l *loadBalancer) detach(c *api.Call, v *vm) {
 	}
 }
 
-func (l *loadBalancer) destroy(c *api.Call) { c.Remove(l, c.Delays(&l.Object).Delete, nil) }
+func (l *loadBalancer) destroy(at *api.Moment) { at.Remove(l, at.Delays(&l.Object).Delete, nil) }
 
 func findLoadBalancer(c *api.Call) (*loadBalancer, error) {
 	return api.Find[*loadBalancer](c, cloudapi.KindLoadBalancer, "load_balancer_reference")
@@ -200,7 +200,7 @@ func createLoadBalancer(c *api.Call) (any, error) {
 	}
 	c.State.Add(l)
 	c.Log("create", l.ID)
-	return l.details(c), nil
+	return l.details(c.Moment), nil
 }
 
 // setSubnet accepts a subnet in any location.
@@ -237,7 +237,7 @@ func (l *loadBalancer) checkPorts(*api.Call) error {
 // message. Names are unique in a subnet.
 func (l *loadBalancer) validate(c *api.Call, name string) error {
 	var problems []string
-	if slices.ContainsFunc(l.subnet.balancers(c), func(o *loadBalancer) bool { return o.ID != l.ID && o.Name == name }) {
+	if slices.ContainsFunc(l.subnet.balancers(c.Moment), func(o *loadBalancer) bool { return o.ID != l.ID && o.Name == name }) {
 		problems = append(problems, reply.Taken("private_subnet_id and name"))
 	}
 	for _, choice := range []struct {
@@ -274,7 +274,7 @@ func (l *loadBalancer) update(c *api.Call) (any, error) {
 	}
 	*l = changed
 	c.Log("update", l.ID)
-	return l.details(c), nil
+	return l.details(c.Moment), nil
 }
 
 // updateWithCertificate requires cert_enabled, which is optional in the API
@@ -287,7 +287,7 @@ func (l *loadBalancer) updateWithCertificate(c *api.Call) (any, error) {
 		return nil, err
 	}
 	l.certificate = c.Body.Flag("cert_enabled")
-	return l.details(c), nil
+	return l.details(c.Moment), nil
 }
 
 func (l *loadBalancer) toggleCertificate(c *api.Call) (any, error) {
@@ -299,7 +299,7 @@ func (l *loadBalancer) toggleCertificate(c *api.Call) (any, error) {
 		c.Log("disable_ssl", l.ID)
 	}
 	l.certificate = wanted
-	return l.details(c), nil
+	return l.details(c.Moment), nil
 }
 
 // membersInBody returns the new members of the load balancer. They may be in
@@ -315,7 +315,7 @@ func (l *loadBalancer) membersInBody(c *api.Call) ([]loadBalancerMember, error) 
 	}
 	var members []loadBalancerMember
 	for _, v := range vms {
-		switch v.balancer(c) {
+		switch v.balancer(c.Moment) {
 		case nil:
 			members = append(members, loadBalancerMember{vm: v})
 		case l:
@@ -328,7 +328,7 @@ func (l *loadBalancer) membersInBody(c *api.Call) ([]loadBalancerMember, error) 
 }
 
 func (l *loadBalancer) delete(c *api.Call) error {
-	l.destroy(c)
+	l.destroy(c.Moment)
 	c.Log("destroy", l.ID)
 	return nil
 }
@@ -339,18 +339,18 @@ func (l *loadBalancer) attach(c *api.Call) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case v.balancer(c) != nil:
+	case v.balancer(c.Moment) != nil:
 		return nil, reply.InvalidField("vm_id", "VM is already attached to a load balancer")
 	}
 	l.members = append(l.members, loadBalancerMember{vm: v})
 	c.Log("attach_vm", l.ID, v.ID)
-	return l.details(c), nil
+	return l.details(c.Moment), nil
 }
 
 // attachReachable refuses a VM that the load balancer's IPv4 address cannot
 // reach.
 func (l *loadBalancer) attachReachable(c *api.Call) (any, error) {
-	if v, err := l.vmInBody(c); err == nil && v.balancer(c) == nil && l.stack != "ipv6" && !v.ip4Enabled {
+	if v, err := l.vmInBody(c); err == nil && v.balancer(c.Moment) == nil && l.stack != "ipv6" && !v.ip4Enabled {
 		return nil, reply.InvalidField("vm_id", "You cannot attach a VM to a load balancer with IPv4 enabled if the VM does not have IPv4 enabled")
 	}
 	return l.attach(c)
@@ -364,7 +364,7 @@ func (l *loadBalancer) detachMember(c *api.Call) (any, error) {
 	}
 	l.detach(c, v)
 	c.Log("detach_vm", l.ID, v.ID)
-	return l.details(c), nil
+	return l.details(c.Moment), nil
 }
 
 func (l *loadBalancer) vmInBody(c *api.Call) (*vm, error) {
@@ -385,5 +385,5 @@ func (l *loadBalancer) rename(c *api.Call) (any, error) {
 		return nil, err
 	}
 	c.Rename(l, name)
-	return l.record(c), nil
+	return l.record(c.Moment), nil
 }

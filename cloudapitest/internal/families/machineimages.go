@@ -81,30 +81,30 @@ func (m timestamp) MarshalText() ([]byte, error) {
 	return time.Time(m).UTC().AppendFormat(nil, "2006-01-02T15:04:05+00:00"), nil
 }
 
-func (m *machineImage) record(c *api.Call) machineImageRecord {
+func (m *machineImage) record(at *api.Moment) machineImageRecord {
 	r := machineImageRecord{ID: m.ID, Name: m.Name, Location: m.Location.Name, Arch: "x64", CreatedAt: timestamp(m.created)}
-	if v := m.current(c); v != nil {
+	if v := m.current(at); v != nil {
 		r.LatestVersion = &v.Name
 	}
 	return r
 }
 
-func (v *machineImageVersion) record(c *api.Call) machineImageVersionRecord {
+func (v *machineImageVersion) record(at *api.Moment) machineImageVersionRecord {
 	r := machineImageVersionRecord{
-		ID: v.ID, Version: v.Name, State: v.state(c), CreatedAt: timestamp(v.created), Latest: v.image.current(c) == v,
+		ID: v.ID, Version: v.Name, State: v.state(at), CreatedAt: timestamp(v.created), Latest: v.image.current(at) == v,
 	}
-	if v.Forced == "" && !c.Now.Before(v.stored) {
+	if v.Forced == "" && !at.Now.Before(v.stored) {
 		actual := v.storage * 1024
 		r.ActualSizeMiB, r.ArchiveSizeMiB = &actual, new(actual/8+3)
 	}
 	return r
 }
 
-func (v *machineImageVersion) state(c *api.Call) string {
+func (v *machineImageVersion) state(at *api.Moment) string {
 	switch {
 	case v.Deleting():
 		return "destroying"
-	case c.Now.Before(v.stored):
+	case at.Now.Before(v.stored):
 		return v.Shown("creating")
 	}
 	return v.Shown("ready")
@@ -112,9 +112,9 @@ func (v *machineImageVersion) state(c *api.Call) string {
 
 // current returns the latest version. Each version becomes the latest once,
 // when it is ready.
-func (m *machineImage) current(c *api.Call) *machineImageVersion {
-	for _, v := range m.versions(c) {
-		if !v.offered && v.state(c) == "ready" {
+func (m *machineImage) current(at *api.Moment) *machineImageVersion {
+	for _, v := range m.versions(at) {
+		if !v.offered && v.state(at) == "ready" {
 			m.latest, v.offered = v, true
 		}
 	}
@@ -122,13 +122,13 @@ func (m *machineImage) current(c *api.Call) *machineImageVersion {
 }
 
 // versions returns the versions of the image in the order of their creation.
-func (m *machineImage) versions(c *api.Call) []*machineImageVersion {
-	return api.Where(c.State, cloudapi.KindMachineImageVersion, m.Project, func(v *machineImageVersion) bool { return v.image == m })
+func (m *machineImage) versions(at *api.Moment) []*machineImageVersion {
+	return api.Where(at.State, cloudapi.KindMachineImageVersion, m.Project, func(v *machineImageVersion) bool { return v.image == m })
 }
 
 // version returns the version with the label, or nil.
-func (m *machineImage) version(c *api.Call, label string) *machineImageVersion {
-	for _, v := range m.versions(c) {
+func (m *machineImage) version(at *api.Moment, label string) *machineImageVersion {
+	for _, v := range m.versions(at) {
 		if v.Name == label {
 			return v
 		}
@@ -166,7 +166,7 @@ func createMachineImage(c *api.Call) (any, error) {
 	}
 	c.State.Add(m)
 	c.Log("create", m.ID, v.ID)
-	return m.record(c), nil
+	return m.record(c.Moment), nil
 }
 
 func (m *machineImage) createVersion(c *api.Call) (any, error) {
@@ -175,7 +175,7 @@ func (m *machineImage) createVersion(c *api.Call) (any, error) {
 		return nil, err
 	}
 	label := c.Params["version"]
-	if m.version(c, label) != nil {
+	if m.version(c.Moment, label) != nil {
 		return nil, reply.InvalidRequest("Version %s already exists for this machine image", label)
 	}
 	v, err := m.capture(c, source, label)
@@ -183,7 +183,7 @@ func (m *machineImage) createVersion(c *api.Call) (any, error) {
 		return nil, err
 	}
 	c.Log("create", v.ID, m.ID)
-	return v.record(c), nil
+	return v.record(c.Moment), nil
 }
 
 // vmToCapture returns the VM in the body, given by its ID.
@@ -208,9 +208,9 @@ func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineI
 	switch most := c.Config.Quota.MachineImageVersions; {
 	case stored >= most:
 		return nil, reply.InvalidField("version", "Insufficient quota for machine image versions. Requested: %d, maximum allowed: %d", stored+1, most)
-	case source.captured(c):
+	case source.captured(c.Moment):
 		return nil, reply.InvalidRequest("Another machine image version is already being captured from this source VM")
-	case source.Shown(source.state(c)) != "stopped":
+	case source.Shown(source.state(c.Moment)) != "stopped":
 		return nil, reply.InvalidRequest("Source VM must be stopped")
 	}
 	v := &machineImageVersion{Object: c.NewObject(cloudapi.KindMachineImageVersion, label), image: m, storage: source.storage, created: c.Now}
@@ -225,28 +225,30 @@ func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineI
 }
 
 // captured reports whether an image version is being made from the VM.
-func (v *vm) captured(c *api.Call) bool { return v.capture != nil && v.capture.state(c) == "creating" }
+func (v *vm) captured(at *api.Moment) bool {
+	return v.capture != nil && v.capture.state(at) == "creating"
+}
 
 func (m *machineImage) setLatest(c *api.Call) (any, error) {
 	label, err := c.Body.NonEmpty("latest_version")
 	if err != nil {
 		return nil, err
 	}
-	v := m.version(c, label)
+	v := m.version(c.Moment, label)
 	switch {
 	case v == nil:
 		return nil, reply.InvalidRequest("Version %s not found", label)
-	case v.state(c) != "ready":
+	case v.state(c.Moment) != "ready":
 		return nil, reply.InvalidRequest("Version %s is not ready", label)
 	}
-	m.current(c)
+	m.current(c.Moment)
 	m.latest = v
 	c.Log("update_latest_version", m.ID, v.ID)
-	return m.record(c), nil
+	return m.record(c.Moment), nil
 }
 
 func (m *machineImage) delete(c *api.Call) error {
-	if len(m.versions(c)) > 0 {
+	if len(m.versions(c.Moment)) > 0 {
 		return reply.InvalidRequest("Machine image still has versions; destroy them first")
 	}
 	c.Remove(m, 0, nil)
@@ -262,17 +264,17 @@ func (m *machineImage) listVersions(c *api.Call) (any, error) {
 // deleteVersion fails if the version does not exist. When the latest version is
 // deleted, the newest of the other ready ones becomes the latest.
 func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
-	v := m.version(c, c.Params["version"])
+	v := m.version(c.Moment, c.Params["version"])
 	if v == nil {
 		return nil, reply.NoVersion()
 	}
-	m.current(c)
+	m.current(c.Moment)
 	c.Remove(v, c.Delays(&v.Object).Delete, func() {
 		if m.latest != v {
 			return
 		}
 		m.latest = nil
-		for _, other := range m.versions(c) {
+		for _, other := range m.versions(c.Moment) {
 			if other.offered && !other.Deleting() {
 				m.latest = other
 			}
@@ -293,14 +295,14 @@ func imageInBody(c *api.Call, text string) (*machineImageVersion, error) {
 	if !ok || !c.Allowed("MachineImage:view") {
 		return nil, reply.InvalidField("boot_image", "Selected machine image is not available")
 	}
-	v := m.version(c, label)
+	v := m.version(c.Moment, label)
 	if label == "latest" {
-		v = m.current(c)
+		v = m.current(c.Moment)
 	}
 	switch {
 	case v == nil:
 		return nil, reply.InvalidField("machine_image", "Version \"%s\" does not exist for machine image \"%s\"", label, name)
-	case v.state(c) != "ready":
+	case v.state(c.Moment) != "ready":
 		return nil, reply.InvalidField("machine_image", "Machine image version \"%s\" does not have an active metal version", label)
 	}
 	return v, nil

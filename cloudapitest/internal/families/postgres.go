@@ -36,10 +36,10 @@ func postgresOperations() []api.Operation {
 			schema.Optional("private_subnet_name", schema.Text).Since(version.August2026),
 			pgConfig, bouncerConfig)
 		update  = schema.Closed(schema.Optional("ha_type", schema.Text), schema.Optional("size", schema.Text), schema.Optional("storage_size", schema.Integer), tags)
-		later   = tags.Since(version.August2026)
-		replica = schema.Closed(name, pgConfig, bouncerConfig, later)
+		newTags = tags.Since(version.August2026)
+		replica = schema.Closed(name, pgConfig, bouncerConfig, newTags)
 		restore = schema.Closed(name, schema.Required("restore_target", schema.Text).Until(version.October2025),
-			schema.Required("restore_target", schema.Moment).Since(version.August2026), pgConfig, bouncerConfig, later)
+			schema.Required("restore_target", schema.Moment).Since(version.August2026), pgConfig, bouncerConfig, newTags)
 		reset  = schema.Closed(schema.Required("password", schema.Text))
 		day    = schema.OneOf("mon", "tue", "wed", "thu", "fri", "sat", "sun").Named("MaintenanceWindowDay")
 		window = schema.Closed(schema.Optional("maintenance_window_start_at", schema.Integer),
@@ -141,7 +141,7 @@ func findPostgres(c *api.Call) (*postgres, error) {
 }
 
 func (p *postgres) show(c *api.Call) (any, error) {
-	r := reply.JSON(http.StatusOK, p.details(c))
+	r := reply.JSON(http.StatusOK, p.details(c.Moment))
 	r.Header.Set("Cache-Control", "no-store")
 	return r, nil
 }
@@ -158,7 +158,7 @@ func createPostgres(c *api.Call) (any, error) {
 	flavor := c.Choice("flavor", "standard")
 	choice := postgresChoice{
 		flavor:  flavor,
-		version: c.Choice("version", postgresTermsOf(c).versionsOf(flavor)[0]),
+		version: c.Choice("version", postgresTermsOf(c.Moment).versionsOf(flavor)[0]),
 		size:    size,
 		storage: c.Body.Number("storage_size"),
 		haType:  c.Choice("ha_type", postgresHATypes[0]),
@@ -182,7 +182,7 @@ func createPostgres(c *api.Call) (any, error) {
 	}
 	c.State.Add(p)
 	c.Log("create", p.ID)
-	return p.details(c), nil
+	return p.details(c.Moment), nil
 }
 
 func bodyTags(body schema.Fields) []postgresTag {
@@ -195,7 +195,7 @@ func bodyTags(body schema.Fields) []postgresTag {
 // update changes the fields in the body, also on read replicas if they have the
 // field.
 func (p *postgres) update(c *api.Call) (any, error) {
-	if postgresTermsOf(c).explicit && p.isReplica(c.Now) {
+	if postgresTermsOf(c.Moment).explicit && p.isReplica(c.Now) {
 		return nil, reply.InvalidRequest("Read replicas cannot be modified directly! Please modify the parent database instead.")
 	}
 	choice := postgresChoice{
@@ -214,7 +214,7 @@ func (p *postgres) update(c *api.Call) (any, error) {
 	}
 	// The server asks the database for its used storage before it reduces the
 	// storage.
-	if now := p.record(c); servers.storage < now.StorageSizeGiB && now.State != "running" {
+	if now := p.record(c.Moment); servers.storage < now.StorageSizeGiB && now.State != "running" {
 		err := reply.InvalidRequest("Database is not ready for update")
 		err.Details = json.RawMessage("{}")
 		return nil, err
@@ -222,7 +222,7 @@ func (p *postgres) update(c *api.Call) (any, error) {
 	if err := checkPostgresQuota(c, servers.vcpus()-p.target.vcpus()); err != nil {
 		return nil, err
 	}
-	for _, r := range p.replicas(c) {
+	for _, r := range p.replicas(c.Moment) {
 		resized := servers
 		resized.version, resized.standbys = r.target.version, r.target.standbys
 		r.resize(c, resized)
@@ -232,7 +232,7 @@ func (p *postgres) update(c *api.Call) (any, error) {
 		p.tags = bodyTags(c.Body)
 	}
 	c.Log("update", p.ID)
-	return p.details(c), nil
+	return p.details(c.Moment), nil
 }
 
 // keepBackups is how long the service keeps the backups of a deleted database.
@@ -252,7 +252,7 @@ func (p *postgres) delete(c *api.Call) error {
 func (p *postgres) restart(c *api.Call) (any, error) {
 	p.restarted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
 	c.Log("restart", p.ID)
-	return p.details(c), nil
+	return p.details(c.Moment), nil
 }
 
 func (p *postgres) resetPassword(c *api.Call) (any, error) {
@@ -265,7 +265,7 @@ func (p *postgres) resetPassword(c *api.Call) (any, error) {
 	}
 	p.password = password
 	c.Log("reset_superuser_password", p.ID)
-	return p.details(c), nil
+	return p.details(c.Moment), nil
 }
 
 func passwordProblems(password string) []string {

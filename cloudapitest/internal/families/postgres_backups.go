@@ -56,7 +56,7 @@ func (p *postgres) createBackupCredentials(c *api.Call) (any, error) {
 	switch {
 	case p.isReplica(c.Now):
 		return nil, reply.InvalidRequest("Backup downloads are not supported for read replicas. Request credentials on the primary database.")
-	case !p.onAWS() && !hasFeature(c, FeatureBackupDownloads):
+	case !p.onAWS() && !hasFeature(c.Moment, p.Project, FeatureBackupDownloads):
 		return nil, reply.InvalidRequest("Backup downloads are not available for this PostgreSQL database.")
 	}
 	c.Log("create_backup_credentials", p.ID)

@@ -40,10 +40,10 @@ func (s postgresSize) family() string {
 // showPostgresCapabilities returns what can be created in the project: a tree
 // of options and their values, and descriptions of the values.
 func showPostgresCapabilities(c *api.Call) (any, error) {
-	terms := postgresTermsOf(c)
+	terms := postgresTermsOf(c.Moment)
 	flavors := object{}
 	known := map[string]object{"flavor": {}, "location": {}, "family": {}, "size": {}, "ha_type": {}}
-	for _, flavor := range terms.flavors {
+	for _, flavor := range postgresFlavors(c) {
 		known["flavor"][flavor] = object{"display_name": flavorNames[flavor]}
 		locations, versions := object{}, object{}
 		for _, v := range terms.versionsOf(flavor) {
@@ -52,7 +52,7 @@ func showPostgresCapabilities(c *api.Call) (any, error) {
 		for _, l := range postgresLocations(c, flavor) {
 			p := providers[l.Name]
 			key := cmp.Or(p.key, l.Name)
-			locations[key] = object{"family": postgresFamilyTree(c, l, known)}
+			locations[key] = object{"family": postgresFamilyTree(c.Moment, l, known)}
 			known["location"][key] = object{
 				"display_name": l.Name, "ui_name": cmp.Or(p.uiName, l.Name), "provider": cmp.Or(p.provider, "aws"),
 			}
@@ -74,14 +74,14 @@ var haNames = []string{"No Standbys", "1 Standby", "2 Standbys"}
 
 // postgresFamilyTree returns the families of a location with their options, and
 // adds their descriptions to known.
-func postgresFamilyTree(c *api.Call, l *api.Location, known map[string]object) object {
+func postgresFamilyTree(at *api.Moment, l *api.Location, known map[string]object) object {
 	haTypes := object{}
 	for _, name := range postgresHATypes {
 		haTypes[name] = object{}
 	}
 	tree := object{}
 	for _, size := range postgresSizes {
-		if size.aws != (l.Owner != nil) || !size.span.Has(c.Config.Version) {
+		if size.aws != (l.Owner != nil) || !size.span.Has(at.Config.Version) {
 			continue
 		}
 		family := size.family()

@@ -44,7 +44,7 @@ const pemType = "application/x-pem-file"
 func (p *postgres) file(c *api.Call) (any, error) {
 	certificates := p.caCertificates(c.Now)
 	if certificates == nil {
-		return nil, postgresTermsOf(c).noCertificates
+		return nil, postgresTermsOf(c.Moment).noCertificates
 	}
 	return reply.File{ContentType: pemType, Name: p.Name + ".pem", Content: []byte(*certificates)}, nil
 }

@@ -90,7 +90,7 @@ func (p *postgres) updateConfig(c *api.Call) (any, error) {
 
 // reconfigure is [postgres.configure] for an existing database.
 func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) {
-	r, err := p.configure(c, config)
+	r, err := p.configure(c.Moment, config)
 	if err == nil {
 		c.Log("update_config", p.ID)
 	}
@@ -99,14 +99,14 @@ func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) 
 
 // setConfig adds the settings of the body to those of the database.
 func (p *postgres) setConfig(c *api.Call) error {
-	_, err := p.configure(c, p.config.changed(c.Body))
+	_, err := p.configure(c.Moment, p.config.changed(c.Body))
 	return err
 }
 
 // configure checks all values, including unchanged ones.
-func (p *postgres) configure(c *api.Call, config postgresConfig) (any, error) {
+func (p *postgres) configure(at *api.Moment, config postgresConfig) (any, error) {
 	check := settingProblems
-	if c.Config.Version >= version.August2026 {
+	if at.Config.Version >= version.August2026 {
 		check = textSettingProblems
 	}
 	problems, err := check("pg_config", postgresSettings(p.target.version), config.Postgres)
@@ -118,14 +118,14 @@ func (p *postgres) configure(c *api.Call, config postgresConfig) (any, error) {
 		return nil, err
 	}
 	problems = append(problems, more...)
-	if c.Config.Version >= version.August2026 {
-		problems = append(problems, p.connectionProblems(c, config)...)
+	if at.Config.Version >= version.August2026 {
+		problems = append(problems, p.connectionProblems(at, config)...)
 	}
 	if problems != nil {
 		return nil, reply.InvalidFields(problems...)
 	}
 	r := postgresConfigRecord{postgresConfig: config}
-	if c.Config.Version >= version.August2026 {
+	if at.Config.Version >= version.August2026 {
 		r.Message = restartMessage(p.config.Postgres, config.Postgres)
 	}
 	p.config = config

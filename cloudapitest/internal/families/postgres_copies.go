@@ -17,7 +17,7 @@ func (p *postgres) replicate(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := p.earliestRestore(c.Now); !ok || postgresTermsOf(c).explicit && p.converging(c.Now) {
+	if _, ok := p.earliestRestore(c.Now); !ok || postgresTermsOf(c.Moment).explicit && p.converging(c.Now) {
 		return nil, reply.InvalidRequest("Parent server is not ready for read replicas. There are no backups, yet.")
 	}
 	return p.derive(c, name, time.Time{})
@@ -87,7 +87,7 @@ func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, er
 	}
 	c.State.Add(copied)
 	c.Log(verb, p.ID, copied.ID)
-	return copied.details(c), nil
+	return copied.details(c.Moment), nil
 }
 
 func (p *postgres) promote(c *api.Call) (any, error) {
@@ -98,10 +98,10 @@ func (p *postgres) promote(c *api.Call) (any, error) {
 		p.promoted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Promote)
 		p.backup = p.promoted.Add(c.Delays(&p.Object).Backup)
 		p.released = p.promoted
-		if postgresTermsOf(c).explicit {
+		if postgresTermsOf(c.Moment).explicit {
 			p.released = c.Now
 		}
 	}
 	c.Log("promote_read_replica", p.ID)
-	return p.record(c), nil
+	return p.record(c.Moment), nil
 }

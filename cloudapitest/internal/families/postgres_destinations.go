@@ -68,7 +68,7 @@ func (p *postgres) createMetricDestination(c *api.Call) (any, error) {
 	}
 	p.destinations = append(p.destinations, d)
 	c.Log("create", d.ID, p.ID)
-	return p.details(c), nil
+	return p.details(c.Moment), nil
 }
 
 // setPassword reads the credentials in the form of October 2025.

@@ -65,18 +65,18 @@ func (p *postgres) ownFirewall() (*firewall, error) {
 
 // rules returns the rules for the ports of the database in the order of the
 // firewall.
-func (p *postgres) rules(c *api.Call) []*firewallRule {
+func (p *postgres) rules(at *api.Moment) []*firewallRule {
 	f := p.firewall()
 	if f == nil {
 		return nil
 	}
-	ports := postgresTermsOf(c).rulePorts
+	ports := postgresTermsOf(at).rulePorts
 	return slices.DeleteFunc(slices.Clone(f.rules), func(r *firewallRule) bool { return !slices.Contains(ports, r.ports) })
 }
 
 // allowPostgres adds the rules for a range to the firewall of a database.
-func (f *firewall) allowPostgres(c *api.Call, cidr ruby.Network, description string) ([]*firewallRule, error) {
-	terms := postgresTermsOf(c)
+func (f *firewall) allowPostgres(at *api.Moment, cidr ruby.Network, description string) ([]*firewallRule, error) {
+	terms := postgresTermsOf(at)
 	rules := api.Records(terms.rulePorts, func(ports portRange) *firewallRule {
 		return &firewallRule{cloudapi.NewID(terms.ruleKind).String(), strings.TrimSpace(description), allowed{cidr, ports, tcp}}
 	})
@@ -86,15 +86,15 @@ func (f *firewall) allowPostgres(c *api.Call, cidr ruby.Network, description str
 		}
 	}
 	f.rules = append(f.rules, rules...)
-	f.sortPostgres(c)
+	f.sortPostgres(at)
 	return rules, nil
 }
 
 // sortPostgres sorts the rules of a database. In October 2025 they stay in the
 // order of their creation.
-func (f *firewall) sortPostgres(c *api.Call) {
-	if c.Config.Version >= version.August2026 {
-		f.sort(c)
+func (f *firewall) sortPostgres(at *api.Moment) {
+	if at.Config.Version >= version.August2026 {
+		f.sort(at)
 	}
 }
 
@@ -113,7 +113,7 @@ func findPostgresRule(c *api.Call) (*firewall, *firewallRule, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, r := range p.rules(c) {
+	for _, r := range p.rules(c.Moment) {
 		if r.id == id {
 			return f, r, nil
 		}
@@ -125,7 +125,7 @@ func (p *postgres) listRules(c *api.Call) (any, error) {
 	if _, err := p.ownFirewall(); err != nil {
 		return nil, err
 	}
-	rules := api.Records(p.rules(c), recordPostgresRule)
+	rules := api.Records(p.rules(c.Moment), recordPostgresRule)
 	return api.Page{Items: rules, Count: len(rules)}, nil
 }
 
@@ -138,7 +138,7 @@ func (p *postgres) createRule(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, err := f.allowPostgres(c, cidr, c.Body.Text("description"))
+	rules, err := f.allowPostgres(c.Moment, cidr, c.Body.Text("description"))
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func updatePostgresRule(c *api.Call) (any, error) {
 		if changed.cidr, err = cidrInBody(c); err != nil {
 			return nil, err
 		}
-		if err := f.checkUnique(changed.allowed, r, postgresTermsOf(c).ruleUnique); err != nil {
+		if err := f.checkUnique(changed.allowed, r, postgresTermsOf(c.Moment).ruleUnique); err != nil {
 			return nil, err
 		}
 	}
@@ -170,7 +170,7 @@ func updatePostgresRule(c *api.Call) (any, error) {
 		changed.description = strings.TrimSpace(c.Body.Text("description"))
 	}
 	*r = changed
-	f.sortPostgres(c)
+	f.sortPostgres(c.Moment)
 	c.Log("update", r.id)
 	return recordPostgresRule(r), nil
 }

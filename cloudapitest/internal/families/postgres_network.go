@@ -45,7 +45,7 @@ func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 		return nil
 	}
 	for _, cidr := range []ruby.Network{everyIP4, everyIP6} {
-		if _, err := f.allowPostgres(c, cidr, ""); err != nil {
+		if _, err := f.allowPostgres(c.Moment, cidr, ""); err != nil {
 			return err
 		}
 	}
@@ -59,20 +59,20 @@ func (p *postgres) leaveNetwork(c *api.Call) {
 		return
 	}
 	s := p.subnet
-	if f := p.firewall(); f != nil && len(f.subnets(c)) == 1 {
+	if f := p.firewall(); f != nil && len(f.subnets(c.Moment)) == 1 {
 		s.drop(f)
 		c.Remove(f, 0, nil)
 	}
-	if s.Name == p.defaultSubnetName() && len(s.firewalls) == 0 && !s.isUsed(c) {
+	if s.Name == p.defaultSubnetName() && len(s.firewalls) == 0 && !s.isUsed(c.Moment) {
 		s.remove(c, 0)
 	}
 }
 
 // isUsed reports whether the subnet contains a VM or a database that is not
 // being deleted.
-func (s *privateSubnet) isUsed(c *api.Call) bool {
+func (s *privateSubnet) isUsed(at *api.Moment) bool {
 	return slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.Deleting() }) ||
-		slices.ContainsFunc(api.InProject[*postgres](c.State, cloudapi.KindPostgres, s.Project), func(p *postgres) bool {
+		slices.ContainsFunc(api.InProject[*postgres](at.State, cloudapi.KindPostgres, s.Project), func(p *postgres) bool {
 			return p.subnet == s && !p.Deleting()
 		})
 }

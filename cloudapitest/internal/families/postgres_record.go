@@ -30,11 +30,11 @@ type postgresRecord struct {
 	ReadReplica              bool          `json:"read_replica"`
 	Parent                   *string       `json:"parent"`
 	Tags                     []postgresTag `json:"tags"`
-	*postgresRecordLater
+	*postgresRecordAugust2026
 }
 
-// postgresRecordLater contains the fields of August 2026.
-type postgresRecordLater struct {
+// postgresRecordAugust2026 contains the fields of August 2026.
+type postgresRecordAugust2026 struct {
 	TargetVersion     string `json:"target_version"`
 	TargetServerCount int    `json:"target_server_count"`
 	FallbackActive    bool   `json:"fallback_active"`
@@ -62,11 +62,11 @@ type postgresDetails struct {
 	// first backup, and absent if the backups cannot be read.
 	EarliestRestoreTime json.RawMessage `json:"earliest_restore_time,omitempty"`
 	LatestRestoreTime   string          `json:"latest_restore_time,omitempty"`
-	*postgresDetailsLater
+	*postgresDetailsAugust2026
 }
 
-// postgresDetailsLater contains the fields of August 2026.
-type postgresDetailsLater struct {
+// postgresDetailsAugust2026 contains the fields of August 2026.
+type postgresDetailsAugust2026 struct {
 	PrivateConnectionString string                   `json:"private_connection_string"`
 	Username                string                   `json:"username"`
 	Password                string                   `json:"password"`
@@ -78,15 +78,15 @@ type postgresDetailsLater struct {
 const postgresUser = "postgres"
 
 // record returns the record of a database at the time of the call.
-func (p *postgres) record(c *api.Call) postgresRecord {
-	current := p.current(c.Now)
-	if c.Now.Before(p.running) && !p.onAWS() && !postgresTermsOf(c).explicit {
+func (p *postgres) record(at *api.Moment) postgresRecord {
+	current := p.current(at.Now)
+	if at.Now.Before(p.running) && !p.onAWS() && !postgresTermsOf(at).explicit {
 		current.storage = 0 // not placed on a host yet
 	}
 	return postgresRecord{
 		ID:                       p.ID,
 		Name:                     p.Name,
-		State:                    p.Shown(p.state(c)),
+		State:                    p.Shown(p.state(at)),
 		Location:                 p.Location.Name,
 		VMSize:                   current.vm,
 		TargetVMSize:             p.target.vm,
@@ -95,27 +95,27 @@ func (p *postgres) record(c *api.Call) postgresRecord {
 		Version:                  current.version,
 		HAType:                   postgresHATypes[p.target.standbys],
 		Flavor:                   p.flavor,
-		CACertificates:           p.caCertificates(c.Now),
+		CACertificates:           p.caCertificates(at.Now),
 		MaintenanceWindowStartAt: p.shownHour(),
-		ReadReplica:              p.isReplica(c.Now),
-		Parent:                   p.pathOfParent(c),
+		ReadReplica:              p.isReplica(at.Now),
+		Parent:                   p.pathOfParent(at),
 		Tags:                     p.tags,
-		postgresRecordLater: api.Since(c, version.August2026, postgresRecordLater{
+		postgresRecordAugust2026: api.Since(at, version.August2026, postgresRecordAugust2026{
 			TargetVersion:     p.target.version,
 			TargetServerCount: p.target.standbys + 1,
 			CreatedAt:         p.created.UTC().Format("2006-01-02T15:04:05-07:00"),
 
-			MaintenanceWindowDays: p.shownDays(c),
+			MaintenanceWindowDays: p.shownDays(at),
 		}),
 	}
 }
 
 // state returns the state of the database. The creation of a copy has more
 // steps than that of another database.
-func (p *postgres) state(c *api.Call) string {
-	explicit := postgresTermsOf(c).explicit
-	if !c.Now.Before(p.running) {
-		if explicit && c.Now.Before(p.restarted) {
+func (p *postgres) state(at *api.Moment) string {
+	explicit := postgresTermsOf(at).explicit
+	if !at.Now.Before(p.running) {
+		if explicit && at.Now.Before(p.restarted) {
 			return "restarting"
 		}
 		return "running"
@@ -127,7 +127,7 @@ func (p *postgres) state(c *api.Call) string {
 	case !p.restored.IsZero():
 		stages[2] = "finalizing_restore"
 	}
-	return stages[stage(c.Now, p.created, p.running, len(stages))]
+	return stages[stage(at.Now, p.created, p.running, len(stages))]
 }
 
 // stage divides a time into n equal parts, and returns the number of the part
@@ -142,40 +142,40 @@ func stage(now, from, to time.Time, n int) int {
 
 // pathOfParent returns the path of the database that this one was replicated or
 // restored from, while it exists and records show it.
-func (p *postgres) pathOfParent(c *api.Call) *string {
-	counts := !p.restored.IsZero() || p.isReplica(c.Now) || postgresTermsOf(c).explicit
-	if p.parent == nil || c.State.ByID[p.parent.ID] == nil || !counts {
+func (p *postgres) pathOfParent(at *api.Moment) *string {
+	counts := !p.restored.IsZero() || p.isReplica(at.Now) || postgresTermsOf(at).explicit
+	if p.parent == nil || at.State.ByID[p.parent.ID] == nil || !counts {
 		return nil
 	}
 	path := fmt.Sprintf("/location/%s/postgres/%s", p.parent.Location.Name, p.parent.Name)
 	return &path
 }
 
-func (p *postgres) details(c *api.Call) postgresDetails {
-	rules := p.rules(c)
-	if c.Config.Version < version.August2026 {
+func (p *postgres) details(at *api.Moment) postgresDetails {
+	rules := p.rules(at)
+	if at.Config.Version < version.August2026 {
 		slices.SortStableFunc(rules, compareRulesAsText)
 	}
 	d := postgresDetails{
-		postgresRecord:     p.record(c),
-		ConnectionString:   p.connectionString(c, ""),
-		Primary:            p.isPrimary(c.Now),
+		postgresRecord:     p.record(at),
+		ConnectionString:   p.connectionString(at, ""),
+		Primary:            p.isPrimary(at.Now),
 		FirewallRules:      api.Records(rules, recordPostgresRule),
 		MetricDestinations: p.destinations,
-		ReadReplicas:       api.Records(p.replicas(c), api.At(c, (*postgres).record)),
+		ReadReplicas:       api.Records(p.replicas(at), api.At(at, (*postgres).record)),
 	}
-	d.postgresDetailsLater = api.Since(c, version.August2026, postgresDetailsLater{
-		PrivateConnectionString: p.connectionString(c, ".private"),
+	d.postgresDetailsAugust2026 = api.Since(at, version.August2026, postgresDetailsAugust2026{
+		PrivateConnectionString: p.connectionString(at, ".private"),
 		Username:                postgresUser,
 		Password:                p.password,
-		Hostname:                p.host(c, ""),
+		Hostname:                p.host(at, ""),
 		LogDestinations:         p.logs,
 	})
 	if !d.Primary {
 		return d
 	}
-	d.LatestRestoreTime = c.Now.UTC().Format(time.RFC3339)
-	switch earliest, ok := p.earliestRestore(c.Now); {
+	d.LatestRestoreTime = at.Now.UTC().Format(time.RFC3339)
+	switch earliest, ok := p.earliestRestore(at.Now); {
 	case ok:
 		d.EarliestRestoreTime = reply.Encode(earliest.UTC().Format(time.RFC3339))
 	case !p.onAWS():
@@ -185,23 +185,23 @@ func (p *postgres) details(c *api.Call) postgresDetails {
 }
 
 // connectionString returns the URL of the database in a network.
-func (p *postgres) connectionString(c *api.Call, network string) string {
+func (p *postgres) connectionString(at *api.Moment, network string) string {
 	u := url.URL{
 		Scheme:   "postgres",
 		User:     url.UserPassword(postgresUser, p.password),
-		Host:     p.host(c, network) + ":5432",
+		Host:     p.host(at, network) + ":5432",
 		Path:     "/postgres",
-		RawQuery: postgresTermsOf(c).sslQuery,
+		RawQuery: postgresTermsOf(at).sslQuery,
 	}
 	return u.String()
 }
 
 // host returns the host, which contains the name and the ID of the database.
-func (p *postgres) host(c *api.Call, network string) string {
-	return fmt.Sprintf("%s.%s%s.%s.localhost", p.Name, p.ID, network, postgresTermsOf(c).domain)
+func (p *postgres) host(at *api.Moment, network string) string {
+	return fmt.Sprintf("%s.%s%s.%s.localhost", p.Name, p.ID, network, postgresTermsOf(at).domain)
 }
 
 // replicas returns the read replicas of a database.
-func (p *postgres) replicas(c *api.Call) []*postgres {
-	return api.Where(c.State, cloudapi.KindPostgres, c.Project, func(r *postgres) bool { return r.parent == p && r.isReplica(c.Now) })
+func (p *postgres) replicas(at *api.Moment) []*postgres {
+	return api.Where(at.State, cloudapi.KindPostgres, p.Project, func(r *postgres) bool { return r.parent == p && r.isReplica(at.Now) })
 }

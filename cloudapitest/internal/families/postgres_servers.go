@@ -131,5 +131,5 @@ func (p *postgres) recycle(c *api.Call) (any, error) {
 		p.replace(c, p.target, append(newServers(1), p.fleet[1:]...))
 	}
 	c.Log("recycle", p.ID)
-	return p.details(c), nil
+	return p.details(c.Moment), nil
 }

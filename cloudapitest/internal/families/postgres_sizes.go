@@ -95,11 +95,11 @@ type postgresChoice struct {
 // error if the choice is not possible.
 func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) {
 	var none postgresServers
-	terms := postgresTermsOf(c)
+	terms, flavors := postgresTermsOf(c.Moment), postgresFlavors(c)
 	locations := api.Records(postgresLocations(c, choice.flavor), func(l *api.Location) string { return l.Name })
 	switch {
-	case !slices.Contains(terms.flavors, choice.flavor):
-		return none, invalidOption("flavor", terms.flavors)
+	case !slices.Contains(flavors, choice.flavor):
+		return none, invalidOption("flavor", flavors)
 	case !slices.Contains(terms.versionsOf(choice.flavor), choice.version):
 		return none, invalidOption("version", terms.versionsOf(choice.flavor))
 	case !slices.Contains(locations, c.Location.Name):

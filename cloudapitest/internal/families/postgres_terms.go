@@ -1,6 +1,7 @@
 package families
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -32,8 +33,8 @@ type postgresTerms struct {
 	noCertificates error // until certificates exist
 }
 
-func postgresTermsOf(c *api.Call) postgresTerms {
-	if c.Config.Version < version.August2026 {
+func postgresTermsOf(at *api.Moment) postgresTerms {
+	if at.Config.Version < version.August2026 {
 		return postgresTerms{
 			flavors: []string{"standard", "paradedb"}, versions: []string{"17", "16"}, shared: "burstable",
 			ruleKind: cloudapi.KindPostgresFirewallRule, rulePorts: []portRange{everyPort}, ruleUnique: "postgres_resource_id and cidr",
@@ -41,12 +42,8 @@ func postgresTermsOf(c *api.Call) postgresTerms {
 			noCertificates: reply.NotFound(),
 		}
 	}
-	flavors := []string{"standard"}
-	if hasFeature(c, FeatureLantern) {
-		flavors = append(flavors, lantern)
-	}
 	return postgresTerms{
-		flavors: flavors, versions: []string{"18", "17", "16"}, shared: "hobby",
+		flavors: []string{"standard"}, versions: []string{"18", "17", "16"}, shared: "hobby",
 		ruleKind: cloudapi.KindFirewallRule, rulePorts: []portRange{{5432, 5432}, {6432, 6432}}, ruleUnique: uniqueRule,
 		explicit: true,
 		domain:   "pg", sslQuery: "sslmode=require&channel_binding=require",
@@ -56,6 +53,16 @@ func postgresTermsOf(c *api.Call) postgresTerms {
 
 // lantern is a flavor without the latest version.
 const lantern = "lantern"
+
+// postgresFlavors returns the flavors for the call's project. The default comes
+// first.
+func postgresFlavors(c *api.Call) []string {
+	flavors := postgresTermsOf(c.Moment).flavors
+	if hasFeature(c.Moment, c.Project, FeatureLantern) {
+		flavors = append(slices.Clip(flavors), lantern)
+	}
+	return flavors
+}
 
 // versionsOf returns the versions of a flavor. The default comes first.
 func (t postgresTerms) versionsOf(flavor string) []string {

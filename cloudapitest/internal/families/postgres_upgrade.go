@@ -62,7 +62,7 @@ func (p *postgres) upgradeRecord(now time.Time) postgresUpgradeRecord {
 // replicas by servers with the next version.
 func (p *postgres) upgrade(c *api.Call) (any, error) {
 	refuse := func(field, what string) (any, error) { return nil, reply.InvalidField(field, "%s", what) }
-	versions := postgresTermsOf(c).versions
+	versions := postgresTermsOf(c.Moment).versions
 	i := slices.Index(versions, p.target.version)
 	switch {
 	case p.isReplica(c.Now):
@@ -74,7 +74,7 @@ func (p *postgres) upgrade(c *api.Call) (any, error) {
 	case i == 0:
 		return refuse("version", "Database is already at the latest version")
 	}
-	for _, db := range append(p.replicas(c), p) {
+	for _, db := range append(p.replicas(c.Moment), p) {
 		to := db.target
 		to.version = versions[i-1]
 		db.resize(c, to)

@@ -29,7 +29,7 @@ func (p *postgres) setWindow(c *api.Call) (any, error) {
 		}
 		return nil, reply.InvalidRecord(append(problems, "maintenance_window_start_at must be between 0 and 23")...)
 	}
-	if c.Body.Has("maintenance_window_days") && !hasFeature(c, FeatureMaintenanceWindowDays) {
+	if c.Body.Has("maintenance_window_days") && !hasFeature(c.Moment, p.Project, FeatureMaintenanceWindowDays) {
 		return nil, reply.InvalidRequest("Maintenance window days are not enabled for this project.")
 	}
 	p.window = nil
@@ -41,7 +41,7 @@ func (p *postgres) setWindow(c *api.Call) (any, error) {
 	}
 	p.reschedule(c.Now)
 	c.Log("set_maintenance_window", p.ID)
-	return p.details(c), nil
+	return p.details(c.Moment), nil
 }
 
 // shownHour returns the hour of the window for the record, nil if there is none.
@@ -54,8 +54,8 @@ func (p *postgres) shownHour() *int {
 
 // shownDays returns the days of the window for the record, each once and Monday
 // first. It returns nil in a project without the feature.
-func (p *postgres) shownDays(c *api.Call) *[]string {
-	if !hasFeature(c, FeatureMaintenanceWindowDays) {
+func (p *postgres) shownDays(at *api.Moment) *[]string {
+	if !hasFeature(at, p.Project, FeatureMaintenanceWindowDays) {
 		return nil
 	}
 	days := []string{}

@@ -46,7 +46,7 @@ type privateLocationRecord struct {
 	Path     string `json:"path"`
 }
 
-func (l *privateLocation) record(*api.Call) privateLocationRecord {
+func (l *privateLocation) record(*api.Moment) privateLocationRecord {
 	return privateLocationRecord{l.ID, l.place.Region, l.Name, "aws", "/private-location/" + l.Name}
 }
 
@@ -84,7 +84,7 @@ func createPrivateLocation(c *api.Call) (any, error) {
 	c.State.Add(l)
 	c.State.Locations = append(c.State.Locations, l.place)
 	c.Log("create", l.ID)
-	return l.record(c), nil
+	return l.record(c.Moment), nil
 }
 
 // checkName checks that the location may have the name. It may be that of a
@@ -108,7 +108,7 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 	c.State.Index.Rename(l, name)
 	l.place.Name = name
 	c.Log("update", l.ID)
-	return l.record(c), nil
+	return l.record(c.Moment), nil
 }
 
 // delete refuses only if there are databases. If there are other resources in
@@ -116,10 +116,10 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 // the real server. In August 2026 the location is deleted when they are gone.
 func (l *privateLocation) delete(c *api.Call) error {
 	var delay time.Duration
-	switch later := c.Config.Version >= version.August2026; {
+	switch august := c.Config.Version >= version.August2026; {
 	case slices.Contains(c.State.Index.KindsIn(l.place), cloudapi.KindPostgres):
 		return reply.Dependency("Private location '%s' has some resources, first, delete them.", l.Name)
-	case later:
+	case august:
 		delay = c.Delays(&l.Object).Delete
 	case l.Blocked(c.Now):
 		return reply.Unexpected()

@@ -32,7 +32,7 @@ type dollars float64
 
 func (d dollars) MarshalJSON() ([]byte, error) { return []byte(ruby.Float(float64(d))), nil }
 
-func recordProject(p *api.Project, _ *api.Call) projectRecord {
+func recordProject(p *api.Project, _ *api.Moment) projectRecord {
 	return projectRecord{ID: p.ID, Name: p.Name}
 }
 
@@ -75,10 +75,10 @@ func createProject(c *api.Call) (any, error) {
 	}
 	c.Project = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), name, c.Token.Account)
 	c.Log("create", c.Project.ID)
-	return recordProject(c.Project, c), nil
+	return recordProject(c.Project, c.Moment), nil
 }
 
-func getProject(c *api.Call) (any, error) { return recordProject(c.Project, c), nil }
+func getProject(c *api.Call) (any, error) { return recordProject(c.Project, c.Moment), nil }
 
 func deleteProject(c *api.Call) (any, error) {
 	switch {

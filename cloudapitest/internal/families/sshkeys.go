@@ -42,7 +42,7 @@ type sshPublicKeyRecord struct {
 	PublicKey string `json:"public_key,omitempty"`
 }
 
-func (k *sshPublicKey) record(*api.Call) sshPublicKeyRecord {
+func (k *sshPublicKey) record(*api.Moment) sshPublicKeyRecord {
 	return sshPublicKeyRecord{k.ID, k.Name, k.publicKey}
 }
 
@@ -65,7 +65,7 @@ func createSSHPublicKey(c *api.Call) (any, error) {
 	}
 	c.State.Add(k)
 	c.Log("create", k.ID)
-	return k.record(c), nil
+	return k.record(c.Moment), nil
 }
 
 // update changes the fields that are not blank.
@@ -79,7 +79,7 @@ func (k *sshPublicKey) update(c *api.Call) (any, error) {
 	c.State.Index.Rename(k, changed.Name)
 	*k = changed
 	c.Log("update", k.ID)
-	return k.record(c), nil
+	return k.record(c.Moment), nil
 }
 
 func (k *sshPublicKey) delete(c *api.Call) error {

@@ -66,9 +66,9 @@ type nicRecord struct {
 }
 
 // record shows a deletion only in August 2026, as on the real server.
-func (s *privateSubnet) record(c *api.Call) privateSubnetRecord {
+func (s *privateSubnet) record(at *api.Moment) privateSubnetRecord {
 	state := cmp.Or(s.Forced, "available")
-	if c.Config.Version >= version.August2026 {
+	if at.Config.Version >= version.August2026 {
 		state = s.Shown("available")
 	}
 	return privateSubnetRecord{
@@ -78,7 +78,7 @@ func (s *privateSubnet) record(c *api.Call) privateSubnetRecord {
 		Location:  s.Location.Name,
 		Net4:      s.net4,
 		Net6:      s.net6,
-		Firewalls: api.Records(s.firewalls, api.At(c, (*firewall).record)),
+		Firewalls: api.Records(s.firewalls, api.At(at, (*firewall).record)),
 		NICs: api.Records(s.vms, func(v *vm) nicRecord {
 			return nicRecord{v.nic.id, v.nic.name, v.nic.ip4, v.nic.ip6, v.Name}
 		}),
@@ -106,7 +106,7 @@ func createPrivateSubnet(c *api.Call) (any, error) {
 		return nil, err
 	}
 	c.Log("create", s.ID)
-	return s.record(c), nil
+	return s.record(c.Moment), nil
 }
 
 // addPrivateSubnet creates a subnet with the firewall. If f is nil it creates a
@@ -141,7 +141,7 @@ func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 		name = subnet[:min(len(subnet), 47)] + "-default-" + strings.ToLower(rand.Text()[:7])
 	}
 	f := &firewall{Object: c.NewObject(cloudapi.KindFirewall, name), description: "Default firewall"}
-	f.allowAll(c)
+	f.allowAll(c.Moment)
 	c.State.Add(f)
 	return f
 }
@@ -211,7 +211,7 @@ func (s *privateSubnet) addresses(host uint32) (ip4, ip6 netip.Addr) {
 
 // delete deletes the subnet's load balancers, but not its firewalls.
 func (s *privateSubnet) delete(c *api.Call) error {
-	if s.isUsed(c) {
+	if s.isUsed(c.Moment) {
 		return reply.Dependency("Private subnet '%s' has VMs attached, first, delete them.", s.Name)
 	}
 	s.remove(c, c.Delays(&s.Object).Delete)
@@ -221,8 +221,8 @@ func (s *privateSubnet) delete(c *api.Call) error {
 
 // remove deletes the subnet after a delay, and its load balancers.
 func (s *privateSubnet) remove(c *api.Call, after time.Duration) {
-	for _, l := range s.balancers(c) {
-		l.destroy(c)
+	for _, l := range s.balancers(c.Moment) {
+		l.destroy(c.Moment)
 	}
 	c.Remove(s, after, nil)
 }
@@ -242,7 +242,7 @@ func (s *privateSubnet) connect(c *api.Call) (any, error) {
 	}
 	s.connected[other], other.connected[s] = true, true
 	c.Log("connect", s.ID, other.ID)
-	return s.record(c), nil
+	return s.record(c.Moment), nil
 }
 
 func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
@@ -252,7 +252,7 @@ func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
 	}
 	s.disconnect(other)
 	c.Log("disconnect", s.ID, other.ID)
-	return s.record(c), nil
+	return s.record(c.Moment), nil
 }
 
 // connectable returns the subnet with the ID. In August 2026 it must be in the same

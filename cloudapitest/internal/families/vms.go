@@ -66,8 +66,8 @@ type vm struct {
 }
 
 // add adds the VM, which already has its addresses, to its subnet.
-func (v *vm) add(c *api.Call) {
-	c.State.Add(v)
+func (v *vm) add(at *api.Moment) {
+	at.State.Add(v)
 	v.subnet.vms = append(v.subnet.vms, v)
 }
 
@@ -99,8 +99,8 @@ type vmTerms struct {
 	script        func(*vm, *api.Call) error
 }
 
-func vmTermsOf(c *api.Call) vmTerms {
-	if c.Config.Version < version.August2026 {
+func vmTermsOf(at *api.Moment) vmTerms {
+	if at.Config.Version < version.August2026 {
 		return vmTerms{[]string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}, "ubuntu-jammy", false, false, "", (*vm).setInitScript}
 	}
 	return vmTerms{
@@ -134,19 +134,19 @@ type vmDetails struct {
 
 // record contains a VM's storage and public addresses once it has a host. In
 // private locations it contains the storage from the start.
-func (v *vm) record(c *api.Call) vmRecord {
+func (v *vm) record(at *api.Moment) vmRecord {
 	r := vmRecord{
 		ID:         v.ID,
 		Name:       v.Name,
-		State:      v.Shown(v.state(c)),
+		State:      v.Shown(v.state(at)),
 		Location:   v.Location.Name,
 		Size:       v.size.name,
 		UnixUser:   v.unixUser,
-		BootImage:  api.Since(c, version.August2026, v.image),
+		BootImage:  api.Since(at, version.August2026, v.image),
 		IP4Enabled: v.ip4Enabled,
 	}
-	placed := v.isPlaced(c)
-	if placed || v.Location.Owner != nil || vmTermsOf(c).storageFirst {
+	placed := v.isPlaced(at)
+	if placed || v.Location.Owner != nil || vmTermsOf(at).storageFirst {
 		r.StorageSizeGiB = v.storage
 	}
 	if placed {
@@ -158,25 +158,25 @@ func (v *vm) record(c *api.Call) vmRecord {
 	return r
 }
 
-func (v *vm) isPlaced(c *api.Call) bool { return !c.Now.Before(v.placed) }
+func (v *vm) isPlaced(at *api.Moment) bool { return !at.Now.Before(v.placed) }
 
 // state returns the state. It is "restarting" even for a VM that is being
 // created.
-func (v *vm) state(c *api.Call) string {
-	if changed := v.power.state(c.Now); changed != "" {
+func (v *vm) state(at *api.Moment) string {
+	if changed := v.power.state(at.Now); changed != "" {
 		return changed
 	}
-	if v.isPlaced(c) {
+	if v.isPlaced(at) {
 		return "running"
 	}
 	return "creating"
 }
 
-func (v *vm) details(c *api.Call) vmDetails {
+func (v *vm) details(at *api.Moment) vmDetails {
 	return vmDetails{
-		vmRecord: v.record(c),
+		vmRecord: v.record(at),
 		Firewalls: api.Records(v.subnet.firewalls, func(f *firewall) firewallRecord {
-			r := f.record(c)
+			r := f.record(at)
 			r.Path = "/location/" + r.Location + "/firewall/" + r.Name
 			return r
 		}),
@@ -200,19 +200,19 @@ func createVM(c *api.Call) (any, error) {
 	v.placed = c.Now.Add(c.Delays(&v.Object).Create)
 	err = c.Run(
 		v.setBootImage, v.setSize, v.setStorage, v.checkImage, v.setGPU, v.setSubnet,
-		func(c *api.Call) error { return vmTermsOf(c).script(v, c) },
+		func(c *api.Call) error { return vmTermsOf(c.Moment).script(v, c) },
 		v.checkQuota, v.setUnixUser, v.checkLocation, v.validate, v.connect,
 	)
 	if err != nil {
 		return nil, err
 	}
-	v.add(c)
+	v.add(c.Moment)
 	c.Log("create", v.ID)
-	return v.details(c), nil
+	return v.details(c.Moment), nil
 }
 
 func (v *vm) setBootImage(c *api.Call) error {
-	terms := vmTermsOf(c)
+	terms := vmTermsOf(c.Moment)
 	v.image = c.Choice("boot_image", terms.defaultImage)
 	if strings.Contains(v.image, "@") && terms.machineImages {
 		return nil // see checkImage
@@ -369,7 +369,7 @@ func (v *vm) connect(c *api.Call) (err error) {
 	if err == nil {
 		v.nic, err = newNIC(v.subnet, v.Name+"-nic")
 	}
-	v.ip4, v.ip6 = publicAddresses(c)
+	v.ip4, v.ip6 = publicAddresses(c.Moment)
 	return err
 }
 
@@ -384,8 +384,8 @@ func defaultSubnet(c *api.Call) (*privateSubnet, error) {
 
 // publicAddresses returns addresses that no other VM has had, from the ranges
 // reserved for benchmarks and documentation.
-func publicAddresses(c *api.Call) (ip4, ip6 netip.Addr) {
-	n := c.State.Next()
+func publicAddresses(at *api.Moment) (ip4, ip6 netip.Addr) {
+	n := at.State.Next()
 	b4, b6 := [4]byte{198, 18}, [16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 2}
 	binary.BigEndian.PutUint32(b4[:], binary.BigEndian.Uint32(b4[:])+n)
 	binary.BigEndian.PutUint32(b6[4:], n)
@@ -393,7 +393,7 @@ func publicAddresses(c *api.Call) (ip4, ip6 netip.Addr) {
 }
 
 func (v *vm) delete(c *api.Call) error {
-	if v.captured(c) {
+	if v.captured(c.Moment) {
 		return reply.InvalidRequest("Cannot delete VM while it is being captured as a machine image version")
 	}
 	v.remove(c, c.Delays(&v.Object).Delete)
@@ -403,7 +403,7 @@ func (v *vm) delete(c *api.Call) error {
 
 // remove deletes the VM after a delay.
 func (v *vm) remove(c *api.Call, after time.Duration) {
-	if l := v.balancer(c); l != nil {
+	if l := v.balancer(c.Moment); l != nil {
 		l.detach(c, v)
 	}
 	c.Remove(v, after, func() {

@@ -25,54 +25,54 @@ func (p power) state(now time.Time) string {
 
 // restartAlways accepts a VM in any state.
 func (v *vm) restartAlways(c *api.Call) (any, error) {
-	v.turn(c, "restarting", "")
+	v.turn(c.Moment, "restarting", "")
 	c.Log("restart", v.ID)
-	return v.details(c), nil
+	return v.details(c.Moment), nil
 }
 
 // restart and stop return the state before.
 func (v *vm) restart(c *api.Call) (any, error) {
-	before := v.details(c)
-	if err := v.allow(c, "restart", "running"); err != nil {
+	before := v.details(c.Moment)
+	if err := v.allow(c.Moment, "restart", "running"); err != nil {
 		return nil, err
 	}
-	v.turn(c, "restarting", "")
+	v.turn(c.Moment, "restarting", "")
 	c.Log("restart", v.ID)
 	return before, nil
 }
 
 // stop has no effect on a VM that is starting.
 func (v *vm) stop(c *api.Call) (any, error) {
-	before := v.details(c)
-	if err := v.allow(c, "stop", "running", "starting", "restarting", "unavailable", "rebooting"); err != nil {
+	before := v.details(c.Moment)
+	if err := v.allow(c.Moment, "stop", "running", "starting", "restarting", "unavailable", "rebooting"); err != nil {
 		return nil, err
 	}
 	if before.State != "starting" {
-		v.turn(c, "stopping", "stopped")
+		v.turn(c.Moment, "stopping", "stopped")
 	}
 	c.Log("stop", v.ID)
 	return before, nil
 }
 
 func (v *vm) start(c *api.Call) (any, error) {
-	if v.captured(c) {
+	if v.captured(c.Moment) {
 		return nil, reply.InvalidRequest("Cannot start VM while it is being captured as a machine image version")
 	}
-	if err := v.allow(c, "start", "stopped", "unavailable"); err != nil {
+	if err := v.allow(c.Moment, "start", "stopped", "unavailable"); err != nil {
 		return nil, err
 	}
-	v.turn(c, "starting", "")
+	v.turn(c.Moment, "starting", "")
 	c.Log("start", v.ID)
-	return v.details(c), nil
+	return v.details(c.Moment), nil
 }
 
-func (v *vm) turn(c *api.Call, during, after string) {
-	v.power = power{during, after, c.Now.Add(c.Delays(&v.Object).Restart)}
+func (v *vm) turn(at *api.Moment, during, after string) {
+	v.power = power{during, after, at.Now.Add(at.Delays(&v.Object).Restart)}
 }
 
 // allow refuses an action in all other states.
-func (v *vm) allow(c *api.Call, action string, states ...string) error {
-	if !slices.Contains(states, v.Shown(v.state(c))) {
+func (v *vm) allow(at *api.Moment, action string, states ...string) error {
+	if !slices.Contains(states, v.Shown(v.state(at))) {
 		return reply.InvalidRequest("The %s action is not supported in the VM's current state", action)
 	}
 	return nil

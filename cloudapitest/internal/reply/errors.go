@@ -47,9 +47,9 @@ func In(v version.Version, err error) *Error {
 		e = Unexpected()
 	}
 	if e.Type == unexpected && v >= version.August2026 {
-		later := *e
-		later.Type = "UnexpectedError"
-		return &later
+		august := *e
+		august.Type = "UnexpectedError"
+		return &august
 	}
 	return e
 }

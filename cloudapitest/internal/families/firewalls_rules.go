@@ -45,8 +45,8 @@ type firewallTerms struct {
 	subnets   bool // whether a rule can name a subnet, which stands for its two networks
 }
 
-func firewallTermsOf(c *api.Call) firewallTerms {
-	if c.Config.Version < version.August2026 {
+func firewallTermsOf(at *api.Moment) firewallTerms {
+	if at.Config.Version < version.August2026 {
 		return firewallTerms{[]string{tcp}, "cidr and port_range and firewall_id", compareRulesAsText, portRange.String, false}
 	}
 	return firewallTerms{[]string{tcp, udp}, uniqueRule, compareRules, portRange.short, true}
@@ -75,13 +75,13 @@ type firewallRuleRecord struct {
 	Description *string `json:"description,omitempty"` // since August 2026
 }
 
-func (r *firewallRule) record(c *api.Call) firewallRuleRecord {
+func (r *firewallRule) record(at *api.Moment) firewallRuleRecord {
 	return firewallRuleRecord{
 		ID:          r.id,
 		CIDR:        r.cidr.String(),
-		PortRange:   firewallTermsOf(c).ports(r.ports),
-		Protocol:    api.Since(c, version.August2026, r.protocol),
-		Description: api.Since(c, version.August2026, r.description),
+		PortRange:   firewallTermsOf(at).ports(r.ports),
+		Protocol:    api.Since(at, version.August2026, r.protocol),
+		Description: api.Since(at, version.August2026, r.description),
 	}
 }
 
@@ -111,26 +111,26 @@ func (f *firewall) createRule(c *api.Call) (any, error) {
 		if err := r.change(c); err != nil {
 			return nil, err
 		}
-		if err := f.checkUnique(r.allowed, nil, firewallTermsOf(c).unique); err != nil {
+		if err := f.checkUnique(r.allowed, nil, firewallTermsOf(c.Moment).unique); err != nil {
 			return nil, err
 		}
 		rules = append(rules, r)
 	}
 	for _, r := range rules {
-		f.add(c, r)
+		f.add(c.Moment, r)
 		c.Log("create", r.id, f.ID)
 	}
 	if len(rules) == 1 {
-		return rules[0].record(c), nil
+		return rules[0].record(c.Moment), nil
 	}
-	return api.Records(rules, api.At(c, (*firewallRule).record)), nil
+	return api.Records(rules, api.At(c.Moment, (*firewallRule).record)), nil
 }
 
 // networksInBody returns the networks in "cidr": a network, or those of a
 // subnet with that ID or name in the firewall's location.
 func (f *firewall) networksInBody(c *api.Call) ([]ruby.Network, error) {
 	text := c.Body.Text("cidr")
-	if firewallTermsOf(c).subnets && !isNetwork(text) {
+	if firewallTermsOf(c.Moment).subnets && !isNetwork(text) {
 		s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, text)
 		if !ok {
 			s, ok = api.FindByName[*privateSubnet](c, cloudapi.KindPrivateSubnet, text)
@@ -175,29 +175,29 @@ func (f *firewall) checkUnique(what allowed, self *firewallRule, columns string)
 }
 
 // allowAll adds the rules that let everything in.
-func (f *firewall) allowAll(c *api.Call) {
+func (f *firewall) allowAll(at *api.Moment) {
 	for _, n := range []ruby.Network{everyIP4, everyIP6} {
-		for _, protocol := range firewallTermsOf(c).protocols {
-			f.add(c, &firewallRule{allowed: allowed{n, everyPort, protocol}})
+		for _, protocol := range firewallTermsOf(at).protocols {
+			f.add(at, &firewallRule{allowed: allowed{n, everyPort, protocol}})
 		}
 	}
 }
 
 // add adds a new rule.
-func (f *firewall) add(c *api.Call, r *firewallRule) {
+func (f *firewall) add(at *api.Moment, r *firewallRule) {
 	r.id = cloudapi.NewID(cloudapi.KindFirewallRule).String()
 	f.rules = append(f.rules, r)
-	f.sort(c)
+	f.sort(at)
 }
 
-func (f *firewall) sort(c *api.Call) { slices.SortStableFunc(f.rules, firewallTermsOf(c).compare) }
+func (f *firewall) sort(at *api.Moment) { slices.SortStableFunc(f.rules, firewallTermsOf(at).compare) }
 
 func getFirewallRule(c *api.Call) (any, error) {
 	f, i, err := findFirewallRule(c)
 	if err != nil {
 		return nil, err
 	}
-	return f.rules[i].record(c), nil
+	return f.rules[i].record(c.Moment), nil
 }
 
 // modifyFirewallRule changes the fields in the body. It does not accept a
@@ -216,13 +216,13 @@ func modifyFirewallRule(c *api.Call) (any, error) {
 	if err := changed.change(c); err != nil {
 		return nil, err
 	}
-	if err := f.checkUnique(changed.allowed, f.rules[i], firewallTermsOf(c).unique); err != nil {
+	if err := f.checkUnique(changed.allowed, f.rules[i], firewallTermsOf(c.Moment).unique); err != nil {
 		return nil, err
 	}
 	*f.rules[i] = changed
-	f.sort(c)
+	f.sort(c.Moment)
 	c.Log("update", changed.id)
-	return changed.record(c), nil
+	return changed.record(c.Moment), nil
 }
 
 // deleteFirewallRule succeeds if the rule does not exist, but not if the

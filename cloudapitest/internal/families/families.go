@@ -1,5 +1,6 @@
-// Package families implements the resources of the API, one family per file:
-// the operations, what they accept, and what they do.
+// Package families implements the resources of the API: the operations, what
+// they accept, and what they do. The files of a family begin with its name, and
+// those that several families share with "shared".
 package families
 
 import (
@@ -92,9 +93,9 @@ var paramPatterns = map[string]string{
 	"_reference":                api.NameForm.String(),
 }
 
-// laterPatterns are patterns of August 2026, which replace or extend the
+// patternsAugust2026 are patterns of August 2026, which replace or extend the
 // others.
-var laterPatterns = map[string]string{
+var patternsAugust2026 = map[string]string{
 	"object_id":                 `^(fw|kc|1b|pg|ps|vm|m1)` + idPattern,
 	"github_cache_entry_id":     api.NameForm.String(),
 	"kubernetes_node_name":      api.NameForm.String(),
@@ -108,7 +109,7 @@ var laterPatterns = map[string]string{
 func patternsOf(v version.Version) func(o *api.Operation, name string) *regexp.Regexp {
 	patterns := maps.Clone(paramPatterns)
 	if v >= version.August2026 {
-		maps.Copy(patterns, laterPatterns)
+		maps.Copy(patterns, patternsAugust2026)
 	}
 	compiled := map[string]*regexp.Regexp{}
 	for name, p := range patterns {

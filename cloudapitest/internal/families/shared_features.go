@@ -19,7 +19,7 @@ func KnowsFeature(name string) bool {
 	return slices.Contains([]string{FeatureBackupDownloads, FeatureLantern, FeatureMaintenanceWindowDays}, name)
 }
 
-// hasFeature reports whether the call's project has a feature.
-func hasFeature(c *api.Call, name string) bool {
-	return c.Config.Version >= version.August2026 && slices.Contains(c.Project.Features, name)
+// hasFeature reports whether a project has a feature.
+func hasFeature(at *api.Moment, p *api.Project, name string) bool {
+	return at.Config.Version >= version.August2026 && slices.Contains(p.Features, name)
 }

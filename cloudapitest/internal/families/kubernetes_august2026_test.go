@@ -138,7 +138,7 @@ func TestClustersDoOneThingAtATime(t *testing.T) {
 	})
 }
 
-func TestLaterKubeconfig(t *testing.T) {
+func TestKubeconfigAugust2026(t *testing.T) {
 	inClusterBubble(t, func(t *testing.T, _ *cloudapitest.Server, clusters *cloudapi.KubernetesService) {
 		ctx := t.Context()
 		if f := must(clusters.Kubeconfig(ctx, here, "apps")); f.ContentType != "text/yaml" {

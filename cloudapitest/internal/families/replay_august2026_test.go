@@ -245,11 +245,11 @@ var recordedIn2026 = time.Date(2026, 11, 22, 3, 31, 0, 0, time.UTC)
 // seedAugust2026 adds the projects at the beginning of each story.
 func (r *replayer) seedAugust2026() {
 	r.service.Config.Quota = api.Quota{VM: 32, Postgres: 128, Kubernetes: 32, MachineImageVersions: 16, Projects: 10}
-	r.service.Do(func(c *api.Call) {
+	r.service.Do(func(at *api.Moment) {
 		for id, name := range map[string]string{
 			"pj7fqp3fdhma2nvw50wbd91521": "main", "pjkq13vqymqt2nyzx063yhj7fg": "big", "pj597knrqegt0j0nz4zcy78jm9": "flags",
 		} {
-			p := c.AddProject(id, name, r.account)
+			p := at.AddProject(id, name, r.account)
 			p.Permissions[r.token] = api.Permissions{"*"}
 			r.ids[id] = id
 			if name == "flags" {
@@ -257,8 +257,8 @@ func (r *replayer) seedAugust2026() {
 			}
 		}
 		const foreign = "pjrxamngzcr61qfbhasn8xap9g"
-		token := c.State.Token(foreignToken)
-		c.AddProject(foreign, "other", token.Account).Permissions[token] = api.Permissions{"*"}
+		token := at.State.Token(foreignToken)
+		at.AddProject(foreign, "other", token.Account).Permissions[token] = api.Permissions{"*"}
 		r.ids[foreign] = foreign
 	})
 }
@@ -282,28 +282,28 @@ func (r *replayer) adopt(recordedIDs ...string) {
 // seedGitHub adds the first GitHub objects of each story, with the recorded
 // IDs.
 func (r *replayer) seedGitHub() {
-	r.service.Do(func(c *api.Call) {
-		c.Project = c.State.Project("pj7fqp3fdhma2nvw50wbd91521")
+	r.service.Do(func(at *api.Moment) {
+		p := at.State.Project("pj7fqp3fdhma2nvw50wbd91521")
 		object := func(id, name string) api.Object {
 			r.ids[id] = id
-			return api.Object{ID: id, Name: name, Project: c.Project}
+			return api.Object{ID: id, Name: name, Project: p}
 		}
 		acme := &githubInstallation{object("g1bb13th3gve6phz1nwvjpeg1n", "acme")}
 		widgets := &githubInstallation{object("g1z3cfw6cy4a4qtsaqk4n9pd52", "Widgets_Inc")}
-		c.State.Add(acme)
-		c.State.Add(widgets)
-		c.State.Add(&githubRepository{object("gpyqkwq9txwa0p030jpv0kqm8q", "one"), widgets})
+		at.State.Add(acme)
+		at.State.Add(widgets)
+		at.State.Add(&githubRepository{object("gpyqkwq9txwa0p030jpv0kqm8q", "one"), widgets})
 		repository := func(id, name string) *githubRepository {
 			g := &githubRepository{object(id, name), acme}
-			c.State.Add(g)
+			at.State.Add(g)
 			return g
 		}
 		entry := func(g *githubRepository, id, key, scope string, size int64, accessed bool) {
-			e := &githubCacheEntry{Object: object(id, ""), repository: g, key: key, scope: scope, size: size, created: c.Now}
+			e := &githubCacheEntry{Object: object(id, ""), repository: g, key: key, scope: scope, size: size, created: at.Now}
 			if accessed {
-				e.accessed = c.Now
+				e.accessed = at.Now
 			}
-			c.State.Add(e)
+			at.State.Add(e)
 		}
 		repository("gp73wax1ds5y4n5b0acd7gw5hv", "Caps_Repo.js")
 		repository("gpxwkb1egt4a6mcg13rcwep2zz", "empty")

@@ -12,13 +12,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// inLaterBubble is [inPostgresBubble] with the service of August 2026.
-func inLaterBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.PostgresService), opts ...cloudapitest.Option) {
+// inAugust2026Bubble is [inPostgresBubble] with the service of August 2026.
+func inAugust2026Bubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.PostgresService), opts ...cloudapitest.Option) {
 	inPostgresBubble(t, test, append(opts, cloudapitest.WithAPI(cloudapitest.August2026))...)
 }
 
-func TestLaterPostgresRecord(t *testing.T) {
-	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+func TestPostgresRecordAugust2026(t *testing.T) {
+	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		p := createDatabase(t, pg, "db")
 		if p.Version != "18" || p.TargetVersion != "18" || p.TargetServerCount != 1 || p.CreatedAt.Unix() != time.Now().Unix() {
 			t.Errorf("record %+v", p)
@@ -48,7 +48,7 @@ func TestLaterPostgresRecord(t *testing.T) {
 }
 
 func TestPostgresUpgradesInTime(t *testing.T) {
-	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Version: "17"}
 		must(pg.Create(ctx, here, "db", request))
@@ -90,7 +90,7 @@ func TestPostgresUpgradesInTime(t *testing.T) {
 }
 
 func TestPostgresServersComeAndGo(t *testing.T) {
-	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		must(pg.WaitServers(ctx, here, "db"))
@@ -110,7 +110,7 @@ func TestPostgresServersComeAndGo(t *testing.T) {
 }
 
 func TestPostgresLogsArePaged(t *testing.T) {
-	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		stub.Elapse(2 * time.Hour)
@@ -141,7 +141,7 @@ func TestPostgresLogsArePaged(t *testing.T) {
 }
 
 func TestPostgresBackupsAndTheirCredentials(t *testing.T) {
-	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		if page := must(pg.ListBackups(ctx, here, "db")); len(page.Items) != 0 {
@@ -164,7 +164,7 @@ func TestPostgresBackupsAndTheirCredentials(t *testing.T) {
 }
 
 func TestPostgresClientCertificates(t *testing.T) {
-	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		stub.Elapse(time.Hour)
@@ -186,7 +186,7 @@ func TestPostgresClientCertificates(t *testing.T) {
 }
 
 func TestPostgresLogDestinations(t *testing.T) {
-	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		d := must(pg.CreateLogDestination(ctx, here, "db", &cloudapi.PostgresLogDestinationCreateRequest{Name: "a", Type: "otlp", URL: "https://a.example"}))
@@ -204,7 +204,7 @@ func TestPostgresLogDestinations(t *testing.T) {
 }
 
 func TestPostgresCapabilitiesCanBeCreated(t *testing.T) {
-	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		c := must(pg.Capabilities(t.Context()))
 		location := c.OptionTree["flavor"]["standard"]["location"]["hetzner-fsn1"]
 		if _, ok := location["family"]["hobby"]["size"]["hobby-1"]["storage_size"]["16"]["ha_type"]["sync"]; !ok {
@@ -219,8 +219,8 @@ func TestPostgresCapabilitiesCanBeCreated(t *testing.T) {
 	})
 }
 
-func TestLaterPostgresStates(t *testing.T) {
-	inLaterBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+func TestPostgresStatesAugust2026(t *testing.T) {
+	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		stub.Elapse(time.Hour)
@@ -255,7 +255,7 @@ func TestLaterPostgresStates(t *testing.T) {
 }
 
 func TestPostgresLogsBeginWithTheBackups(t *testing.T) {
-	inLaterBubble(t, func(t *testing.T, _ *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inAugust2026Bubble(t, func(t *testing.T, _ *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		createDatabase(t, pg, "db")
 		now := time.Now()
 		options := &cloudapi.PostgresLogsOptions{Start: now.Add(-2 * time.Hour), End: now}

@@ -65,7 +65,7 @@ func (s sample) MarshalJSON() ([]byte, error) {
 // the client's Accept header does not name JSON.
 func showMetrics[T any](find func(*api.Call) (T, error), metrics []metric) api.Handler {
 	return func(c *api.Call) (any, error) {
-		if !strings.Contains(c.Header("Accept"), "application/json") {
+		if !strings.Contains(c.Header.Get("Accept"), "application/json") {
 			return nil, reply.NotFound()
 		}
 		if _, err := find(c); err != nil {

@@ -8,9 +8,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 )
 
-// AddVMs adds n VMs with names that start with the prefix to the call's project,
-// and returns their IDs.
-func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
+// AddVMs adds n VMs with names that start with the prefix to a project, and
+// returns their IDs.
+func AddVMs(at *api.Moment, p *api.Project, location, prefix string, n int) ([]string, error) {
+	c := &api.Call{Moment: at, Access: api.Access{Project: p}}
 	if err := c.EnterLocation(location); err != nil {
 		return nil, err
 	}
@@ -20,7 +21,7 @@ func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
 	for i := range n {
 		name := fmt.Sprintf("%s-%d", prefix, i+1)
 		v := &vm{
-			Object: c.NewObject(cloudapi.KindVM, name), size: size, storage: size.storage[0], image: vmTermsOf(c).defaultImage, unixUser: defaultUser,
+			Object: c.NewObject(cloudapi.KindVM, name), size: size, storage: size.storage[0], image: vmTermsOf(c.Moment).defaultImage, unixUser: defaultUser,
 		}
 		err := api.CheckNewName(name)
 		if err == nil {
@@ -35,7 +36,7 @@ func AddVMs(c *api.Call, location, prefix string, n int) ([]string, error) {
 		if err != nil {
 			return ids, fmt.Errorf("%s: %w", name, err)
 		}
-		v.add(c)
+		v.add(c.Moment)
 		ids = append(ids, v.ID)
 	}
 	return ids, nil
@@ -49,8 +50,8 @@ func HasDelays(kind cloudapi.Kind) bool {
 
 // SetState sets the state that a VM, database, cluster, subnet or image version
 // shows. It reports whether the ID is that of one.
-func SetState(c *api.Call, id, state string) bool {
-	switch o := c.State.ByID[id].(type) {
+func SetState(at *api.Moment, id, state string) bool {
+	switch o := at.State.ByID[id].(type) {
 	case *vm, *postgres, *kubernetesCluster, *privateSubnet, *machineImageVersion:
 		o.Core().Forced = state
 		return true

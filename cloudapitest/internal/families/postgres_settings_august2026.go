@@ -75,17 +75,17 @@ func (config postgresConfig) connectionLimit() int {
 
 // connectionProblems refuses a max_connections that would be smaller on a
 // replica than on its primary.
-func (p *postgres) connectionProblems(c *api.Call, config postgresConfig) []reply.Problem {
+func (p *postgres) connectionProblems(at *api.Moment, config postgresConfig) []reply.Problem {
 	limit := config.connectionLimit()
 	refuse := func(format string, args ...any) []reply.Problem {
 		return []reply.Problem{{Field: "pg_config." + connections, What: fmt.Sprintf(format, args...)}}
 	}
-	if p.isReplica(c.Now) {
+	if p.isReplica(at.Now) {
 		if least := p.parent.config.connectionLimit(); limit < least {
 			return refuse("must be >= %d to match the primary's current value", least)
 		}
 	}
-	for _, r := range p.replicas(c) {
+	for _, r := range p.replicas(at) {
 		if most := r.config.connectionLimit(); limit > most {
 			return refuse("must be <= %d to match read replica '%s''s current value", most, r.Name)
 		}

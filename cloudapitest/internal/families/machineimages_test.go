@@ -33,27 +33,3 @@ func TestImageOfAStoppedVM(t *testing.T) {
 		}
 	}, cloudapitest.WithAPI(cloudapitest.August2026))
 }
-
-// TestVersionsRefuseEachOthersFields sends fields to each version that only the
-// other one has.
-func TestVersionsRefuseEachOthersFields(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		version cloudapitest.API
-		script  string
-	}{
-		{cloudapitest.October2025, `{"cidr":"10.0.0.0/8","protocol":"udp"}`},
-		{cloudapitest.August2026, `{"cidr":"10.0.0.0/8","rank":1}`},
-	} {
-		srv := cloudapitest.New(t, cloudapitest.WithAPI(tt.version), cloudapitest.Lenient())
-		at := "/project/" + srv.ProjectID() + "/location/" + here + "/firewall/web"
-		stub.Do(t, srv, "POST", at, "{}")
-		if status, body := stub.Do(t, srv, "POST", at+"/firewall-rule", tt.script); status != 400 {
-			t.Errorf("%s: %d %s", tt.version, status, body)
-		}
-	}
-	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.Lenient())
-	if status, _ := stub.Do(t, srv, "POST", "/project/"+srv.ProjectID()+"/vm-init-script", `{"name":"setup","script":"x"}`); status != 404 {
-		t.Errorf("an init script is registered: %d", status)
-	}
-}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+)
+
+// execute checks a request and runs its operation. The checks are in the order
+// of the real server; the operation itself checks objects and values. It also
+// returns the names of fields and parameters that the API does not know.
+func (m *Moment) execute(r Request) (result any, unknown []string, err error) {
+	c := &Call{Moment: m, Input: Input{Header: r.Header, Params: r.Params, raw: r.Body}, between: r.BeforeCount}
+	if c.Token, err = m.authenticate(r.Header.Get("Authorization")); err != nil {
+		return nil, nil, err
+	}
+	op := r.Operation
+	if op == nil {
+		return nil, nil, reply.NotFound()
+	}
+	c.permission = op.Permission
+	err = c.Run(
+		func(*Call) error { return op.checkParams(r.Params, m.Config.Pattern) },
+		func(*Call) (err error) {
+			c.Query, unknown, err = op.readQuery(r.URL.RawQuery, m.Config.Version)
+			return err
+		},
+		func(*Call) error {
+			body, fields, err := op.readBody(r.Header.Get("Content-Type"), r.Body)
+			c.Body, unknown = body, append(unknown, fields...)
+			return err
+		},
+		op.enterProject, op.enterLocation, op.guard,
+	)
+	if err != nil {
+		return nil, unknown, err
+	}
+	result, err = op.handle(c)
+	return result, unknown, err
+}
+
+// enterProject finds the project of the path, or returns the error for a token
+// that cannot see it.
+func (o *Operation) enterProject(c *Call) error {
+	id, ok := c.Params["project_id"]
+	if !ok {
+		return nil
+	}
+	p := c.State.Project(id)
+	switch {
+	case p != nil && p.Account == c.Token.Account:
+		c.Project = p
+		return nil
+	case o.Method == http.MethodDelete && o.Route == ProjectRoute && ValidID(id):
+		return nil // deleting a missing project succeeds
+	}
+	return reply.NotFound()
+}
+
+func ValidID(id string) bool {
+	_, err := cloudapi.ParseID(id)
+	return err == nil
+}
+
+func (o *Operation) enterLocation(c *Call) error {
+	if name, ok := c.Params["location"]; ok {
+		return c.EnterLocation(name)
+	}
+	return nil
+}
+
+// guard makes the checks that other operations make once they have found their
+// object.
+func (o *Operation) guard(c *Call) error {
+	switch {
+	case o.guarded && !c.Permitted():
+		return reply.Forbidden()
+	case !o.refers():
+		return c.CheckText()
+	}
+	return nil
+}

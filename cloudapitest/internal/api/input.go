@@ -1,0 +1,72 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+)
+
+// Input is what a request says.
+type Input struct {
+	Header http.Header
+	Params map[string]string // of the path
+	Query  url.Values
+	Body   schema.Fields // nil if the operation has no body
+	raw    []byte        // the body as it was sent
+}
+
+// Choice returns a text of the body, or otherwise if it is blank.
+func (in *Input) Choice(name, otherwise string) string {
+	if s := in.Body.Text(name); strings.TrimSpace(s) != "" {
+		return s
+	}
+	return otherwise
+}
+
+// NewName returns the name in the body if its form is valid.
+func (in *Input) NewName() (string, error) {
+	name, err := in.Body.NonEmpty("name")
+	if err == nil {
+		err = CheckNewName(name)
+	}
+	return name, err
+}
+
+// CheckText refuses a body with a null byte in a string. The real server does
+// so only after it has found the object of the path.
+func (in *Input) CheckText() error {
+	if schema.ContainsNUL(map[string]any(in.Body)) {
+		return reply.InvalidRequest("string parameter contains null byte")
+	}
+	return nil
+}
+
+// CheckUploaded checks the body of a request that should have none. The real
+// server also looks for query parameters there.
+func (in *Input) CheckUploaded() error {
+	if len(in.raw) > 0 && !json.Valid(in.raw) {
+		return reply.InvalidRequest("invalid JSON uploaded")
+	}
+	return nil
+}
+
+// SetText returns a step that reads a text from the body, which must not be
+// blank.
+func SetText(into *string, name string) func(*Call) error {
+	return func(c *Call) (err error) {
+		*into, err = c.Body.NonEmpty(name)
+		return err
+	}
+}
+
+// SetPositive returns a step that reads a positive number from the body.
+func SetPositive(into *int, name string) func(*Call) error {
+	return func(c *Call) (err error) {
+		*into, err = c.Body.Positive(name)
+		return err
+	}
+}

@@ -1,0 +1,44 @@
+package api
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+)
+
+// Location is a place for resources.
+type Location struct {
+	Name   string
+	Hidden bool      // readable, but nothing can be created there
+	Owner  *Project  // the owner of a private location
+	Region string    // the provider's name of a private location
+	InUse  time.Time // it cannot be deleted before, even if it is empty
+}
+
+// usableBy reports whether paths under the project may name the location.
+func (l *Location) usableBy(p *Project) bool { return l.Owner == nil || l.Owner == p }
+
+// EnterLocation makes the location with the name that of the call, or returns
+// the error for one that the project cannot use.
+func (c *Call) EnterLocation(name string) error {
+	for _, l := range c.State.Locations {
+		if l.Name == name && l.usableBy(c.Project) {
+			c.Location = l
+			return nil
+		}
+	}
+	return c.invalidLocation(c.Project)
+}
+
+// invalidLocation returns the error for a location that a project cannot use.
+func (m *Moment) invalidLocation(p *Project) error {
+	var names []string
+	for _, l := range m.State.Locations {
+		if l.usableBy(p) && !l.Hidden {
+			names = append(names, l.Name)
+		}
+	}
+	slices.Sort(names)
+	return reply.InvalidLocation(slices.Compact(names))
+}

@@ -1,0 +1,72 @@
+package api
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+// Moment is the service at a time, with its state locked. Records of objects
+// are made from it alone.
+type Moment struct {
+	Config *Config
+	State  *State
+	Now    time.Time
+}
+
+// Since returns a field that records have since version v, and nil for earlier
+// versions.
+func Since[T any](at *Moment, v version.Version, value T) *T {
+	if at.Config.Version < v {
+		return nil
+	}
+	return &value
+}
+
+// Delays returns the delays of an object.
+func (m *Moment) Delays(o *Object) Delays {
+	for _, ref := range []string{o.ID, o.Name, ""} {
+		if d, ok := m.State.delays[delayed{o.kind(), ref}]; ok {
+			return d
+		}
+	}
+	return m.Config.Delays
+}
+
+// Remove deletes the object after the delay, and then calls then, which may be
+// nil. Removing it again changes nothing.
+func (m *Moment) Remove(o Stored, after time.Duration, then func()) {
+	core := o.Core()
+	if core.Deleting() {
+		return
+	}
+	core.gone, core.afterGone = m.Now.Add(after), then
+	s := m.State
+	i := len(s.leaving)
+	for i > 0 && s.leaving[i-1].Core().gone.After(core.gone) {
+		i--
+	}
+	s.leaving = slices.Insert(s.leaving, i, o)
+	s.Sweep(m.Now)
+}
+
+// AddProject adds a project in which no token has permissions.
+func (m *Moment) AddProject(id, name string, a *Account) *Project {
+	p := &Project{Object: Object{ID: id, Name: name}, Account: a, Permissions: map[*Token]Permissions{}}
+	m.State.Add(p)
+	return p
+}
+
+// delayed identifies objects with their own delays: those of a kind, or one of
+// them, by its ID or name.
+type delayed struct {
+	kind cloudapi.Kind
+	ref  string
+}
+
+// SetDelays sets the delays of the object of a kind that has, or will have, the
+// ID or name. If that is "", it sets those of all objects of the kind without
+// their own delays.
+func (s *State) SetDelays(kind cloudapi.Kind, ref string, d Delays) { s.delays[delayed{kind, ref}] = d }
