@@ -10,32 +10,88 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
+// step runs a step of .ci/run with more variables in its environment.
+func step(t *testing.T, step string, variables ...string) (output string, err error) {
+	t.Helper()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("the checks need bash, which this machine does not have")
+	}
+	command := exec.CommandContext(t.Context(), "bash", filepath.Join(root, ".ci/run"), step)
+	command.Env = append(os.Environ(), variables...)
+	out, err := command.Output()
+	return string(out), err
+}
+
 // TestChecksForgetTheProject runs a step of .ci/run that prints the environment:
 // the examples, which are other steps, must not find a project of the
 // contributor there, since one of them deletes all its resources.
 func TestChecksForgetTheProject(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("the checks need bash, which this machine does not have")
-	}
-	file := filepath.Join(root, ".ci/run")
-	script, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	variables := []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject}
-	command := exec.CommandContext(t.Context(), "bash", "-c", string(script), file, "env")
-	command.Env = os.Environ()
+	var set []string
 	for _, variable := range variables {
-		command.Env = append(command.Env, variable+"=set")
+		set = append(set, variable+"=set")
 	}
-	out, err := command.Output()
-	if err != nil || !strings.Contains(string(out), "== done") {
+	out, err := step(t, "env", set...)
+	if err != nil || !strings.Contains(out, "== done") {
 		t.Fatalf("the script fails: %v", err)
 	}
 	for _, variable := range variables {
-		if strings.Contains(string(out), "\n"+variable+"=") {
+		if strings.Contains(out, "\n"+variable+"=") {
 			t.Errorf("a step has the contributor's %s", variable)
 		}
+	}
+}
+
+// TestCommandsOfTheREADME: the checks begin with the two commands of the README,
+// and fail if they do not find them there.
+func TestCommandsOfTheREADME(t *testing.T) {
+	t.Parallel()
+	const two = "go -C examples run ./quickstart # creates\ngo test ./...\n"
+	section := func(blocks ...string) string {
+		text := "# cloudapi\n\n```sh\ngo version\n```\n\n## Try it\n\nIn a clone:\n\n"
+		for _, block := range blocks {
+			text += "```sh\n" + block + "```\n\n"
+		}
+		return text + "## Use it\n\n```sh\ngo get example.com\n```\n"
+	}
+	for name, test := range map[string]struct{ readme, want string }{
+		"two":                {section(two), two},
+		"one":                {section("go test ./...\n"), ""},
+		"three":              {section(two + "go vet ./...\n"), ""},
+		"another program":    {section(two + "make\n"), ""},
+		"a line in two":      {section("go test \\\n  ./...\ngo vet ./...\n"), ""},
+		"two blocks":         {section(two, "go vet ./...\n"), ""},
+		"no block":           {section(), ""},
+		"another language":   {strings.ReplaceAll(section(two), "```sh", "```console"), ""},
+		"another heading":    {strings.ReplaceAll(section(two), "Try it", "First steps"), ""},
+		"a comment in block": {section("## Use it\n" + two), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "README.md")
+			if err := os.WriteFile(file, []byte(test.readme), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			out, err := step(t, "commands "+file)
+			if test.want == "" {
+				if err == nil {
+					t.Errorf("found %q", out)
+				}
+			} else if err != nil || !strings.Contains(out, "\n"+test.want+"\n") {
+				t.Errorf("%v, %q, want %q", err, out, test.want)
+			}
+		})
+	}
+	script, err := os.ReadFile(filepath.Join(root, ".ci/run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, steps, _ := strings.Cut(string(script), "\nsteps=("); strings.Fields(steps)[0] != "readme" {
+		t.Error("the checks do not begin with the commands of the README")
+	}
+	out, err := step(t, "commands README.md")
+	if err != nil {
+		t.Errorf("README.md: %v\n%s", err, out)
 	}
 }
