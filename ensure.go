@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // EnsureOptions are settings of the Ensure methods. Nil is fine.
@@ -257,7 +259,7 @@ func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, Ensur
 		}
 		report("creating", nil, failure)
 		if tries++; tries > 1 {
-			if err := sleep(ctx, pauses.next()); err != nil {
+			if err := pace.Sleep(ctx, pauses.Next()); err != nil {
 				return failed(withLookup(failure, err))
 			}
 		}

@@ -126,27 +126,6 @@ func TestTimeoutsAreTimeouts(t *testing.T) {
 	})
 }
 
-func TestCauseOfTheContext(t *testing.T) {
-	t.Parallel()
-	reason := errors.New("the operator lost patience")
-	for name, tt := range map[string]struct {
-		cause error
-		want  string
-	}{
-		"none":             {nil, "context canceled"},
-		"of the caller":    {reason, "context canceled: the operator lost patience"},
-		"the error itself": {context.Canceled, "context canceled"},
-		"wraps the error":  {errors.Join(reason, context.Canceled), "the operator lost patience\ncontext canceled"},
-	} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(tt.cause)
-		err := contextError(ctx)
-		if !errors.Is(err, context.Canceled) || tt.cause != nil && !errors.Is(err, tt.cause) || err.Error() != tt.want {
-			t.Errorf("%s: %q", name, err)
-		}
-	}
-}
-
 // TestRefusalsByText: these sentinels match by texts of the server, or by a
 // field that only the server names. They must not match other errors.
 func TestRefusalsByText(t *testing.T) {

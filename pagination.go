@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
@@ -218,7 +219,8 @@ type pageSeq[T any] func(context.Context) iter.Seq2[*Page[T], error]
 // next when the consumer gets there, or earlier with prefetch.
 func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, error] {
 	if n := c.config.prefetch; n > 0 && ctx != nil {
-		pages = ahead(pages, n)
+		one := pages
+		pages = func(ctx context.Context) iter.Seq2[*Page[T], error] { return parallel.Ahead(ctx, n, one) }
 	}
 	return func(yield func(*T, error) bool) {
 		for page, err := range pages(ctx) {
@@ -228,7 +230,7 @@ func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, 
 			}
 			for i, item := range page.Items {
 				if ctx.Err() != nil {
-					yield(nil, contextError(ctx))
+					yield(nil, pace.Err(ctx))
 					return
 				}
 				page.Items[i] = nil // so that a record that the consumer keeps does not keep the page
@@ -262,50 +264,6 @@ func follow[T any](operation, start string, fetch func(ctx context.Context, curs
 				}
 				cursor = page.NextStartAfter
 				if !yield(page, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// ahead fetches up to n pages in advance. When the consumer stops, ahead
-// cancels the request in progress and waits for its end. If fetching panics or
-// exits its goroutine, the consumer's goroutine does the same. Otherwise the
-// consumer would see the end of the list, or could not recover.
-func ahead[T any](pages pageSeq[T], n int) pageSeq[T] {
-	type result struct {
-		page *Page[T]
-		err  error
-	}
-	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
-		return func(yield func(*Page[T], error) bool) {
-			ctx, cancel := context.WithCancel(ctx)
-			results := make(chan result, n-1)
-			stopped := make(chan struct{})
-			var fetcher sync.WaitGroup
-			var fetched ending
-			fetch := func() {
-				for page, err := range pages(ctx) {
-					select {
-					case results <- result{page, err}:
-					case <-stopped:
-						return
-					}
-				}
-			}
-			fetcher.Go(func() {
-				defer close(results)
-				fetched.run(fetch)
-			})
-			defer func() {
-				cancel()
-				close(stopped)
-				fetcher.Wait()
-				fetched.repeat()
-			}()
-			for r := range results {
-				if !yield(r.page, r.err) {
 					return
 				}
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // Waits of a client for resources of one family in one location share their
@@ -86,10 +88,10 @@ func listByReference[T any, P listItem[T]](ctx context.Context, c *conn, routes 
 // await returns the next finished round. It returns nil if there is none at the
 // end of the pause and a list is not worth its requests; then the wait gets its
 // resource itself. The slots limit the requests of a list.
-func (g *pollGroup[T]) await(ctx context.Context, pause time.Duration, slots slots) (*round[map[string]*T], error) {
+func (g *pollGroup[T]) await(ctx context.Context, pause time.Duration, slots pace.Slots) (*round[map[string]*T], error) {
 	return g.rounds.await(ctx, pause, g.isWorthIt, func(ctx context.Context) (records map[string]*T, err error) {
 		items := 0
-		err = slots.do(ctx, func() (err error) {
+		err = slots.Do(ctx, func() (err error) {
 			records, items, err = g.list(ctx)
 			return err
 		})

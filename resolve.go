@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
 )
 
 // Resolve finds the resource of a reference in the client's project. The
@@ -201,7 +203,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 			"cannot refer to one of these kinds: %q; use an ID, location/name for a resource in a location, or a name for one in none", kinds))
 	}
 	records, errs := make([]any, len(candidates)), make([]error, len(candidates))
-	inParallel(len(candidates), func(i int) { records[i], errs[i] = c.findNamed(ctx, operation, ref, candidates[i]) })
+	parallel.Do(len(candidates), 0, func(i int) { records[i], errs[i] = c.findNamed(ctx, operation, ref, candidates[i]) })
 
 	var found []Resource
 	var record any

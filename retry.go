@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // RetryPolicy sets how often and after what delays failed attempts of a call
@@ -99,7 +100,7 @@ func (cl *call) next(ctx context.Context) bool {
 	}
 	if ctx.Err() != nil {
 		if !errors.Is(cl.err, ctx.Err()) {
-			cl.whyNoRetry = contextError(ctx)
+			cl.whyNoRetry = pace.Err(ctx)
 		}
 		return false
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // rounds let goroutines that need the same value share one reading of it. One
@@ -11,7 +13,7 @@ import (
 type rounds[V any] struct {
 	// paces, if not nil, are the pauses between the end of a reading and the
 	// beginning of the next.
-	paces *pauses
+	paces *pace.Pauses
 
 	mu       sync.Mutex
 	current  *round[V]
@@ -28,7 +30,7 @@ type round[V any] struct {
 	abandoned bool // given up by its leader, for example because its context ended
 }
 
-func newRounds[V any](paces *pauses) *rounds[V] {
+func newRounds[V any](paces *pace.Pauses) *rounds[V] {
 	return &rounds[V]{paces: paces, current: &round[V]{over: make(chan struct{})}}
 }
 
@@ -70,7 +72,7 @@ func (r *rounds[V]) await(ctx context.Context, pause time.Duration, isWorthIt fu
 			return nil, nil
 		}
 	}
-	return nil, contextError(ctx)
+	return nil, pace.Err(ctx)
 }
 
 // lead reads the value, and ends the round.
@@ -81,11 +83,11 @@ func (r *rounds[V]) lead(ctx context.Context, this *round[V], read func(context.
 		defer r.mu.Unlock()
 		r.current = &round[V]{over: make(chan struct{})}
 		if r.paces != nil {
-			r.earliest = time.Now().Add(r.paces.next())
+			r.earliest = time.Now().Add(r.paces.Next())
 		}
 		close(this.over)
 	}()
-	if sleep(ctx, time.Until(r.earliest)) != nil {
+	if pace.Sleep(ctx, time.Until(r.earliest)) != nil {
 		return
 	}
 	r.mu.Lock()

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // clock returns a read function that takes some time. Its value is the time at
@@ -15,7 +17,7 @@ import (
 func clock(duration time.Duration) func(context.Context) (time.Time, error) {
 	return func(ctx context.Context) (time.Time, error) {
 		began := time.Now()
-		return began, sleep(ctx, duration)
+		return began, pace.Sleep(ctx, duration)
 	}
 }
 
@@ -41,7 +43,7 @@ func TestRoundsAreFresh(t *testing.T) {
 			running.Go(func() {
 				pause := time.Duration(i) * time.Millisecond
 				for range 5 {
-					if err := sleep(t.Context(), pause); err != nil {
+					if err := pace.Sleep(t.Context(), pause); err != nil {
 						t.Error(err)
 					}
 					asked := time.Now()
@@ -95,7 +97,7 @@ func TestRoundsWithPauses(t *testing.T) {
 func TestRoundsArePaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRounds[time.Time](&pauses{10 * time.Second, 10 * time.Second})
+		r := newRounds[time.Time](&pace.Pauses{First: 10 * time.Second})
 		first, err := r.await(t.Context(), 0, nil, clock(time.Second))
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +108,7 @@ func TestRoundsArePaced(t *testing.T) {
 		for i := range values {
 			running.Go(func() {
 				pause := time.Duration(i) * time.Second
-				if err := sleep(t.Context(), pause); err != nil {
+				if err := pace.Sleep(t.Context(), pause); err != nil {
 					t.Error(err)
 				}
 				round, err := r.await(t.Context(), 0, nil, clock(time.Second))
@@ -135,13 +137,13 @@ func TestRoundsOutliveTheirLeader(t *testing.T) {
 	failure := errors.New("the list failed")
 	for name, tt := range map[string]struct {
 		read    func(context.Context) (time.Time, error) // the leader's
-		paces   *pauses
+		paces   *pace.Pauses
 		limit   time.Duration // of the leader
 		want    error
 		elapsed time.Duration // until the others have a value
 	}{
 		"its context ends":          {clock(time.Hour), nil, 3 * time.Second, nil, 6 * time.Second},
-		"its context ends unpaced":  {clock(time.Second), &pauses{20 * time.Second, 20 * time.Second}, 3 * time.Second, nil, 0},
+		"its context ends unpaced":  {clock(time.Second), &pace.Pauses{First: 20 * time.Second}, 3 * time.Second, nil, 0},
 		"it panics":                 {func(context.Context) (time.Time, error) { panic(failure) }, nil, time.Hour, nil, 6 * time.Second},
 		"it fails":                  {func(context.Context) (time.Time, error) { return time.Time{}, failure }, nil, time.Hour, failure, 0},
 		"it fails as if it was cut": {func(context.Context) (time.Time, error) { return time.Time{}, context.Canceled }, nil, time.Hour, context.Canceled, 0},
@@ -162,7 +164,7 @@ func TestRoundsOutliveTheirLeader(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
 					defer cancel()
 					_, _ = r.await(ctx, 0, nil, func(ctx context.Context) (time.Time, error) {
-						if err := sleep(ctx, time.Second); err != nil { // while the others come
+						if err := pace.Sleep(ctx, time.Second); err != nil { // while the others come
 							return time.Time{}, err
 						}
 						return tt.read(ctx)

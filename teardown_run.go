@@ -8,6 +8,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
 )
 
 // teardownRun is one run of a plan.
@@ -31,13 +34,10 @@ type teardownRun struct {
 // steps runs all steps, and reports their events.
 func (r *teardownRun) steps(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	var steps ending
-	go func() {
+	wait := parallel.Go(func() {
 		defer close(r.events)
-		steps.run(func() {
-			inParallel(len(r.plan.steps), func(i int) { r.step(ctx, cancel, i) })
-		})
-	}()
+		parallel.Do(len(r.plan.steps), 0, func(i int) { r.step(ctx, cancel, i) })
+	})
 	defer func() { // stop everything if Progress panics
 		cancel()
 		close(r.acknowledged)
@@ -55,7 +55,7 @@ func (r *teardownRun) steps(ctx context.Context) {
 		}
 		r.acknowledged <- struct{}{}
 	}
-	steps.repeat()
+	wait()
 }
 
 // step runs a step after those that must end before it.
@@ -100,13 +100,13 @@ const teardownTries = 6
 // delete deletes a resource and waits until it is gone.
 func (r *teardownRun) delete(ctx context.Context, resource Resource) *TeardownFailure {
 	if ctx.Err() != nil {
-		return &TeardownFailure{Resource: resource, Outcome: TeardownNotTried, Err: contextError(ctx)}
+		return &TeardownFailure{Resource: resource, Outcome: TeardownNotTried, Err: pace.Err(ctx)}
 	}
 	r.report(resource, Progress{State: stateDeleting})
 	at, failure := r.requestDeletion(ctx, resource)
 	pauses := waitQuick.pauses()
 	for try := 1; failure != nil; try++ {
-		if try == teardownTries || !r.mayBecomePossible(failure) || sleep(ctx, pauses.next()) != nil {
+		if try == teardownTries || !r.mayBecomePossible(failure) || pace.Sleep(ctx, pauses.Next()) != nil {
 			return failure
 		}
 		last := failure
@@ -162,7 +162,7 @@ func (r *teardownRun) requestDeletion(ctx context.Context, resource Resource) (R
 	}
 	switch {
 	case ctx.Err() != nil:
-		return at, &TeardownFailure{Resource: resource, Outcome: TeardownNotTried, Err: contextError(ctx)}
+		return at, &TeardownFailure{Resource: resource, Outcome: TeardownNotTried, Err: pace.Err(ctx)}
 	case err != nil:
 		return at, &TeardownFailure{Resource: resource, Outcome: TeardownFailed, Err: err}
 	case len(users) > 0:
@@ -173,7 +173,7 @@ func (r *teardownRun) requestDeletion(ctx context.Context, resource Resource) (R
 		err = f.empty(ctx, r.client, at.Location, f.address(at), r.waitOptions(resource)...)
 	}
 	if err == nil {
-		err = r.slots.do(ctx, func() error { return f.remove(ctx, r.client, at.Location, f.address(at)) })
+		err = r.slots.Do(ctx, func() error { return f.remove(ctx, r.client, at.Location, f.address(at)) })
 	}
 	if err == nil && f.byNameOnly {
 		// The name may belong to another resource by now.

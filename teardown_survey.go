@@ -5,12 +5,15 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
 )
 
 // surveyor lists the resources of a project.
 type surveyor struct {
 	client *Client
-	slots  slots
+	slots  pace.Slots
 
 	// subnets maps the IDs of load balancers to the IDs of their private
 	// subnets, which never change.
@@ -22,7 +25,7 @@ func (p *TeardownPlan) surveyor() surveyor {
 	if concurrency <= 0 {
 		concurrency = 8
 	}
-	return surveyor{p.client, make(slots, concurrency), p.subnets}
+	return surveyor{p.client, make(pace.Slots, concurrency), p.subnets}
 }
 
 // surveyed is an existing resource with its record.
@@ -36,7 +39,7 @@ type surveyed struct {
 // kind, the kind is left out; but not having any of the lists is an error.
 func (s surveyor) survey(ctx context.Context, kinds []Kind, location string) ([]surveyed, error) {
 	lists, errs := make([][]surveyed, len(kinds)), make([]error, len(kinds))
-	inParallel(len(kinds), func(i int) { lists[i], errs[i] = s.list(ctx, kinds[i], location) })
+	parallel.Do(len(kinds), 0, func(i int) { lists[i], errs[i] = s.list(ctx, kinds[i], location) })
 	for _, err := range errs {
 		if err != nil && !isGone(err) {
 			return nil, err
@@ -53,7 +56,7 @@ func (s surveyor) survey(ctx context.Context, kinds []Kind, location string) ([]
 func (s surveyor) list(ctx context.Context, kind Kind, location string) ([]surveyed, error) {
 	f, _ := familyOf(kind)
 	var items []surveyed
-	err := s.slots.do(ctx, func() error {
+	err := s.slots.Do(ctx, func() error {
 		for record, err := range f.all(ctx, s.client, &ListOptions{Location: location}) {
 			if err != nil {
 				return err
@@ -75,12 +78,12 @@ func (s surveyor) list(ctx context.Context, kind Kind, location string) ([]surve
 // removes those that are gone meanwhile.
 func (s surveyor) complete(ctx context.Context, f *family, items []surveyed) ([]surveyed, error) {
 	errs := make([]error, len(items))
-	inParallel(len(items), func(i int) {
+	parallel.Do(len(items), 0, func(i int) {
 		item := &items[i]
 		if s.subnets[item.ID] != "" {
 			return
 		}
-		errs[i] = s.slots.do(ctx, func() (err error) {
+		errs[i] = s.slots.Do(ctx, func() (err error) {
 			item.record, err = f.get(ctx, s.client, item.Location, f.address(item.Resource))
 			return err
 		})

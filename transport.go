@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // call is one operation in progress, from its arguments to its result.
@@ -108,7 +109,7 @@ func (cl *call) run(ctx context.Context) error {
 		return nil
 	}
 	if cl.retrying && cl.whyNoRetry == nil {
-		cl.whyNoRetry = contextError(ctx) // it ended during the delay between attempts
+		cl.whyNoRetry = pace.Err(ctx) // it ended during the delay between attempts
 	}
 	return cl.failed()
 }
@@ -235,7 +236,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 	}
 	switch {
 	case parent.Err() != nil:
-		err = contextError(parent)
+		err = pace.Err(parent)
 	case attempt.Err() != nil:
 		err = &timeoutError{limit}
 	}
@@ -245,7 +246,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 // prepare does the work before an attempt, and returns its headers.
 func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 	if ctx.Err() != nil {
-		return nil, contextError(ctx)
+		return nil, pace.Err(ctx)
 	}
 	cfg := &cl.conn.config
 	if cfg.limiter != nil {
@@ -274,16 +275,6 @@ func (cl *call) prepare(ctx context.Context) (http.Header, error) {
 
 func (cl *call) transportError(err error) *TransportError {
 	return &TransportError{Operation: cl.op.Name, Method: cl.op.Method, Path: cl.path, Err: cl.withoutSecrets(err)}
-}
-
-// contextError returns an error that matches both the context's error and its
-// cause.
-func contextError(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if errors.Is(cause, err) {
-		return cause
-	}
-	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // noContext returns the error for a nil context.

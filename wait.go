@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
 )
 
 // Progress is a report of an operation that takes longer than one request: a
@@ -40,24 +41,7 @@ type waitConfig struct {
 	first, max time.Duration
 	tolerance  int
 	progress   func(Progress)
-	slots      slots // which limit the polls
-}
-
-// slots limits the number of concurrent requests. A nil slots has no limit.
-type slots chan struct{}
-
-// do calls f when there is a free slot, unless the context ends before.
-func (s slots) do(ctx context.Context, f func() error) error {
-	if s == nil {
-		return f()
-	}
-	select {
-	case s <- struct{}{}:
-		defer func() { <-s }()
-		return f()
-	case <-ctx.Done():
-		return contextError(ctx)
-	}
+	slots      pace.Slots // which limit the polls
 }
 
 // WaitInterval sets the pauses between polls. The first pause is first; each
@@ -181,7 +165,7 @@ func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context
 		return nil, &ArgumentError{Operation: "WaitAll", Name: "wait", Reason: "must not be nil"}
 	}
 	records, errs := make([]*T, len(items)), make([]error, len(items))
-	inParallel(len(items), func(i int) { records[i], errs[i] = wait(ctx, items[i]) })
+	parallel.Do(len(items), 0, func(i int) { records[i], errs[i] = wait(ctx, items[i]) })
 	return records, errors.Join(errs...)
 }
 
@@ -213,7 +197,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			opt(&w.config)
 		}
 	}
-	next := func(pause time.Duration) (*round[map[string]*T], error) { return nil, sleep(ctx, pause) }
+	next := func(pause time.Duration) (*round[map[string]*T], error) { return nil, pace.Sleep(ctx, pause) }
 	if w.join != nil {
 		group, leave := w.join()
 		defer leave()
@@ -265,7 +249,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 		}
 		if end == nil {
 			if isDue {
-				pause, paused = pauses.next(), time.Now()
+				pause, paused = pauses.Next(), time.Now()
 			}
 			round, end = next(pause)
 			isDue = time.Since(paused) >= pause/3*2 // the shortest pause is two thirds of the longest
@@ -299,7 +283,7 @@ func (w *waiter[T]) look(ctx context.Context, round *round[map[string]*T], mayFa
 			}
 		}
 	}
-	err = w.config.slots.do(ctx, func() (err error) {
+	err = w.config.slots.Do(ctx, func() (err error) {
 		record, err = w.fetch(ctx)
 		return err
 	})
@@ -311,38 +295,14 @@ func (w *waiter[T]) tolerates(err error) bool {
 	return IsTransient(err) || w.gone && isVanishing(err)
 }
 
-// pauses are the pauses between polls.
-type pauses struct{ pause, max time.Duration }
-
-func (c *waitConfig) pauses() *pauses { return &pauses{c.first, c.max} }
-
-// next returns the next pause, with a random deviation of a fifth. Each pause
-// is longer by half than the one before, up to max.
-func (p *pauses) next() time.Duration {
-	d := min(p.pause, math.MaxInt64/2)
-	p.pause = max(p.pause, min(d+d/2+1, p.max))
-	return d - d/5 + rand.N(d/5*2+1)
-}
-
-// sleep pauses for d or until the context ends. The error is that of the
-// context.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return contextError(ctx)
-	case <-timer.C:
-		return nil
-	}
-}
-
 func stateOf[T any](record *T) string {
 	if s, ok := any(record).(stater); ok && record != nil {
 		return s.stateText()
 	}
 	return ""
 }
+
+func (c *waitConfig) pauses() *pace.Pauses { return &pace.Pauses{First: c.first, Longest: c.max} }
 
 // recordOf keeps a nil pointer from becoming an interface that is not nil.
 func recordOf[T any](record *T) any {

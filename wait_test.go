@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"reflect"
 	"testing"
@@ -410,25 +409,6 @@ func TestWaitForAConditionOfOnesOwn(t *testing.T) {
 	if info != nil || !ok || !errors.Is(err, stop) || e.Record != any(noState) || e.State != "" ||
 		err.Error() != "cloudapi: Wait of the resource ended after 0s and 1 poll: that will never do" {
 		t.Errorf("Wait = %v, %v", info, err)
-	}
-}
-
-// TestPausesOfAnyLength: a very long pause does not overflow.
-func TestPausesOfAnyLength(t *testing.T) {
-	t.Parallel()
-	for _, longest := range []time.Duration{1, time.Nanosecond * 4, time.Second, math.MaxInt64 / 3, math.MaxInt64} {
-		for _, first := range []time.Duration{1, time.Second, math.MaxInt64 / 2, math.MaxInt64} {
-			p := pauses{first, longest}
-			for range 200 {
-				nominal := min(p.pause, math.MaxInt64/2)
-				if d := p.next(); d < nominal-nominal/5 || d > nominal+nominal/5 {
-					t.Fatalf("a pause of %v is %v", nominal, d)
-				}
-			}
-			if p.pause != max(first, longest) && longest < math.MaxInt64/2 {
-				t.Errorf("from %v to %v it grows to %v", first, longest, p.pause)
-			}
-		}
 	}
 }
 

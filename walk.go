@@ -6,6 +6,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // maxWalks is how often a list is walked until it contains as many items as it
@@ -54,7 +56,7 @@ func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args
 				}
 				err := seen.stalled(routes.project.Name, o.OrderColumn)
 				if walks < maxWalks {
-					err = sleep(ctx, c.config.retry.delay(walks, 0))
+					err = pace.Sleep(ctx, c.config.retry.delay(walks, 0))
 				}
 				if err != nil {
 					yield(nil, err)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // EventType is the kind of a change.
@@ -118,7 +120,7 @@ func watch[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoute
 	operation := strings.TrimSuffix(routes.project.Name, "List") + "Watch"
 	return func(yield func(Event[T], error) bool) {
 		w := watcher[T, P]{list: list, records: map[string]*sighting[T]{}, seed: maphash.MakeSeed()}
-		start, pauses := time.Now(), pauses{o.Interval, o.MaxInterval}
+		start, pauses := time.Now(), pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
 		for {
 			changed, err := w.look(yield)
 			if w.left {
@@ -139,9 +141,9 @@ func watch[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoute
 				return
 			}
 			if changed && err == nil {
-				pauses.pause = o.Interval
+				pauses.Reset()
 			}
-			if err := sleep(ctx, max(pauses.next(), c.retryAfter(err))); err != nil {
+			if err := pace.Sleep(ctx, max(pauses.Next(), c.retryAfter(err))); err != nil {
 				yield(Event[T]{}, err)
 				return
 			}

@@ -1,0 +1,72 @@
+// Package pace decides when to go on: pauses that grow, sleeps that end with a
+// context, and slots that limit what runs at the same time.
+package pace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Err returns an error that matches both the error of an ended context and its
+// cause.
+func Err(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// Sleep pauses for d. If the context ends first, it returns the error of [Err].
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return Err(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Pauses grow from First to Longest. If First is longer, all have its length.
+type Pauses struct {
+	First, Longest time.Duration
+
+	grown time.Duration // the next pause, without the random part; 0: First
+}
+
+// Next returns the next pause. Each is longer by half than the last, and
+// randomized by up to 20%.
+func (p *Pauses) Next() time.Duration {
+	longest := max(p.First, p.Longest)
+	d := min(max(p.First, p.grown), math.MaxInt64/2)
+	p.grown = min(d+d/2+1, longest)
+	return d - d/5 + rand.N(d/5*2+1)
+}
+
+// Reset begins with First again.
+func (p *Pauses) Reset() { p.grown = 0 }
+
+// Slots limits the number of calls that run at the same time to its capacity.
+// Nil slots have no limit.
+type Slots chan struct{}
+
+// Do calls f as soon as a slot is free. If the context ends first, it returns
+// the error of [Err].
+func (s Slots) Do(ctx context.Context, f func() error) error {
+	if s == nil {
+		return f()
+	}
+	select {
+	case s <- struct{}{}:
+		defer func() { <-s }()
+		return f()
+	case <-ctx.Done():
+		return Err(ctx)
+	}
+}

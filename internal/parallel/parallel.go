@@ -1,0 +1,97 @@
+// Package parallel runs functions on goroutines of their own. If one panics,
+// for example in a callback of the user, the caller's goroutine panics with the
+// same value. Nobody could recover from a panic on a goroutine that a library
+// has started: it would end the program.
+package parallel
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"sync/atomic"
+)
+
+// Go calls f on a goroutine. The function that it returns waits for the end of
+// f, and then panics or exits its goroutine if f did.
+func Go(f func()) (wait func()) {
+	done := make(chan struct{})
+	returned := false
+	var panicked any
+	go func() {
+		defer close(done)
+		defer func() {
+			if !returned {
+				panicked = recover()
+			}
+		}()
+		f()
+		returned = true
+	}()
+	return func() {
+		<-done
+		switch {
+		case panicked != nil:
+			panic(panicked)
+		case !returned:
+			runtime.Goexit()
+		}
+	}
+}
+
+// Do calls f with 0 to n-1, in this order, up to atOnce of them at the same
+// time, and returns when all calls have ended. With an atOnce of 0 or less, all
+// run at the same time. After a call that panicked or exited its goroutine no
+// other begins, and Do ends in the same way.
+func Do(n, atOnce int, f func(i int)) {
+	if atOnce <= 0 || atOnce > n {
+		atOnce = n
+	}
+	var next atomic.Int64
+	for range atOnce {
+		wait := Go(func() {
+			finished := false
+			defer func() {
+				if !finished {
+					next.Store(int64(n))
+				}
+			}()
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				f(int(i))
+			}
+			finished = true
+		})
+		defer wait() // all are waited for, even if one panics
+	}
+}
+
+// Ahead yields what seq yields, and takes up to n pairs in advance. When the
+// consumer stops, Ahead cancels the context of seq and waits for its end.
+func Ahead[K, V any](ctx context.Context, n int, seq func(context.Context) iter.Seq2[K, V]) iter.Seq2[K, V] {
+	type pair struct {
+		k K
+		v V
+	}
+	return func(yield func(K, V) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		pairs := make(chan pair, n-1)
+		stopped := make(chan struct{})
+		wait := Go(func() {
+			defer close(pairs)
+			for k, v := range seq(ctx) {
+				select {
+				case pairs <- pair{k, v}:
+				case <-stopped:
+					return
+				}
+			}
+		})
+		defer wait()
+		defer close(stopped)
+		defer cancel()
+		for p := range pairs {
+			if !yield(p.k, p.v) {
+				return
+			}
+		}
+	}
+}
