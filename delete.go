@@ -7,8 +7,8 @@ import "context"
 // [ErrNotFound]. In contrast, the Delete methods of the services report
 // success, since the API answers 204 even for a mistyped name. DeleteExisting
 // resolves the reference first and then deletes by ID. The deletion is
-// asynchronous if it is so in the Delete method of the service, and the same
-// WaitDeleted fits.
+// asynchronous if it is so in the Delete method of the service;
+// [Client.WaitDeleted] waits for its end.
 //
 // The ID of a part of another resource, such as a firewall rule, is an
 // [*ArgumentError].
@@ -22,8 +22,7 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 	if err != nil {
 		return nil, err
 	}
-	f, _ := familyOf(resource.Kind)
-	if err := f.remove(ctx, c, resource.Location, f.address(*resource)); err != nil {
+	if err := c.Delete(ctx, *resource); err != nil {
 		return nil, err
 	}
 	return resource, nil

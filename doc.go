@@ -37,6 +37,8 @@
 //   - wait until something is running, resized or gone: the Wait methods, [Wait]
 //     and [WaitAll]
 //   - find what an ID or a name stands for: [Client.Resolve], [Lookup]
+//   - list or delete resources whose kind the program does not know:
+//     [Client.Resources], [Client.Delete]
 //   - find out if a create without a response was carried out: [Confirm]
 //   - delete a whole project: [Client.PlanTeardown]
 //   - get an error if the resource to delete does not exist:

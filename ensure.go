@@ -136,7 +136,7 @@ func (e ensureSpec[T]) plan(ctx context.Context, operation string, opts *EnsureO
 	}
 	found, err := e.find(ctx)
 	switch {
-	case isGone(err):
+	case IsGone(err):
 		return &EnsurePlan[T]{Outcome: EnsureCreated}, nil
 	case err != nil:
 		return nil, err
@@ -252,9 +252,9 @@ func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, Ensur
 				outcome = EnsureCreated
 			}
 			return done(record, outcome)
-		case refused && isGone(err):
+		case refused && IsGone(err):
 			return failed(failure)
-		case !isGone(err) || tries == ensureTries:
+		case !IsGone(err) || tries == ensureTries:
 			return failed(withLookup(failure, err))
 		}
 		report("creating", nil, failure)

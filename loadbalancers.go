@@ -338,7 +338,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 			l, err = s.Get(ctx, l.Location, l.ID)
 		}
 		switch {
-		case isGone(err): // deleted since it was listed
+		case IsGone(err): // deleted since it was listed
 		case err != nil:
 			return nil, err
 		case l.Name == name && l.Subnet == subnet.Name:

@@ -15,7 +15,7 @@ func (cl *call) log(ctx context.Context) {
 	level, message, attempt, err := slog.LevelDebug, "cloudapi: request", cl.attempts, cl.err
 	if err != nil {
 		level, message = slog.LevelWarn, "cloudapi: request failed"
-		if isGone(err) {
+		if IsGone(err) {
 			level = slog.LevelInfo // a wait for a deletion expects it
 		}
 	}

@@ -154,7 +154,7 @@ func (s *MachineImagesService) empty(ctx context.Context, location, image string
 			if v.State == MachineImageVersionStateDestroying {
 				continue
 			}
-			if err := s.DeleteVersion(ctx, location, image, v.Version); err != nil && !isGone(err) {
+			if err := s.DeleteVersion(ctx, location, image, v.Version); err != nil && !IsGone(err) {
 				return false, err
 			}
 		}

@@ -15,10 +15,11 @@ import (
 // or a proxy in front of it: it has the contract's envelope, with a type.
 func (e *Error) isOwn() bool { return e.Type != "" }
 
-// isGone reports whether an error says that the resource does not exist. A
-// location that does not exist says nothing about the resource. A project that
-// the token cannot see looks the same as a resource that is gone.
-func isGone(err error) bool {
+// IsGone reports whether an error says that a resource does not exist. Unlike a
+// test for [ErrNotFound], it returns false if the location does not exist, for
+// example because of a typing mistake, since that says nothing about the
+// resource. A project that the token cannot see looks like one that is gone.
+func IsGone(err error) bool {
 	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrLocationNotFound)
 }
 

@@ -67,7 +67,7 @@ func TestPredicates(t *testing.T) {
 			wrapped = append(wrapped, fmt.Errorf("looking: %w", tt.err), within{tt.err}, &masked{"x", tt.err}, &WaitError{Err: tt.err})
 		}
 		for _, err := range wrapped {
-			got := verdict{isGone(err), errors.Is(err, ErrLocationNotFound), isVanishing(err), IsTransient(err), errors.Is(err, ErrNotFound)}
+			got := verdict{IsGone(err), errors.Is(err, ErrLocationNotFound), isVanishing(err), IsTransient(err), errors.Is(err, ErrNotFound)}
 			if got != tt.want {
 				t.Errorf("%s, as %T: %+v, want %+v", tt.name, err, got, tt.want)
 			}

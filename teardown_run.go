@@ -182,7 +182,7 @@ func (r *teardownRun) requestDeletion(ctx context.Context, resource Resource) (R
 			err = fmt.Errorf("its name is now %s: %w", now.Name, ErrLocationNotFound)
 		}
 	}
-	if err == nil || isGone(err) {
+	if err == nil || IsGone(err) {
 		return at, nil
 	}
 	return at, &TeardownFailure{Resource: resource, Outcome: TeardownFailed, Err: err}
@@ -265,7 +265,7 @@ func (r *teardownRun) locate(ctx context.Context, resource Resource) (Resource, 
 	if err != nil {
 		return resource, err
 	}
-	if survey.err != nil && !isGone(survey.err) {
+	if survey.err != nil && !IsGone(survey.err) {
 		return resource, survey.err
 	}
 	places := survey.value

@@ -41,7 +41,7 @@ func (s surveyor) survey(ctx context.Context, kinds []Kind, location string) ([]
 	lists, errs := make([][]surveyed, len(kinds)), make([]error, len(kinds))
 	parallel.Do(len(kinds), 0, func(i int) { lists[i], errs[i] = s.list(ctx, kinds[i], location) })
 	for _, err := range errs {
-		if err != nil && !isGone(err) {
+		if err != nil && !IsGone(err) {
 			return nil, err
 		}
 	}
@@ -89,7 +89,7 @@ func (s surveyor) complete(ctx context.Context, f *family, items []surveyed) ([]
 		})
 	})
 	for _, err := range errs {
-		if err != nil && !isGone(err) {
+		if err != nil && !IsGone(err) {
 			return nil, err
 		}
 	}
@@ -105,7 +105,7 @@ func (s surveyor) users(ctx context.Context, resource Resource) (map[string][]Re
 		location = resource.Name
 	}
 	all, err := s.survey(ctx, dependants(resource.Kind), location)
-	if isGone(err) {
+	if IsGone(err) {
 		return nil, nil // gone with the project
 	}
 	if err != nil {

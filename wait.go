@@ -232,7 +232,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			}
 			last, failures = record, 0
 			progress.Record, progress.State = recordOf(record), stateOf(record)
-		case w.gone && isGone(err):
+		case w.gone && IsGone(err):
 			record, err, progress.Done = nil, nil, 1
 		case ctx.Err() == nil && w.tolerates(err) && !isDue:
 		case ctx.Err() == nil && w.tolerates(err) && failures < w.config.tolerance:

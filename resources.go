@@ -1,0 +1,120 @@
+package cloudapi
+
+import (
+	"context"
+	"iter"
+	"slices"
+)
+
+// These methods work with resources of any kind. Programs that know the kind
+// use its service.
+
+// Resources returns an iterator over the resources of the client's project, one
+// kind after the other: those of the given kinds, or everything that the lists
+// of a project show. Parts of resources, such as rules and node pools, are not
+// among them.
+//
+//	for resource, err := range client.Resources(ctx, nil) {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(resource) // VM eu-central-h1/web-1 (vm3g8xpsxjs50pvjj2a7d3ky8h)
+//	}
+//
+// The options apply to the list of each kind. With a Location, the kinds that
+// are in no location are left out. A list that the server does not have, such as
+// machine images in October 2025, counts as empty, but having none of the lists
+// is [ErrNotFound]. An error is the last value of the iterator. A kind that is
+// not in a project's lists is an [*ArgumentError].
+func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
+	return func(yield func(Resource, error) bool) {
+		lists, err := resourceLists(opts, kinds)
+		if err != nil {
+			yield(Resource{}, err)
+			return
+		}
+		var gone error // of a list that the server does not have
+		has := false   // whether it has any
+		for _, f := range lists {
+			isThere := true
+			for record, err := range f.all(ctx, c, opts) {
+				if isThere = !IsGone(err); !isThere {
+					gone = err
+					break
+				}
+				if err != nil {
+					yield(Resource{}, err)
+					return
+				}
+				if !yield(record.(identified).identity(), nil) {
+					return
+				}
+			}
+			has = has || isThere
+		}
+		if !has && gone != nil {
+			yield(Resource{}, gone)
+		}
+	}
+}
+
+// resourceLists returns the families whose lists contain resources of the kinds.
+func resourceLists(opts *ListOptions, kinds []Kind) ([]family, error) {
+	var lists []family
+	for _, f := range families() {
+		switch {
+		case f.kind == KindProject:
+		case len(kinds) > 0 && !slices.Contains(kinds, f.kind):
+		default:
+			lists = append(lists, f)
+		}
+	}
+	for _, kind := range kinds {
+		if !slices.ContainsFunc(lists, func(f family) bool { return f.kind == kind }) {
+			return nil, argumentError("Resources", "kinds", string(kind), "is not the kind of resources in a list of the project")
+		}
+	}
+	if opts != nil && opts.Location != "" {
+		lists = slices.DeleteFunc(lists, func(f family) bool { return !f.inLocation })
+	}
+	return lists, nil
+}
+
+// Delete deletes a resource of any kind, as [Client.Resolve] or
+// [Client.Resources] returns it. Like the Delete methods of the services, it
+// also succeeds if the resource does not exist, and it may return before the
+// resource is gone: see [Client.WaitDeleted]. It deletes by ID; but a private
+// location, which has no reference by ID, by its name.
+//
+// A part of another resource, such as a rule, is an [*ArgumentError].
+func (c *Client) Delete(ctx context.Context, resource Resource) error {
+	f, err := wholeFamily("Delete", resource)
+	if err != nil {
+		return err
+	}
+	return f.remove(ctx, c, resource.Location, f.address(resource))
+}
+
+// WaitDeleted waits until a deleted resource is gone: for example the result of
+// [Client.DeleteExisting]. It returns immediately for kinds whose deletion is
+// synchronous, such as firewalls and SSH public keys. The error is a
+// [*WaitError], or an [*ArgumentError] for a part of another resource.
+func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...WaitOption) error {
+	f, err := wholeFamily("WaitDeleted", resource)
+	if err != nil || f.gone == nil {
+		return err
+	}
+	return f.gone(ctx, c, resource.Location, f.address(resource), opts...)
+}
+
+// wholeFamily returns the family of a resource that is not a part of another.
+func wholeFamily(operation string, resource Resource) (*family, error) {
+	f, part := familyOf(resource.Kind)
+	switch {
+	case f == nil:
+		return nil, argumentError(operation, "resource", resource.String(), "is of an unknown kind")
+	case part != nil:
+		return nil, argumentError(operation, "resource", resource.String(), "is a part: use the service of its "+part.of.String())
+	}
+	return f, nil
+}
