@@ -235,15 +235,32 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 	}
 }
 
+// The largest bodies that are read, in bytes, with and without a valid token.
+// Those of the API have some KiB.
+const (
+	maxBody        = 1 << 20
+	maxRefusedBody = 64 << 10
+)
+
 // serve handles a request: it logs it, applies faults and executes it.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.reportPanic()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
+	limit, tooLarge := int64(maxBody), reply.TooLarge()
+	if refused := s.service.Refusal(r); refused != nil {
+		limit, tooLarge = maxRefusedBody, refused
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	cut := errors.As(err, new(*http.MaxBytesError))
+	if err != nil && !cut {
 		panic(http.ErrAbortHandler)
 	}
 	op, params := s.service.Match(r.Method, r.URL.EscapedPath())
 	entry := s.log.add(r, op, body)
+	if cut {
+		entry.answered(tooLarge.Code)
+		reply.New(nil, tooLarge).Write(w)
+		return
+	}
 	if op == nil && !s.isProbe(r) {
 		s.misuse("cloudapitest: %s %s is no operation of the API", r.Method, r.URL.EscapedPath())
 	}

@@ -128,6 +128,45 @@ func TestContentTypes(t *testing.T) {
 	}
 }
 
+// zeros is an endless body, which counts what was read of it.
+type zeros struct{ read int }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	z.read += len(p)
+	clear(p)
+	return len(p), nil
+}
+
+// TestBodiesAreLimited: a request that is refused, or too large, is not read to
+// its end, and the refusal of the token comes first.
+func TestBodiesAreLimited(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		authorization string
+		status, most  int
+	}{{"", 401, maxRefusedBody}, {"Bearer pat-another", 401, maxRefusedBody}, {"Bearer pat-mine", 413, maxBody}} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := New(t, WithToken("pat-mine"))
+			body := &zeros{}
+			r, _ := http.NewRequestWithContext(t.Context(), "POST", srv.URL()+"/project", io.LimitReader(body, 64<<20))
+			r.Header = http.Header{"Authorization": {test.authorization}, "Content-Type": {"application/json"}}
+			resp, err := srv.HTTPClient().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			srv.Close()
+			const buffered = 1 << 20 // on the way
+			if resp.StatusCode != test.status || body.read > test.most+buffered {
+				t.Errorf("%q: status %d after %d bytes, want %d after about %d", test.authorization, resp.StatusCode, body.read, test.status, test.most)
+			}
+			if log := srv.Requests(); len(log) != 1 || log[0].Status != test.status || len(log[0].Body) != test.most {
+				t.Errorf("%q: the log has %d requests", test.authorization, len(log))
+			}
+		})
+	}
+}
+
 func TestPagesAreCappedAndWalkedByID(t *testing.T) {
 	t.Parallel()
 	srv := New(t, WithPageCap(2))

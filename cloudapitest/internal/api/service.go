@@ -86,6 +86,16 @@ type Request struct {
 	BeforeCount func()
 }
 
+// Refusal returns the error for a request without a valid token, and nil for
+// others. It does not read the body.
+func (s *Service) Refusal(r *http.Request) (refused *reply.Error) {
+	s.Do(func(m *Moment) {
+		_, err := m.authenticate(r.Header.Get("Authorization"))
+		refused = reply.In(m.Config.Version, err)
+	})
+	return refused
+}
+
 // Execute executes a request, and returns its response and the names of fields
 // and parameters that the API does not know. It renders the response while the
 // state is locked, since records may share slices with it.

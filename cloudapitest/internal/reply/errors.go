@@ -85,6 +85,12 @@ func NoVersion() *Error {
 	return &Error{http.StatusNotFound, "ResourceNotFound", "Machine image version not found", nullDetails}
 }
 
+// TooLarge is the error for a body that is larger than any of the API. The real
+// server has no limit.
+func TooLarge() *Error {
+	return &Error{http.StatusRequestEntityTooLarge, "BadRequest", "The request body is too large.", nullDetails}
+}
+
 func InvalidLocation(usable []string) *Error {
 	return &Error{http.StatusNotFound, "InvalidLocation",
 		"Validation failed for following path components: location",
