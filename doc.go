@@ -33,7 +33,7 @@
 //   - walk a list: the All methods; a page of it: the List methods
 //   - see the changes of a list: the Watch methods
 //   - create something unless it exists: the Ensure methods; preview what they
-//     would do: the Plan methods
+//     would do: [EnsureOptions.DryRun]
 //   - wait until something is running, resized or gone: the Wait methods, [Wait]
 //     and [WaitAll]
 //   - find what an ID or a name stands for: [Client.Resolve], [Lookup]

@@ -1,8 +1,8 @@
 package cloudapi
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -16,9 +16,7 @@ import (
 // there is none they create it. If there is one that matches the request, as
 // far as its record shows, they return it unchanged. Otherwise the error is a
 // [*DriftError]. Fields that the request does not set are not compared. The
-// [EnsureOutcome] says what was done. The Plan method of the same service says
-// what Ensure would do. The Compare method compares a record that the caller
-// already has.
+// [EnsureOutcome] says what was done.
 //
 // A resource that is being deleted still has its name. Ensure waits until it is
 // gone and then creates another one. The context bounds the wait, whose error
@@ -38,6 +36,12 @@ type EnsureOptions struct {
 	// can remove all differences. The comment of each Ensure method lists the
 	// fields that it can change.
 	Update bool
+
+	// DryRun makes Ensure change nothing and return what it would do: the same
+	// outcome, or the same [*DriftError]. If it would create the resource, the
+	// returned record has only its location and name. It doesn't wait for a
+	// resource that is being deleted, and returns EnsureCreated.
+	DryRun bool
 
 	// Progress is called at each step, on the goroutine of the caller. State is
 	// "creating", "updating" or "deleting" while Ensure does that or waits for
@@ -72,8 +76,8 @@ func (e *DriftError) Error() string {
 // Is matches [ErrAlreadyExists].
 func (e *DriftError) Is(target error) bool { return target == ErrAlreadyExists }
 
-// EnsureOutcome says what an Ensure did, or what it would do in an
-// [EnsurePlan].
+// EnsureOutcome says what an Ensure did, or what it would do if
+// [EnsureOptions.DryRun] is set.
 type EnsureOutcome string
 
 // Values of [EnsureOutcome].
@@ -81,25 +85,9 @@ const (
 	EnsureCreated   EnsureOutcome = "created"   // the resource did not exist; also after a create whose response was lost
 	EnsureUpdated   EnsureOutcome = "updated"   // the resource differed, and was changed
 	EnsureUnchanged EnsureOutcome = "unchanged" // the resource matches the request
-	EnsureDrifted   EnsureOutcome = "drifted"   // the resource differs, and Ensure would return a [*DriftError]; in plans only
 )
 
-// EnsurePlan says what an Ensure would do, and why.
-type EnsurePlan[T any] struct {
-	Outcome EnsureOutcome
-	Record  *T      // the existing resource, or nil. If it is being deleted, Ensure would create another one
-	Drift   []Drift // the differences from the request
-}
-
-// String returns the outcome and the differences.
-func (p EnsurePlan[T]) String() string {
-	if len(p.Drift) == 0 {
-		return string(p.Outcome)
-	}
-	return fmt.Sprintf("%s: %v", p.Outcome, drift(p.Drift))
-}
-
-// ensureSpec describes a family and a request to Ensure, Plan and Compare.
+// ensureSpec describes a family and a request to Ensure.
 type ensureSpec[T any] struct {
 	operation string
 	location  string // "" for families without locations
@@ -123,68 +111,26 @@ const ensureTries = 4
 
 // ensure creates or updates the resource, if it is needed.
 func (e ensureSpec[T]) ensure(ctx context.Context, operation string, opts *EnsureOptions) (*T, EnsureOutcome, error) {
-	if err := cmp.Or(e.begin(ctx, operation), e.checkName()); err != nil {
+	e.operation = operation
+	if err := e.check(ctx); err != nil {
 		return nil, "", err
 	}
-	return e.run(ctx, opts)
+	var o EnsureOptions
+	if opts != nil {
+		o = *opts
+	}
+	return e.run(ctx, o)
 }
 
-// plan finds out what ensure would do.
-func (e ensureSpec[T]) plan(ctx context.Context, operation string, opts *EnsureOptions) (*EnsurePlan[T], error) {
-	if err := cmp.Or(e.begin(ctx, operation), e.checkName()); err != nil {
-		return nil, err
-	}
-	found, err := e.find(ctx)
-	switch {
-	case IsGone(err):
-		return &EnsurePlan[T]{Outcome: EnsureCreated}, nil
-	case err != nil:
-		return nil, err
-	case stateOf(found) == stateDeleting:
-		return &EnsurePlan[T]{Outcome: EnsureCreated, Record: found}, nil
-	}
-	differences, err := e.compare(ctx, found)
-	if err != nil {
-		return nil, err
-	}
-	plan := &EnsurePlan[T]{Outcome: EnsureUnchanged, Record: found, Drift: differences}
-	switch {
-	case len(differences) == 0:
-	case opts != nil && opts.Update && differences.updatable():
-		plan.Outcome = EnsureUpdated
-	default:
-		plan.Outcome = EnsureDrifted
-	}
-	return plan, nil
-}
-
-// differences compares a record with the request.
-func (e ensureSpec[T]) differences(ctx context.Context, operation string, record *T) ([]Drift, error) {
-	if err := e.begin(ctx, operation); err != nil {
-		return nil, err
-	}
-	if record == nil {
-		return nil, &ArgumentError{Operation: operation, Name: "record", Reason: "must not be nil"}
-	}
-	return e.compare(ctx, record)
-}
-
-// begin sets the operation for errors, and returns what is wrong with the
-// arguments.
-func (e *ensureSpec[T]) begin(ctx context.Context, operation string) error {
-	e.operation = operation
+// check returns what is wrong with the arguments, or nil.
+func (e *ensureSpec[T]) check(ctx context.Context) error {
 	if ctx == nil {
-		return noContext(operation)
+		return noContext(e.operation)
 	}
 	if e.invalid != nil {
-		e.invalid.Operation = operation
+		e.invalid.Operation = e.operation
 		return e.invalid
 	}
-	return nil
-}
-
-// checkName returns why the name is invalid, or nil.
-func (e *ensureSpec[T]) checkName() error {
 	reason := checkSegment(e.name)
 	if IsID(e.name, kindOf[T]()) {
 		reason = "must be a name and not an ID"
@@ -200,11 +146,7 @@ func (e *ensureSpec[T]) resource() string { return place(e.location, e.name) }
 
 // run looks the name up, and creates the resource if it does not exist. It
 // repeats both until one of them settles the outcome.
-func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, EnsureOutcome, error) {
-	var o EnsureOptions
-	if opts != nil {
-		o = *opts
-	}
+func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOutcome, error) {
 	progress := Progress{Operation: e.operation, Resource: e.resource(), Total: 1}
 	start := time.Now()
 	report := func(state string, record *T, err error) {
@@ -232,6 +174,8 @@ func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, Ensur
 		progress.Polls++
 		found, err := e.find(ctx)
 		switch {
+		case o.DryRun && (IsGone(err) || stateOf(found) == stateDeleting):
+			return done(e.planned(), EnsureCreated)
 		case stateOf(found) == stateDeleting:
 			err := e.waitForDeletion(ctx, func(p Progress) {
 				if progress.Polls++; p.Done < p.Total {
@@ -244,7 +188,7 @@ func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, Ensur
 			}
 			continue
 		case err == nil:
-			record, outcome, err := e.reconcile(ctx, found, o.Update, report)
+			record, outcome, err := e.reconcile(ctx, found, o, report)
 			if err != nil {
 				return nil, "", err
 			}
@@ -281,6 +225,14 @@ func (e *ensureSpec[T]) run(ctx context.Context, opts *EnsureOptions) (*T, Ensur
 	}
 }
 
+// planned returns a record of the resource that a dry run does not create.
+func (e *ensureSpec[T]) planned() *T {
+	record := new(T)
+	text, _ := json.Marshal(Resource{Location: e.location, Name: e.name})
+	json.Unmarshal(text, record)
+	return record
+}
+
 // waitForDeletion waits until a resource that is being deleted no longer has its
 // name. The error is a [*WaitError].
 func (e *ensureSpec[T]) waitForDeletion(ctx context.Context, progress func(Progress)) error {
@@ -298,11 +250,14 @@ func (e *ensureSpec[T]) waitForDeletion(ctx context.Context, progress func(Progr
 
 // reconcile returns the existing resource if it matches the request, after an
 // update if one is needed and allowed.
-func (e *ensureSpec[T]) reconcile(ctx context.Context, found *T, update bool, report func(string, *T, error)) (*T, EnsureOutcome, error) {
+func (e *ensureSpec[T]) reconcile(ctx context.Context, found *T, o EnsureOptions, report func(string, *T, error)) (*T, EnsureOutcome, error) {
 	outcome := EnsureUnchanged
 	differences, err := e.compare(ctx, found)
-	if err == nil && update && len(differences) > 0 && differences.updatable() {
+	if err == nil && o.Update && len(differences) > 0 && differences.updatable() {
 		outcome = EnsureUpdated
+		if o.DryRun {
+			return found, outcome, nil
+		}
 		report("updating", found, nil)
 		var failure error
 		found, failure = e.update(ctx, found, differences)

@@ -257,6 +257,90 @@ func forEachEnsure(t *testing.T, test func(t *testing.T, srv *cloudapitest.Serve
 	}
 }
 
+// TestEnsureDryRun compares, for each family, what a dry run says with what an
+// Ensure then does.
+func TestEnsureDryRun(t *testing.T) {
+	t.Parallel()
+	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+		before := changes(srv)
+		dry := func(variant string, update, wantCreated bool) error {
+			t.Helper()
+			id, created, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{DryRun: true, Update: update})
+			if created != wantCreated || created && id != "" || changes(srv) != before {
+				t.Errorf("%q: created %v with ID %q, %v, after %d changes", variant, created, id, err, changes(srv)-before)
+			}
+			return err
+		}
+		if err := dry("", false, true); err != nil {
+			t.Errorf("without a resource: %v", err)
+		}
+		if _, created, err := c.ensure(t.Context(), client, "", nil); !created || err != nil {
+			t.Fatalf("after the dry run: %v, %v", created, err)
+		}
+		stub.Elapse(time.Hour)
+		before = changes(srv)
+		if err := dry("", true, false); err != nil {
+			t.Errorf("with the resource: %v", err)
+		}
+		for _, variant := range c.fixed {
+			if _, ok := errors.AsType[*cloudapi.DriftError](dry(variant, true, false)); !ok {
+				t.Errorf("%s does not differ", variant)
+			}
+		}
+		for _, variant := range c.updatable {
+			if drift, ok := errors.AsType[*cloudapi.DriftError](dry(variant, false, false)); !ok || !drift.Fields[0].Updatable {
+				t.Errorf("%s, without Update: %v", variant, drift)
+			}
+			if err := dry(variant, true, false); err != nil {
+				t.Errorf("%s, with Update: %v", variant, err)
+			}
+		}
+		for _, variant := range c.updatable {
+			if _, _, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: true}); err != nil {
+				t.Errorf("%s, after the dry run: %v", variant, err)
+			}
+		}
+		c.wantOne(t, client)
+		if c.remove == nil {
+			return // its record does not show that it is being deleted
+		}
+		if err := c.remove(t.Context(), client); err != nil {
+			t.Fatal(err)
+		}
+		before = changes(srv)
+		if err := dry("", true, true); err != nil {
+			t.Errorf("during or after a deletion: %v", err)
+		}
+	})
+}
+
+// TestEnsureDryRunRecord: the record of a resource that would be created has
+// only its location and name, and an update that would be made has not changed
+// the record.
+func TestEnsureDryRunRecord(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t).Client()
+		dry := &cloudapi.EnsureOptions{DryRun: true, Update: true}
+		request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
+		planned, outcome, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", request, dry)
+		if want := (&cloudapi.Postgres{Location: somewhere, Name: "db-1"}); err != nil || outcome != cloudapi.EnsureCreated || !reflect.DeepEqual(planned, want) {
+			t.Errorf("it would be %s: %+v, %v", outcome, planned, err)
+		}
+		key, _, err := client.SSHPublicKeys.Ensure(t.Context(), &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}, dry)
+		if err != nil || *key != (cloudapi.SSHPublicKey{Name: "laptop"}) {
+			t.Errorf("the key would be %+v, %v", key, err)
+		}
+		stub.Must(client.Postgres.Create(t.Context(), somewhere, "db-1", request))(t)
+		stub.Must(client.Postgres.WaitRunning(t.Context(), somewhere, "db-1"))(t)
+		request.StorageSize = 128
+		db, outcome, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", request, dry)
+		if err != nil || outcome != cloudapi.EnsureUpdated || db.StorageSizeGiB != 64 {
+			t.Errorf("the update would be %s: %+v, %v", outcome, db, err)
+		}
+	})
+}
+
 // changes counts the requests other than GET.
 func changes(srv *cloudapitest.Server) (n int) {
 	for _, r := range srv.Requests() {
@@ -594,7 +678,7 @@ func TestEnsureCannotUpdate(t *testing.T) {
 }
 
 // TestEnsureCannotCompare: without the subnet nobody knows whether the VM
-// matches the request, so neither Ensure nor Plan nor Compare says so.
+// matches the request, so Ensure does not say so, even in a dry run.
 func TestEnsureCannotCompare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -602,17 +686,12 @@ func TestEnsureCannotCompare(t *testing.T) {
 		client := srv.Client()
 		subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
 		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID}
-		vm := stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
-		vm = stub.Must(client.VMs.Get(t.Context(), somewhere, vm.ID))(t)
+		stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
 		srv.Fail(cloudapitest.Match{Operation: "Projects.ObjectInfo"}, envelope(http.StatusForbidden, "Forbidden").Repeating())
-		if got, outcome, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", request, nil); got != nil || outcome != "" || !errors.Is(err, cloudapi.ErrForbidden) {
-			t.Errorf("Ensure is %v, %q, %v", got, outcome, err)
-		}
-		if plan, err := client.VMs.Plan(t.Context(), somewhere, "web-1", request, nil); plan != nil || !errors.Is(err, cloudapi.ErrForbidden) {
-			t.Errorf("Plan is %v, %v", plan, err)
-		}
-		if differences, err := client.VMs.Compare(t.Context(), vm, request); !errors.Is(err, cloudapi.ErrForbidden) {
-			t.Errorf("Compare is %v, %v", differences, err)
+		for _, opts := range []*cloudapi.EnsureOptions{nil, {DryRun: true}} {
+			if got, outcome, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", request, opts); got != nil || outcome != "" || !errors.Is(err, cloudapi.ErrForbidden) {
+				t.Errorf("Ensure is %v, %q, %v", got, outcome, err)
+			}
 		}
 	})
 }

@@ -63,8 +63,7 @@ func ExampleVMsService_Ensure() {
 		fmt.Println(vm.Name, outcome)
 	}
 
-	// A resource that differs from the request stays unchanged. Plan returns
-	// the differences in advance.
+	// A resource that differs from the request stays unchanged.
 	_, _, err := client.VMs.Ensure(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-4"}, nil)
 	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
 		for _, f := range drift.Fields {

@@ -253,18 +253,6 @@ func (s *FirewallsService) Ensure(ctx context.Context, location, name string, re
 	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments. It changes
-// nothing.
-func (s *FirewallsService) Plan(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (*EnsurePlan[Firewall], error) {
-	return s.ensurer(location, name, request).plan(ctx, "Firewalls.Plan", opts)
-}
-
-// Compare returns the differences between a firewall and a request, as Ensure
-// sees them. The record must be in its full form, as Get returns it.
-func (s *FirewallsService) Compare(ctx context.Context, firewall *Firewall, request *FirewallCreateRequest) ([]Drift, error) {
-	return s.ensurer("", "", request).differences(ctx, "Firewalls.Compare", firewall)
-}
-
 // ensurer returns what Ensure needs to know about firewalls.
 func (s *FirewallsService) ensurer(location, name string, request *FirewallCreateRequest) ensureSpec[Firewall] {
 	return ensureSpec[Firewall]{

@@ -169,18 +169,6 @@ func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScript
 	return s.ensurer(request).ensure(ctx, "VMInitScripts.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments. It changes
-// nothing.
-func (s *VMInitScriptsService) Plan(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (*EnsurePlan[VMInitScript], error) {
-	return s.ensurer(request).plan(ctx, "VMInitScripts.Plan", opts)
-}
-
-// Compare returns the differences between an init script and a request, as
-// Ensure sees them. The record must be in its full form, as Get returns it.
-func (s *VMInitScriptsService) Compare(ctx context.Context, script *VMInitScript, request *VMInitScriptCreateRequest) ([]Drift, error) {
-	return s.ensurer(request).differences(ctx, "VMInitScripts.Compare", script)
-}
-
 // ensurer returns what Ensure needs to know about init scripts.
 func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensureSpec[VMInitScript] {
 	if request == nil {

@@ -139,18 +139,6 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 	return s.ensurer(location, name, request).ensure(ctx, "Kubernetes.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments. It changes
-// nothing.
-func (s *KubernetesService) Plan(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (*EnsurePlan[KubernetesCluster], error) {
-	return s.ensurer(location, name, request).plan(ctx, "Kubernetes.Plan", opts)
-}
-
-// Compare returns the differences between a cluster and a request, as Ensure
-// sees them. The record must be in its full form, as Get returns it.
-func (s *KubernetesService) Compare(ctx context.Context, cluster *KubernetesCluster, request *KubernetesClusterCreateRequest) ([]Drift, error) {
-	return s.ensurer("", "", request).differences(ctx, "Kubernetes.Compare", cluster)
-}
-
 // ensurer returns what Ensure needs to know about clusters.
 func (s *KubernetesService) ensurer(location, name string, request *KubernetesClusterCreateRequest) ensureSpec[KubernetesCluster] {
 	find := func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, name) }

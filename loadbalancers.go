@@ -273,18 +273,6 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 	return s.ensurer(location, name, request).ensure(ctx, "LoadBalancers.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments. It changes
-// nothing.
-func (s *LoadBalancersService) Plan(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (*EnsurePlan[LoadBalancer], error) {
-	return s.ensurer(location, name, request).plan(ctx, "LoadBalancers.Plan", opts)
-}
-
-// Compare returns the differences between a load balancer and a request, as
-// Ensure sees them. The record must be in its full form, as Get returns it.
-func (s *LoadBalancersService) Compare(ctx context.Context, loadBalancer *LoadBalancer, request *LoadBalancerCreateRequest) ([]Drift, error) {
-	return s.ensurer("", "", request).differences(ctx, "LoadBalancers.Compare", loadBalancer)
-}
-
 // ensurer returns what Ensure needs to know about load balancers.
 func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalancerCreateRequest) ensureSpec[LoadBalancer] {
 	if request == nil {

@@ -133,18 +133,6 @@ func (s *MachineImagesService) Ensure(ctx context.Context, location, name string
 	return s.ensurer(location, name, request).ensure(ctx, "MachineImages.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments. It changes
-// nothing.
-func (s *MachineImagesService) Plan(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (*EnsurePlan[MachineImage], error) {
-	return s.ensurer(location, name, request).plan(ctx, "MachineImages.Plan", opts)
-}
-
-// Compare returns the differences between a machine image and a request, as
-// Ensure sees them. It requests the versions of the image.
-func (s *MachineImagesService) Compare(ctx context.Context, image *MachineImage, request *MachineImageCreateRequest) ([]Drift, error) {
-	return s.ensurer("", "", request).differences(ctx, "MachineImages.Compare", image)
-}
-
 // ensurer returns what Ensure needs to know about machine images.
 func (s *MachineImagesService) ensurer(location, name string, request *MachineImageCreateRequest) ensureSpec[MachineImage] {
 	return ensureSpec[MachineImage]{

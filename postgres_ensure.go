@@ -19,18 +19,6 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 	return s.ensurer(location, name, request).ensure(ctx, "Postgres.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments. It changes
-// nothing.
-func (s *PostgresService) Plan(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (*EnsurePlan[Postgres], error) {
-	return s.ensurer(location, name, request).plan(ctx, "Postgres.Plan", opts)
-}
-
-// Compare returns the differences between a database and a request, as Ensure
-// sees them. The record must be in its full form, as Get returns it.
-func (s *PostgresService) Compare(ctx context.Context, postgres *Postgres, request *PostgresCreateRequest) ([]Drift, error) {
-	return s.ensurer("", "", request).differences(ctx, "Postgres.Compare", postgres)
-}
-
 // ensurer returns what Ensure needs to know about databases.
 func (s *PostgresService) ensurer(location, name string, request *PostgresCreateRequest) ensureSpec[Postgres] {
 	return ensureSpec[Postgres]{

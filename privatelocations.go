@@ -145,18 +145,6 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLo
 	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments. It changes
-// nothing.
-func (s *PrivateLocationsService) Plan(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (*EnsurePlan[PrivateLocation], error) {
-	return s.ensurer(request).plan(ctx, "PrivateLocations.Plan", opts)
-}
-
-// Compare returns the differences between a private location and a request, as
-// Ensure sees them. The record must be in its full form, as Get returns it.
-func (s *PrivateLocationsService) Compare(ctx context.Context, privateLocation *PrivateLocation, request *PrivateLocationCreateRequest) ([]Drift, error) {
-	return s.ensurer(request).differences(ctx, "PrivateLocations.Compare", privateLocation)
-}
-
 // ensurer returns what Ensure needs to know about private locations.
 func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest) ensureSpec[PrivateLocation] {
 	if request == nil {

@@ -218,7 +218,7 @@ func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, error
 		create:  func(ctx context.Context) (*R, error) { return s.create(ctx, request) },
 		compare: func(context.Context, *R) (drift, error) { return nil, nil },
 	}
-	added, _, err := e.run(ctx, nil)
+	added, _, err := e.run(ctx, EnsureOptions{})
 	return added, err
 }
 

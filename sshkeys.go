@@ -117,18 +117,6 @@ func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKey
 	return s.ensurer(request).ensure(ctx, "SSHPublicKeys.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments. It changes
-// nothing.
-func (s *SSHPublicKeysService) Plan(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (*EnsurePlan[SSHPublicKey], error) {
-	return s.ensurer(request).plan(ctx, "SSHPublicKeys.Plan", opts)
-}
-
-// Compare returns the differences between a key and a request, as Ensure sees
-// them. The record must be in its full form, as Get returns it.
-func (s *SSHPublicKeysService) Compare(ctx context.Context, key *SSHPublicKey, request *SSHPublicKeyCreateRequest) ([]Drift, error) {
-	return s.ensurer(request).differences(ctx, "SSHPublicKeys.Compare", key)
-}
-
 // ensurer returns what Ensure needs to know about keys.
 func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensureSpec[SSHPublicKey] {
 	if request == nil {

@@ -141,18 +141,6 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 	return s.ensurer(location, name, request).ensure(ctx, "PrivateSubnets.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments. It changes
-// nothing.
-func (s *PrivateSubnetsService) Plan(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (*EnsurePlan[PrivateSubnet], error) {
-	return s.ensurer(location, name, request).plan(ctx, "PrivateSubnets.Plan", opts)
-}
-
-// Compare returns the differences between a subnet and a request, as Ensure
-// sees them. The record must be in its full form, as Get returns it.
-func (s *PrivateSubnetsService) Compare(ctx context.Context, subnet *PrivateSubnet, request *PrivateSubnetCreateRequest) ([]Drift, error) {
-	return s.ensurer("", "", request).differences(ctx, "PrivateSubnets.Compare", subnet)
-}
-
 // ensurer returns what Ensure needs to know about subnets.
 func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateSubnetCreateRequest) ensureSpec[PrivateSubnet] {
 	if request != nil && request.FirewallID != "" {

@@ -206,18 +206,6 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
 }
 
-// Plan returns what Ensure would do with the same arguments. It changes
-// nothing.
-func (s *VMsService) Plan(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (*EnsurePlan[VM], error) {
-	return s.ensurer(location, name, request).plan(ctx, "VMs.Plan", opts)
-}
-
-// Compare returns the differences between a VM and a request, as Ensure sees
-// them. The record must be in its full form, as Get returns it.
-func (s *VMsService) Compare(ctx context.Context, vm *VM, request *VMCreateRequest) ([]Drift, error) {
-	return s.ensurer("", "", request).differences(ctx, "VMs.Compare", vm)
-}
-
 // ensurer returns what Ensure needs to know about VMs.
 func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) ensureSpec[VM] {
 	if request != nil && request.PrivateSubnetID != "" {

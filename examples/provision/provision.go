@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -44,47 +45,46 @@ func (p *provisioner) run(ctx context.Context) error {
 	return p.machines(ctx, subnetIDs)
 }
 
-// service creates or plans one kind of resource. The services of the SDK
-// implement it.
+// service creates one kind of resource. The services of the SDK implement it.
 type service[T, R any] interface {
 	Ensure(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
-	Plan(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*cloudapi.EnsurePlan[T], error)
 }
 
 // settle creates or plans a resource, and reports the result. The record is nil
-// if a plan has found none. A resource that differs from the request is
+// if a plan would create it. A resource that differs from the request is
 // reported and returned unchanged.
 func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service[T, R], request *R) (*T, cloudapi.EnsureOutcome, error) {
-	opts := &cloudapi.EnsureOptions{Update: p.update}
-	if p.planOnly {
-		plan, err := s.Plan(ctx, p.env.Location, of.name, request, opts)
-		if err != nil {
-			return nil, "", err
-		}
-		p.report.result(of, planned[plan.Outcome])
-		if p.held && plan.Outcome == cloudapi.EnsureCreated {
-			p.report.result(of, resultHeld)
-		}
-		switch plan.Outcome {
-		case cloudapi.EnsureCreated:
-			return nil, plan.Outcome, nil // a record that is being deleted will be replaced
-		case cloudapi.EnsureUpdated:
-			p.report.changes(of, driftText(plan.Drift))
-		case cloudapi.EnsureDrifted:
-			p.report.differs(of, fmt.Errorf("%v differs from the file: %s%s", of, driftText(plan.Drift), p.advice(plan.Drift)))
-		}
-		return plan.Record, plan.Outcome, nil
-	}
+	// A dry run without Update returns the differences, and says of each whether
+	// an update could change it.
+	opts := &cloudapi.EnsureOptions{Update: p.update && !p.planOnly, DryRun: p.planOnly}
 	record, outcome, err := s.Ensure(ctx, p.env.Location, of.name, request, opts)
 	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
-		record, outcome, err = drift.Record.(*T), cloudapi.EnsureDrifted, nil
-		p.report.differs(of, fmt.Errorf("%w%s", drift, p.advice(drift.Fields)))
+		record = drift.Record.(*T)
+		if p.planOnly && p.update && !slices.ContainsFunc(drift.Fields, func(f cloudapi.Drift) bool { return !f.Updatable }) {
+			p.report.changes(of, driftText(drift.Fields))
+			return record, cloudapi.EnsureUpdated, nil
+		}
+		how := err
+		if p.planOnly {
+			how = fmt.Errorf("%v differs from the file: %s", of, driftText(drift.Fields))
+		}
+		p.report.differs(of, fmt.Errorf("%w%s", how, p.advice(drift.Fields)))
+		return record, "", nil
 	}
 	switch {
-	case err == nil:
-		p.report.result(of, done[outcome])
 	case errors.Is(err, cloudapi.ErrOutcomeUnknown):
 		p.report.result(of, resultUnknown)
+	case err != nil:
+	case !p.planOnly:
+		p.report.result(of, done[outcome])
+	case outcome == cloudapi.EnsureCreated:
+		p.report.result(of, planned[outcome])
+		if p.held {
+			p.report.result(of, resultHeld)
+		}
+		return nil, outcome, nil // the record is not that of a resource
+	default:
+		p.report.result(of, planned[outcome])
 	}
 	return record, outcome, err
 }
@@ -94,10 +94,6 @@ type keys struct{ *cloudapi.SSHPublicKeysService }
 
 func (k keys) Ensure(ctx context.Context, _, _ string, request *cloudapi.SSHPublicKeyCreateRequest, opts *cloudapi.EnsureOptions) (*cloudapi.SSHPublicKey, cloudapi.EnsureOutcome, error) {
 	return k.SSHPublicKeysService.Ensure(ctx, request, opts)
-}
-
-func (k keys) Plan(ctx context.Context, _, _ string, request *cloudapi.SSHPublicKeyCreateRequest, opts *cloudapi.EnsureOptions) (*cloudapi.EnsurePlan[cloudapi.SSHPublicKey], error) {
-	return k.SSHPublicKeysService.Plan(ctx, request, opts)
 }
 
 func (p *provisioner) keys(ctx context.Context) error {

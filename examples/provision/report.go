@@ -43,10 +43,10 @@ const (
 // done and planned describe outcomes.
 var (
 	done = map[cloudapi.EnsureOutcome]string{
-		cloudapi.EnsureCreated: "created", cloudapi.EnsureUpdated: "changed", cloudapi.EnsureUnchanged: "was there", cloudapi.EnsureDrifted: resultDiffers,
+		cloudapi.EnsureCreated: "created", cloudapi.EnsureUpdated: "changed", cloudapi.EnsureUnchanged: "was there",
 	}
 	planned = map[cloudapi.EnsureOutcome]string{
-		cloudapi.EnsureCreated: "create", cloudapi.EnsureUpdated: "change", cloudapi.EnsureUnchanged: "keep", cloudapi.EnsureDrifted: resultDiffers,
+		cloudapi.EnsureCreated: "create", cloudapi.EnsureUpdated: "change", cloudapi.EnsureUnchanged: "keep",
 	}
 )
 

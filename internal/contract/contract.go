@@ -77,13 +77,7 @@ func Once(method, name string) bool {
 // Composite reports whether a method of that name calls other methods, and so
 // has no operation of its own.
 func Composite(method string) bool {
-	return strings.HasPrefix(method, "Wait") || Ensures(method) || slices.Contains([]string{"Watch", "SetRules", "SetFirewallRules"}, method)
-}
-
-// Ensures reports whether a method of that name compares a resource with the
-// request for it, as Ensure and its previews do.
-func Ensures(method string) bool {
-	return slices.Contains([]string{"Ensure", "Plan", "Compare"}, method)
+	return strings.HasPrefix(method, "Wait") || slices.Contains([]string{"Ensure", "Watch", "SetRules", "SetFirewallRules"}, method)
 }
 
 // idempotentPosts are the POSTs that set a value, or have no effect the second
