@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -645,9 +646,9 @@ func TestEnsureCannotUpdate(t *testing.T) {
 	}{
 		{"refused", forbidden, cloudapitest.Delay(time.Second), []error{cloudapi.ErrForbidden}, false},
 		{"lost, and the lookup is refused", cloudapitest.DropAfter(), forbidden, []error{cloudapi.ErrOutcomeUnknown, cloudapi.ErrForbidden}, false},
-		{"without an effect", cloudapitest.Handle(func(w http.ResponseWriter, _ *http.Request) {
+		{"without an effect", cloudapitest.Handle(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"id":%q,"name":"net-1"}`, cloudapi.NewID(cloudapi.KindPrivateSubnet))
+			fmt.Fprintf(w, `{"id":%q,"name":"fw-1"}`, path.Base(path.Dir(r.URL.Path)))
 		}), cloudapitest.Delay(time.Second), []error{cloudapi.ErrAlreadyExists}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -866,28 +867,29 @@ func TestEnsureAmongNodePools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t)
-		name := "k8s-1"
 		client := srv.Client(changed(func(record map[string]any) {
 			if pools, found := record["nodepools"].([]any); found {
 				other := map[string]any{"id": cloudapi.NewID(cloudapi.KindKubernetesNodePool), "name": "other", "node_count": 7, "node_size": "standard-8"}
-				record["nodepools"], record["name"] = append([]any{other}, pools...), name
+				record["nodepools"] = append([]any{other}, pools...)
 			}
 		}))
-		ensure := func(nodes int) (bool, error) {
-			_, created, err := client.Kubernetes.Ensure(t.Context(), somewhere, "k8s-1", &cloudapi.KubernetesClusterCreateRequest{
+		ensure := func(name string, nodes int) (bool, error) {
+			_, created, err := client.Kubernetes.Ensure(t.Context(), somewhere, name, &cloudapi.KubernetesClusterCreateRequest{
 				Version: "v1.34", WorkerSize: "standard-2", WorkerNodes: nodes}, &cloudapi.EnsureOptions{Update: true})
 			return created == cloudapi.EnsureCreated, err
 		}
 		for i, nodes := range []int{1, 1, 2, 2} {
-			if created, err := ensure(nodes); created != (i == 0) || err != nil {
+			if created, err := ensure("k8s-1", nodes); created != (i == 0) || err != nil {
 				t.Errorf("%d nodes: %v, %v", nodes, created, err)
 			}
 		}
 		if n := changes(srv); n != 2 { // the creation and the resize
 			t.Errorf("%d requests that change something", n)
 		}
-		name = "renamed" // so that either may be the one
-		if _, err := ensure(3); err != nil || changes(srv) != 2 {
+		if _, err := client.Kubernetes.Rename(t.Context(), somewhere, "k8s-1", "renamed"); err != nil { // so that either may be the one
+			t.Error(err)
+		}
+		if _, err := ensure("renamed", 3); err != nil || changes(srv) != 3 {
 			t.Errorf("%v after %d requests that change something", err, changes(srv))
 		}
 	})

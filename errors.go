@@ -324,8 +324,9 @@ func (e *TransportError) Is(target error) bool {
 func (e *TransportError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
 // DecodeError says that the server reported success but its response is not
-// what the contract promises: not JSON, truncated, empty, of another type, or
-// without its ID. [ErrInvalidResponse] matches it.
+// what the contract promises: not JSON, truncated, empty, of another type,
+// without its ID, or about another resource than the one that was asked for,
+// which caches and gateways can send. [ErrInvalidResponse] matches it.
 //
 // String values are masked in the excerpt, since a response may contain
 // secrets.

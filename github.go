@@ -25,6 +25,9 @@ type GitHubInstallation struct {
 
 func (i *GitHubInstallation) missing() string             { return missingID(i.ID) }
 func (i *GitHubInstallation) cursor(column string) string { return idOrName(column, i.ID, i.Name) }
+func (i *GitHubInstallation) identity() Resource {
+	return Resource{Kind: KindGitHubInstallation, ID: i.ID, Name: i.Name}
+}
 
 // GitHubRepository is a repository of an installation.
 type GitHubRepository struct {
@@ -34,6 +37,9 @@ type GitHubRepository struct {
 }
 
 func (r *GitHubRepository) missing() string { return missingID(r.ID) }
+func (r *GitHubRepository) identity() Resource {
+	return Resource{Kind: KindGitHubRepository, ID: r.ID, Name: r.Name}
+}
 
 // cursor returns for the order by name what the server sorts by: the name with
 // that of the installation.
@@ -55,6 +61,7 @@ type GitHubCacheEntry struct {
 
 func (e *GitHubCacheEntry) missing() string      { return missingID(e.ID) }
 func (e *GitHubCacheEntry) cursor(string) string { return e.ID }
+func (e *GitHubCacheEntry) identity() Resource   { return Resource{Kind: KindGitHubCacheEntry, ID: e.ID} }
 
 const (
 	gitHubRoute             = projectRoute + "/github"

@@ -47,7 +47,12 @@ type VMInitScriptUpdateRequest struct {
 	Script string `json:"script,omitzero"`
 }
 
-func (r *VMInitScriptUpdateRequest) renames() bool { return r != nil && r.Name != "" }
+func (r *VMInitScriptUpdateRequest) newName() string {
+	if r == nil {
+		return ""
+	}
+	return r.Name
+}
 
 // Script is the text of a script, made by [NewScript]. It has its own type so
 // that it is not confused with the name of a registered script. The zero Script

@@ -37,7 +37,7 @@ const getVMLine = ` operation=VMs.Get method=GET route=/project/{project_id}/loc
 
 func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 	t.Parallel()
-	const path = "/project/" + stub.Project + "/location/l/vm/v"
+	const path = "/project/" + stub.Project + "/location/eu-central-h1/vm/web-1"
 	const failed = `level=WARN msg="cloudapi: request failed"` + getVMLine
 	const unsent = `level=WARN msg="cloudapi: request not sent"` + getVMLine
 	busy := failed + ` attempt=1 status=503 error="cloudapi: VMs.Get: GET ` + path + `: 503 T: m" retry_in=2s`
@@ -89,7 +89,7 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 				attempts := min(2, len(tt.want)) // one line each
 				got := logged(t, tt.level, func(logger *slog.Logger) {
 					client := recorded(t, &network, append(tt.opts, WithLogger(logger), WithRetry(RetryPolicy{MaxAttempts: attempts}))...)
-					_, _ = client.VMs.Get(t.Context(), "l", "v")
+					_, _ = client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 				})
 				if !slices.Equal(got, tt.want) {
 					t.Errorf("the log is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))

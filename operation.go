@@ -68,7 +68,7 @@ func send[T any, P record[T]](ctx context.Context, c *conn, op *Operation, reque
 
 // perform performs a call whose response is a record.
 func perform[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
-	if err := cl.do(ctx, oneRecord[T, P]{}); err != nil {
+	if err := cl.do(ctx, oneRecord[T, P]{cl}); err != nil {
 		return nil, err
 	}
 	return cl.result.(*T), nil

@@ -120,8 +120,13 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 	}
 	var page *Page[T]
 	err = cl.do(ctx, decoderFunc(func(r reply) (err error) {
-		page, err = decodePage[T, P](r, &o)
-		return err
+		if page, err = decodePage[T, P](r, &o); err != nil {
+			return err
+		}
+		if i, field := firstOther(cl, page.Items); field != "" {
+			return fmt.Errorf("item %d is of another %s", i, field)
+		}
+		return nil
 	}))
 	if err != nil {
 		return nil, err

@@ -10,17 +10,33 @@ import (
 
 // A pathParam is the rule for a placeholder of a route.
 type pathParam struct {
-	// kinds are the kinds of IDs that the placeholder accepts.
+	// kinds are the kinds of resources that the placeholder can stand for.
 	kinds kindSet
 
 	// idOnly is set if the placeholder accepts only an ID and no name.
 	idOnly bool
 }
 
-// takesIDs reports whether the placeholder accepts IDs. A private location is
-// known by its name only.
+// takesIDs reports whether the placeholder accepts IDs. A private location and a
+// version of a machine image are known by their names only.
 func (p pathParam) takesIDs() bool {
-	return p.kinds != "" && p.kinds != kindSet(KindPrivateLocation)
+	return p.kinds != "" && p.kinds != kindSet(KindPrivateLocation) && p.kinds != kindSet(KindMachineImageVersion)
+}
+
+// id returns the ID that a value of the placeholder stands for, in its canonical
+// spelling. It reports false if the value is a name.
+func (p pathParam) id(value string) (string, bool) {
+	switch {
+	case !p.takesIDs():
+		return "", false
+	case p.kinds.hasID(value):
+		return value, true
+	case p.kinds.reserves(value):
+		if id, err := ubid.Parse(value); err == nil {
+			return id.String(), true
+		}
+	}
+	return "", false
 }
 
 // param returns the rule for a placeholder of the route.
@@ -72,7 +88,12 @@ func (op *Operation) param(name string) pathParam {
 	case "vm_reference":
 		return pathParam{kinds: kindSet(KindVM)}
 
-	default: // location, private_location_name, kubernetes_node_name, version: always a name
+	case "private_location_name":
+		return pathParam{kinds: kindSet(KindPrivateLocation)}
+	case "version":
+		return pathParam{kinds: kindSet(KindMachineImageVersion)}
+
+	default: // location, kubernetes_node_name
 		return pathParam{}
 	}
 }
@@ -179,7 +200,7 @@ func (op *Operation) path(project string, args []string) (path string, byID bool
 		if reason != "" {
 			return "", false, argumentError(op.Name, name, value, reason)
 		}
-		byID = param.kinds.hasID(value)
+		_, byID = param.id(value)
 		b.WriteString(value)
 	}
 	return b.String(), byID, nil

@@ -27,6 +27,8 @@ type PostgresRestoreRequest struct {
 	Tags []PostgresTag `json:"tags,omitzero"`
 }
 
+func (r PostgresRestoreRequest) newName() string { return r.Name }
+
 // PostgresReadReplicaOptions are the settings of a read replica that differ
 // from its parent. They are of August 2026: a server of October 2025 answers
 // [ErrInvalidRequest] if one of them is set.
@@ -44,6 +46,8 @@ type readReplicaRequest struct {
 	Name string `json:"name"`
 	PostgresReadReplicaOptions
 }
+
+func (r readReplicaRequest) newName() string { return r.Name }
 
 var (
 	opPostgresPromoteReadReplica = Operation{"Postgres.PromoteReadReplica", "POST", postgresRoute + "/promote-read-replica", once}

@@ -1,5 +1,7 @@
 package cloudapi
 
+import "strings"
+
 // record is the type that a response is decoded into: a pointer to one of the
 // record structs.
 type record[T any] interface {
@@ -34,4 +36,77 @@ func idOrName(orderColumn, id, name string) string {
 		return name
 	}
 	return id
+}
+
+// subject is what the path of a call says about the records in the response.
+// Empty fields say nothing.
+type subject struct{ id, name, location string }
+
+// subject returns what the path says about records of the kind: the value of the
+// first placeholder that stands for this kind, and the location.
+func (cl *call) subject(kind Kind) (s subject) {
+	for route, path := cl.op.Route, cl.path; route != ""; {
+		var name, value string
+		name, route, _ = strings.Cut(route, "/")
+		value, path, _ = strings.Cut(path, "/")
+		name, isPlaceholder := strings.CutPrefix(name, "{")
+		if !isPlaceholder {
+			continue
+		}
+		name = strings.TrimSuffix(name, "}")
+		param := cl.op.param(name)
+		switch {
+		case name == "location":
+			s.location = value
+		case s.id == "" && s.name == "" && param.kinds.has(string(kind)):
+			if id, ok := param.id(value); ok {
+				s.id = id
+			} else {
+				s.name = value
+			}
+		}
+	}
+	if cl.op.retry == once && strings.HasSuffix(cl.op.Route, "}") {
+		s.location = "" // a load balancer is created in the location of its subnet
+	}
+	if cl.newName != "" && (s.id == "" || cl.op.retry == once) {
+		s.id, s.name = "", cl.newName
+	}
+	return s
+}
+
+// other returns the field of a record in which it differs from the subject, or
+// "". Servers may leave out the name and the location.
+func (s subject) other(r Resource) string {
+	differs := func(want, got string) bool { return want != "" && got != "" && want != got }
+	switch {
+	case differs(s.id, r.ID):
+		return "id"
+	case differs(s.name, r.Name):
+		return "name"
+	case differs(s.location, r.Location):
+		return "location"
+	}
+	return ""
+}
+
+// firstOther returns the index of the first record that is not what the call
+// asks for, and the field that shows it, or "". Caches and gateways can mix
+// responses up.
+func firstOther[T any](cl *call, records []*T) (i int, field string) {
+	var want subject
+	for i, record := range records {
+		r, ok := any(record).(identified)
+		if !ok {
+			return 0, ""
+		}
+		got := r.identity()
+		if i == 0 {
+			want = cl.subject(got.Kind)
+		}
+		if field := want.other(got); field != "" {
+			return i, field
+		}
+	}
+	return 0, ""
 }

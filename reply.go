@@ -101,16 +101,19 @@ func (noContent) decode(r reply) (any, error) {
 	return nil, nil
 }
 
-// oneRecord accepts a record.
-type oneRecord[T any, P record[T]] struct{}
+// oneRecord accepts the record that the call asks for.
+type oneRecord[T any, P record[T]] struct{ call *call }
 
-func (oneRecord[T, P]) decode(r reply) (any, error) {
+func (d oneRecord[T, P]) decode(r reply) (any, error) {
 	record := new(T)
 	if err := r.records(record); err != nil {
 		return nil, err
 	}
 	if field := P(record).missing(); field != "" {
 		return nil, fmt.Errorf("it has no %s", field)
+	}
+	if _, field := firstOther(d.call, []*T{record}); field != "" {
+		return nil, fmt.Errorf("it is about another resource: it has another %s", field)
 	}
 	return record, nil
 }

@@ -90,7 +90,7 @@ func TestTimesThatAreNone(t *testing.T) {
 		}
 		client := answering(t, http.StatusOK, "application/json", body)
 		check(client.Postgres.Get(t.Context(), "eu-central-h1", "orders-db"))
-		check(client.Postgres.Restore(t.Context(), "eu-central-h1", "orders-db", &PostgresRestoreRequest{Name: "x", RestoreTarget: latest}))
+		check(client.Postgres.Restore(t.Context(), "eu-central-h1", "orders-db", &PostgresRestoreRequest{Name: "orders-db", RestoreTarget: latest}))
 		for _, list := range []string{`{"items":[` + body + `],"count":1}`, `[` + body + `]`} {
 			page, err := answering(t, http.StatusOK, "application/json", list).Postgres.List(t.Context(), nil)
 			if err == nil {

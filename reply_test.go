@@ -222,7 +222,7 @@ func TestResponseLimit(t *testing.T) {
 			resp.Body, resp.ContentLength = body, tt.announced
 			return resp, nil
 		}}
-		vm, err := recorded(t, &network, WithRetry(RetryPolicy{}), WithResponseLimit(limit)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		vm, err := recorded(t, &network, WithRetry(RetryPolicy{}), WithResponseLimit(limit)).VMs.Get(t.Context(), "eu-central-h1", stub.VMID)
 		if tt.ok != (err == nil) || tt.ok != (vm != nil) {
 			t.Errorf("%s: %v", tt.name, err)
 		}

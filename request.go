@@ -27,7 +27,10 @@ func (c *conn) newCall(op *Operation, request any, args []string) (*call, error)
 		return nil, err
 	}
 	cl := &call{conn: c, op: op, path: path, idempotent: op.retry == idempotent}
-	if r, ok := request.(renamer); ok && r.renames() && !byID {
+	if r, ok := request.(namer); ok {
+		cl.newName = r.newName()
+	}
+	if cl.newName != "" && !byID {
 		// After the first attempt the old name may be gone.
 		cl.idempotent = false
 	}
@@ -39,16 +42,19 @@ func (c *conn) newCall(op *Operation, request any, args []string) (*call, error)
 	return cl, nil
 }
 
-// renamer is a request that may change the name of its resource, which may be
-// the reference in the path.
-type renamer interface{ renames() bool }
+// namer is a request that names the resource of the response. An idempotent
+// operation gives the name to the resource in the path, any other operation to a
+// new resource.
+type namer interface {
+	newName() string // "" if the resource keeps its name
+}
 
 // renameRequest is the body of the rename operations.
 type renameRequest struct {
 	Name string `json:"name"`
 }
 
-func (renameRequest) renames() bool { return true }
+func (r renameRequest) newName() string { return r.Name }
 
 // wirer is a request with secrets. Its JSON masks them, so it has another form
 // to send.

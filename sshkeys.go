@@ -45,7 +45,12 @@ type SSHPublicKeyUpdateRequest struct {
 	PublicKey string `json:"public_key,omitzero"`
 }
 
-func (r *SSHPublicKeyUpdateRequest) renames() bool { return r != nil && r.Name != "" }
+func (r *SSHPublicKeyUpdateRequest) newName() string {
+	if r == nil {
+		return ""
+	}
+	return r.Name
+}
 
 const sshPublicKeyRoute = projectRoute + "/ssh-public-key/{ssh_public_key_reference}"
 

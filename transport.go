@@ -28,6 +28,7 @@ type call struct {
 	path          string // as it is sent
 	unescaped     string // the unescaped path, in calls of Do; or ""
 	query         string
+	newName       string // the name that the request gives to the resource of the response, or ""
 	body          []byte // nil: no body
 	acceptHeader  string // the Accept header; "": JSON
 	secrets       []string

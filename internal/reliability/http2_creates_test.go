@@ -97,7 +97,8 @@ func (s http2Server) run(t *testing.T) (r http2Result) {
 				w.Header().Set("Connection", "close") // of which Go's server makes a GOAWAY
 			}
 			w.Header().Set("Content-Type", asJSON)
-			io.WriteString(w, goodRecord)
+			name := strings.Split(req.URL.Path, "/")[6]
+			io.WriteString(w, strings.Replace(goodRecord, `"web-2"`, `"`+name+`"`, 1))
 		}),
 	}
 	server.TLSConfig.NextProtos = []string{"h2"}

@@ -62,9 +62,11 @@ var once = []string{
 	"VMs.Create", "VMs.Restart", "VMs.Start", "VMs.Stop",
 }
 
-// Bodies of good answers. The record has what any of the records needs.
+// Bodies of good answers. The record has what any of the records needs, and the
+// name that requests give.
 const (
-	goodRecord = `{"id":"vmy9n10s8q164j473ra7pj9nqz","name":"web-1","type":"vm","location":"eu-central-h1","pg_config":{},"pgbouncer_config":{},"metrics":[],` +
+	goodID     = "vmy9n10s8q164j473ra7pj9nqz"
+	goodRecord = `{"id":"` + goodID + `","name":"web-2","type":"vm","location":"eu-central-h1","pg_config":{},"pgbouncer_config":{},"metrics":[],` +
 		`"action":"vm/create","at":"2026-01-02T03:04:05Z","items":[],"key":"k","option_tree":{},"secret_access_key":"s","timestamp":"2026-01-02T03:04:05Z",` +
 		`"upgrade_status":"running"}`
 	goodList = `{"items":[` + goodRecord + `],"count":1}`
@@ -129,6 +131,12 @@ func newOperation(t testing.TB, httpMethod, route, name string) operation {
 	if op.kind == list && strings.Contains(route, "/location/{location}/") && fn.Type.NumIn() == 3 {
 		args[0] = reflect.ValueOf(&cloudapi.ListOptions{Location: location})
 		op.name += " in location"
+	}
+	for _, arg := range slices.Backward(args) {
+		if arg.Kind() == reflect.String && cloudapi.IsID(arg.String()) {
+			op.reply = strings.ReplaceAll(op.reply, goodID, arg.String())
+			break
+		}
 	}
 	op.call = func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		bound := reflect.ValueOf(c).Elem().FieldByName(service).MethodByName(method)

@@ -57,6 +57,22 @@ func deletions(methods []sdktest.Method) (n int) {
 	return n
 }
 
+// references are the kinds of the placeholders that take an ID or a name.
+var references = map[string]cloudapi.Kind{
+	"firewall_reference":            cloudapi.KindFirewall,
+	"github_installation_reference": cloudapi.KindGitHubInstallation,
+	"github_repository_reference":   cloudapi.KindGitHubRepository,
+	"kubernetes_cluster_reference":  cloudapi.KindKubernetesCluster,
+	"kubernetes_nodepool_reference": cloudapi.KindKubernetesNodePool,
+	"load_balancer_reference":       cloudapi.KindLoadBalancer,
+	"machine_image_reference":       cloudapi.KindMachineImage,
+	"postgres_database_reference":   cloudapi.KindPostgres,
+	"private_subnet_reference":      cloudapi.KindPrivateSubnet,
+	"ssh_public_key_reference":      cloudapi.KindSSHPublicKey,
+	"vm_init_script_reference":      cloudapi.KindVMInitScript,
+	"vm_reference":                  cloudapi.KindVM,
+}
+
 // lastKind returns the kind of the last parameter of a route, or "" if it
 // accepts no ID.
 func lastKind(t *testing.T, m *sdktest.Method) cloudapi.Kind {
@@ -66,20 +82,7 @@ func lastKind(t *testing.T, m *sdktest.Method) cloudapi.Kind {
 	}
 	_, last, _ := strings.Cut(m.Operation.Route[strings.LastIndex(m.Operation.Route, "{"):], "{")
 	name, _, _ := strings.Cut(last, "}")
-	kind := map[string]cloudapi.Kind{
-		"firewall_reference":            cloudapi.KindFirewall,
-		"github_installation_reference": cloudapi.KindGitHubInstallation,
-		"github_repository_reference":   cloudapi.KindGitHubRepository,
-		"kubernetes_cluster_reference":  cloudapi.KindKubernetesCluster,
-		"kubernetes_nodepool_reference": cloudapi.KindKubernetesNodePool,
-		"load_balancer_reference":       cloudapi.KindLoadBalancer,
-		"machine_image_reference":       cloudapi.KindMachineImage,
-		"postgres_database_reference":   cloudapi.KindPostgres,
-		"private_subnet_reference":      cloudapi.KindPrivateSubnet,
-		"ssh_public_key_reference":      cloudapi.KindSSHPublicKey,
-		"vm_init_script_reference":      cloudapi.KindVMInitScript,
-		"vm_reference":                  cloudapi.KindVM,
-	}[name]
+	kind := references[name]
 	if kind == "" && strings.HasSuffix(name, "_reference") {
 		t.Fatalf("which kind of resource {%s} of %s stands for is not known", name, m.Name)
 	}

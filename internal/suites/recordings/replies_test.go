@@ -1,11 +1,13 @@
 package recordings_test
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
@@ -30,7 +32,7 @@ func TestRecordedReplies(t *testing.T) {
 				continue
 			}
 			read[row]++
-			result, err := calls[row].method.Call(t.Context(), sdktest.Recorded(t, r.transport()), calls[row].args)
+			result, err := calls[row].method.Call(t.Context(), sdktest.Recorded(t, r.transport()), r.args(row, calls[row]))
 			if err != nil {
 				t.Errorf("%s: %v", &r, err)
 				continue
@@ -54,6 +56,48 @@ func TestRecordedReplies(t *testing.T) {
 			t.Errorf("no success was read of\n%s\nwant\n%s", strings.Join(unrecorded, "\n"), strings.Join(v.unrecorded, "\n"))
 		}
 	})
+}
+
+// args returns the arguments of the recorded request: the values of its path,
+// and the name that it gives.
+func (r *recording) args(row string, c call) []reflect.Value {
+	var body struct{ Name string }
+	if r.Request.Body != nil {
+		_ = json.Unmarshal([]byte(*r.Request.Body), &body) // some are not JSON
+	}
+	var values []string
+	path := strings.Split(strings.TrimSuffix(r.key(), "?"), "/")
+	for i, segment := range strings.Split(row, "/") {
+		if strings.HasPrefix(segment, "{") {
+			values = append(values, path[i])
+		}
+	}
+	inPath := c.method.Strings
+	args := slices.Clone(c.args)
+	for i, arg := range args {
+		if o, ok := arg.Interface().(*cloudapi.ListOptions); ok && o.Location != "" {
+			args[i], values = reflect.ValueOf(&cloudapi.ListOptions{Location: values[len(values)-1]}), nil
+		}
+	}
+	if len(values) > len(inPath) {
+		values = values[1:] // without the project
+	}
+	for i, value := range values {
+		args[inPath[i].Index] = reflect.ValueOf(value)
+	}
+	for i, arg := range args {
+		named := arg.Kind() == reflect.String && !slices.ContainsFunc(inPath, func(s sdktest.StringArg) bool { return s.Index == i })
+		switch {
+		case named && body.Name != "":
+			args[i] = reflect.ValueOf(body.Name)
+		case arg.Kind() == reflect.Pointer && arg.Elem().Kind() == reflect.Struct && arg.Elem().FieldByName("Name").IsValid():
+			request := reflect.New(arg.Type().Elem())
+			request.Elem().Set(arg.Elem())
+			request.Elem().FieldByName("Name").SetString(body.Name)
+			args[i] = request
+		}
+	}
+	return args
 }
 
 // call is how to perform an operation.

@@ -154,9 +154,9 @@ func TestKubernetesWire(t *testing.T) {
 			want: testNodePool(1),
 		},
 		{
-			name: "rename", byName: true, method: "POST", target: item + "/rename", body: `{"name":"apps-2"}`, reply: clusterJSON("running"),
+			name: "rename", byName: true, method: "POST", target: base + "/old/rename", body: `{"name":"apps"}`, reply: clusterJSON("running"),
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.Rename(ctx, location, "apps", "apps-2")
+				return c.Kubernetes.Rename(ctx, location, "old", "apps")
 			},
 			want: short,
 		},

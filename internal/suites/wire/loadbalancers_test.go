@@ -175,9 +175,9 @@ func TestLoadBalancersWire(t *testing.T) {
 			want: &full,
 		},
 		{
-			name: "rename", byName: true, method: "POST", target: item + "/rename", body: `{"name":"api-lb"}`, reply: `{` + testLBShort + `}`,
+			name: "rename", byName: true, method: "POST", target: base + "/old/rename", body: `{"name":"web-lb"}`, reply: `{` + testLBShort + `}`,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.Rename(ctx, location, "web-lb", "api-lb")
+				return c.LoadBalancers.Rename(ctx, location, "old", "web-lb")
 			},
 			want: short,
 		},

@@ -113,9 +113,9 @@ func TestMachineImagesWire(t *testing.T) {
 			want: []*cloudapi.MachineImageVersion{version},
 		},
 		{
-			name: "create a version", method: "POST", target: item + "/version/v2.0_rc-1", body: `{"vm":"` + stub.VMID + `","destroy_source":true}`, reply: begun,
+			name: "create a version", method: "POST", target: item + "/version/v1", body: `{"vm":"` + stub.VMID + `","destroy_source":true}`, reply: begun,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.CreateVersion(ctx, location, "golden", "v2.0_rc-1", &cloudapi.MachineImageVersionCreateRequest{VM: stub.VMID, DestroySource: true})
+				return c.MachineImages.CreateVersion(ctx, location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: stub.VMID, DestroySource: true})
 			},
 			want: &cloudapi.MachineImageVersion{ID: testVersionID, Version: "v1", State: cloudapi.MachineImageVersionStateCreating, CreatedAt: created},
 		},

@@ -230,10 +230,10 @@ func TestPostgresWire(t *testing.T) {
 		},
 		{
 			name: "restore with everything", method: "POST", target: item + "/restore", reply: testPgFull, want: full,
-			body: `{"name":"orders-2","restore_target":"2025-10-03T10:30:00Z","pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"},"tags":[]}`,
+			body: `{"name":"orders-db","restore_target":"2025-10-03T10:30:00Z","pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"},"tags":[]}`,
 			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.Restore(ctx, location, "orders-db", &cloudapi.PostgresRestoreRequest{
-					Name: "orders-2", RestoreTarget: time.Date(2025, 10, 3, 10, 30, 0, 0, time.UTC), Tags: []cloudapi.PostgresTag{},
+					Name: "orders-db", RestoreTarget: time.Date(2025, 10, 3, 10, 30, 0, 0, time.UTC), Tags: []cloudapi.PostgresTag{},
 					PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"},
 				})
 			}),
@@ -246,10 +246,10 @@ func TestPostgresWire(t *testing.T) {
 			}),
 		},
 		{
-			name: "rename", byName: true, method: "POST", target: item + "/rename", reply: `{` + testPgShort + `}`, want: short,
-			body: `{"name":"orders"}`,
+			name: "rename", byName: true, method: "POST", target: locationPath + "/postgres/old/rename", reply: `{` + testPgShort + `}`, want: short,
+			body: `{"name":"orders-db"}`,
 			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Rename(ctx, location, "orders-db", "orders")
+				return s.Rename(ctx, location, "old", "orders-db")
 			}),
 		},
 		{
@@ -280,9 +280,9 @@ func TestPostgresWire(t *testing.T) {
 	} {
 		cases = append(cases, wireCase{
 			name: "restore to " + body, method: "POST", target: item + "/restore", reply: testPgFull, want: full,
-			body: `{"name":"orders-2","restore_target":"` + body + `"}`,
+			body: `{"name":"orders-db","restore_target":"` + body + `"}`,
 			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Restore(ctx, location, "orders-db", &cloudapi.PostgresRestoreRequest{Name: "orders-2", RestoreTarget: target})
+				return s.Restore(ctx, location, "orders-db", &cloudapi.PostgresRestoreRequest{Name: "orders-db", RestoreTarget: target})
 			}),
 		})
 	}

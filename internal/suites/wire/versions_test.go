@@ -154,7 +154,7 @@ func TestBothVersions(t *testing.T) {
 				},
 				august2026: {
 					recorded(t, "postgres-replicas-and-public-certificates", "promote-by-old-name"),
-					recorded(t, "postgres-servers-and-upgrade", "promoted-poll-1"),
+					recorded(t, "postgres-replicas-and-public-certificates", "promoted-poll-1"),
 				},
 			},
 		},

@@ -1,0 +1,192 @@
+package cloudapi_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+// mixingUp is a gateway that answers each GET whose path ends like a key with
+// the response to the path that ends with its value.
+func mixingUp(paths map[string]string) cloudapi.Option {
+	return cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			for from, to := range paths {
+				if path, found := strings.CutSuffix(req.URL.Path, from); found && req.Method == http.MethodGet {
+					req = req.Clone(req.Context())
+					req.URL.Path = path + to
+					break
+				}
+			}
+			return next.RoundTrip(req)
+		})
+	})
+}
+
+// TestMixedUpResponses: a response that is about another resource is never
+// taken for the one that was asked for, and nothing happens to the other one.
+func TestMixedUpResponses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		ctx := t.Context()
+		create := func(name string) *cloudapi.VM {
+			return stub.Must(client.VMs.Create(ctx, somewhere, name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		}
+		a, b := create("a"), create("b")
+		other := stub.Must(client.Firewalls.Create(ctx, somewhere, "other", nil))(t)
+		edge := stub.Must(client.Firewalls.Create(ctx, somewhere, "edge", nil))(t)
+		stub.Must(client.Firewalls.CreateRule(ctx, somewhere, other.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24"}))(t)
+		stub.Must(client.VMs.WaitRunning(ctx, somewhere, b.ID))(t)
+		if err := client.VMs.Delete(ctx, somewhere, b.ID); err != nil {
+			t.Fatal(err)
+		}
+		gateway := srv.Client(mixingUp(map[string]string{
+			"/vm/" + a.ID: "/vm/" + b.ID, "/vm/a": "/vm/b", "/vm": "/firewall",
+			"/firewall/" + edge.ID: "/firewall/" + other.ID, "/firewall/edge": "/firewall/other",
+			"/north/vm": "/" + somewhere + "/vm",
+		}))
+		before := changes(srv)
+		for name, call := range map[string]func() error{
+			"Get by ID":   func() error { _, err := gateway.VMs.Get(ctx, somewhere, a.ID); return err },
+			"Get by name": func() error { _, err := gateway.VMs.Get(ctx, somewhere, "a"); return err },
+			"WaitDeleted": func() error { return gateway.VMs.WaitDeleted(ctx, somewhere, a.ID) },
+			"WaitRunning": func() error { _, err := gateway.VMs.WaitRunning(ctx, somewhere, "a"); return err },
+			"DeleteExisting by name": func() error {
+				_, err := gateway.DeleteExisting(ctx, somewhere+"/a", cloudapi.KindVM)
+				return err
+			},
+			"DeleteExisting by ID": func() error { _, err := gateway.DeleteExisting(ctx, somewhere+"/"+a.ID); return err },
+			"SetRules": func() error {
+				_, err := gateway.Firewalls.SetRules(ctx, somewhere, edge.ID, []cloudapi.FirewallRuleCreateRequest{}, nil)
+				return err
+			},
+			"SetRules by name": func() error {
+				_, err := gateway.Firewalls.SetRules(ctx, somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{}, nil)
+				return err
+			},
+		} {
+			err := call()
+			if e, ok := errors.AsType[*cloudapi.DecodeError](err); !ok || !strings.Contains(e.Err.Error(), "about another resource") || errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if n := changes(srv) - before; n != 0 {
+			t.Errorf("%d requests that change something", n)
+		}
+	})
+}
+
+// TestRecordsOfAPath: what the path and the request say about the record of the
+// response.
+func TestRecordsOfAPath(t *testing.T) {
+	t.Parallel()
+	const id, otherID = "vm064pbm96ba3grq6vbsvjb3ax", stub.VMID
+	spelled := strings.NewReplacer("0", "o", "1", "l").Replace // as the server reads it
+	vm := func(id, name, location string) string {
+		return `{"id":"` + id + `","name":"` + name + `","location":"` + location + `"}`
+	}
+	postgres := cloudapi.NewID(cloudapi.KindPostgres).String()
+	location := cloudapi.NewID(cloudapi.KindPrivateLocation).String()
+	type call = func(context.Context, *cloudapi.Client) (any, error)
+	get := func(location, reference string) call {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMs.Get(ctx, location, reference) }
+	}
+	rename := func(reference, name string) call {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.VMs.Rename(ctx, "eu", reference, name)
+		}
+	}
+	list := func(location string) call {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.VMs.List(ctx, &cloudapi.ListOptions{Location: location})
+		}
+	}
+	create := func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		return c.VMs.Create(ctx, "eu", "a", &cloudapi.VMCreateRequest{})
+	}
+	replica := func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		return c.Postgres.CreateReadReplica(ctx, "eu", postgres, "copy")
+	}
+	balancer := func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		return c.LoadBalancers.Create(ctx, "eu", "a", &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: "x"})
+	}
+	key := func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		return c.SSHPublicKeys.Update(ctx, "old", &cloudapi.SSHPublicKeyUpdateRequest{Name: "new"})
+	}
+	place := func(reference string) call {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.PrivateLocations.Get(ctx, reference)
+		}
+	}
+	version := func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		return c.MachineImages.CreateVersion(ctx, "eu", "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: "x"})
+	}
+	for _, tt := range []struct {
+		name     string
+		call     call
+		response string
+		wrong    string // in the error; "": the record is accepted
+		unknown  bool
+	}{
+		{"the ID", get("eu", id), vm(id, "a", "eu"), "", false},
+		{"the ID alone", get("eu", id), `{"id":"` + id + `"}`, "", false},
+		{"the ID in another spelling", get("eu", spelled(id)), vm(id, "a", "eu"), "", false},
+		{"another ID", get("eu", id), vm(otherID, id, "eu"), "id", false},
+		{"another ID in another spelling", get("eu", spelled(otherID)), vm(id, "a", "eu"), "id", false},
+		{"the name", get("eu", "a"), vm(id, "a", "eu"), "", false},
+		{"no name", get("eu", "a"), `{"id":"` + id + `"}`, "", false},
+		{"a name like the ID of another kind", get("eu", postgres), vm(id, postgres, "eu"), "", false},
+		{"another name", get("eu", "a"), vm(id, "A", "eu"), "name", false},
+		{"another location", get("eu", "a"), vm(id, "a", "us"), "location", false},
+		{"a renamed resource", rename("old", "new"), vm(id, "new", "eu"), "", false},
+		{"another renamed resource", rename("old", "new"), vm(id, "x", "eu"), "name", true},
+		{"a resource renamed by ID", rename(id, "new"), vm(id, "new", "eu"), "", false},
+		{"another resource renamed by ID", rename(id, "new"), vm(otherID, "new", "eu"), "id", false},
+		{"a renamed key", key, vm(id, "new", ""), "", false},
+		{"another renamed key", key, vm(id, "x", ""), "name", true},
+		{"a created VM", create, vm(id, "a", "eu"), "", false},
+		{"another created VM", create, vm(id, "b", "eu"), "name", true},
+		{"a load balancer in the location of its subnet", balancer, vm(id, "a", "us"), "", false},
+		{"another load balancer", balancer, vm(id, "b", "eu"), "name", true},
+		{"a replica", replica, vm(otherID, "copy", "eu"), "", false},
+		{"the database of the replica", replica, vm(postgres, "orders", "eu"), "name", true},
+		{"a replica elsewhere", replica, vm(otherID, "copy", "us"), "location", true},
+		{"a version", version, `{"id":"` + id + `","version":"v1"}`, "", false},
+		{"another version", version, `{"id":"` + id + `","version":"v2"}`, "name", true},
+		{"a private location", place("own"), `{"id":"` + location + `","name":"us-east-1","ui_name":"own"}`, "", false},
+		{"another private location", place("own"), `{"id":"` + location + `","name":"own","ui_name":"x"}`, "name", false},
+		{"a private location with a name like its ID", place(location), `{"id":"` + location + `","ui_name":"x"}`, "name", false},
+		{"a list", list("eu"), `{"items":[` + vm(id, "a", "eu") + `,{"id":"` + otherID + `"}],"count":2}`, "", false},
+		{"a list with another location", list("eu"), `[` + vm(id, "a", "eu") + `,` + vm(otherID, "b", "us") + `]`, "item 1 is of another location", false},
+		{"a list of all locations", list(""), `[` + vm(id, "a", "eu") + `,` + vm(otherID, "b", "us") + `]`, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return stub.Respond(200, tt.response), nil }}
+			_, err := tt.call(t.Context(), sdktest.Recorded(t, &network))
+			if n := len(network.Take()); n != 1 {
+				t.Errorf("%d requests", n)
+			}
+			if tt.wrong == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			e, ok := errors.AsType[*cloudapi.DecodeError](err)
+			if !ok || !strings.Contains(e.Err.Error(), tt.wrong) || errors.Is(err, cloudapi.ErrOutcomeUnknown) != tt.unknown {
+				t.Error(err)
+			}
+		})
+	}
+}
