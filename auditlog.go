@@ -74,8 +74,6 @@ var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-lo
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/audit-log
 func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Page[AuditLogEntry], error) {
 	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, opts.inUTC())
 }
@@ -88,8 +86,6 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/audit-log
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
 	start := opts.inUTC()
 	hasNewer := func(page, _ []*AuditLogEntry, last *AuditLogEntry) bool {

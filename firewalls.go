@@ -186,18 +186,12 @@ var (
 
 // List returns one page of the project's firewalls, or of those in
 // [ListOptions.Location]. Items lack PrivateSubnets.
-//
-//cloudapi:operation GET /project/{project_id}/firewall
-//cloudapi:operation GET /project/{project_id}/location/{location}/firewall
 func (s *FirewallsService) List(ctx context.Context, opts *ListOptions) (*Page[Firewall], error) {
 	return list[Firewall](ctx, s.conn, &listFirewalls, opts)
 }
 
 // All returns the project's firewalls, or those in [ListOptions.Location],
 // page by page. Items lack PrivateSubnets.
-//
-//cloudapi:operation GET /project/{project_id}/firewall
-//cloudapi:operation GET /project/{project_id}/location/{location}/firewall
 func (s *FirewallsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Firewall, error] {
 	return all[Firewall](ctx, s.conn, &listFirewalls, opts)
 }
@@ -211,16 +205,12 @@ func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.S
 
 // CreateInProject makes a firewall without a location. It is in the contract,
 // but the real server answers [ErrNotFound]: use [FirewallsService.Create].
-//
-//cloudapi:operation POST /project/{project_id}/firewall
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, request)
 }
 
 // Get returns a firewall with its rules and subnets, or [ErrNotFound] if it
 // does not exist.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (*Firewall, error) {
 	return fetch[Firewall](ctx, s.conn, &opFirewallsGet, location, firewall)
 }
@@ -230,8 +220,6 @@ func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (
 // [ErrAlreadyExists]; if it has the form of a firewall's ID the error is
 // [ErrNotFound]. If the response is lost it is [ErrOutcomeUnknown]: look the
 // name up with Get.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Create(ctx context.Context, location, name string, request *FirewallCreateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreate, request, location, name)
 }
@@ -239,8 +227,6 @@ func (s *FirewallsService) Create(ctx context.Context, location, name string, re
 // Update changes a firewall's description, at once. It returns the record
 // without PrivateSubnets. It is an operation of August 2026; a server of
 // October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation PATCH /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Update(ctx context.Context, location, firewall string, request *FirewallUpdateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsUpdate, request, location, firewall)
 }
@@ -274,8 +260,6 @@ func (s *FirewallsService) ensurer(location, name string, request *FirewallCreat
 // Deleting one that does not exist is not an error. Pass the ID: a delete is
 // retried after a lost response, and by name it could delete another firewall
 // that has taken the name meanwhile.
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}
 func (s *FirewallsService) Delete(ctx context.Context, location, firewall string) error {
 	return remove(ctx, s.conn, &opFirewallsDelete, location, firewall)
 }
@@ -285,24 +269,18 @@ func (s *FirewallsService) Delete(ctx context.Context, location, firewall string
 // changes at once; the rules take effect moments later. Attaching a subnet
 // twice is [ErrServer] on the real server, so the call is not retried after a
 // lost response, which is [ErrOutcomeUnknown]: look at PrivateSubnets with Get.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/attach-subnet
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
 // DetachSubnet undoes AttachSubnet. If the subnet is not attached it succeeds.
 // If it does not exist the error is [ErrInvalidRequest].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet
 func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsDetachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
 // Rename gives a firewall another name. If the name is taken the error is
 // [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/rename
 func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newName string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsRename, renameRequest{newName}, location, firewall)
 }
@@ -311,8 +289,6 @@ func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newNa
 // takes effect moments later. If the firewall already has the rule, the error
 // is [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
 // for the rule with Get.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
 	created, err := send[createdRule](ctx, s.conn, &opFirewallsCreateRule, request, location, firewall)
 	if err != nil {
@@ -322,8 +298,6 @@ func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall st
 }
 
 // GetRule returns a rule, or [ErrNotFound] if it does not exist.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, ruleID string) (*FirewallRule, error) {
 	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
@@ -331,8 +305,6 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 // UpdateRule replaces a rule. It is in the contract, but the real server
 // answers [ErrNotFound]. Use [FirewallsService.ModifyRule] with a server of
 // August 2026; otherwise delete the rule and create another one.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }
@@ -342,8 +314,6 @@ func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, r
 // the firewall already has the changed rule, the error is [ErrAlreadyExists].
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation PATCH /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {
 	if request == nil || *request == (FirewallRuleModifyRequest{}) {
 		return nil, &ArgumentError{Operation: opFirewallsModifyRule.Name, Name: "request", Reason: "must set at least one field"}
@@ -353,8 +323,6 @@ func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, r
 
 // DeleteRule deletes a rule. Deleting one that does not exist is not an error.
 // If the firewall does not exist the error is [ErrNotFound].
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}
 func (s *FirewallsService) DeleteRule(ctx context.Context, location, firewall, ruleID string) error {
 	return remove(ctx, s.conn, &opFirewallsDeleteRule, location, firewall, ruleID)
 }

@@ -87,24 +87,18 @@ var (
 
 // ListInstallations returns one page of the project's installations. It is an
 // operation of August 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/github
 func (s *GitHubService) ListInstallations(ctx context.Context, opts *ListOptions) (*Page[GitHubInstallation], error) {
 	return list[GitHubInstallation](ctx, s.conn, &listGitHubInstallations, opts)
 }
 
 // AllInstallations returns the project's installations, page by page. It is an
 // operation of August 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/github
 func (s *GitHubService) AllInstallations(ctx context.Context, opts *ListOptions) iter.Seq2[*GitHubInstallation, error] {
 	return all[GitHubInstallation](ctx, s.conn, &listGitHubInstallations, opts)
 }
 
 // GetInstallation returns an installation. It is an operation of August 2026; a
 // server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}
 func (s *GitHubService) GetInstallation(ctx context.Context, installation string) (*GitHubInstallation, error) {
 	return fetch[GitHubInstallation](ctx, s.conn, &opGitHubGetInstallation, installation)
 }
@@ -113,8 +107,6 @@ func (s *GitHubService) GetInstallation(ctx context.Context, installation string
 // order by name has capital letters first, and a StartAfter in that order begins
 // with the name of the installation: "acme/api". It is an operation of August
 // 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository
 func (s *GitHubService) ListRepositories(ctx context.Context, installation string, opts *ListOptions) (*Page[GitHubRepository], error) {
 	return list[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
@@ -122,8 +114,6 @@ func (s *GitHubService) ListRepositories(ctx context.Context, installation strin
 // AllRepositories returns the repositories of an installation, page by page. It
 // is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository
 func (s *GitHubService) AllRepositories(ctx context.Context, installation string, opts *ListOptions) iter.Seq2[*GitHubRepository, error] {
 	return all[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
@@ -131,8 +121,6 @@ func (s *GitHubService) AllRepositories(ctx context.Context, installation string
 // GetRepository returns a repository, given by its ID or by its name without
 // the name of the installation. It is an operation of August 2026; a server of
 // October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
 	return fetch[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
 }
@@ -141,8 +129,6 @@ func (s *GitHubService) GetRepository(ctx context.Context, installation, reposit
 // by ID only. While an entry is being uploaded the server may answer
 // [ErrServer]. It is an operation of August 2026; a server of October 2025
 // answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache
 func (s *GitHubService) ListCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) (*Page[GitHubCacheEntry], error) {
 	return list[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
@@ -150,8 +136,6 @@ func (s *GitHubService) ListCacheEntries(ctx context.Context, installation, repo
 // AllCacheEntries returns the cache of a repository, page by page, as
 // [GitHubService.ListCacheEntries] does. It is an operation of August 2026; a
 // server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache
 func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) iter.Seq2[*GitHubCacheEntry, error] {
 	return all[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
@@ -159,8 +143,6 @@ func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repos
 // GetCacheEntry returns an entry of the cache of a repository. While the entry
 // is being uploaded the server may answer [ErrServer]. It is an operation of
 // August 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache/{github_cache_entry_id}
 func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, repository, entryID string) (*GitHubCacheEntry, error) {
 	return fetch[GitHubCacheEntry](ctx, s.conn, &opGitHubGetCacheEntry, installation, repository, entryID)
 }
@@ -169,8 +151,6 @@ func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, reposit
 // while it is being uploaded. Deleting one that does not exist is not an error.
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation DELETE /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache/{github_cache_entry_id}
 func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repository, entryID string) error {
 	return remove(ctx, s.conn, &opGitHubDeleteCacheEntry, installation, repository, entryID)
 }
@@ -180,8 +160,6 @@ func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repo
 // more. Entries that are made meanwhile stay. If the repository does not exist
 // the error is [ErrNotFound]. It is an operation of August 2026; a server of
 // October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation DELETE /project/{project_id}/github/{github_installation_reference}/repository/{github_repository_reference}/cache
 func (s *GitHubService) DeleteAllCacheEntries(ctx context.Context, installation, repository string) error {
 	return remove(ctx, s.conn, &opGitHubDeleteAllCacheEntries, installation, repository)
 }

@@ -46,8 +46,6 @@ var (
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/inference-endpoint
 func (s *InferenceEndpointsService) List(ctx context.Context) (*Page[InferenceEndpoint], error) {
 	return list[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }
@@ -57,8 +55,6 @@ func (s *InferenceEndpointsService) List(ctx context.Context) (*Page[InferenceEn
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/inference-endpoint
 func (s *InferenceEndpointsService) All(ctx context.Context) iter.Seq2[*InferenceEndpoint, error] {
 	return all[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }

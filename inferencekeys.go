@@ -32,15 +32,11 @@ var (
 
 // List returns the project's valid inference API keys that the token may see.
 // The real server sends all of them at once, the oldest first, without a count.
-//
-//cloudapi:operation GET /project/{project_id}/inference-api-key
 func (s *InferenceAPIKeysService) List(ctx context.Context, opts *ListOptions) (*Page[InferenceAPIKey], error) {
 	return list[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
 
 // All returns the project's valid inference API keys that the token may see.
-//
-//cloudapi:operation GET /project/{project_id}/inference-api-key
 func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*InferenceAPIKey, error] {
 	return all[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
@@ -54,24 +50,18 @@ func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions)
 // Create makes a key. It exists at once, but the inference endpoints may take
 // minutes to accept it. Each call makes another key. After a lost response the
 // error is [ErrOutcomeUnknown]: compare the lists before and after.
-//
-//cloudapi:operation POST /project/{project_id}/inference-api-key
 func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey, error) {
 	return send[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysCreate, struct{}{})
 }
 
 // Get returns a key, or [ErrNotFound] if it does not exist or the token may not
 // see it.
-//
-//cloudapi:operation GET /project/{project_id}/inference-api-key/{inference_api_key_id}
 func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*InferenceAPIKey, error) {
 	return fetch[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysGet, keyID)
 }
 
 // Delete deletes a key, at once. It also succeeds if the key does not exist, or
 // if the token may not see it; then the key stays.
-//
-//cloudapi:operation DELETE /project/{project_id}/inference-api-key/{inference_api_key_id}
 func (s *InferenceAPIKeysService) Delete(ctx context.Context, keyID string) error {
 	return remove(ctx, s.conn, &opInferenceAPIKeysDelete, keyID)
 }

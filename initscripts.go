@@ -118,15 +118,11 @@ var (
 
 // List returns the project's init scripts, without their text, all at once and
 // without a count.
-//
-//cloudapi:operation GET /project/{project_id}/vm-init-script
 func (s *VMInitScriptsService) List(ctx context.Context, opts *ListOptions) (*Page[VMInitScript], error) {
 	return list[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
 // All returns the project's init scripts, without their text.
-//
-//cloudapi:operation GET /project/{project_id}/vm-init-script
 func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VMInitScript, error] {
 	return all[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
@@ -140,15 +136,11 @@ func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) it
 // Create registers an init script, at once. If the name is taken the error is
 // [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
 // the name up with Get.
-//
-//cloudapi:operation POST /project/{project_id}/vm-init-script
 func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScriptCreateRequest) (*VMInitScript, error) {
 	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsCreate, request)
 }
 
 // Get returns an init script, or [ErrNotFound] if it does not exist.
-//
-//cloudapi:operation GET /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {
 	return fetch[VMInitScript](ctx, s.conn, &opVMInitScriptsGet, script)
 }
@@ -157,8 +149,6 @@ func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitS
 // with the script do not run it again. If the name is taken the error is
 // [ErrAlreadyExists]. A request that sets nothing is an [*ArgumentError]. To
 // change the name, pass the ID: only then is the call idempotent.
-//
-//cloudapi:operation POST /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
 	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
@@ -202,8 +192,6 @@ func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensur
 // affected. Deleting one that does not exist is not an error. Pass the ID: a
 // delete is retried after a lost response, and by name it could delete another
 // script that has taken the name meanwhile.
-//
-//cloudapi:operation DELETE /project/{project_id}/vm-init-script/{vm_init_script_reference}
 func (s *VMInitScriptsService) Delete(ctx context.Context, script string) error {
 	return remove(ctx, s.conn, &opVMInitScriptsDelete, script)
 }

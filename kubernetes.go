@@ -82,18 +82,12 @@ var (
 
 // List returns one page of the project's clusters, or of those in
 // [ListOptions.Location]. Items lack CPVMs and NodePools.
-//
-//cloudapi:operation GET /project/{project_id}/kubernetes-cluster
-//cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster
 func (s *KubernetesService) List(ctx context.Context, opts *ListOptions) (*Page[KubernetesCluster], error) {
 	return list[KubernetesCluster](ctx, s.conn, &listKubernetesClusters, opts)
 }
 
 // All returns the project's clusters, or those in [ListOptions.Location], page
 // by page. Items lack CPVMs and NodePools.
-//
-//cloudapi:operation GET /project/{project_id}/kubernetes-cluster
-//cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster
 func (s *KubernetesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*KubernetesCluster, error] {
 	return all[KubernetesCluster](ctx, s.conn, &listKubernetesClusters, opts)
 }
@@ -106,8 +100,6 @@ func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions) iter.
 }
 
 // Get returns a cluster with its nodes, or [ErrNotFound] if it does not exist.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
 	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesGet, location, cluster)
 }
@@ -123,8 +115,6 @@ func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (
 // quota is exceeded the error also matches [ErrQuotaExceeded], and if billing
 // information is missing, [ErrBillingRequired]. If the response is lost the
 // error is [ErrOutcomeUnknown]: look the name up with Get.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Create(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest) (*KubernetesCluster, error) {
 	return send[KubernetesCluster](ctx, s.conn, &opKubernetesCreate, request, location, name)
 }
@@ -172,8 +162,6 @@ func (s *KubernetesService) ensurer(location, name string, request *KubernetesCl
 // Delete starts to delete a cluster with its nodes;
 // [KubernetesService.WaitDeleted] waits for the end. It also succeeds if the
 // cluster does not exist, so a mistyped name or location looks like success.
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}
 func (s *KubernetesService) Delete(ctx context.Context, location, cluster string) error {
 	return remove(ctx, s.conn, &opKubernetesDelete, location, cluster)
 }
@@ -185,8 +173,6 @@ func (s *KubernetesService) Delete(ctx context.Context, location, cluster string
 // answers [ErrInvalidRequest] (422). Neither is retried; a 500 of a gateway is.
 // A server of October 2025 fetches the file from the cluster, which takes a
 // while.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/kubeconfig
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {
 	return download(ctx, s.conn, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
 }
@@ -194,8 +180,6 @@ func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster st
 // Rename gives a cluster another name; its node pools and nodes keep theirs. It
 // returns the short form of the record. If the name is taken the error is
 // [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/rename
 func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newName string) (*KubernetesCluster, error) {
 	return send[KubernetesCluster](ctx, s.conn, &opKubernetesRename, renameRequest{newName}, location, cluster)
 }
@@ -211,8 +195,6 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 // is [ErrInvalidRequest]. A retry could upgrade twice, so a lost response is
 // [ErrOutcomeUnknown]. It is an operation of August 2026; a server of October
 // 2025 answers [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/upgrade
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
 	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesUpgrade, location, cluster)
 }

@@ -24,8 +24,6 @@ var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute
 // Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does
 // for a database. The options may be nil. It is an operation of August 2026; a
 // server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/metrics
 func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
 	return metrics(ctx, s.conn, &opKubernetesMetrics, opts, location, cluster)
 }

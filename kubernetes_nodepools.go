@@ -62,8 +62,6 @@ var (
 // is in progress it is [ErrInvalidRequest] (422). If the response is lost it is
 // [ErrOutcomeUnknown]: look for the name in the cluster. It is an operation of
 // August 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool
 func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, request, location, cluster)
 }
@@ -73,8 +71,6 @@ func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluste
 // Deleting one that does not exist is not an error. If it is the last one of
 // the cluster the error is [ErrInvalidRequest] (422). It is an operation of
 // August 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
 	return remove(ctx, s.conn, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
@@ -84,8 +80,6 @@ func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluste
 // already has the name the error is [ErrAlreadyExists]. Pass the ID: only then
 // is the call idempotent. It is an operation of August 2026; a server of
 // October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/rename
 func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluster, nodePool, newName string) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesRenameNodePool, renameRequest{newName}, location, cluster, nodePool)
 }
@@ -97,8 +91,6 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 // 2026 answers [ErrInvalidRequest] (422) while another change of the cluster is
 // in progress. After a lost response that may be this change itself, since the
 // call is retried: [Error.Attempts] is then more than 1.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/resize
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
 }
@@ -111,8 +103,6 @@ func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluste
 // progress, the error is [ErrInvalidRequest] (422). A retry would fail in the
 // same way, so a lost response is [ErrOutcomeUnknown]. It is an operation of
 // August 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/nodepool/{kubernetes_nodepool_reference}/upgrade
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesUpgradeNodePool, location, cluster, nodePool)
 }
@@ -124,8 +114,6 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 // the last of its node pool the error is [ErrInvalidRequest] (422). A retry
 // would fail in the same way, so a lost response is [ErrOutcomeUnknown]. It is
 // an operation of August 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}/node/{kubernetes_node_name}/retire
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
 }

@@ -177,18 +177,12 @@ var (
 
 // List returns one page of the project's load balancers, or of those in
 // [ListOptions.Location]. Items lack Subnet and VMs.
-//
-//cloudapi:operation GET /project/{project_id}/load-balancer
-//cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer
 func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Page[LoadBalancer], error) {
 	return list[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
 // All returns the project's load balancers, or those in
 // [ListOptions.Location], page by page. Items lack Subnet and VMs.
-//
-//cloudapi:operation GET /project/{project_id}/load-balancer
-//cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer
 func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
 	return all[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
@@ -202,8 +196,6 @@ func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions) it
 
 // Get returns a load balancer with its subnet and VMs, or [ErrNotFound] if it
 // does not exist.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {
 	return fetch[LoadBalancer](ctx, s.conn, &opLoadBalancersGet, location, loadBalancer)
 }
@@ -214,8 +206,6 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 // [ErrAlreadyExists]. If the subnet does not exist, or is given by its name,
 // the error is [ErrInvalidRequest]. If the response is lost it is
 // [ErrOutcomeUnknown]: look for the name in the list of the location.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	var body LoadBalancerCreateRequest
 	if request != nil {
@@ -236,8 +226,6 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 // refuses it. If CertEnabled is nil, Update first sends the request without it.
 // If the server refuses that because cert_enabled is missing, Update sends the
 // request again with the value of the record.
-//
-//cloudapi:operation PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
 	var body LoadBalancerUpdateRequest
 	if request != nil {
@@ -339,8 +327,6 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 // Delete starts to delete a load balancer; [LoadBalancersService.WaitDeleted]
 // waits for the end. The record does not show the deletion. Deleting one that
 // does not exist is not an error.
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}
 func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalancer string) error {
 	return remove(ctx, s.conn, &opLoadBalancersDelete, location, loadBalancer)
 }
@@ -351,8 +337,6 @@ func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalance
 // after a lost response, which is [ErrOutcomeUnknown]: look at VMs with Get. On
 // a server of August 2026 the error is also ErrInvalidRequest for a VM without
 // an IPv4 address, unless the stack is "ipv6".
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/attach-vm
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }
@@ -361,8 +345,6 @@ func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalan
 // [LoadBalancersService.WaitVMDetached] waits for the end. The returned record
 // may still have the VM. If the VM is not attached the call succeeds. If it
 // does not exist the error is [ErrInvalidRequest].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm
 func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)
 }
@@ -370,8 +352,6 @@ func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalan
 // Rename gives a load balancer another name and another hostname. It returns
 // the short form of the record. If the name is taken the error is
 // [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/rename
 func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalancer, newName string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
 }
@@ -381,8 +361,6 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 // certificate itself follows within minutes. If it is already on or off nothing
 // changes. It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/toggle-ssl-certificate
 func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)
 }

@@ -77,9 +77,6 @@ var (
 // List returns one page of the project's machine images, or of those in
 // [ListOptions.Location]. It is an operation of August 2026; a server of October
 // 2025 answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/machine-image
-//cloudapi:operation GET /project/{project_id}/location/{location}/machine-image
 func (s *MachineImagesService) List(ctx context.Context, opts *ListOptions) (*Page[MachineImage], error) {
 	return list[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
@@ -87,9 +84,6 @@ func (s *MachineImagesService) List(ctx context.Context, opts *ListOptions) (*Pa
 // All returns the project's machine images, or those in [ListOptions.Location],
 // page by page. It is an operation of August 2026; a server of October 2025
 // answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/machine-image
-//cloudapi:operation GET /project/{project_id}/location/{location}/machine-image
 func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*MachineImage, error] {
 	return all[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
@@ -103,8 +97,6 @@ func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions) it
 
 // Get returns a machine image, or [ErrNotFound] if it does not exist. It is an
 // operation of August 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Get(ctx context.Context, location, image string) (*MachineImage, error) {
 	return fetch[MachineImage](ctx, s.conn, &opMachineImagesGet, location, image)
 }
@@ -119,8 +111,6 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 // If the project has too many versions it is [ErrQuotaExceeded]. If the
 // response is lost it is [ErrOutcomeUnknown]: look the name up with Get. It is
 // an operation of August 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesCreate, request, location, name)
 }
@@ -168,8 +158,6 @@ func (s *MachineImagesService) ensurer(location, name string, request *MachineIm
 // Update makes another version the latest one, at once. If the version does not
 // exist or is not ready the error is [ErrInvalidRequest]. It is an operation of
 // August 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation PATCH /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Update(ctx context.Context, location, image string, request *MachineImageUpdateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesUpdate, request, location, image)
 }
@@ -181,8 +169,6 @@ func (s *MachineImagesService) Update(ctx context.Context, location, image strin
 // response, and by name it could delete another image that has taken the name
 // meanwhile. It is an operation of August 2026; a server of October 2025
 // answers [ErrNotFound].
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/machine-image/{machine_image_reference}
 func (s *MachineImagesService) Delete(ctx context.Context, location, image string) error {
 	return remove(ctx, s.conn, &opMachineImagesDelete, location, image)
 }
@@ -191,8 +177,6 @@ func (s *MachineImagesService) Delete(ctx context.Context, location, image strin
 // the old one. If the name is taken the error is [ErrAlreadyExists]. Pass the
 // ID: only then is the call idempotent. It is an operation of August 2026; a
 // server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/rename
 func (s *MachineImagesService) Rename(ctx context.Context, location, image, newName string) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesRename, renameRequest{newName}, location, image)
 }

@@ -62,16 +62,12 @@ var (
 // ListVersions returns one page of the versions of a machine image. The order
 // is by ID only. It is an operation of August 2026; a server of October 2025
 // answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version
 func (s *MachineImagesService) ListVersions(ctx context.Context, location, image string, opts *ListOptions) (*Page[MachineImageVersion], error) {
 	return list[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
 
 // AllVersions returns the versions of a machine image, page by page. It is an
 // operation of August 2026; a server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version
 func (s *MachineImagesService) AllVersions(ctx context.Context, location, image string, opts *ListOptions) iter.Seq2[*MachineImageVersion, error] {
 	return all[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
@@ -83,8 +79,6 @@ func (s *MachineImagesService) AllVersions(ctx context.Context, location, image 
 // [ErrOutcomeUnknown]: look for the label with AllVersions. Other errors are
 // those of [MachineImagesService.Create]. It is an operation of August 2026; a
 // server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version/{version}
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
 	return send[MachineImageVersion](ctx, s.conn, &opMachineImagesCreateVersion, request, location, image, version)
 }
@@ -97,8 +91,6 @@ func (s *MachineImagesService) CreateVersion(ctx context.Context, location, imag
 // lost response that can be the result of the call itself, since it is retried:
 // [Error.Attempts] is then more than 1. It is an operation of August 2026; a
 // server of October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/machine-image/{machine_image_reference}/version/{version}
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
 	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }

@@ -239,9 +239,6 @@ var (
 // List returns one page of the project's databases, or of those in
 // [ListOptions.Location], with all of the [ListOptions.Tags]. Items have the
 // short form.
-//
-//cloudapi:operation GET /project/{project_id}/postgres
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres
 func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Postgres], error) {
 	page, err := list[Postgres](ctx, s.conn, &listPostgres, opts.serverFilters())
 	if err == nil && opts != nil {
@@ -252,9 +249,6 @@ func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Po
 
 // All returns the project's databases, or those in [ListOptions.Location], with
 // all of the [ListOptions.Tags], page by page. Items have the short form.
-//
-//cloudapi:operation GET /project/{project_id}/postgres
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres
 func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Postgres, error] {
 	databases := all[Postgres](ctx, s.conn, &listPostgres, opts.serverFilters())
 	if opts == nil || len(opts.Tags) == 0 {
@@ -311,8 +305,6 @@ func (o *ListOptions) selectTags(page *Page[Postgres]) {
 // Get returns a database with all its fields, including the superuser's
 // password in [Postgres.ConnectionString], or [ErrNotFound] if it does not
 // exist.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresGet, location, postgres)
 }
@@ -328,8 +320,6 @@ func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*
 // quota is exceeded the error also matches [ErrQuotaExceeded], and if billing
 // information is missing, [ErrBillingRequired]. If the response is lost the
 // error is [ErrOutcomeUnknown]: look the name up with Get.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreate, request, location, name)
 }
@@ -342,8 +332,6 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 // update of one. If the sizes do not fit each other, or the storage is too
 // small, the error is [ErrInvalidRequest]. If the vCPU quota is exceeded it is
 // [ErrQuotaExceeded].
-//
-//cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresUpdate, request, location, postgres)
 }
@@ -351,8 +339,6 @@ func (s *PostgresService) Update(ctx context.Context, location, postgres string,
 // Delete starts to delete a database; [PostgresService.WaitDeleted] waits for
 // the end. Its read replicas stay read replicas. It also succeeds if the
 // database does not exist, so a mistyped name or location looks like success.
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}
 func (s *PostgresService) Delete(ctx context.Context, location, postgres string) error {
 	return remove(ctx, s.conn, &opPostgresDelete, location, postgres)
 }
@@ -360,8 +346,6 @@ func (s *PostgresService) Delete(ctx context.Context, location, postgres string)
 // CACertificates returns the root certificates of a database as a PEM file, for
 // clients that verify the server. The error is [ErrNotFound] until the
 // certificates exist. Until then [Postgres.CACertificates] is "".
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/ca-certificates
 func (s *PostgresService) CACertificates(ctx context.Context, location, postgres string) (*File, error) {
 	return download(ctx, s.conn, &opPostgresCACertificates, caCertificatesFile, nil, location, postgres)
 }
@@ -370,8 +354,6 @@ func (s *PostgresService) CACertificates(ctx context.Context, location, postgres
 // [Postgres.ConnectionString]. It returns the short form of the record. If the
 // name is taken the error is [ErrAlreadyExists]. Pass the ID: only then is the
 // call idempotent.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/rename
 func (s *PostgresService) Rename(ctx context.Context, location, postgres, newName string) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresRename, renameRequest{newName}, location, postgres)
 }
@@ -381,8 +363,6 @@ func (s *PostgresService) Rename(ctx context.Context, location, postgres, newNam
 // If the password is refused, or the database is a read replica, the error is
 // [ErrInvalidRequest] with the reasons in [Error.FieldErrors]. The returned
 // record has the new password; the database accepts it seconds later.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password
 func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, postgres string, password Secret) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
 }
@@ -393,8 +373,6 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 // October 2025 the state stays "running", and nothing shows the end of the
 // restart. A second request would restart the servers again, so a lost response
 // is [ErrOutcomeUnknown].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restart
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
 }
@@ -404,8 +382,6 @@ func (s *PostgresService) Restart(ctx context.Context, location, postgres string
 // from "mon" to "sun", are the days that have a window; without days every day
 // has one. Days are of August 2026, for projects that have the feature;
 // otherwise they are [ErrInvalidRequest].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/set-maintenance-window
 func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int, days ...string) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)
 }

@@ -45,8 +45,6 @@ var (
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup
 func (s *PostgresService) ListBackups(ctx context.Context, location, postgres string) (*Page[PostgresBackup], error) {
 	return list[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
@@ -56,8 +54,6 @@ func (s *PostgresService) ListBackups(ctx context.Context, location, postgres st
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup
 func (s *PostgresService) AllBackups(ctx context.Context, location, postgres string) iter.Seq2[*PostgresBackup, error] {
 	return all[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
@@ -71,8 +67,6 @@ func (s *PostgresService) AllBackups(ctx context.Context, location, postgres str
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/backup-credentials
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {
 	return fetch[PostgresBackupCredentials](ctx, s.conn, &opPostgresCreateBackupCredentials, location, postgres)
 }

@@ -85,8 +85,6 @@ var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRo
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/postgres/capabilities
 func (s *PostgresService) Capabilities(ctx context.Context) (*PostgresCapabilities, error) {
 	return fetch[PostgresCapabilities](ctx, s.conn, &opPostgresCapabilities)
 }

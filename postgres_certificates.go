@@ -51,8 +51,6 @@ var (
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/cert/create-client-keypair
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
 	request := clientKeyPairRequest{user, int64(valid / time.Second)}
 	return download(ctx, s.conn, &opPostgresCreateClientKeyPair, clientKeyPairFile, request, location, postgres)
@@ -65,8 +63,6 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/cert/add-auth-user
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }
@@ -77,8 +73,6 @@ func (s *PostgresService) AddCertificateUser(ctx context.Context, location, post
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/cert/remove-auth-user
 func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresRemoveCertificateUser, certificateUserRequest{user}, location, postgres)
 }

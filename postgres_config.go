@@ -103,8 +103,6 @@ var (
 )
 
 // GetConfig returns the settings of a database that users have set.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/config
 func (s *PostgresService) GetConfig(ctx context.Context, location, postgres string) (*PostgresConfig, error) {
 	return fetch[PostgresConfig](ctx, s.conn, &opPostgresGetConfig, location, postgres)
 }
@@ -116,8 +114,6 @@ func (s *PostgresService) GetConfig(ctx context.Context, location, postgres stri
 // some need a Restart; a server of August 2026 says so in
 // [PostgresConfig.Message]. Invalid names and values are [ErrInvalidRequest],
 // in [Error.FieldErrors] under names such as "pg_config.work_mem".
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/config
 func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres string, config *PostgresConfig) (*PostgresConfig, error) {
 	if config == nil {
 		return nil, &ArgumentError{Operation: opPostgresReplaceConfig.Name, Name: "config", Reason: "must not be nil"}
@@ -131,8 +127,6 @@ func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres 
 // UpdateConfig changes some settings of a database and returns all that are now
 // set. A request without a map is an [*ArgumentError]. For the effect and the
 // other errors see [PostgresService.ReplaceConfig].
-//
-//cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/config
 func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres string, request *PostgresConfigUpdateRequest) (*PostgresConfig, error) {
 	if request == nil || request.PGConfig == nil && request.PgBouncerConfig == nil {
 		return nil, &ArgumentError{Operation: opPostgresUpdateConfig.Name, Name: "request", Reason: "must set a map"}

@@ -185,8 +185,6 @@ var (
 // Each call makes another destination, even if the same one exists. After a
 // lost response the error is [ErrOutcomeUnknown]: look for the destination with
 // Get.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination
 func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, request, location, postgres)
 }
@@ -194,8 +192,6 @@ func (s *PostgresService) CreateMetricDestination(ctx context.Context, location,
 // DeleteMetricDestination removes a destination: the database stops sending
 // metrics to it. Deleting one that does not exist is not an error. If the
 // database does not exist the error is [ErrNotFound].
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metric-destination/{metric_destination_id}
 func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
 }
@@ -211,8 +207,6 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/log-destination
 func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
 	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, request, location, postgres)
 }
@@ -223,8 +217,6 @@ func (s *PostgresService) CreateLogDestination(ctx context.Context, location, po
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/log-destination/{log_destination_id}
 func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteLogDestination, location, postgres, destinationID)
 }

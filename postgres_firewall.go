@@ -53,15 +53,11 @@ var (
 
 // ListFirewallRules returns the firewall rules of a database. The real server
 // sends all of them at once, with their count.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
 func (s *PostgresService) ListFirewallRules(ctx context.Context, location, postgres string, opts *ListOptions) (*Page[PostgresFirewallRule], error) {
 	return list[PostgresFirewallRule](ctx, s.conn, &listPostgresFirewallRules, opts, location, postgres)
 }
 
 // AllFirewallRules returns the firewall rules of a database.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
 func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgres string, opts *ListOptions) iter.Seq2[*PostgresFirewallRule, error] {
 	return all[PostgresFirewallRule](ctx, s.conn, &listPostgresFirewallRules, opts, location, postgres)
 }
@@ -75,24 +71,18 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 // contains both; they are changed and deleted separately. The rules belong to a
 // firewall of the project. If that was deleted or detached, the error is
 // [ErrInvalidRequest].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule
 func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, postgres string, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresCreateFirewallRule, request, location, postgres)
 }
 
 // UpdateFirewallRule changes a rule, which takes effect seconds later. If the
 // range already has another rule the error is [ErrAlreadyExists].
-//
-//cloudapi:operation PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}
 func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, postgres, ruleID string, request *PostgresFirewallRuleUpdateRequest) (*PostgresFirewallRule, error) {
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresUpdateFirewallRule, request, location, postgres, ruleID)
 }
 
 // DeleteFirewallRule deletes a rule. Deleting one that does not exist is not an
 // error. If the database does not exist the error is [ErrNotFound].
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/firewall-rule/{firewall_rule_id}
 func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, postgres, ruleID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteFirewallRule, location, postgres, ruleID)
 }

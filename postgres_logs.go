@@ -109,8 +109,6 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/logs
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, opts.inUTC(), location, postgres)
 }
@@ -123,8 +121,6 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/logs
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	start := opts.inUTC()
 	return newestFirst(ctx, s.conn, &opPostgresLogs, repeatsLines, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {

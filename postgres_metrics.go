@@ -34,8 +34,6 @@ var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/m
 // Metrics that the server cannot read have no series. If one metric was
 // requested by its key and cannot be read, the error is [ErrServer].
 // [ErrNotFound] may mean that the server keeps no metrics.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metrics
 func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *PostgresMetricsOptions) (*PostgresMetrics, error) {
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }

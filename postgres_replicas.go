@@ -64,8 +64,6 @@ var (
 //
 // The service of August 2026 also has this operation under a newer name:
 // [PostgresService.PromoteReadReplica].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote
 func (s *PostgresService) Promote(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresPromote, location, postgres)
 }
@@ -75,8 +73,6 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/promote-read-replica
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresPromoteReadReplica, location, postgres)
 }
@@ -88,8 +84,6 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 // the error is [ErrInvalidRequest]. If the name is taken it is
 // [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
 // the name up with Get.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/read-replica
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts ...PostgresReadReplicaOptions) (*Postgres, error) {
 	request := readReplicaRequest{Name: name}
 	switch len(opts) {
@@ -108,8 +102,6 @@ func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postg
 // If the time is not possible the error is [ErrInvalidRequest]. If the name is
 // taken it is [ErrAlreadyExists]. If the response is lost it is
 // [ErrOutcomeUnknown]: look the name up with Get.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/restore
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
 	var body PostgresRestoreRequest
 	if request != nil {

@@ -73,8 +73,6 @@ var (
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/servers
 func (s *PostgresService) ListServers(ctx context.Context, location, postgres string) (*Page[PostgresServer], error) {
 	return list[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
@@ -84,8 +82,6 @@ func (s *PostgresService) ListServers(ctx context.Context, location, postgres st
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/servers
 func (s *PostgresService) AllServers(ctx context.Context, location, postgres string) iter.Seq2[*PostgresServer, error] {
 	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
@@ -98,8 +94,6 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/recycle
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
 }

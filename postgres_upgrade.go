@@ -46,8 +46,6 @@ var (
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/upgrade
 func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgrade, location, postgres)
 }
@@ -57,8 +55,6 @@ func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/upgrade
 func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgradeStatus, location, postgres)
 }

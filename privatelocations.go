@@ -91,15 +91,11 @@ var (
 
 // List returns one page of the project's private locations. The order by name
 // is by [PrivateLocation.Name], the region.
-//
-//cloudapi:operation GET /project/{project_id}/private-location
 func (s *PrivateLocationsService) List(ctx context.Context, opts *ListOptions) (*Page[PrivateLocation], error) {
 	return list[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)
 }
 
 // All returns the project's private locations, page by page.
-//
-//cloudapi:operation GET /project/{project_id}/private-location
 func (s *PrivateLocationsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*PrivateLocation, error] {
 	return all[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)
 }
@@ -113,16 +109,12 @@ func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions)
 // Create makes a private location, at once. If the name is taken the error is
 // [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
 // the name up with Get.
-//
-//cloudapi:operation POST /project/{project_id}/private-location
 func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLocationCreateRequest) (*PrivateLocation, error) {
 	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsCreate, request)
 }
 
 // Get returns a private location, given its UIName, or [ErrNotFound] if it does
 // not exist.
-//
-//cloudapi:operation GET /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*PrivateLocation, error) {
 	return fetch[PrivateLocation](ctx, s.conn, &opPrivateLocationsGet, name)
 }
@@ -131,8 +123,6 @@ func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*Privat
 // resources in it changes, too. If the name is taken the error is
 // [ErrAlreadyExists]. Since the old name is then gone, the call is not retried
 // after a lost response, which is [ErrOutcomeUnknown].
-//
-//cloudapi:operation POST /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName string) (*PrivateLocation, error) {
 	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsRename, renameRequest{newName}, name)
 }
@@ -174,8 +164,6 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 // There is no delete by ID. A delete is retried after a lost response, and
 // could then delete another location with the same name: do not reuse a name
 // before the delete has returned.
-//
-//cloudapi:operation DELETE /project/{project_id}/private-location/{private_location_name}
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
 	return remove(ctx, s.conn, &opPrivateLocationsDelete, name)
 }

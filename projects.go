@@ -68,15 +68,11 @@ var (
 
 // List returns one page of the account's projects, including those in which the
 // token has no rights. The order is by ID only.
-//
-//cloudapi:operation GET /project
 func (s *ProjectsService) List(ctx context.Context, opts *ListOptions) (*Page[Project], error) {
 	return list[Project](ctx, s.conn, &listProjects, opts)
 }
 
 // All returns the account's projects, page by page.
-//
-//cloudapi:operation GET /project
 func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Project, error] {
 	return all[Project](ctx, s.conn, &listProjects, opts)
 }
@@ -93,16 +89,12 @@ func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions) iter.Se
 //
 // On the real server the token gets no rights in the new project: further calls
 // with it are [ErrForbidden] until an administrator grants them.
-//
-//cloudapi:operation POST /project
 func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequest) (*Project, error) {
 	return send[Project](ctx, s.conn, &opProjectsCreate, request)
 }
 
 // Get returns a project. If it does not exist, or the token has no role in it,
 // the error is [ErrNotFound] or [ErrForbidden].
-//
-//cloudapi:operation GET /project/{project_id}
 func (s *ProjectsService) Get(ctx context.Context, projectID string) (*Project, error) {
 	return fetch[Project](ctx, s.conn, &opProjectsGet, projectID)
 }
@@ -110,8 +102,6 @@ func (s *ProjectsService) Get(ctx context.Context, projectID string) (*Project, 
 // Delete deletes an empty project, at once. If it still has resources the error
 // is [ErrConflict]. Note that the default subnet and firewall of a VM stay when
 // the VM is deleted. Deleting a project that does not exist is not an error.
-//
-//cloudapi:operation DELETE /project/{project_id}
 func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 	return remove(ctx, s.conn, &opProjectsDelete, projectID)
 }
@@ -120,8 +110,6 @@ func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 // ID: a firewall, Kubernetes cluster, load balancer, database, subnet or VM,
 // or, in August 2026, a machine image. If it does not exist, is in another
 // project, or is not visible to the token, the error is [ErrNotFound].
-//
-//cloudapi:operation GET /project/{project_id}/object-info/{object_id}
 func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {
 	return fetch[ObjectInfo](ctx, s.conn, &opProjectsObjectInfo, projectID, objectID)
 }

@@ -67,15 +67,11 @@ var (
 // List returns the project's SSH public keys, without the keys themselves. The
 // real server sends all of them at once, in the order of their names, without a
 // count.
-//
-//cloudapi:operation GET /project/{project_id}/ssh-public-key
 func (s *SSHPublicKeysService) List(ctx context.Context, opts *ListOptions) (*Page[SSHPublicKey], error) {
 	return list[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
 
 // All returns the project's SSH public keys, without the keys themselves.
-//
-//cloudapi:operation GET /project/{project_id}/ssh-public-key
 func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*SSHPublicKey, error] {
 	return all[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
@@ -89,15 +85,11 @@ func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions) it
 // Create registers an SSH public key, at once. If the name is taken the error
 // is [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
 // the name up with Get.
-//
-//cloudapi:operation POST /project/{project_id}/ssh-public-key
 func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
 	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysCreate, request)
 }
 
 // Get returns an SSH public key, or [ErrNotFound] if it does not exist.
-//
-//cloudapi:operation GET /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicKey, error) {
 	return fetch[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysGet, key)
 }
@@ -106,8 +98,6 @@ func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicK
 // with the key keep it. If the name is taken the error is [ErrAlreadyExists]. A
 // request that sets nothing is an [*ArgumentError]. To change the name, pass
 // the ID: only then is the call idempotent.
-//
-//cloudapi:operation POST /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *SSHPublicKeyUpdateRequest) (*SSHPublicKey, error) {
 	if request == nil || *request == (SSHPublicKeyUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opSSHPublicKeysUpdate.Name, Name: "request", Reason: "must set the name or the public key"}
@@ -147,8 +137,6 @@ func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensur
 // it. Deleting one that does not exist is not an error. Pass the ID: a delete
 // is retried after a lost response, and by name it could delete another key
 // that has taken the name meanwhile.
-//
-//cloudapi:operation DELETE /project/{project_id}/ssh-public-key/{ssh_public_key_reference}
 func (s *SSHPublicKeysService) Delete(ctx context.Context, key string) error {
 	return remove(ctx, s.conn, &opSSHPublicKeysDelete, key)
 }

@@ -90,18 +90,12 @@ var (
 
 // List returns one page of the project's private subnets, or of those in
 // [ListOptions.Location].
-//
-//cloudapi:operation GET /project/{project_id}/private-subnet
-//cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet
 func (s *PrivateSubnetsService) List(ctx context.Context, opts *ListOptions) (*Page[PrivateSubnet], error) {
 	return list[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
 // All returns the project's private subnets, or those in
 // [ListOptions.Location], page by page.
-//
-//cloudapi:operation GET /project/{project_id}/private-subnet
-//cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet
 func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*PrivateSubnet, error] {
 	return all[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
@@ -114,8 +108,6 @@ func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions) i
 }
 
 // Get returns a private subnet, or [ErrNotFound] if it does not exist.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string) (*PrivateSubnet, error) {
 	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsGet, location, subnet)
 }
@@ -125,8 +117,6 @@ func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string
 // which lets everything in; its name begins with the subnet's. If the name is
 // taken the error is [ErrAlreadyExists]. If the response is lost it is
 // [ErrOutcomeUnknown]: look the name up with Get.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Create(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsCreate, request, location, name)
 }
@@ -207,8 +197,6 @@ func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found
 // 2025 the record does not show the deletion. If the subnet has VMs the error is
 // [ErrConflict], unless all of them are being deleted. Deleting one that does
 // not exist is not an error. The firewall that was made with the subnet stays.
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}
 func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet string) error {
 	return remove(ctx, s.conn, &opPrivateSubnetsDelete, location, subnet)
 }
@@ -220,8 +208,6 @@ func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet str
 // direction, the error is [ErrAlreadyExists]. If the response is lost it is
 // [ErrOutcomeUnknown]. No record shows connections: call Connect again, which is
 // ErrAlreadyExists if the first call was carried out.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
 }
@@ -229,16 +215,12 @@ func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, o
 // Disconnect undoes Connect, from either side. It also succeeds if the subnets
 // are not connected. If they are in different locations the error is
 // [ErrInvalidRequest] on a server of August 2026.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/disconnect/{private_subnet_id}
 func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
 }
 
 // Rename gives a private subnet another name. If the name is taken the error is
 // [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/rename
 func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, newName string) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsRename, renameRequest{newName}, location, subnet)
 }

@@ -150,18 +150,12 @@ var (
 
 // List returns one page of the project's VMs, or of those in
 // [ListOptions.Location]. Items have the short form.
-//
-//cloudapi:operation GET /project/{project_id}/vm
-//cloudapi:operation GET /project/{project_id}/location/{location}/vm
 func (s *VMsService) List(ctx context.Context, opts *ListOptions) (*Page[VM], error) {
 	return list[VM](ctx, s.conn, &listVMs, opts)
 }
 
 // All returns the project's VMs, or those in [ListOptions.Location], page by
 // page. Items have the short form.
-//
-//cloudapi:operation GET /project/{project_id}/vm
-//cloudapi:operation GET /project/{project_id}/location/{location}/vm
 func (s *VMsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VM, error] {
 	return all[VM](ctx, s.conn, &listVMs, opts)
 }
@@ -174,8 +168,6 @@ func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Ev
 }
 
 // Get returns a VM with all its fields, or [ErrNotFound] if it does not exist.
-//
-//cloudapi:operation GET /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsGet, location, vm)
 }
@@ -191,8 +183,6 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 // quota is exceeded the error also matches [ErrQuotaExceeded], and if billing
 // information is missing, [ErrBillingRequired]. If the response is lost the
 // error is [ErrOutcomeUnknown]: look the name up with Get.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsCreate, request.body(), location, name)
 }
@@ -244,8 +234,6 @@ func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) en
 // subnet stays. It also succeeds if the VM does not exist, so a mistyped name,
 // or another existing location, looks like success. While a machine image is
 // being made of the VM the error is [ErrInvalidRequest].
-//
-//cloudapi:operation DELETE /project/{project_id}/location/{location}/vm/{vm_reference}
 func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
 	return remove(ctx, s.conn, &opVMsDelete, location, vm)
 }
@@ -253,8 +241,6 @@ func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
 // Rename gives a VM another name; the operating system keeps the old one. It
 // returns the short form of the record. If the name is taken the error is
 // [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename
 func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsRename, renameRequest{newName}, location, vm)
 }
@@ -266,8 +252,6 @@ func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (
 // restart in every state. One of August 2026 returns the state before the
 // restart, shows "restarting" from the next Get on, and answers
 // [ErrInvalidRequest] if the VM is not running.
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart
 func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsRestart, location, vm)
 }
@@ -278,8 +262,6 @@ func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, err
 // [ErrInvalidRequest]. A retry would fail in the same way, so a lost response
 // is [ErrOutcomeUnknown]. It is an operation of August 2026; a server of
 // October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/start
 func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStart, location, vm)
 }
@@ -291,8 +273,6 @@ func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error
 // [ErrInvalidRequest]. A retry would fail in the same way, so a lost response
 // is [ErrOutcomeUnknown]. It is an operation of August 2026; a server of
 // October 2025 answers [ErrNotFound].
-//
-//cloudapi:operation POST /project/{project_id}/location/{location}/vm/{vm_reference}/stop
 func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)
 }

@@ -21,8 +21,8 @@ import (
 const later = "It is an operation of August 2026; a server of October 2025 answers [ErrNotFound]."
 
 // TestContract compares three things with each other, row by row: the tables of
-// operations, the Operation variables, and the directives and bodies of the
-// services' methods.
+// operations, the Operation variables, and the operations that the bodies of
+// the services' methods name.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	for _, problem := range readSource(t, source.Texts(t)).compare(contract.Rows()) {
@@ -48,20 +48,18 @@ func TestContractFindsDrift(t *testing.T) {
 			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: the retry class is idempotent"},
 		{"operation.go", `"/location/{location}"`, `"/loc/{location}"`,
 			"GET /project/{project_id}/location/{location}/vm: there is no Operation"},
-		{"vms.go", "//cloudapi:operation DELETE ", "// DELETE ",
-			"VMs.Delete: no directive"},
-		{"vms.go", "//cloudapi:operation DELETE /project/{project_id}/location/{location}/vm/{vm_reference}", "//cloudapi:operation DELETE /vm",
-			"VMs.Delete: the directive DELETE /vm is not what it sends"},
 		{"vms.go", "return remove(ctx, s.conn, &opVMsDelete,", "return remove(ctx, s.conn, &opFirewallsDelete,",
-			"VMs.Delete: it sends DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference} without a directive"},
+			"VMs.Delete: it sends DELETE /project/{project_id}/location/{location}/firewall/{firewall_reference}, which the contract has for Firewalls.Delete"},
+		{"vms.go", "return remove(ctx, s.conn, &opVMsDelete,", "return remove(ctx, s.conn, &opFirewallsDelete,",
+			"DELETE /project/{project_id}/location/{location}/vm/{vm_reference}: VMs.Delete does not send it"},
 		{"vms.go", ") Restart(", ") Reboot(",
 			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: there is no method VMs.Restart"},
 		{"vms.go", ") Restart(", ") Reboot(",
-			"VMs.Reboot: the contract does not have it under POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart"},
-		{"vms.go", "// WaitRunning waits", "func (s *VMsService) Stop(ctx context.Context) error { return nil }\n\n// WaitRunning waits",
-			"VMs.Stop: no directive"},
+			"VMs.Reboot: it sends POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart, which the contract has for VMs.Restart"},
+		{"vms.go", "// WaitRunning waits", "func (s *VMsService) Pause(ctx context.Context) error { return nil }\n\n// WaitRunning waits",
+			"VMs.Pause: it names no operation"},
 		{"vms.go", "listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}", "listVMs = listRoutes{project: &opVMsList}",
-			"VMs.List: the directive GET /project/{project_id}/location/{location}/vm is not what it sends"},
+			"GET /project/{project_id}/location/{location}/vm: VMs.List does not send it"},
 	} {
 		texts := source.Texts(t)
 		changed := strings.Replace(texts[tt.file], tt.old, tt.new, 1)
@@ -105,9 +103,8 @@ func (o operationRow) String() string { return o.method + " " + o.route }
 // sourceMethod is an exported method of a service that takes a context and has
 // its own operation.
 type sourceMethod struct {
-	directives []string // "GET /project"
-	sends      []string // the same, of the operations that the body names
-	doc        string   // in one line
+	sends []string // the operations that the body names, such as "GET /project"
+	doc   string   // in one line
 }
 
 func readSource(t *testing.T, texts map[string]string) *packageSource {
@@ -222,11 +219,6 @@ func (s *packageSource) readMethod(decl ast.Decl) error {
 	var m sourceMethod
 	if f.Doc != nil {
 		m.doc = strings.Join(strings.Fields(f.Doc.Text()), " ")
-		for _, comment := range f.Doc.List {
-			if directive, ok := strings.CutPrefix(comment.Text, "//cloudapi:operation "); ok {
-				m.directives = append(m.directives, directive)
-			}
-		}
 	}
 	for _, name := range names(f.Body) {
 		for _, variable := range append([]string{name}, s.lists[name]...) {
@@ -306,29 +298,24 @@ func (s *packageSource) compare(rows []contract.Row) (problems []string) {
 		}
 		for _, name := range row.Names {
 			m, ok := s.methods[name]
-			if !ok {
+			switch {
+			case !ok:
 				report("%s: there is no method %s", key, name)
-			} else if row.Later != strings.Contains(m.doc, later) {
+			case !slices.Contains(m.sends, key):
+				report("%s: %s does not send it", key, name)
+			case row.Later != strings.Contains(m.doc, later):
 				report("%s: whether its documentation says %q is not what the tables say", name, later)
 			}
 		}
 	}
 
 	for name, m := range s.methods {
-		if len(m.directives) == 0 {
-			report("%s: no directive", name)
-		}
-		for _, directive := range m.directives {
-			if !slices.Contains(m.sends, directive) {
-				report("%s: the directive %s is not what it sends", name, directive)
-			}
-			if !slices.Contains(table[directive].Names, name) {
-				report("%s: the contract does not have it under %s", name, directive)
-			}
+		if len(m.sends) == 0 {
+			report("%s: it names no operation", name)
 		}
 		for _, key := range m.sends {
-			if !slices.Contains(m.directives, key) {
-				report("%s: it sends %s without a directive", name, key)
+			if names := table[key].Names; !slices.Contains(names, name) {
+				report("%s: it sends %s, which the contract has for %s", name, key, strings.Join(names, ", "))
 			}
 		}
 	}
