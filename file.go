@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -105,28 +106,52 @@ func isErrorObject(body []byte) bool {
 	return body[0] == '{' && json.Unmarshal(body, &object) == nil && object.Error != nil
 }
 
-// checkPEM refuses content without a PEM block, or with a truncated one.
-func checkPEM(content []byte) error {
-	blocks := 0
-	for rest := content; ; blocks++ {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
+// Kinds of PEM blocks: how their types end, such as "EC PRIVATE KEY".
+const (
+	pemCertificate = "CERTIFICATE"
+	pemPrivateKey  = "PRIVATE KEY"
+)
+
+// checkPEM returns a check that content consists of whole PEM blocks of the
+// kinds, at least one of each. There may be text before a block.
+func checkPEM(kinds ...string) func(content []byte) error {
+	return func(content []byte) error {
+		var blocks []*pem.Block
+		rest := content
+		for {
+			block, after := pem.Decode(rest)
+			if block == nil {
+				break
+			}
+			blocks, rest = append(blocks, block), after
 		}
+		const begin, end, dashes = "-----BEGIN ", "\n-----END ", "-----"
+		begun := bytes.Count(content, []byte(begin))
+		if begun == 0 {
+			return errors.New("it is not PEM")
+		}
+		last := content[bytes.LastIndex(content, []byte(begin)):]
+		if _, label, ended := bytes.Cut(last, []byte(end)); !ended || !bytes.Contains(label, []byte(dashes)) {
+			return fmt.Errorf("%w in a PEM block", io.ErrUnexpectedEOF)
+		}
+		if len(blocks) < begun {
+			return errors.New("it has a PEM block that cannot be read")
+		}
+		if len(bytes.TrimSpace(rest)) > 0 {
+			return fmt.Errorf("%w after a PEM block", io.ErrUnexpectedEOF)
+		}
+		for _, block := range blocks {
+			if len(block.Bytes) == 0 || !slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasSuffix(block.Type, kind) }) {
+				return errors.New("it has a PEM block that is empty or of another kind")
+			}
+		}
+		for _, kind := range kinds {
+			if !slices.ContainsFunc(blocks, func(block *pem.Block) bool { return strings.HasSuffix(block.Type, kind) }) {
+				return errors.New("it has no " + kind)
+			}
+		}
+		return nil
 	}
-	const begin, end, dashes = "-----BEGIN ", "\n-----END ", "-----"
-	begun := bytes.Count(content, []byte(begin))
-	if begun == 0 {
-		return errors.New("it is not PEM")
-	}
-	last := content[bytes.LastIndex(content, []byte(begin)):]
-	if _, label, ended := bytes.Cut(last, []byte(end)); !ended || !bytes.Contains(label, []byte(dashes)) {
-		return fmt.Errorf("%w in a PEM block", io.ErrUnexpectedEOF)
-	}
-	if blocks < begun {
-		return errors.New("it has a PEM block that cannot be read")
-	}
-	return nil
 }
 
 const maxFileName = 128

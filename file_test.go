@@ -91,6 +91,10 @@ func TestFileReplies(t *testing.T) {
 		{"PEM with bad base64", sent(200, "application/x-pem-file", strings.Replace(testPEM, "UExB", "U*xB", 1)), caCertificatesFile, "it has a PEM block that cannot be read"},
 		{"PEM with bad base64 at its end", sent(200, "application/x-pem-file", strings.Replace(testPEM, "RVIy", "RVI!", 1)), caCertificatesFile, "it has a PEM block that cannot be read"},
 		{"PEM that ends as another", sent(200, "application/x-pem-file", strings.Replace(testPEM, "END CERT", "END KEY", 1)), caCertificatesFile, "it has a PEM block that cannot be read"},
+		{"PEM cut off between its blocks", sent(200, "application/x-pem-file", testPEM+"-----BEG"), caCertificatesFile, "unexpected EOF after a PEM block"},
+		{"PEM with a key", sent(200, "application/x-pem-file", testPEM+strings.ReplaceAll(testPEM, "CERTIFICATE", "PRIVATE KEY")), caCertificatesFile, "it has a PEM block that is empty or of another kind"},
+		{"PEM without a key", sent(200, "application/x-pem-file", testPEM), clientKeyPairFile, "it has no PRIVATE KEY"},
+		{"PEM without a certificate", sent(200, "application/x-pem-file", strings.ReplaceAll(testPEM, "CERTIFICATE", "PRIVATE KEY")), clientKeyPairFile, "it has no CERTIFICATE"},
 		{"PEM cut off at once", sent(200, "application/x-pem-file", testPEM[:40]), caCertificatesFile, "unexpected EOF in a PEM block"},
 	} {
 		file, err := tt.reply.file(tt.format)

@@ -2,6 +2,8 @@ package cloudapi
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -14,6 +16,9 @@ type PostgresCertificateUsers struct {
 func (u *PostgresCertificateUsers) missing() string {
 	if u.Items == nil {
 		return "items"
+	}
+	if i := slices.Index(u.Items, ""); i >= 0 {
+		return fmt.Sprintf("items[%d]", i) // it may be null
 	}
 	return ""
 }
@@ -34,7 +39,7 @@ var (
 	opPostgresAddCertificateUser    = Operation{"Postgres.AddCertificateUser", "POST", postgresRoute + "/cert/add-auth-user", idempotent}
 	opPostgresRemoveCertificateUser = Operation{"Postgres.RemoveCertificateUser", "POST", postgresRoute + "/cert/remove-auth-user", idempotent}
 
-	clientKeyPairFile = fileFormat{name: "client.pem", accept: acceptPEM, check: checkPEM}
+	clientKeyPairFile = fileFormat{name: "client.pem", accept: acceptPEM, check: checkPEM(pemCertificate, pemPrivateKey)}
 )
 
 // CreateClientKeyPair returns a client certificate and its private key, in that
@@ -42,7 +47,8 @@ var (
 // letters, digits, hyphens and underscores, but not "postgres" or
 // "ubi_replication". The certificate is valid for up to 366 days, in whole
 // seconds. To log in with it the user must exist and be added with
-// [PostgresService.AddCertificateUser].
+// [PostgresService.AddCertificateUser]. A response without both is
+// [ErrInvalidResponse].
 //
 // The server keeps neither the certificate nor the key, and each call makes
 // another pair: after [ErrOutcomeUnknown] just call it again. Invalid values

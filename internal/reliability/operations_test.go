@@ -71,6 +71,7 @@ const (
 		`"upgrade_status":"running"}`
 	goodList = `{"items":[` + goodRecord + `],"count":1}`
 	goodFile = "-----BEGIN CERTIFICATE-----\nAAECAwQFBgcICQ==\n-----END CERTIFICATE-----\n"
+	goodKey  = "-----BEGIN EC PRIVATE KEY-----\nAAECAwQFBgcICQ==\n-----END EC PRIVATE KEY-----\n"
 )
 
 // operations returns all rows of the tables of operations. It checks that they
@@ -122,6 +123,9 @@ func newOperation(t testing.TB, httpMethod, route, name string) operation {
 		op.kind = none
 	case out == reflect.TypeFor[*cloudapi.File]():
 		op.kind, op.reply = file, goodFile
+		if method == "CreateClientKeyPair" {
+			op.reply += goodKey
+		}
 	case strings.HasPrefix(out.Elem().Name(), "Page[") && !goesOnByKey(fn.Type):
 		op.kind, op.reply = list, goodList
 	default:

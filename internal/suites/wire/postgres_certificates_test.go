@@ -65,10 +65,31 @@ func TestClientKeyPairIsWholeAndSecret(t *testing.T) {
 	if text := fmt.Sprintf("%v %+v %#v %s", file, file, *file, stub.JSON(file)); strings.Contains(text, "U0VD") || file.Name != "client.pem" {
 		t.Errorf("the file shows as %s", text)
 	}
-	for _, content := range []string{testKeyPair[:len(testKeyPair)-10], "", "no PEM"} {
+	certificate, key := testKeyPair[:strings.Index(testKeyPair, "-----BEGIN EC")], testKeyPair[strings.Index(testKeyPair, "-----BEGIN EC"):]
+	contents := []string{"", "no PEM", key, key + certificate[:10], key + key, testKeyPair + "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+		certificate + strings.Replace(key, "U0VD\n", "", 1)}
+	for n := range len(testKeyPair) - 1 {
+		contents = append(contents, testKeyPair[:n])
+	}
+	for _, content := range contents {
 		file, err := create(content)
 		if file != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) || !errors.Is(err, cloudapi.ErrOutcomeUnknown) || strings.Contains(err.Error(), "U0VD") {
 			t.Errorf("of %q CreateClientKeyPair made %v, %v", content, file, err)
+		}
+	}
+}
+
+// TestCertificateUsersWithoutNames: a user without a name is not a user.
+func TestCertificateUsersWithoutNames(t *testing.T) {
+	t.Parallel()
+	for _, response := range []string{`{"items":[null]}`, `{"items":["app",null]}`, `{"items":[""]}`, `{"items":null}`, `{}`} {
+		client := sdktest.Answering(t, 200, "application/json", response)
+		for _, call := range []func(context.Context, string, string, string) (*cloudapi.PostgresCertificateUsers, error){
+			client.Postgres.AddCertificateUser, client.Postgres.RemoveCertificateUser,
+		} {
+			if users, err := call(t.Context(), "eu-central-h1", "orders-db", "app"); users != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
+				t.Errorf("%s: %+v, %v", response, users, err)
+			}
 		}
 	}
 }
