@@ -9,9 +9,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
-// Version is the version of this SDK.
-const Version = "0.1.0"
-
 // Client calls one API address with one set of credentials. It cannot be
 // changed after [NewClient] and is safe for concurrent use. Make one and share
 // it, so that its connections are reused.
@@ -37,10 +34,6 @@ type Client struct {
 	AuditLog           *AuditLogService
 	InferenceEndpoints *InferenceEndpointsService
 }
-
-// service is the underlying type of every service: the operations of one
-// resource family on a client.
-type service struct{ conn *conn }
 
 // NewClient returns a client with the options. [WithBaseURL] is required.
 // Nearly all operations also need a token ([WithToken] or [WithTokenSource])

@@ -1,6 +1,10 @@
 package cloudapi
 
-import "net/http"
+import (
+	"net/http"
+	"runtime"
+	"slices"
+)
 
 // conn is what a client's calls share: its settings, its transport and its
 // headers. Services, lists and waits need no more of a [Client] than this.
@@ -37,3 +41,49 @@ func (l *layer) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return conn.transport(l.depth).RoundTrip(req)
 }
+
+// headerFunc returns a function that makes the headers of a request, with or
+// without those for a body.
+func (cfg *config) headerFunc() func(content bool) http.Header {
+	lines := make([]string, 0, 2*(4+len(cfg.headers))) // a name and a value each
+	add := func(name, value string) { lines = append(lines, name, value) }
+	add("Content-Type", "application/json")
+	add("Accept", "application/json")
+	agent := userAgent
+	if cfg.application != "" {
+		agent += " " + cfg.application
+	}
+	add("User-Agent", agent)
+	if !cfg.token.IsZero() {
+		add("Authorization", "Bearer "+cfg.token.Reveal())
+	}
+	for _, header := range cfg.headers {
+		add(header.name, header.value.Reveal())
+	}
+	return func(content bool) http.Header {
+		lines := lines
+		if !content {
+			lines = lines[2:]
+		}
+		if len(cfg.middleware) > 0 {
+			lines = slices.Clone(lines) // a middleware may write to them
+		}
+		h := make(http.Header, len(lines)/2+1) // and the header of a token source
+		for i := 0; i < len(lines); i += 2 {
+			// The capacity of each slice is its length, so that append does not
+			// overwrite the next value.
+			h[lines[i]] = lines[i+1 : i+2 : i+2]
+		}
+		return h
+	}
+}
+
+// Version is the version of this SDK.
+const Version = "0.1.0"
+
+// userAgent is the part of the User-Agent header that all programs share.
+var userAgent = "cloudapi/" + Version + " (" + runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH + ")"
+
+// service is the underlying type of every service: the operations of one
+// resource family on a client.
+type service struct{ conn *conn }

@@ -7,6 +7,14 @@ import (
 	"strings"
 )
 
+// Drift is a difference between a request and the existing resource.
+type Drift struct {
+	Field     string // the JSON name in the request, or in the record if no request has such a field
+	Wanted    any    // the value in the request
+	Found     any    // the value in the record
+	Updatable bool   // whether EnsureOptions.Update could change it
+}
+
 // drift collects the differences between a request and a record.
 type drift []Drift
 

@@ -60,14 +60,6 @@ type DriftError struct {
 	Record    any      // its record, such as a *VM
 }
 
-// Drift is a difference between a request and the existing resource.
-type Drift struct {
-	Field     string // the JSON name in the request, or in the record if no request has such a field
-	Wanted    any    // the value in the request
-	Found     any    // the value in the record
-	Updatable bool   // whether EnsureOptions.Update could change it
-}
-
 // Error lists the differences in one line.
 func (e *DriftError) Error() string {
 	return fmt.Sprintf("cloudapi: %s: %v differs from the request: %v", e.Operation, e.Resource, drift(e.Fields))

@@ -236,6 +236,10 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
+// isOwn reports whether a response comes from the API, and not from a gateway
+// or a proxy in front of it: it has the contract's envelope, with a type.
+func (e *Error) isOwn() bool { return e.Type != "" }
+
 // takenTexts are the endings of messages that say that a name or another value,
 // a machine image, a version of one, or a node pool already exists.
 var takenTexts = []string{"is already taken", "already exists in this location", "already exists for this machine image",

@@ -11,10 +11,6 @@ import (
 // teardowns, Resolve and Confirm. For the question whether a call may be
 // retried see retry.go.
 
-// isOwn reports whether a response comes from the API, and not from a gateway
-// or a proxy in front of it: it has the contract's envelope, with a type.
-func (e *Error) isOwn() bool { return e.Type != "" }
-
 // IsGone reports whether an error says that a resource does not exist. Unlike a
 // test for [ErrNotFound], it returns false if the location does not exist, for
 // example because of a typing mistake, since that says nothing about the

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"reflect"
-	"runtime"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/google/go-querystring/query"
@@ -200,42 +197,3 @@ func (cl *call) setQuery(parameters any) error {
 	cl.query = values.Encode()
 	return nil
 }
-
-// headerFunc returns a function that makes the headers of a request, with or
-// without those for a body.
-func (cfg *config) headerFunc() func(content bool) http.Header {
-	lines := make([]string, 0, 2*(4+len(cfg.headers))) // a name and a value each
-	add := func(name, value string) { lines = append(lines, name, value) }
-	add("Content-Type", "application/json")
-	add("Accept", "application/json")
-	agent := userAgent
-	if cfg.application != "" {
-		agent += " " + cfg.application
-	}
-	add("User-Agent", agent)
-	if !cfg.token.IsZero() {
-		add("Authorization", "Bearer "+cfg.token.Reveal())
-	}
-	for _, header := range cfg.headers {
-		add(header.name, header.value.Reveal())
-	}
-	return func(content bool) http.Header {
-		lines := lines
-		if !content {
-			lines = lines[2:]
-		}
-		if len(cfg.middleware) > 0 {
-			lines = slices.Clone(lines) // a middleware may write to them
-		}
-		h := make(http.Header, len(lines)/2+1) // and the header of a token source
-		for i := 0; i < len(lines); i += 2 {
-			// The capacity of each slice is its length, so that append does not
-			// overwrite the next value.
-			h[lines[i]] = lines[i+1 : i+2 : i+2]
-		}
-		return h
-	}
-}
-
-// userAgent is the part of the User-Agent header that all programs share.
-var userAgent = "cloudapi/" + Version + " (" + runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH + ")"

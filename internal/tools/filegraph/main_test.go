@@ -1,0 +1,50 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// largest is the most files of the SDK that may use each other in a circle.
+const largest = 24
+
+func TestCircles(t *testing.T) {
+	t.Parallel()
+	g := graph{
+		"a.go": {"b.go": {"B"}},
+		"b.go": {"c.go": {"C"}},
+		"c.go": {"a.go": {"A"}, "d.go": {"D"}},
+		"d.go": {"e.go": {"E"}, "f.go": {"F", "G"}},
+		"e.go": {"d.go": {"D"}},
+		"f.go": {},
+	}
+	want := [][]string{{"a.go", "b.go", "c.go"}, {"d.go", "e.go"}}
+	if got := g.circles(); !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the circles are %q, want %q", got, want)
+	}
+	var text strings.Builder
+	g.print(&text, true)
+	for _, line := range []string{"c.go: a.go (A), d.go (D)\n", "f.go: \n", "6 files, 2 circles\n", "a circle of 3: a.go, b.go, c.go\n"} {
+		if !strings.Contains(text.String(), line) {
+			t.Errorf("it does not print %q:\n%s", line, &text)
+		}
+	}
+}
+
+// TestSDK holds the largest circle of the SDK's files.
+func TestSDK(t *testing.T) {
+	t.Parallel()
+	g, err := load("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses := g["vms.go"]["operation.go"]
+	if !slices.Contains(uses, "fetch") || !slices.Contains(uses, "Operation") {
+		t.Errorf("vms.go uses %q of operation.go, want fetch and Operation among them", uses)
+	}
+	if circles := g.circles(); len(circles) > 0 && len(circles[0]) > largest {
+		t.Errorf("%d files use each other in a circle, want at most %d: %s; 'go -C internal/tools run ./filegraph -dir ../.. -names' says why",
+			len(circles[0]), largest, strings.Join(circles[0], ", "))
+	}
+}
