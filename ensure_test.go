@@ -241,8 +241,8 @@ func newEnsureCase[T any](name string, kind cloudapi.Kind,
 	}
 }
 
-// forEachEnsure runs a test for each family, in its own bubble and with its own
-// server.
+// forEachEnsure runs a test for each family of the contract, in its own bubble
+// and with its own server.
 func forEachEnsure(t *testing.T, test func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase), opts ...cloudapitest.Option) {
 	t.Helper()
 	srv := cloudapitest.New(t)
@@ -250,7 +250,7 @@ func forEachEnsure(t *testing.T, test func(t *testing.T, srv *cloudapitest.Serve
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				srv := cloudapitest.New(t, opts...)
+				srv := cloudapitest.New(t, append([]cloudapitest.Option{cloudapitest.WithAPI(cloudapitest.Contract)}, opts...)...)
 				client := srv.Client()
 				test(t, srv, client, ensureCases(t, client)[i])
 			})
@@ -866,7 +866,7 @@ func TestEnsureIsNoReplica(t *testing.T) {
 func TestEnsureAmongNodePools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t)
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
 		client := srv.Client(changed(func(record map[string]any) {
 			if pools, found := record["nodepools"].([]any); found {
 				other := map[string]any{"id": cloudapi.NewID(cloudapi.KindKubernetesNodePool), "name": "other", "node_count": 7, "node_size": "standard-8"}
@@ -973,7 +973,7 @@ func TestEnsureOutlastsFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				srv := cloudapitest.New(t)
+				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
 				client := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 				request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}
 				stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)

@@ -43,10 +43,11 @@ func balancerIn(subnetID string) *cloudapi.LoadBalancerCreateRequest {
 	}
 }
 
-// newEverything makes a resource of each kind, and reads each in its full form.
+// newEverything makes a resource of each kind of the contract, and reads each in
+// its full form.
 func newEverything(t *testing.T, opts ...cloudapitest.Option) *everything {
 	t.Helper()
-	p := &everything{srv: cloudapitest.New(t, opts...)}
+	p := &everything{srv: cloudapitest.New(t, append([]cloudapitest.Option{cloudapitest.WithAPI(cloudapitest.Contract)}, opts...)...)}
 	p.client = p.srv.Client()
 	ctx, c := t.Context(), p.client
 	p.key = stub.Must(c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
@@ -58,7 +59,8 @@ func newEverything(t *testing.T, opts ...cloudapitest.Option) *everything {
 	p.rule = stub.Must(c.Firewalls.CreateRule(ctx, somewhere, "fw-1", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "22"}))(t)
 	p.subnet = stub.Must(c.PrivateSubnets.Create(ctx, somewhere, "net-1", &cloudapi.PrivateSubnetCreateRequest{FirewallID: p.firewall.ID}))(t)
 	p.otherPlace = stub.Must(c.PrivateSubnets.Create(ctx, elsewhere, "net-1", nil))(t)
-	p.vm = stub.Must(c.VMs.Create(ctx, somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", PrivateSubnetID: p.subnet.ID}))(t)
+	p.vm = stub.Must(c.VMs.Create(ctx, somewhere, "web-1", &cloudapi.VMCreateRequest{
+		PublicKey: "laptop", PrivateSubnetID: p.subnet.ID, EnableIP4: new(true)}))(t)
 	p.stray = stub.Must(c.VMs.Create(ctx, somewhere, "stray", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 	p.balancer = stub.Must(c.LoadBalancers.Create(ctx, somewhere, "lb-1", &cloudapi.LoadBalancerCreateRequest{
 		Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080,

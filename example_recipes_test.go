@@ -168,10 +168,13 @@ func Example_replaceFirewallRules() {
 			return
 		}
 	}
+	// There is a rule for each of the database's two ports.
 	for rule, err := range client.Postgres.AllFirewallRules(ctx, db.Location, db.ID, nil) {
 		fmt.Println(rule.CIDR, err)
 	}
-	// Output: 203.0.113.0/24 <nil>
+	// Output:
+	// 203.0.113.0/24 <nil>
+	// 203.0.113.0/24 <nil>
 }
 
 // An operation that has no method in the SDK. The server for tests does not
@@ -181,15 +184,15 @@ func ExampleClient_Do() {
 	srv := newServer()
 	defer srv.Close()
 	client := srv.Client()
-	srv.Fail(cloudapitest.Match{Path: "/project/" + client.Project() + "/audit-log"},
-		cloudapitest.Reply(200, nil, `{"items":[{"action":"login"}]}`))
+	srv.Fail(cloudapitest.Match{Path: "/project/" + client.Project() + "/invoice"},
+		cloudapitest.Reply(200, nil, `{"items":[{"month":"2026-08"}]}`))
 
-	var log struct {
-		Items []struct{ Action string }
+	var invoices struct {
+		Items []struct{ Month string }
 	}
-	err := client.Do(context.Background(), "GET", []string{"project", client.Project(), "audit-log"}, nil, nil, &log)
-	fmt.Println(log.Items, err)
-	// Output: [{login}] <nil>
+	err := client.Do(context.Background(), "GET", []string{"project", client.Project(), "invoice"}, nil, nil, &invoices)
+	fmt.Println(invoices.Items, err)
+	// Output: [{2026-08}] <nil>
 }
 
 // An observer sees a call once, with all its attempts. Module otelcloudapi

@@ -80,7 +80,7 @@ func ExampleFirewallsService() {
 	}
 	fmt.Println(firewall.PrivateSubnets[0].ID == subnet.ID)
 	// Output:
-	// 203.0.113.0/24 22..22
+	// 203.0.113.0/24 22
 	// 203.0.113.0/24 8000..8999
 	// true
 }
@@ -118,7 +118,7 @@ func ExampleKubernetesService() {
 	defer cancel()
 
 	cluster, err := client.Kubernetes.Create(ctx, "eu-central-h1", "apps", &cloudapi.KubernetesClusterCreateRequest{
-		Version:     "v1.34",
+		Version:     "v1.36",
 		WorkerSize:  "standard-4",
 		WorkerNodes: 2,
 	})
@@ -151,7 +151,7 @@ func ExampleKubernetesService_Kubeconfig() {
 	defer srv.Close()
 	client := srv.Client()
 	ctx := context.Background()
-	cluster, err := client.Kubernetes.Create(ctx, "eu-central-h1", "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"})
+	cluster, err := client.Kubernetes.Create(ctx, "eu-central-h1", "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -191,7 +191,9 @@ func ExampleLoadBalancersService() {
 		fmt.Println(err)
 		return
 	}
-	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, PrivateSubnetID: subnet.ID})
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
+		PublicKey: publicKey, PrivateSubnetID: subnet.ID, EnableIP4: new(true),
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -301,7 +303,7 @@ func ExamplePrivateLocationsService() {
 	fmt.Println(location.UIName, location.Provider, location.Name)
 
 	// UIName is the location of the resources in it.
-	db, err := client.Postgres.Create(ctx, location.UIName, "orders", &cloudapi.PostgresCreateRequest{Size: "m6id.large", StorageSize: 118})
+	db, err := client.Postgres.Create(ctx, location.UIName, "orders", &cloudapi.PostgresCreateRequest{Size: "m8gd.large", StorageSize: 118})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -339,7 +341,7 @@ func ExamplePrivateSubnetsService() {
 	for _, firewall := range frontend.Firewalls {
 		fmt.Println(firewall.Name, len(firewall.FirewallRules), "rules")
 	}
-	// Output: frontend-default 2 rules
+	// Output: frontend-default 4 rules
 }
 
 func ExampleSSHPublicKeysService() {

@@ -15,7 +15,7 @@ import (
 func TestDeleteExisting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t)
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
 		client := srv.Client()
 		ctx := t.Context()
 		firewall := stub.Must(client.Firewalls.Create(ctx, somewhere, "edge", nil))(t)

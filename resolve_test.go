@@ -273,7 +273,7 @@ func TestResolveDuringDestruction(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
 		for _, name := range []string{"one", "two"} {
-			stub.Must(client.Kubernetes.Create(t.Context(), somewhere, name, &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"}))(t)
+			stub.Must(client.Kubernetes.Create(t.Context(), somewhere, name, &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))(t)
 		}
 		clusters := stub.Must(cloudapi.Collect(client.Kubernetes.All(t.Context(), nil)))(t)
 		wanted := stub.Must(client.Kubernetes.Get(t.Context(), somewhere, clusters[1].ID))(t)

@@ -29,7 +29,7 @@ func changedRules(changes *cloudapi.RuleChanges[cloudapi.FirewallRule]) string {
 func TestSetRules(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t)
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
 		client := srv.Client()
 		ctx := t.Context()
 		edge, err := client.Firewalls.Create(ctx, somewhere, "edge", nil)
@@ -165,7 +165,7 @@ func TestSetRulesLooksLostRepliesUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				srv := cloudapitest.New(t)
+				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
 				client := srv.Client()
 				if _, err := client.Firewalls.Create(t.Context(), somewhere, "edge", nil); err != nil {
 					t.Fatal(err)
@@ -249,7 +249,7 @@ func TestSetRulesErrors(t *testing.T) {
 func TestSetFirewallRulesOfDatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t)
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
 		client := srv.Client()
 		ctx := t.Context()
 		db, err := client.Postgres.Create(ctx, somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})

@@ -32,8 +32,10 @@
 // must not rely on the order in which it created objects. A token has no
 // permission in a project that it creates. The default quota is small.
 //
-// The server behaves as Ubicloud's public service did in October 2025, or in
-// August 2026 with [WithAPI], as far as that was recorded or measured. The
+// The server behaves as Ubicloud's public service did in August 2026, or in
+// October 2025 with [WithAPI], as far as that was recorded or measured. By
+// default it also has the registered init scripts of the contract, which no
+// version of the service has, and writes their first use to the test's log. The
 // differences are:
 //
 //   - A JSON body that is not an object (null, an array, a string) gets a 400. The
@@ -57,8 +59,8 @@
 //   - A database is never "unavailable", and a healthy one never "creating",
 //     unless [Server.SetState] says so.
 //   - Files look like certificates and kubeconfigs, but their keys do not work.
-//   - Registered init scripts follow the contract, as neither version of the
-//     service has them. In August 2026 they are refused.
+//   - Registered init scripts follow the contract, as no version of the service
+//     has them. With [October2025] or [August2026] they are refused.
 //   - The audit log contains the actions of requests to this server, and at
 //     least the last 10,000 entries of each project.
 //   - In August 2026 the subnet, the firewall and the load balancers of a

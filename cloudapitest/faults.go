@@ -162,10 +162,10 @@ func (s *Server) checkScript(match Match, faults []Fault) string {
 	}
 	switch {
 	case match.Operation != "" && !fitsSome(Match{Operation: match.Operation}):
-		return fmt.Sprintf("version %s has no operation %q; it is a name like VMs.Get or VMs.ListInLocation, or a method and a route template",
-			s.config.api, match.Operation)
+		return fmt.Sprintf("%s no operation %q; it is a name like VMs.Get or VMs.ListInLocation, or a method and a route template",
+			s.config.has(), match.Operation)
 	case match.Route != "" && !fitsSome(Match{Route: match.Route}):
-		return fmt.Sprintf("version %s has no route template %q", s.config.api, match.Route)
+		return fmt.Sprintf("%s no route template %q", s.config.has(), match.Route)
 	case match.Method != strings.ToUpper(match.Method):
 		return fmt.Sprintf("there is no method %q", match.Method)
 	case match.Operation+match.Route != "" && !fitsSome(Match{Operation: match.Operation, Method: match.Method, Route: match.Route}):

@@ -134,7 +134,7 @@ func TestDropsDifferInWhatIsDone(t *testing.T) {
 
 func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	t.Parallel()
-	srv := NewServer()
+	srv := NewServer(WithAPI(October2025))
 	defer srv.Close()
 	var problems []string
 	srv.complain = func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }

@@ -3,6 +3,7 @@ package cloudapitest
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"time"
@@ -29,6 +30,7 @@ type config struct {
 	locations      []string
 	lenient        bool
 	api            API
+	log            io.Writer
 }
 
 type tokenConfig struct {
@@ -40,7 +42,6 @@ func newConfig(opts []Option) (config, error) {
 	cfg := config{
 		token:          newToken(),
 		projectID:      cloudapi.NewID(cloudapi.KindProject).String(),
-		api:            October2025,
 		projectName:    "main",
 		otherProjectID: cloudapi.NewID(cloudapi.KindProject).String(),
 		pageCap:        1000,
@@ -68,26 +69,61 @@ func Lenient() Option {
 	}
 }
 
-// API is a version of the service, named by its month in the form "2006-01".
+// API is what a server implements: a version of the service, named by its month
+// in the form "2006-01", or the contract.
 type API string
 
 const (
-	// October2025 is the version of the contract. It is the default.
+	// October2025 is the service as it was in October 2025, without what only
+	// the contract has.
 	October2025 API = API(version.October2025)
-	// August2026 is the version with the operations and fields that the
-	// documentation of package cloudapi describes as of August 2026.
+	// August2026 is the service as it was in August 2026, with the operations
+	// and fields that package cloudapi marks with "Requires the August 2026
+	// API.", and without what only the contract has.
 	August2026 API = API(version.August2026)
+	// Contract is the contract 0.1.0: the service of October 2025 with
+	// registered init scripts, which no version of the service has.
+	Contract API = "contract"
 )
 
-// WithAPI sets the version of the service that the server implements. It
-// refuses operations and fields of other versions as the service of that
-// version does.
+// apis are what servers implement, by the argument of WithAPI. Without one it is
+// the newest version, in which registered init scripts work as well.
+var apis = map[API]version.API{
+	"":          {Version: version.August2026, Contract: true},
+	October2025: {Version: version.October2025},
+	August2026:  {Version: version.August2026},
+	Contract:    {Version: version.October2025, Contract: true},
+}
+
+// has begins a sentence that says what the API has.
+func (cfg config) has() string {
+	if cfg.api == "" {
+		return "there is"
+	}
+	return "API " + string(cfg.api) + " has"
+}
+
+// WithAPI makes the server implement exactly one version of the service, or the
+// contract. It refuses operations and fields of others as the service of that
+// version does. Without WithAPI the server behaves like [August2026], but it
+// also has the registered init scripts of [Contract]: it takes the init_script
+// of a request with init_script_args for the name or ID of one. The first use
+// of what no version of the service has is logged: see [WithLog].
 func WithAPI(v API) Option {
 	return func(c *config) error {
-		if !version.Known(version.Version(v)) {
-			return fmt.Errorf("WithAPI: %q is not a version of the service", v)
+		if _, ok := apis[v]; !ok || v == "" {
+			return fmt.Errorf("WithAPI: %q is neither a version of the service nor the contract", v)
 		}
 		c.api = v
+		return nil
+	}
+}
+
+// WithLog sets where the server writes what may surprise, a line each. The
+// default is the log of the test, and nothing for [NewServer].
+func WithLog(w io.Writer) Option {
+	return func(c *config) error {
+		c.log = w
 		return nil
 	}
 }

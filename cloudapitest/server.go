@@ -22,6 +22,7 @@ import (
 // needs.
 type TB interface {
 	Helper()
+	Logf(format string, args ...any)
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 	Cleanup(func())
@@ -34,6 +35,10 @@ type Server struct {
 	service *api.Service
 	log     requestLog
 	faults  faultScripts
+
+	// surprise logs the first use of what no version of the service has.
+	surprise sync.Once
+	logf     func(format string, args ...any)
 
 	// complain and fatal report mistakes of the test, and misuse those of the
 	// client.
@@ -66,6 +71,9 @@ func New(t TB, opts ...Option) *Server {
 	}
 	s := newServer(cfg)
 	s.complain, s.fatal = t.Errorf, t.Fatalf
+	if cfg.log == nil {
+		s.logf = t.Logf
+	}
 	if !cfg.lenient {
 		s.misuse = t.Errorf
 	}
@@ -104,6 +112,10 @@ func newServer(cfg config) *Server {
 		complain: fail,
 		fatal:    fail,
 		misuse:   func(string, ...any) {},
+		logf:     func(string, ...any) {},
+	}
+	if cfg.log != nil {
+		s.logf = func(format string, args ...any) { fmt.Fprintf(cfg.log, format+"\n", args...) }
 	}
 	s.transport = s.memory.Transport()
 	s.service.Do(cfg.seed)
@@ -312,9 +324,16 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 			fault.between()
 		}
 	}
-	out, unknown := s.service.Execute(r)
-	for _, name := range unknown {
+	out, remarks := s.service.Execute(r)
+	for _, name := range remarks.Unknown {
 		s.misuse("cloudapitest: %s has no %s", r.Operation.Target(), name)
+	}
+	if s.config.api == "" { // otherwise the test has chosen what it needs
+		for _, name := range remarks.ContractOnly {
+			s.surprise.Do(func() {
+				s.logf("cloudapitest: %s is in the contract, but in no version of the service: it fails in production", name)
+			})
+		}
 	}
 	if fault.kind == beforeCount && !split && !fault.canMiss() {
 		s.complain("cloudapitest: BeforeCount: the response to %s %s is no page with a count", r.Method, r.URL.EscapedPath())

@@ -144,7 +144,7 @@ func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 // service returns the part of the configuration that operations depend on.
 func (cfg config) service() api.Config {
 	return api.Config{
-		Version:   version.Version(cfg.api),
+		API:       apis[cfg.api],
 		Locations: cfg.locations,
 		PageCap:   cfg.pageCap,
 		Delays:    api.Delays(cfg.delays),
@@ -156,7 +156,7 @@ func (cfg config) service() api.Config {
 func (cfg config) seed(at *api.Moment) {
 	own, foreign := api.NewAccount("own"), api.NewAccount("foreign")
 	main := at.AddProject(cfg.projectID, cfg.projectName, own)
-	if cfg.api >= August2026 {
+	if apis[cfg.api].Version >= version.August2026 {
 		families.AddGitHub(at, main)
 	}
 	other := at.AddProject(cfg.otherProjectID, "other", foreign)

@@ -161,7 +161,7 @@ func TestBilling(t *testing.T) {
 			return err
 		},
 		"cluster": func() error {
-			_, err := c.Kubernetes.Create(ctx, here, "a", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"})
+			_, err := c.Kubernetes.Create(ctx, here, "a", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"})
 			return err
 		},
 	}

@@ -16,26 +16,30 @@ const location = "eu-central-h1"
 // addDemo adds some resources to the server's project. They are ready at once,
 // and the database can be restored as if it were a day old. After that the
 // delays apply.
-func addDemo(ctx context.Context, srv *cloudapitest.Server, delays cloudapitest.Delays) error {
+func addDemo(ctx context.Context, srv *cloudapitest.Server, o options) error {
 	kinds := []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster,
 		cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
 	for _, kind := range kinds {
 		srv.SetDelays(kind, "", cloudapitest.Delays{Backup: -24 * time.Hour})
 	}
-	err := create(ctx, srv.Client())
+	err := create(ctx, srv.Client(), cloudapitest.API(o.api))
 	for _, kind := range kinds {
-		srv.SetDelays(kind, "", delays)
+		srv.SetDelays(kind, "", o.delays())
 	}
 	return err
 }
 
-func create(ctx context.Context, c *cloudapi.Client) error {
+func create(ctx context.Context, c *cloudapi.Client, api cloudapitest.API) error {
 	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForTheDemoOnlyxxxxxxxxxxxxxxx dev@example.com"
 	_, keyErr := c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: key})
-	_, scriptErr := c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "apt-get update"})
-	kubernetes := "v1.34"
-	if errors.Is(scriptErr, cloudapi.ErrNotFound) { // the service of August 2026 has no registered scripts
-		scriptErr, kubernetes = nil, "v1.36"
+	var scriptErr error
+	kubernetes := "v1.36"
+	switch api {
+	case cloudapitest.Contract: // no version of the service has registered scripts
+		_, scriptErr = c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "apt-get update"})
+		kubernetes = "v1.34"
+	case cloudapitest.October2025:
+		kubernetes = "v1.34"
 	}
 	_, inferenceErr := c.InferenceAPIKeys.Create(ctx)
 	_, placeErr := c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{

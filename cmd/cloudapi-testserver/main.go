@@ -83,8 +83,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("cloudapi-testserver", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints errors, once
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 is any free one")
-	flags.StringVar(&o.api, "api", string(cloudapitest.October2025), "`version` of the service, "+
-		string(cloudapitest.October2025)+" or "+string(cloudapitest.August2026))
+	flags.StringVar(&o.api, "api", "", fmt.Sprintf("`version` of the service, strictly: %s, %s, or %s; if empty that of %[2]s, with the contract's init scripts",
+		cloudapitest.October2025, cloudapitest.August2026, cloudapitest.Contract))
 	flags.StringVar(&o.token, "token", "", "`token` that has every permission, \"pat-\" and visible characters; a random one if empty")
 	flags.StringVar(&o.project, "project", "", "`ID` of the project; a random one if empty")
 	flags.BoolVar(&o.demo, "demo", false, "fill the project with one resource or more of each family")
@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	srv, err := newServer(o.config()...)
+	srv, err := newServer(o.config(stderr)...)
 	if err != nil {
 		return err
 	}
@@ -150,12 +150,15 @@ func newServer(opts ...cloudapitest.Option) (srv *cloudapitest.Server, err error
 	return cloudapitest.NewServer(opts...), nil
 }
 
-// config returns the options of the server.
-func (o options) config() []cloudapitest.Option {
+// config returns the options of the server, which logs to stderr.
+func (o options) config(stderr io.Writer) []cloudapitest.Option {
 	opts := []cloudapitest.Option{
-		cloudapitest.WithAPI(cloudapitest.API(o.api)),
+		cloudapitest.WithLog(stderr),
 		cloudapitest.WithDelays(o.delays()),
 		cloudapitest.WithRequestLog(0), // the log is not used
+	}
+	if o.api != "" {
+		opts = append(opts, cloudapitest.WithAPI(cloudapitest.API(o.api)))
 	}
 	if o.token != "" {
 		opts = append(opts, cloudapitest.WithToken(o.token))
@@ -174,7 +177,7 @@ func (o options) delays() cloudapitest.Delays {
 // fill adds what the flags ask for to the project.
 func (o options) fill(ctx context.Context, srv *cloudapitest.Server) error {
 	if o.demo {
-		if err := addDemo(ctx, srv, o.delays()); err != nil {
+		if err := addDemo(ctx, srv, o); err != nil {
 			return err
 		}
 	}

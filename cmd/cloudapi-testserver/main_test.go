@@ -20,11 +20,17 @@ import (
 // returns what it prints as a client.
 func start(t *testing.T, args ...string) (client *cloudapi.Client, env map[string]string, stop func()) {
 	t.Helper()
+	return startWith(t, io.Discard, args...)
+}
+
+// startWith is [start] with another standard error.
+func startWith(t *testing.T, stderr io.Writer, args ...string) (client *cloudapi.Client, env map[string]string, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	stdout, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), w, io.Discard)
+		done <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), w, stderr)
 		w.Close()
 	}()
 	env = map[string]string{}
@@ -76,7 +82,7 @@ func count[T any](t *testing.T, items iter.Seq2[*T, error]) int {
 // TestDemoHasEachFamily looks for something to list in each of them.
 func TestDemoHasEachFamily(t *testing.T) {
 	t.Parallel()
-	c, _, _ := start(t, "-demo", "-vms", "3", "-delay", "1h")
+	c, _, _ := start(t, "-demo", "-vms", "3", "-delay", "1h", "-api", "contract")
 	ctx := t.Context()
 	got := map[string]int{
 		"VMs":               count(t, c.VMs.All(ctx, nil)),
@@ -189,12 +195,44 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestVersions: the demo suits the version of the service that is not the
-// default, too.
-func TestVersions(t *testing.T) {
+// TestDemoSuitsEveryAPI looks for what only some of them have.
+func TestDemoSuitsEveryAPI(t *testing.T) {
 	t.Parallel()
-	c, _, _ := start(t, "-demo", "-api", "2026-08")
-	if page, err := c.GitHub.ListInstallations(t.Context(), nil); err != nil || len(page.Items) == 0 {
-		t.Errorf("%v, %v, want what only August 2026 has", page, err)
+	for api, want := range map[string][2]bool{ // GitHub installations, registered init scripts
+		"": {true, true}, "2026-08": {true, false}, "2025-10": {false, false}, "contract": {false, true},
+	} {
+		args := []string{"-demo"}
+		if api != "" {
+			args = append(args, "-api", api)
+		}
+		c, _, _ := start(t, args...)
+		_, github := c.GitHub.ListInstallations(t.Context(), nil)
+		_, scripts := c.VMInitScripts.List(t.Context(), nil)
+		if got := [2]bool{github == nil, scripts == nil}; got != want {
+			t.Errorf("-api %s: %t, want %t", api, got, want)
+		}
+	}
+}
+
+// TestWhatNoServiceHasIsReportedOnce uses a registered script twice.
+func TestWhatNoServiceHasIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	stderr, lines := io.Pipe()
+	reported := make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(stderr)
+		reported <- string(text)
+	}()
+	c, _, stop := startWith(t, lines, "-demo")
+	for range 2 {
+		if _, err := c.VMInitScripts.List(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	lines.Close()
+	const want = "cloudapitest: GET /project/{project_id}/vm-init-script is in the contract, but in no version of the service: it fails in production\n"
+	if got := <-reported; got != want {
+		t.Errorf("reported %q, want %q", got, want)
 	}
 }

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
@@ -55,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return demo.Usagef("--since and --every must be positive")
 	}
 
-	client, closeServer, err := demo.Connect(ctx, stderr, "pglogs", demo.Server{API: cloudapitest.August2026})
+	client, closeServer, err := demo.Connect(ctx, stderr, "pglogs", demo.Server{})
 	if err != nil {
 		return err
 	}

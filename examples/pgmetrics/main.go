@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"golang.org/x/sync/errgroup"
 )
@@ -48,7 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return demo.Usagef("--width %d is too small for a chart", *width)
 	}
 
-	client, closeServer, err := demo.Connect(ctx, stderr, "pgmetrics", demo.Server{API: cloudapitest.August2026})
+	client, closeServer, err := demo.Connect(ctx, stderr, "pgmetrics", demo.Server{})
 	if err != nil {
 		return err
 	}

@@ -86,14 +86,14 @@ func TestRunsAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		rules := ruleTexts(firewall.FirewallRules)
-		if want := "0.0.0.0/0 443..443, 0.0.0.0/0 80..80, 203.0.113.0/24 22..22"; rules != want {
+		if want := "0.0.0.0/0 443, 0.0.0.0/0 80, 203.0.113.0/24 22"; rules != want {
 			t.Errorf("rules are %s, want %s", rules, want)
 		}
 		db, err := client.Postgres.Get(t.Context(), env.Location, "blog")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(db.FirewallRules) != 2 || db.HAType != "async" || len(firewall.PrivateSubnets) != 1 {
+		if len(db.FirewallRules) != 4 || db.HAType != "async" || len(firewall.PrivateSubnets) != 1 {
 			t.Errorf("database %v, firewall %v", db, firewall)
 		}
 	})
@@ -117,7 +117,7 @@ func TestDrift(t *testing.T) {
 		update string // what --update does
 	}{
 		{"key", func(env *environment) { env.SSHKeys[0].PublicKey += "-changed" }, "--update changes that", "deploy changed"},
-		{"rule", func(env *environment) { env.Firewalls[0].Rules = env.Firewalls[0].Rules[1:] }, "has unwanted 80..80 from 0.0.0.0/0: --update changes that", "blog-web changed"},
+		{"rule", func(env *environment) { env.Firewalls[0].Rules = env.Firewalls[0].Rules[1:] }, "has unwanted 80 from 0.0.0.0/0: --update changes that", "blog-web changed"},
 		{"new rule", func(env *environment) {
 			env.Firewalls[0].Rules = append(env.Firewalls[0].Rules, rule{"2001:db8::/32", ""})
 		}, "lacks 0..65535 from 2001:db8::/32: --update changes that", "blog-web changed"},
@@ -201,7 +201,7 @@ func TestPlan(t *testing.T) {
 		env.VMs = append(env.VMs, env.VMs[1])
 		env.VMs[2].Name = "blog-3"
 		text := plan(false, "deploy keep; blog-web differs; blog keep; blog-1 keep; blog-2 keep; blog-3 held back; blog differs; ")
-		for _, want := range []string{"lacks 80..80 from 198.51.100.0/24 and has unwanted 80..80 from 0.0.0.0/0: --update", "storage_size 64, wanted 128: --update"} {
+		for _, want := range []string{"lacks 80..80 from 198.51.100.0/24 and has unwanted 80 from 0.0.0.0/0: --update", "storage_size 64, wanted 128: --update"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q in\n%s", want, text)
 			}
@@ -291,7 +291,7 @@ func TestReportsAllDrift(t *testing.T) {
 		if want := "deploy differs; blog-web differs; blog was there; "; results != want { // and no VM behind that firewall
 			t.Errorf("did %s, want %s", results, want)
 		}
-		for _, want := range []string{"public_key is ", "has unwanted 443..443 from 0.0.0.0/0, 80..80 from 0.0.0.0/0:"} {
+		for _, want := range []string{"public_key is ", "has unwanted 443 from 0.0.0.0/0, 80 from 0.0.0.0/0:"} {
 			if !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("no %q in %v", want, err)
 			}

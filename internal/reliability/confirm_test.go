@@ -76,7 +76,7 @@ func families() []family {
 			func(c clt, ctx context.Context) iter.Seq2[*cloudapi.Postgres, error] { return c.Postgres.All(ctx, nil) }),
 		addressed("Kubernetes", func(ctx context.Context, c clt) (*cloudapi.KubernetesCluster, error) {
 			return c.Kubernetes.Create(ctx, location, name, &cloudapi.KubernetesClusterCreateRequest{
-				Version: "v1.34", WorkerSize: "standard-2", WorkerNodes: 1, CPNodes: 1})
+				Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 1, CPNodes: 1})
 		}, func(ctx context.Context, c clt) (*cloudapi.KubernetesCluster, error) {
 			return c.Kubernetes.Get(ctx, location, name)
 		},

@@ -5,39 +5,51 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // execute checks a request and runs its operation. The checks are in the order
-// of the real server; the operation itself checks objects and values. It also
-// returns the names of fields and parameters that the API does not know.
-func (m *Moment) execute(r Request) (result any, unknown []string, err error) {
+// of the real server; the operation itself checks objects and values.
+func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
 	c := &Call{Moment: m, Input: Input{Header: r.Header, Params: r.Params, raw: r.Body}, between: r.BeforeCount}
 	if c.Token, err = m.authenticate(r.Header.Get("Authorization")); err != nil {
-		return nil, nil, err
+		return nil, remarks, err
 	}
 	op := r.Operation
 	if op == nil {
-		return nil, nil, reply.NotFound()
+		return nil, remarks, reply.NotFound()
 	}
 	c.permission = op.Permission
+	remarks = op.remarks(r.Body)
 	err = c.Run(
 		func(*Call) error { return op.checkParams(r.Params, m.Config.Pattern) },
 		func(*Call) (err error) {
+			var unknown []string
 			c.Query, unknown, err = op.readQuery(r.URL.RawQuery, m.Config.Version)
+			remarks.Unknown = append(remarks.Unknown, unknown...)
 			return err
 		},
-		func(*Call) error {
-			body, fields, err := op.readBody(r.Header.Get("Content-Type"), r.Body)
-			c.Body, unknown = body, append(unknown, fields...)
+		func(*Call) (err error) {
+			var unknown []string
+			c.Body, unknown, err = op.readBody(r.Header.Get("Content-Type"), r.Body)
+			remarks.Unknown = append(remarks.Unknown, unknown...)
 			return err
 		},
 		op.enterProject, op.enterLocation, op.guard,
 	)
 	if err != nil {
-		return nil, unknown, err
+		return nil, remarks, err
 	}
 	result, err = op.handle(c)
-	return result, unknown, err
+	return result, remarks, err
+}
+
+// remarks returns what only the contract has of the operation and its body.
+func (o *Operation) remarks(body []byte) Remarks {
+	if o.span == version.ContractOnly {
+		return Remarks{ContractOnly: []string{o.Target()}}
+	}
+	return Remarks{ContractOnly: o.Body.ContractOnlyFields(body)}
 }
 
 // enterProject finds the project of the path, or returns the error for a token

@@ -79,8 +79,8 @@ func (o Operation) Since(v version.Version) Operation { o.span = o.span.Since(v)
 // Until returns the operation for versions up to v.
 func (o Operation) Until(v version.Version) Operation { o.span = o.span.Until(v); return o }
 
-// In returns the operations of a version, with the fields of that version.
-func In(v version.Version, operations []Operation) []Operation {
+// In returns the operations of an API, with the fields of that API.
+func In(v version.API, operations []Operation) []Operation {
 	var rows []Operation
 	for _, o := range operations {
 		if o.span.Has(v) {
@@ -89,6 +89,14 @@ func In(v version.Version, operations []Operation) []Operation {
 		}
 	}
 	return rows
+}
+
+// ContractOnly returns the operations for the contract alone.
+func ContractOnly(operations ...Operation) []Operation {
+	for i := range operations {
+		operations[i].span = version.ContractOnly
+	}
+	return operations
 }
 
 // AllSince returns the operations for versions from v on.

@@ -17,7 +17,7 @@ import (
 
 // Config contains the data that operations depend on besides the state.
 type Config struct {
-	Version   version.Version
+	version.API
 	Locations []string // the public ones
 	Hidden    []string // readable, but nothing can be created there
 	PageCap   int      // the largest page of a list
@@ -41,7 +41,7 @@ type Quota struct{ VM, Postgres, Kubernetes, MachineImageVersions, Projects int 
 // Service executes requests on its state, one at a time.
 type Service struct {
 	Config     Config
-	Operations []Operation // of the version
+	Operations []Operation // of the API
 
 	router *router // of Operations
 	every  *router // of Config.Operations
@@ -52,7 +52,7 @@ type Service struct {
 
 // New returns a service without projects.
 func New(cfg Config) *Service {
-	operations := In(cfg.Version, cfg.Operations)
+	operations := In(cfg.API, cfg.Operations)
 	return &Service{
 		Config:     cfg,
 		Operations: operations,
@@ -96,20 +96,26 @@ func (s *Service) Refusal(r *http.Request) (refused *reply.Error) {
 	return refused
 }
 
-// Execute executes a request, and returns its response and the names of fields
-// and parameters that the API does not know. It renders the response while the
-// state is locked, since records may share slices with it.
-func (s *Service) Execute(r Request) (out reply.Reply, unknown []string) {
+// Remarks are what a client's author should know about a request, besides the
+// response: names of operations, fields and parameters.
+type Remarks struct {
+	Unknown      []string // the API does not have them
+	ContractOnly []string // no version of the service has them
+}
+
+// Execute executes a request. It renders the response while the state is
+// locked, since records may share slices with it.
+func (s *Service) Execute(r Request) (out reply.Reply, remarks Remarks) {
 	if between := r.BeforeCount; between != nil {
 		r.BeforeCount = func() { s.whileUnlocked(between) }
 	}
 	s.Do(func(m *Moment) {
 		var result any
 		var err error
-		result, unknown, err = m.execute(r)
+		result, remarks, err = m.execute(r)
 		out = reply.New(result, reply.In(m.Config.Version, err))
 	})
-	return out, unknown
+	return out, remarks
 }
 
 // Do calls f while no request is being executed.

@@ -4,7 +4,6 @@
 package families
 
 import (
-	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -18,7 +17,6 @@ import (
 
 // New returns the service of all families.
 func New(cfg api.Config) *api.Service {
-	cfg.Version = cmp.Or(cfg.Version, version.October2025)
 	cfg.Families, cfg.Operations, cfg.Pattern = familyNames, operations(), patternsOf(cfg.Version)
 	cfg.Hidden = []string{"eu-central-a1", "github-runners", "hetzner-ai", "latitude-ai"}
 	if cfg.Version >= version.August2026 {

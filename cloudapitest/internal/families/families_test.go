@@ -8,6 +8,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // newCall returns a call in a new project and the first location.
@@ -15,7 +16,7 @@ func newCall(t *testing.T) *api.Call {
 	t.Helper()
 	quota := api.Quota{VM: 100, Postgres: 100, Kubernetes: 100, Projects: 10}
 	c := &api.Call{Input: api.Input{Params: map[string]string{}}}
-	New(api.Config{Locations: []string{"eu-central-h1", "eu-north-h1"}, Quota: quota, Delays: api.Delays{Create: time.Minute}}).Do(func(open *api.Moment) { c.Moment = open })
+	New(api.Config{API: version.API{Version: version.October2025, Contract: true}, Locations: []string{"eu-central-h1", "eu-north-h1"}, Quota: quota, Delays: api.Delays{Create: time.Minute}}).Do(func(open *api.Moment) { c.Moment = open })
 	owner := api.NewAccount("own")
 	c.Project, c.Token = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), "main", owner), c.State.AddToken("pat-a", owner)
 	c.Project.Permissions[c.Token] = api.Permissions{"*"}

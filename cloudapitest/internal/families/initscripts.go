@@ -7,7 +7,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // Init scripts are only in the contract. They behave like SSH keys where the
@@ -22,13 +21,13 @@ func vmInitScriptOperations() []api.Operation {
 		schema.Closed(schema.Required("name", schema.Text), schema.Optional("script", schema.Text)),
 		schema.Closed(schema.Required("script", schema.Text)),
 	).Named("VmInitScriptUpdate")
-	return []api.Operation{
-		api.GET("VMInitScripts.List", scripts, listVMInitScripts).Paged(api.Unpaged).Needs("Project:edit").Guarded().Until(version.October2025),
-		api.POST("VMInitScripts.Create", scripts, create, createVMInitScript).Needs("Project:edit").Guarded().Until(version.October2025),
-		api.GET("VMInitScripts.Get", script, api.Show(findVMInitScript, (*vmInitScript).record)).Needs("Project:edit").Guarded().Until(version.October2025),
-		api.POST("VMInitScripts.Update", script, update, api.On(findVMInitScript, (*vmInitScript).update)).Needs("Project:edit").Guarded().Until(version.October2025),
-		api.DELETE("VMInitScripts.Delete", script, api.Delete(findVMInitScript, (*vmInitScript).delete)).Needs("Project:edit").Guarded().Until(version.October2025),
-	}
+	return api.ContractOnly(
+		api.GET("VMInitScripts.List", scripts, listVMInitScripts).Paged(api.Unpaged).Needs("Project:edit").Guarded(),
+		api.POST("VMInitScripts.Create", scripts, create, createVMInitScript).Needs("Project:edit").Guarded(),
+		api.GET("VMInitScripts.Get", script, api.Show(findVMInitScript, (*vmInitScript).record)).Needs("Project:edit").Guarded(),
+		api.POST("VMInitScripts.Update", script, update, api.On(findVMInitScript, (*vmInitScript).update)).Needs("Project:edit").Guarded(),
+		api.DELETE("VMInitScripts.Delete", script, api.Delete(findVMInitScript, (*vmInitScript).delete)).Needs("Project:edit").Guarded(),
+	)
 }
 
 type vmInitScript struct {

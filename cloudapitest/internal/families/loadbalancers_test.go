@@ -19,7 +19,7 @@ func createSubnet(t *testing.T, client *cloudapi.Client, location, name string) 
 
 func createVMIn(t *testing.T, client *cloudapi.Client, s *cloudapi.PrivateSubnet, name string) *cloudapi.VM {
 	t.Helper()
-	request := &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", PrivateSubnetID: s.ID}
+	request := &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", PrivateSubnetID: s.ID, EnableIP4: new(true)}
 	return must(client.VMs.Create(t.Context(), s.Location, name, request))
 }
 

@@ -81,7 +81,7 @@ func postgresFamilyTree(at *api.Moment, l *api.Location, known map[string]object
 	}
 	tree := object{}
 	for _, size := range postgresSizes {
-		if size.aws != (l.Owner != nil) || !size.span.Has(at.Config.Version) {
+		if size.aws != (l.Owner != nil) || !size.span.Has(at.Config.API) {
 			continue
 		}
 		family := size.family()

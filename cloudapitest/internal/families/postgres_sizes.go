@@ -107,7 +107,7 @@ func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) 
 	}
 	name := terms.sizeName(choice.size)
 	i := slices.IndexFunc(postgresSizes, func(size postgresSize) bool {
-		return size.name == name && size.aws == (c.Location.Owner != nil) && size.span.Has(c.Config.Version)
+		return size.name == name && size.aws == (c.Location.Owner != nil) && size.span.Has(c.Config.API)
 	})
 	if i < 0 {
 		return none, reply.InvalidField("size", "Invalid size.")

@@ -72,7 +72,7 @@ func TestPostgresIsCreatedRunsAndGoes(t *testing.T) {
 			t.Error(err)
 		}
 		createDatabase(t, pg, "db")
-	}, cloudapitest.WithDelays(delays))
+	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(delays))
 }
 
 func TestPostgresIsNotCached(t *testing.T) {
@@ -156,7 +156,7 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 		stub.Elapse(time.Hour)
 		setWindow(2) // over for today, since the servers became ready
 		check("after its window", "db", "standard-8", 256, "standard-16")
-	}, cloudapitest.WithDelays(delays))
+	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(delays))
 }
 
 // TestResizingAgainPutsNothingOff requests the same size twice.
@@ -253,7 +253,7 @@ func TestReadReplicaIsPromoted(t *testing.T) {
 		}
 		_, err = pg.Promote(ctx, here, "copy")
 		refused(t, err, "Non read replica servers cannot be promoted.")
-	}, cloudapitest.WithDelays(delays))
+	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(delays))
 }
 
 func TestCopiesOutliveTheirParent(t *testing.T) {
@@ -319,7 +319,7 @@ func TestRestoreTargets(t *testing.T) {
 				t.Errorf("%q: %d %s, want %q", tt.target, status, body, tt.want)
 			}
 		}
-	})
+	}, cloudapitest.WithAPI(cloudapitest.October2025))
 }
 
 func TestPostgresPassword(t *testing.T) {
@@ -409,13 +409,13 @@ func TestPostgresInAPrivateLocation(t *testing.T) {
 				t.Errorf("%s in %s: %+v", tt.size, tt.location, p)
 			}
 		}
-	}, cloudapitest.WithTokenAccess(token, cloudapitest.AccessForeign))
+	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithTokenAccess(token, cloudapitest.AccessForeign))
 }
 
 func TestPostgresWithoutPermission(t *testing.T) {
 	t.Parallel()
 	token := "pat-another"
-	srv := cloudapitest.New(t, cloudapitest.WithTokenAccess(token, cloudapitest.AccessNone))
+	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithTokenAccess(token, cloudapitest.AccessNone))
 	createDatabase(t, srv.Client().Postgres, "db")
 	pg := srv.Client(cloudapi.WithToken(token)).Postgres
 	_, err := pg.Get(t.Context(), here, "db")
@@ -489,7 +489,7 @@ func TestPostgresFirewallRules(t *testing.T) {
 		if p := must(pg.Create(ctx, here, "closed", closed)); len(p.FirewallRules) != 0 {
 			t.Errorf("restricted, but with %v", p.FirewallRules)
 		}
-	})
+	}, cloudapitest.WithAPI(cloudapitest.October2025))
 }
 
 func TestMetricDestinations(t *testing.T) {
@@ -606,7 +606,7 @@ func TestConfigurations(t *testing.T) {
 		if kept := must(pg.GetConfig(ctx, here, "db")); !reflect.DeepEqual(kept, want) {
 			t.Errorf("configuration %v after a refusal, want %v", kept, want)
 		}
-	})
+	}, cloudapitest.WithAPI(cloudapitest.October2025))
 }
 
 func TestImmediatePostgres(t *testing.T) {

@@ -148,12 +148,12 @@ func TestPrivateLocationsInUse(t *testing.T) {
 		}
 		_, err := client.VMs.List(ctx, &cloudapi.ListOptions{Location: "mine"})
 		refused(t, err, "InvalidLocation")
-	})
+	}, cloudapitest.WithAPI(cloudapitest.October2025))
 }
 
 func TestRegionsThatOfferVMs(t *testing.T) {
 	t.Parallel()
-	client := cloudapitest.New(t).Client()
+	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025)).Client()
 	for region, offered := range map[string]bool{"us-east-1": true, "us-east-2": true, "eu-west-1": false} {
 		createPlace(t, client, region, region)
 		_, err := client.VMs.Create(t.Context(), region, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"})

@@ -68,7 +68,7 @@ func newReplayerOf(t *testing.T, v version.Version, s script) *replayer {
 		t:      t,
 		script: s,
 		service: New(api.Config{
-			Version:   v,
+			API:       version.API{Version: v},
 			Locations: []string{"eu-central-h1", "eu-north-h1", "us-east-a2"},
 			PageCap:   1000,
 			Delays:    api.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d},

@@ -28,8 +28,8 @@ func vmOperations() []api.Operation {
 		schema.Optional("boot_image", schema.Text),
 		schema.Optional("enable_ip4", schema.Boolean),
 		schema.Optional("gpu", schema.Text),
-		schema.Optional("init_script", schema.Text),
-		schema.Optional("init_script_args", schema.Text).Until(version.October2025),
+		schema.Optional("init_script", schema.Text).Since(version.August2026).OrContract(),
+		schema.Optional("init_script_args", schema.Text).ContractOnly(),
 		schema.Optional("private_subnet_id", schema.Text),
 		schema.Optional("size", schema.Text),
 		schema.Optional("storage_size", schema.Integer),
@@ -96,16 +96,15 @@ type vmTerms struct {
 	machineImages bool
 	storageFirst  bool   // whether records of a VM without a host contain the storage
 	imageHint     string // other boot images, for the error message
-	script        func(*vm, *api.Call) error
 }
 
 func vmTermsOf(at *api.Moment) vmTerms {
 	if at.Config.Version < version.August2026 {
-		return vmTerms{[]string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}, "ubuntu-jammy", false, false, "", (*vm).setInitScript}
+		return vmTerms{[]string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}, "ubuntu-jammy", false, false, ""}
 	}
 	return vmTerms{
 		[]string{"gpu-ubuntu-noble", "ubuntu-resolute", "ubuntu-noble", "ubuntu-jammy", "debian-13", "debian-12", "almalinux-9"},
-		"ubuntu-noble", true, true, ", or you can use machine-image-name@version, machine-image-name@latest", (*vm).setInitScriptText,
+		"ubuntu-noble", true, true, ", or you can use machine-image-name@version, machine-image-name@latest",
 	}
 }
 
@@ -199,8 +198,7 @@ func createVM(c *api.Call) (any, error) {
 	v := &vm{Object: c.NewObject(cloudapi.KindVM, name), ip4Enabled: c.Body.Flag("enable_ip4")}
 	v.placed = c.Now.Add(c.Delays(&v.Object).Create)
 	err = c.Run(
-		v.setBootImage, v.setSize, v.setStorage, v.checkImage, v.setGPU, v.setSubnet,
-		func(c *api.Call) error { return vmTermsOf(c.Moment).script(v, c) },
+		v.setBootImage, v.setSize, v.setStorage, v.checkImage, v.setGPU, v.setSubnet, setInitScript,
 		v.checkQuota, v.setUnixUser, v.checkLocation, v.validate, v.connect,
 	)
 	if err != nil {
@@ -289,23 +287,29 @@ func (v *vm) setSubnet(c *api.Call) error {
 	return nil
 }
 
-// setInitScript checks that the script is registered. The message for one that
-// is not is our own, since the real server has no registered scripts.
-func (v *vm) setInitScript(c *api.Call) error {
+// setInitScript checks the script, which no response contains. In the contract
+// init_script is the name or ID of a registered script, and in August 2026 the
+// text of one. A server that has both takes it for a reference if there are
+// arguments for the script, as text has none.
+func setInitScript(c *api.Call) error {
+	if c.Config.Contract && (c.Body.Has("init_script_args") || c.Config.Version < version.August2026) {
+		return checkInitScriptReference(c)
+	}
+	if utf8.RuneCountInString(c.Body.Text("init_script")) > 2000 {
+		return reply.InvalidRequest("init_script is longer than 2000 characters")
+	}
+	return nil
+}
+
+// checkInitScriptReference checks that the script is registered. The message for
+// one that is not is our own, since the real server has no registered scripts.
+func checkInitScriptReference(c *api.Call) error {
 	ref := c.Choice("init_script", "")
 	if _, ok := api.FindByID[api.Stored](c, cloudapi.KindVMInitScript, ref); ok || ref == "" {
 		return nil
 	}
 	if len(c.State.Index.Named(api.Scope{Kind: cloudapi.KindVMInitScript, Project: c.Project, Location: nil}, ref)) == 0 {
 		return reply.InvalidField("init_script", "VM init script \"%s\" is not found", ref)
-	}
-	return nil
-}
-
-// setInitScriptText sets the script itself. No response contains it.
-func (v *vm) setInitScriptText(c *api.Call) error {
-	if utf8.RuneCountInString(c.Body.Text("init_script")) > 2000 {
-		return reply.InvalidRequest("init_script is longer than 2000 characters")
 	}
 	return nil
 }

@@ -46,8 +46,14 @@ func (f Field) Since(v version.Version) Field { f.span = f.span.Since(v); return
 // Until returns the field for versions up to v.
 func (f Field) Until(v version.Version) Field { f.span = f.span.Until(v); return f }
 
-// In returns the schema with the fields of a version.
-func (s Schema) In(v version.Version) Schema {
+// OrContract returns the field for the contract as well.
+func (f Field) OrContract() Field { f.span = f.span.OrContract(); return f }
+
+// ContractOnly returns the field for the contract alone.
+func (f Field) ContractOnly() Field { f.span = version.ContractOnly; return f }
+
+// In returns the schema with the fields that an API has.
+func (s Schema) In(v version.API) Schema {
 	var fields []Field
 	for _, f := range s.Fields {
 		if f.span.Has(v) {
@@ -290,6 +296,18 @@ func (s Schema) UnknownFields(raw json.RawMessage) []string {
 		}
 	}
 	return unknown
+}
+
+// ContractOnlyFields returns the names of the fields in a JSON object that no
+// version of the service has.
+func (s Schema) ContractOnlyFields(raw json.RawMessage) []string {
+	var fields []string
+	for _, m := range ruby.Members(raw) {
+		if f, ok := s.field(m.Name); ok && f.span == version.ContractOnly {
+			fields = append(fields, "body field "+m.Name)
+		}
+	}
+	return fields
 }
 
 // toInteger converts as the real server does: it cuts off fractions, and takes

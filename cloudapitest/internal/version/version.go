@@ -1,22 +1,33 @@
 // Package version has the versions of the service that the server implements.
 package version
 
-import "slices"
-
 // Version is the month of a version of the service. Later versions are greater.
 type Version string
 
 const (
-	October2025 Version = "2025-10" // that of the contract
+	October2025 Version = "2025-10"
 	August2026  Version = "2026-08"
 )
 
-// Known reports whether the version exists.
-func Known(v Version) bool { return slices.Contains([]Version{October2025, August2026}, v) }
+// never is later than all versions.
+const never Version = "9999-12"
+
+// API is what a server offers: a version of the service and, if Contract is
+// set, what the contract has but no version of the service.
+type API struct {
+	Version  Version
+	Contract bool
+}
 
 // Span is the range of versions that have an operation or a field. The zero
 // Span contains all versions.
-type Span struct{ first, last Version }
+type Span struct {
+	first, last Version
+	contract    bool // whether the contract has it, whatever the version
+}
+
+// ContractOnly is the span of what no version has.
+var ContractOnly = Span{first: never, contract: true}
 
 // Since returns the versions of the span from v on.
 func (s Span) Since(v Version) Span { s.first = v; return s }
@@ -24,5 +35,10 @@ func (s Span) Since(v Version) Span { s.first = v; return s }
 // Until returns the versions of the span up to v.
 func (s Span) Until(v Version) Span { s.last = v; return s }
 
-// Has reports whether a version is in the span.
-func (s Span) Has(v Version) bool { return v >= s.first && (s.last == "" || v <= s.last) }
+// OrContract returns the span of what the contract has as well.
+func (s Span) OrContract() Span { s.contract = true; return s }
+
+// Has reports whether the API is in the span.
+func (s Span) Has(a API) bool {
+	return s.contract && a.Contract || a.Version >= s.first && (s.last == "" || a.Version <= s.last)
+}

@@ -89,7 +89,6 @@ func Isolate() {
 
 // Server describes the server inside a program.
 type Server struct {
-	API    cloudapitest.API // the version of the service; October 2025 if it is ""
 	Delays cloudapitest.Delays
 	Empty  bool // whether its project is empty; otherwise it is that of a small company
 }
@@ -126,12 +125,8 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 	}
 	fmt.Fprintf(stderr, "Using an embedded server with %s project.\nSet %s, %s and %s for a real one.\n",
 		project, cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject)
-	if s.API == "" {
-		s.API = cloudapitest.October2025
-	}
 	s.Delays.Backup = -24 * time.Hour // as if the databases were a day old, so that they can be restored and have logs
 	server := cloudapitest.NewServer(
-		cloudapitest.WithAPI(s.API),
 		cloudapitest.WithDelays(s.Delays),
 		cloudapitest.WithQuota(cloudapitest.Quota{VM: 1000, Postgres: 1000, Kubernetes: 1000, MachineImageVersions: 1000, Projects: 10}),
 		cloudapitest.WithRequestLog(0),
@@ -140,7 +135,7 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 	if s.Empty {
 		return client, server.Close, nil
 	}
-	if err := fill(ctx, server, client, s.API); err != nil {
+	if err := fill(ctx, server, client); err != nil {
 		server.Close()
 		return nil, nil, fmt.Errorf("fill the embedded server: %w", err)
 	}

@@ -18,14 +18,8 @@ func TestMain(m *testing.M) {
 }
 
 func TestConnectFillsTheEmbeddedServer(t *testing.T) {
-	for _, v := range []cloudapitest.API{"", cloudapitest.August2026} {
-		t.Run("version "+string(v), func(t *testing.T) { testConnect(t, v) })
-	}
-}
-
-func testConnect(t *testing.T, v cloudapitest.API) {
 	var stderr bytes.Buffer
-	client, closeServer, err := Connect(t.Context(), &stderr, "test", Server{API: v})
+	client, closeServer, err := Connect(t.Context(), &stderr, "test", Server{})
 	if err != nil {
 		t.Fatal(err)
 	}

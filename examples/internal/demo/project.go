@@ -63,8 +63,8 @@ var (
 )
 
 // fill makes the project and waits until it runs.
-func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client, v cloudapitest.API) error {
-	if err := fillSettings(ctx, c, v); err != nil {
+func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client) error {
+	if err := fillSettings(ctx, c); err != nil {
 		return err
 	}
 	subnetIDs, err := fillNetworks(ctx, c)
@@ -81,16 +81,13 @@ func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client, 
 		return fillBalancers(ctx, c, subnetIDs, vmIDs)
 	})
 	tasks.Go(func() error { return fillDatabases(ctx, c) })
-	tasks.Go(func() error { return fillCluster(ctx, c, v) })
+	tasks.Go(func() error { return fillCluster(ctx, c) })
 	return tasks.Wait()
 }
 
-func fillSettings(ctx context.Context, c *cloudapi.Client, v cloudapitest.API) error {
+func fillSettings(ctx context.Context, c *cloudapi.Client) error {
 	_, err := c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "operations", PublicKey: PublicKey})
-	var err2 error
-	if v == cloudapitest.October2025 { // the later version has no registered scripts
-		_, err2 = c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "install-agent", Script: "#!/bin/sh\napt-get install -y agent\n"})
-	}
+	_, err2 := c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "install-agent", Script: "#!/bin/sh\napt-get install -y agent\n"})
 	_, err3 := c.InferenceAPIKeys.Create(ctx)
 	_, err4 := c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
 		Name:                 "own-account",
@@ -197,11 +194,8 @@ func fillDatabases(ctx context.Context, c *cloudapi.Client) error {
 	return err
 }
 
-func fillCluster(ctx context.Context, c *cloudapi.Client, v cloudapitest.API) error {
-	request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2", WorkerNodes: 3}
-	if v == cloudapitest.August2026 {
-		request.Version = "v1.36"
-	}
+func fillCluster(ctx context.Context, c *cloudapi.Client) error {
+	request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 3}
 	_, err := c.Kubernetes.Create(ctx, america, "staging", request)
 	if err != nil {
 		return err

@@ -1,0 +1,139 @@
+package cloudapitest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// TestInitScriptsOfEachAPI creates VMs with both forms of init scripts: with a
+// reference to a registered script, and with a script.
+func TestInitScriptsOfEachAPI(t *testing.T) {
+	t.Parallel()
+	const key, long = "ssh-ed25519 AAAA", 2001
+	registered := &cloudapi.VMCreateRequest{PublicKey: key, InitScript: "setup"}
+	byID := func(id string) *cloudapi.VMCreateRequest {
+		return &cloudapi.VMCreateRequest{PublicKey: key, InitScript: id, InitScriptArgs: "--fast"}
+	}
+	unknown := &cloudapi.VMCreateRequest{PublicKey: key, InitScript: "other", InitScriptArgs: "--fast"}
+	text := &cloudapi.VMCreateRequest{PublicKey: key, InitScriptText: cloudapi.NewScript("#!/bin/sh\necho setup")}
+	tooLong := &cloudapi.VMCreateRequest{PublicKey: key, InitScriptText: cloudapi.NewScript(strings.Repeat("x", long))}
+	for _, tt := range []struct {
+		name     string
+		opts     []Option
+		registry string // the status of each request
+		requests string
+	}{
+		{"default", nil, "200", "200 200 400 200 400"},
+		{"contract", []Option{WithAPI(Contract)}, "200", "200 200 400 400 400"},
+		{"August 2026", []Option{WithAPI(August2026), Lenient()}, "404", "400 400 400 200 400"},
+		{"October 2025", []Option{WithAPI(October2025), Lenient()}, "404", "400 400 400 400 400"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			srv := New(t, tt.opts...)
+			client := srv.Client()
+			script, err := client.VMInitScripts.Create(t.Context(), &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "date"})
+			if script == nil {
+				script = &cloudapi.VMInitScript{ID: "setup"}
+			}
+			if got := status(err); got != tt.registry {
+				t.Errorf("registering a script: %s, want %s (%v)", got, tt.registry, err)
+			}
+			var got []string
+			for i, request := range []*cloudapi.VMCreateRequest{registered, byID(script.ID), unknown, text, tooLong} {
+				_, err := client.VMs.Create(t.Context(), here, fmt.Sprint("vm-", i), request)
+				got = append(got, status(err))
+			}
+			if s := strings.Join(got, " "); s != tt.requests {
+				t.Errorf("VMs: %s, want %s", s, tt.requests)
+			}
+		})
+	}
+}
+
+func status(err error) string {
+	if e, ok := errors.AsType[*cloudapi.Error](err); ok {
+		return fmt.Sprint(e.StatusCode)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return "200"
+}
+
+// TestDefaultIsTheServiceOfToday uses what only the service of August 2026 has,
+// without an option.
+func TestDefaultIsTheServiceOfToday(t *testing.T) {
+	t.Parallel()
+	ctx, client := t.Context(), New(t, WithDelays(Delays{})).Client()
+	vm, err := client.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"})
+	if err != nil || vm.BootImage != "ubuntu-noble" {
+		t.Fatalf("%v, %v", vm, err)
+	}
+	if _, err := client.VMs.Stop(ctx, here, "web"); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.MachineImages.Create(ctx, here, "golden", &cloudapi.MachineImageCreateRequest{VM: vm.ID}); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.VMs.Start(ctx, here, "web"); err != nil {
+		t.Error(err)
+	}
+}
+
+// logOf is a test that keeps its log.
+type logOf struct {
+	TB
+	lines []string
+}
+
+func (l *logOf) Logf(format string, args ...any) {
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+}
+
+// TestWhatNoServiceHasIsLoggedOnce uses registered scripts several times.
+func TestWhatNoServiceHasIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	use := func(srv *Server) {
+		client := srv.Client()
+		client.VMs.Create(t.Context(), here, "text", &cloudapi.VMCreateRequest{
+			PublicKey: "ssh-ed25519 AAAA", InitScriptText: cloudapi.NewScript("date"),
+		})
+		for range 2 {
+			client.VMInitScripts.Get(t.Context(), "setup")
+			client.VMs.Create(t.Context(), here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", InitScript: "setup"})
+		}
+	}
+	const want = "cloudapitest: GET /project/{project_id}/vm-init-script/{vm_init_script_reference} " +
+		"is in the contract, but in no version of the service: it fails in production"
+	tb := &logOf{TB: t}
+	use(New(tb))
+	if got := strings.Join(tb.lines, "\n"); got != want {
+		t.Errorf("the test's log is %q, want %q", got, want)
+	}
+	var out strings.Builder
+	srv := NewServer(WithLog(&out))
+	use(srv)
+	srv.Close()
+	if out.String() != want+"\n" {
+		t.Errorf("the log is %q, want %q", out.String(), want)
+	}
+	tb.lines = nil
+	use(New(tb, WithAPI(Contract)))
+	if tb.lines != nil {
+		t.Errorf("a test that chose the contract is told %q", tb.lines)
+	}
+}
+
+func TestAPIsThatDoNotExist(t *testing.T) {
+	t.Parallel()
+	for _, v := range []API{"", "2025-11", "Contract"} {
+		if _, err := newConfig([]Option{WithAPI(v)}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q is neither", v)) {
+			t.Errorf("%q: %v", v, err)
+		}
+	}
+}
