@@ -296,8 +296,10 @@ func (e *Error) Unwrap() error { return e.whyNoRetry }
 
 // TransportError says that a request got no complete response: the connection
 // could not be made or broke, an attempt took longer than [WithTimeout], or the
-// context ended. It wraps the cause. [ErrOutcomeUnknown] matches if the
-// operation may have been carried out nevertheless.
+// context ended. It wraps the cause, unless its text shows a credential, which a
+// server can make net/http quote: then errors.Is still matches the cause, but
+// errors.As does not find it. [ErrOutcomeUnknown] matches if the operation may
+// have been carried out nevertheless.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method

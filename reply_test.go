@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,13 +13,17 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/textproto"
+	"net/url"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
 	"unicode/utf16"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -523,6 +528,22 @@ func escapeAll(s string) string {
 	return b.String()
 }
 
+// shown returns all that fmt prints of an error and of those that it wraps.
+func shown(err error) string {
+	text := fmt.Sprintf("%v %+v %#v %q\n", err, err, err, err)
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if cause := e.Unwrap(); cause != nil {
+			text += shown(cause)
+		}
+	case interface{ Unwrap() []error }:
+		for _, cause := range e.Unwrap() {
+			text += shown(cause)
+		}
+	}
+	return text
+}
+
 // TestSecretsInRepliesThatAreNone: net/http quotes malformed responses.
 func TestSecretsInRepliesThatAreNone(t *testing.T) {
 	t.Parallel()
@@ -532,6 +553,12 @@ func TestSecretsInRepliesThatAreNone(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nContent-Length: " + stub.Token + "\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + stub.Token + "\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Type: text/" + stub.Token + "\r\nContent-Length: 1\r\n\r\n<",
+		"HTTP/1.1 " + stub.Token + " OK\r\n\r\n",
+		stub.Token + " 200 OK\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: " + stub.Token + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n0\r\nX " + stub.Token + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Encoding: " + stub.Token + "\r\nContent-Length: 2\r\n\r\n<" + stub.Token,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + stub.Token + "\r\n", // which net/http does not quote
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := startPeer(t, func(p *peer, conn net.Conn) {
@@ -541,10 +568,106 @@ func TestSecretsInRepliesThatAreNone(t *testing.T) {
 			var log bytes.Buffer
 			client := p.client(t, WithRetry(RetryPolicy{MaxAttempts: 1}), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 			_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
-			if shown := fmt.Sprintf("%v %+v %#v %s %s", err, err, err, stub.JSON(err), &log); strings.Contains(shown, stub.Token) || !strings.Contains(shown, redacted) {
-				t.Errorf("after %q: %s", reply, shown)
+			quoted := !strings.Contains(reply, "chunked\r\n\r\n") && !strings.Contains(reply, "Content-Encoding")
+			if text := fmt.Sprintf("%s %s %s", shown(err), stub.JSON(err), &log); err == nil || strings.Contains(text, stub.Token) || quoted && !strings.Contains(text, redacted) {
+				t.Errorf("after %q: %s", reply, text)
 			}
 		})
+	}
+}
+
+// TestCausesThatShowSecrets: an error that shows a secret is still matched, but
+// only the causes that show none can be had.
+func TestCausesThatShowSecrets(t *testing.T) {
+	t.Parallel()
+	for name, leak := range map[string]error{
+		"text":       errors.New("malformed " + stub.Token),
+		"type":       textproto.ProtocolError("malformed " + stub.Token),
+		"field":      &echo{stub.Token},
+		"incomplete": fmt.Errorf("malformed: %w", &echo{stub.Token}),
+		"list":       echoes{stub.Token}, // which cannot be compared
+	} {
+		refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("no route: %w, %w", leak, refused)
+		}}
+		_, err := recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if text := shown(err); strings.Contains(text, stub.Token) || !strings.Contains(err.Error(), "no route") {
+			t.Errorf("%s: %s", name, text)
+		}
+		if e, ok := errors.AsType[*net.OpError](err); e != refused || !ok || !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("%s: the cause is %v", name, e)
+		}
+		if name != "list" && !errors.Is(err, leak) {
+			t.Errorf("%s: %v does not match", name, err)
+		}
+		if e, ok := errors.AsType[*echo](err); ok {
+			t.Errorf("%s: the cause is %v", name, e)
+		}
+	}
+	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNRESET }}
+	_, err := recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	if e, ok := errors.AsType[*TransportError](err); !ok || e.Err != error(syscall.ECONNRESET) {
+		t.Errorf("an error without secrets becomes %#v", err)
+	}
+}
+
+// echo is an error whose text shows nothing of its field.
+type echo struct{ field string }
+
+func (*echo) Error() string { return "echo" }
+
+func (e *echo) Format(s fmt.State, verb rune) {
+	if s.Flag('+') {
+		io.WriteString(s, e.field)
+		return
+	}
+	io.WriteString(s, "echo")
+}
+
+type echoes []string
+
+func (e echoes) Error() string { return strings.Join(e, " ") }
+
+// TestSecretsOfProxies: a proxy may repeat its credentials.
+func TestSecretsOfProxies(t *testing.T) {
+	t.Parallel()
+	const name, password = "proxy-user", "pass:word/of the proxy"
+	secrets := []string{name, password, url.UserPassword(name, password).String(),
+		base64.StdEncoding.EncodeToString([]byte(name + ":" + password))}
+	said := strings.Join(secrets, " ")
+	listener := memnet.Listen()
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		fmt.Fprintf(conn, "HTTP/1.1 407 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", said, len(said), said)
+		conn.Close()
+	})}
+	go server.Serve(listener)
+	t.Cleanup(func() { server.Close() })
+	through := func(tr *http.Transport) {
+		tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.example.com", User: url.UserPassword(name, password)})
+		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) }
+	}
+	foreign := new(http.Transport)
+	through(foreign)
+	for _, base := range []string{"https://api.example.com", "http://api.example.com"} {
+		for transport, option := range map[string]Option{"own": WithTransport(through), "foreign": WithHTTPClient(&http.Client{Transport: foreign})} {
+			client, err := NewClient(WithBaseURL(base), WithToken(stub.Token), WithProject(stub.Project), WithInsecureHTTP(), option, WithRetry(RetryPolicy{MaxAttempts: 1}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+			text := shown(err)
+			for _, secret := range secrets {
+				if err == nil || strings.Contains(text, secret) {
+					t.Errorf("%s through the %s transport shows %q: %s", base, transport, secret, text)
+				}
+			}
+		}
 	}
 }
 

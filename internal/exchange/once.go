@@ -55,7 +55,7 @@ const maxPasses = 4
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := g.send(withoutIdempotencyKeys(req))
 	if err != nil && err.Error() == http.StatusText(http.StatusProxyAuthRequired) {
-		err = &proxyError{http.StatusProxyAuthRequired, "407 " + err.Error()} // as in the error of a Transport
+		err = &proxyError{http.StatusProxyAuthRequired} // as in the error of a Transport
 	}
 	return resp, err
 }

@@ -3,7 +3,9 @@ package exchange
 import (
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -46,7 +48,7 @@ func NewTransport(patience time.Duration, changes ...func(*http.Transport)) Tran
 		},
 		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 			if resp.StatusCode != http.StatusOK {
-				return &proxyError{resp.StatusCode, resp.Status}
+				return &proxyError{resp.StatusCode}
 			}
 			return nil
 		},
@@ -75,13 +77,40 @@ func NewTransport(patience time.Duration, changes ...func(*http.Transport)) Tran
 	return Transport{t}
 }
 
-// proxyError is the response of a proxy that does not make a connection.
-type proxyError struct {
-	code   int
-	status string
+// ProxyCredentials returns the credentials that a transport sends to the proxy
+// of a request, in all their forms.
+func ProxyCredentials(transport http.RoundTripper, req *http.Request) (credentials []string) {
+	t, ok := transport.(*http.Transport)
+	if own, isOwn := transport.(Transport); isOwn {
+		t, ok = own.Transport, true
+	}
+	if !ok {
+		return nil
+	}
+	for _, value := range t.ProxyConnectHeader["Proxy-Authorization"] {
+		_, rest, _ := strings.Cut(value, " ")
+		credentials = append(credentials, value, rest)
+	}
+	if t.Proxy == nil {
+		return credentials
+	}
+	proxy, err := t.Proxy(req)
+	if err != nil || proxy == nil || proxy.User == nil {
+		return credentials
+	}
+	name := proxy.User.Username()
+	password, _ := proxy.User.Password()
+	escapedName, escapedPassword, _ := strings.Cut(proxy.User.String(), ":")
+	return append(credentials, name, password, escapedName, escapedPassword, base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
 }
 
-func (e *proxyError) Error() string { return "the proxy answered " + e.status }
+// proxyError is the response of a proxy that does not make a connection. It does
+// not have the proxy's words, which may repeat the credentials.
+type proxyError struct{ code int }
+
+func (e *proxyError) Error() string {
+	return fmt.Sprintf("the proxy answered %d %s", e.code, http.StatusText(e.code))
+}
 
 // Misconfigured reports whether a connection failed for a permanent reason: an
 // untrusted certificate, a server without TLS, a proxy that refuses it or
