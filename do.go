@@ -18,8 +18,9 @@ import (
 // is nil, or a nil pointer, map or slice, there is no body, or {} in a POST,
 // PUT or PATCH. Do decodes the JSON response into out. If out is a *[]byte it
 // gets the unchanged response, and if it is nil the response is dropped. A
-// response that would take much more memory than its size, or than
-// [WithResponseLimit], is refused, such as millions of {} decoded into an any.
+// response that would take much more memory than [WithResponseLimit] is
+// refused, such as millions of {} decoded into an any. So is a string of more
+// than 4 MiB, or such a value with its own UnmarshalJSON.
 //
 // Do retries a POST only if it certainly was not carried out. It treats all
 // other methods as idempotent.

@@ -103,7 +103,7 @@ func isErrorObject(body []byte) bool {
 	var object struct {
 		Error json.RawMessage `json:"error"`
 	}
-	return body[0] == '{' && json.Unmarshal(body, &object) == nil && object.Error != nil
+	return body[0] == '{' && len(body) <= maxErrorBody && json.Unmarshal(body, &object) == nil && object.Error != nil
 }
 
 // Kinds of PEM blocks: how their types end, such as "EC PRIVATE KEY".

@@ -134,7 +134,7 @@ type FirewallRuleModifyRequest struct {
 // a subnet.
 type createdRule struct{ FirewallRule }
 
-func (r *createdRule) unmarshal(data []byte) error {
+func (r *createdRule) UnmarshalJSON(data []byte) error {
 	if !isArray(data) {
 		return json.Unmarshal(data, &r.FirewallRule)
 	}

@@ -159,7 +159,7 @@ func FuzzList(f *testing.F) {
 		if byName {
 			order = OrderByName
 		}
-		r := reply{status: http.StatusOK, header: http.Header{"Content-Type": {contentType}}, body: body}
+		r := reply{status: http.StatusOK, header: http.Header{"Content-Type": {contentType}}, body: body, ctx: t.Context()}
 		opts := ListOptions{PageSize: pageSize & 1023, OrderColumn: order}
 		page, err := decodePage[VM](r, &opts)
 		if (page == nil) == (err == nil) {
@@ -264,8 +264,8 @@ func FuzzExcerpt(f *testing.F) {
 			}
 		}
 		vm := new(VM)
-		r := reply{status: http.StatusOK, header: http.Header{}, body: body}
-		if err := r.json(vm); err == nil && !json.Valid(body) {
+		r := reply{status: http.StatusOK, header: http.Header{}, body: body, ctx: t.Context()}
+		if err := r.into(vm); err == nil && !json.Valid(body) {
 			t.Fatalf("%q was decoded", body)
 		}
 	})

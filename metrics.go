@@ -1,9 +1,7 @@
 package cloudapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"time"
 )
 
@@ -17,53 +15,6 @@ func (m *ResourceMetrics) missing() string {
 		return "metrics"
 	}
 	return ""
-}
-
-// unmarshal is a faster json.Unmarshal. Nearly all of a response are samples,
-// which encoding/json would scan twice before Samples gets them. So unmarshal
-// reads the samples first, and passes the rest to encoding/json with a number
-// in place of each series' samples. If that fails, encoding/json gets
-// everything.
-func (m *ResourceMetrics) unmarshal(data []byte) error {
-	if bytes.Contains(data, []byte(`#"`)) || bytes.Contains(data, []byte(`\u0023"`)) {
-		return json.Unmarshal(data, m) // a key of the server may look like ours
-	}
-	rest, lifted := liftSamples(data)
-	var reply struct {
-		Metrics []struct {
-			ResourceMetric
-			Series []struct {
-				ResourceMetricSeries
-				Lifted int `json:"values#"`
-			} `json:"series"`
-		} `json:"metrics"`
-	}
-	if err := json.Unmarshal(rest, &reply); err != nil || reply.Metrics == nil {
-		return json.Unmarshal(data, m)
-	}
-	n := 0
-	metrics := make([]ResourceMetric, len(reply.Metrics))
-	for i, metric := range reply.Metrics {
-		metrics[i] = metric.ResourceMetric
-		if metric.Series != nil {
-			metrics[i].Series = make([]ResourceMetricSeries, len(metric.Series))
-		}
-		for j, series := range metric.Series {
-			metrics[i].Series[j] = series.ResourceMetricSeries
-			if series.Lifted == 0 {
-				continue
-			}
-			if n++; series.Lifted != n || n > len(lifted) || series.Values != nil {
-				return json.Unmarshal(data, m)
-			}
-			metrics[i].Series[j].Values = lifted[n-1]
-		}
-	}
-	if n < len(lifted) { // some do not belong to a series, or were replaced by others
-		return json.Unmarshal(data, m)
-	}
-	m.Metrics = metrics
-	return nil
 }
 
 // ResourceMetric is one metric.

@@ -2,10 +2,12 @@ package cloudapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"reflect"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
@@ -29,8 +32,9 @@ func (f decoderFunc) decode(r reply) (any, error) { return nil, f(r) }
 type reply struct {
 	status int
 	header http.Header
-	body   []byte // must not be kept: the buffer is reused
-	limit  int64  // the limit of its size
+	body   []byte          // must not be kept: the buffer is reused
+	limit  int64           // the limit of its size
+	ctx    context.Context // decoding ends with it
 
 	// unmarkedEnd: only the end of the connection marks the end of the body, so
 	// that a truncated body cannot be recognized.
@@ -42,8 +46,8 @@ const maxErrorBody = 1 << 20
 
 // receive reads the response and closes it. answer is the result of the call:
 // nil, an [*Error] or a [*DecodeError], also for a truncated body. broken is the
-// error of a connection that failed while the body was read.
-func (cl *call) receive(resp *http.Response) (answer, broken error) {
+// error of a connection that failed while the body was read, or of the context.
+func (cl *call) receive(ctx context.Context, resp *http.Response) (answer, broken error) {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
@@ -69,13 +73,16 @@ func (cl *call) receive(resp *http.Response) (answer, broken error) {
 	switch {
 	case err == nil:
 		cl.result, err = cl.decoder.decode(reply{
-			status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), limit: cl.conn.config.maxResponse,
+			status: resp.StatusCode, header: resp.Header, body: buf.Bytes(), limit: cl.conn.config.maxResponse, ctx: ctx,
 			unmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrResponseTooLarge):
 		return nil, err // the connection, not the response
 	}
-	if err == nil {
+	switch {
+	case ctx.Err() != nil && len(buf.Bytes()) > jsonform.PieceSize:
+		return nil, ctx.Err() // a smaller response counts: decoding it took no time
+	case err == nil:
 		return nil, nil
 	}
 	contentType, _ := mask.Excerpt(cl.known().Hide(resp.Header.Get("Content-Type")), maxExcerpt)
@@ -118,35 +125,15 @@ func (d oneRecord[T, P]) decode(r reply) (any, error) {
 	return record, nil
 }
 
-// records decodes the response into records, and converts fields that come in
-// another form.
-func (r reply) records(v any) error {
-	if err := r.checkSize(v); err != nil {
-		return err
-	}
-	err := r.json(v)
-	if err == nil || !json.Valid(r.body) {
-		return err
-	}
-	r.body = otherForms(r.body, reflect.TypeOf(v), jsonFields{}, formLevels)
-	reflect.ValueOf(v).Elem().SetZero()
-	if r.json(v) != nil {
-		return err
-	}
-	return nil
-}
+// records decodes the response into records, also if fields come in another
+// form.
+func (r reply) records(v any) error { return r.decode(v, true) }
 
-// into decodes the response into v unless that takes too much memory.
-func (r reply) into(v any) error {
-	if err := r.checkSize(v); err != nil {
-		return err
-	}
-	return r.json(v)
-}
+// into decodes the response into v.
+func (r reply) into(v any) error { return r.decode(v, false) }
 
-// json decodes the response into v.
-func (r reply) json(v any) error {
-	if r.status == http.StatusNoContent || len(bytes.TrimSpace(r.body)) == 0 {
+func (r reply) decode(v any, otherForms bool) error {
+	if r.status == http.StatusNoContent || firstByte(r.body) == 0 {
 		return errors.New("it is empty")
 	}
 	if contentType := r.header.Get("Content-Type"); contentType != "" && contentType != "application/json" {
@@ -155,30 +142,29 @@ func (r reply) json(v any) error {
 			return errors.New("it is not declared as JSON")
 		}
 	}
-	err := unmarshal(r.body, v)
-	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		var value json.RawMessage
-		if cut := json.NewDecoder(bytes.NewReader(r.body)).Decode(&value); errors.Is(cut, io.ErrUnexpectedEOF) {
-			return cut
-		}
+	decoder := jsonform.Decoder{
+		Memory:     freeMemory + 2*min(r.limit, math.MaxInt64/4),
+		OtherForms: otherForms,
+		Divisible:  reflect.TypeFor[Samples](),
 	}
-	return err
+	return decoder.Decode(r.ctx, r.body, v)
 }
 
-// unmarshal is json.Unmarshal, or v's own faster method with the same result.
-// UnmarshalJSON would not be faster, since encoding/json scans its input twice
-// before the call.
-func unmarshal(data []byte, v any) error {
-	if u, ok := v.(interface{ unmarshal([]byte) error }); ok {
-		return u.unmarshal(data)
+// freeMemory is the memory that any response may take when it is decoded.
+const freeMemory = 16 << 20
+
+// firstByte returns the first byte that is not white space, or 0. It does not
+// search a flood of white space.
+func firstByte(data []byte) byte {
+	text := bytes.TrimLeft(data[:min(len(data), maxSearched)], " \t\r\n")
+	if len(text) == 0 {
+		return 0
 	}
-	return json.Unmarshal(data, v)
+	return text[0]
 }
 
 // isArray reports whether JSON is an array.
-func isArray(data []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("["))
-}
+func isArray(data []byte) bool { return firstByte(data) == '[' }
 
 // serverError makes the error of a status of 300 or above.
 func (cl *call) serverError(resp *http.Response, body []byte) *Error {

@@ -55,43 +55,6 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// liftSamples takes the samples out of JSON, in their order, and replaces them
-// by their number, counted from 1: "values":[...] becomes "values#":1. It
-// leaves values that contain spaces, or are not samples.
-//
-// It searches the text, which can only match a member of an object, since the
-// quotes would be escaped in a string. It replaces JSON values by JSON values,
-// so the rest is valid JSON if and only if data is.
-//
-// liftSamples is for Go 1.26, whose encoding/json scans the input of an
-// UnmarshalJSON twice. With Go 1.27, which scans it once, metrics are as fast
-// without liftSamples as with the best hand-written code. Remove it and
-// [ResourceMetrics.unmarshal] when go.mod requires Go 1.27, after the release
-// of Go 1.28.
-func liftSamples(data []byte) (rest []byte, lifted []Samples) {
-	const name, begin, end = `"values":`, `[[`, `]]`
-	for unread := data; ; {
-		before, after, found := bytes.Cut(unread, []byte(name))
-		isMember := bytes.HasSuffix(before, []byte("{")) || bytes.HasSuffix(before, []byte(","))
-		if found && (!isMember || !bytes.HasPrefix(after, []byte(begin))) {
-			rest = append(append(rest, before...), name...)
-			unread = after
-			continue
-		}
-		var samples Samples
-		length := bytes.Index(after, []byte(end)) + len(end)
-		if !found || samples.UnmarshalJSON(after[:length]) != nil {
-			if lifted == nil {
-				return data, nil
-			}
-			return append(rest, unread...), lifted
-		}
-		lifted = append(lifted, samples)
-		rest = fmt.Appendf(append(rest, before...), `"values#":%d`, len(lifted))
-		unread = after[length:]
-	}
-}
-
 // MarshalJSON writes an array of pairs.
 func (s Samples) MarshalJSON() ([]byte, error) {
 	const usual = len(`[1759512000,"12.3456789"],`)

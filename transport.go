@@ -231,7 +231,7 @@ func (cl *call) attempt(req *http.Request, header http.Header) (*http.Response, 
 	if err == nil {
 		cl.status = resp.StatusCode
 		var answer error
-		if answer, err = cl.receive(resp); err == nil {
+		if answer, err = cl.receive(attempt, resp); err == nil {
 			return resp, answer
 		}
 	}

@@ -106,7 +106,7 @@ func workloads(server *httptest.Server) []workload {
 		{"10,000 VMs by 1,000", "1.00, bytes 1.00", 7, same(
 			func(r *replies) http.RoundTripper { return newList(r, listLength, 0) },
 			func(_ *peer, c *calls) call { return c.list })},
-		{"metrics, 7 MB", "1.00, 2,000 allocations", 50, same(
+		{"metrics, 7 MB", "1.00, 3,000 allocations", 50, same(
 			func(r *replies) http.RoundTripper {
 				if r.metrics == nil {
 					return nil

@@ -128,7 +128,7 @@ func TestNewClientBudget(t *testing.T) {
 
 // A reply of 7 MB takes memory for its samples, and hardly anything else.
 func TestMetricsBudget(t *testing.T) {
-	const budget = 1_000
+	const budget = 4_000
 	client, _ := clients(t, floor.Fixed{Status: http.StatusOK, Body: floor.Metrics(20)})
 	got := testing.AllocsPerRun(1, func() {
 		metrics, err := client.Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", nil)

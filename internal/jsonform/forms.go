@@ -1,4 +1,4 @@
-package cloudapi
+package jsonform
 
 import (
 	"encoding/json"
@@ -6,23 +6,14 @@ import (
 	"time"
 )
 
-// Ubicloud's public description and its service use different forms for some
-// values, and some times are not in RFC 3339. The SDK accepts these records.
-
 // formLevels is how many levels of arrays and records are converted, which is
-// more than real responses have. Each takes as long as the whole response, and
+// more than real responses have. Each takes as long as the whole JSON, and
 // types of records contain each other, so that there could be thousands.
 const formLevels = 16
 
 // otherForms converts JSON that could not be decoded into a type to the forms
-// that the type has, in the given number of levels:
-//
-//   - records in an array of IDs become their IDs;
-//   - IDs in an array of records within a record become records with only an
-//     ID;
-//   - a time that is not in RFC 3339 becomes null, which decodes as the zero
-//     time.
-func otherForms(data json.RawMessage, t reflect.Type, fields jsonFields, levels int) json.RawMessage {
+// that the type has, in the given number of levels.
+func otherForms(data json.RawMessage, t reflect.Type, known fieldsOf, levels int) json.RawMessage {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -39,7 +30,7 @@ func otherForms(data json.RawMessage, t reflect.Type, fields jsonFields, levels 
 			return data
 		}
 		for i := range items {
-			items[i] = otherForms(idOrRecord(items[i], t.Elem()), t.Elem(), fields, levels-1)
+			items[i] = otherForms(idOrRecord(items[i], t.Elem(), known), t.Elem(), known, levels-1)
 		}
 		return rawJSON(items)
 	case t.Kind() == reflect.Struct:
@@ -47,9 +38,9 @@ func otherForms(data json.RawMessage, t reflect.Type, fields jsonFields, levels 
 		if json.Unmarshal(data, &members) != nil || members == nil {
 			return data
 		}
-		for name, field := range fields.of(t) {
+		for name, field := range known.of(t).named {
 			if value, ok := members[name]; ok {
-				members[name] = otherForms(value, field, fields, levels-1)
+				members[name] = otherForms(value, field.Type, known, levels-1)
 			}
 		}
 		return rawJSON(members)
@@ -60,7 +51,7 @@ func otherForms(data json.RawMessage, t reflect.Type, fields jsonFields, levels 
 // idOrRecord converts an element of an array to the form of the element type:
 // an ID or a record. It does not convert the records of a page, which are
 // pointers.
-func idOrRecord(item json.RawMessage, t reflect.Type) json.RawMessage {
+func idOrRecord(item json.RawMessage, t reflect.Type, known fieldsOf) json.RawMessage {
 	switch {
 	case t.Kind() == reflect.String && item[0] == '{':
 		var record struct {
@@ -69,8 +60,10 @@ func idOrRecord(item json.RawMessage, t reflect.Type) json.RawMessage {
 		if json.Unmarshal(item, &record) == nil && record.ID != nil {
 			return record.ID
 		}
-	case t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(reflect.TypeFor[identified]()) && item[0] == '"':
-		return rawJSON(map[string]json.RawMessage{"id": item})
+	case t.Kind() == reflect.Struct && item[0] == '"':
+		if id, ok := known.of(t).named["id"]; ok && id.Type.Kind() == reflect.String {
+			return rawJSON(map[string]json.RawMessage{"id": item})
+		}
 	}
 	return item
 }

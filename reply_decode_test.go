@@ -3,8 +3,10 @@ package cloudapi
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +141,128 @@ func TestDeepForms(t *testing.T) {
 		firewall, err := answering(t, http.StatusOK, "application/json", nested(times)).Firewalls.Get(t.Context(), "eu-central-h1", "edge")
 		if errors.Is(err, ErrInvalidResponse) != invalid || firewall == nil != invalid {
 			t.Errorf("nested %d times: %v, %v", times, firewall, err)
+		}
+	}
+}
+
+// TestObjectsUnderUnknownKeys: values that the SDK does not decode take no
+// memory, so they may be anything.
+func TestObjectsUnderUnknownKeys(t *testing.T) {
+	t.Parallel()
+	for name, unknown := range map[string]string{
+		"some empty objects": strings.Repeat("{},", 1000) + "{}",
+		"small objects":      strings.Repeat(`{"a":1},`, 1<<16) + "{}",
+		"objects in objects": strings.Repeat(`{"firewalls":[{},{}]},`, 1<<15) + "{}",
+		"numbers":            strings.Repeat("1,", 1<<19) + "-1.5e3",
+		"texts":              strings.Repeat(`"{\"",`, 1<<16) + "null",
+	} {
+		vm := `{"id":"` + stub.VMID + `","later":[` + unknown + `],"name":"web-1","` + name + `":{"x":[` + unknown + `]}}`
+		got, err := answering(t, 200, "application/json", vm).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if err != nil || got.Name != "web-1" {
+			t.Errorf("%s in a record: %v", name, err)
+		}
+		page, err := answering(t, 200, "application/json", `{"later":[`+unknown+`],"items":[`+vm+`],"count":1}`).VMs.List(t.Context(), nil)
+		if err != nil || len(page.Items) != 1 || page.Items[0].Name != "web-1" {
+			t.Errorf("%s in a list: %v", name, err)
+		}
+	}
+}
+
+// TestDoBoundsMemory: {} takes thirty times its size as a map.
+func TestDoBoundsMemory(t *testing.T) {
+	// Not parallel: other tests would be counted too.
+	for name, body := range map[string]string{
+		"empty objects": "[" + strings.Repeat("{},", 14<<20/3) + "{}]",
+		"small objects": "[" + strings.Repeat(`{"a":1},`, 14<<20/8) + "{}]",
+		"empty arrays":  "[" + strings.Repeat("[],", 14<<20/3) + "[]]",
+		"numbers":       "[" + strings.Repeat("1,", 28<<20/2) + "1]",
+	} {
+		client := answering(t, 200, "application/json", body)
+		var before, after runtime.MemStats
+		var out any
+		runtime.ReadMemStats(&before)
+		err := client.Do(t.Context(), "GET", []string{"x"}, nil, nil, &out)
+		runtime.ReadMemStats(&after)
+		if grown := after.TotalAlloc - before.TotalAlloc; err == nil || grown > 200<<20 {
+			t.Errorf("%s: %d MiB of memory were allocated for %d bytes, %v", name, grown>>20, len(body), err)
+		}
+	}
+	var out any
+	usual := "[" + strings.Repeat(`{"id":"vmy9n10s8q164j473ra7pj9nqz","count":1.5,"tags":["a","b"],"more":{"x":null}},`, 10_000) + "{}]"
+	if err := answering(t, 200, "application/json", usual).Do(t.Context(), "GET", []string{"x"}, nil, nil, &out); err != nil || len(out.([]any)) != 10_001 {
+		t.Errorf("a usual reply: %v", err)
+	}
+}
+
+// endingBody ends the context of its request when it has been read.
+type endingBody struct {
+	io.Reader
+	cancel func()
+}
+
+func (b endingBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil {
+		b.cancel()
+	}
+	return n, err
+}
+
+func (endingBody) Close() error { return nil }
+
+// TestDecodingEndsWithTheContext: a large response never succeeds after the end
+// of its context, and is not decoded to its end.
+func TestDecodingEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	const n = 1 << 15
+	fill := func(begin, unit, end string) string { return begin + strings.Repeat(unit+",", n) + unit + end }
+	for name, body := range map[string]string{
+		"members":   fill(`{"id":"`+stub.VMID+`",`, `"":1`, `}`),
+		"items":     fill(`{"items":[`, stub.VM, `]}`),
+		"a record":  fill(`{"id":"`+stub.VMID+`","x":[`, `{}`, `]}`),
+		"a type":    fill(`{"items":[`, stub.VM, `,7]}`),
+		"malformed": fill(`{"items":[`, stub.VM, `,}`),
+		"times":     fill(`{"items":[`, `{"id":"`+stub.VMID+`","created_at":1}`, `]}`),
+		"metrics":   fill(`{"metrics":[{"series":[{"values":[`, `[1,"2"]`, `]}]}]}`),
+		"texts":     fill(`{"pg_config":{`, `"a":"b"`, `},"pgbouncer_config":{}}`),
+	} {
+		for method, call := range map[string]func(context.Context, *Client) error{
+			"Get": func(ctx context.Context, c *Client) error {
+				_, err := c.VMs.Get(ctx, "eu-central-h1", "web-1")
+				return err
+			},
+			"List": func(ctx context.Context, c *Client) error { _, err := c.VMs.List(ctx, nil); return err },
+			"Metrics": func(ctx context.Context, c *Client) error {
+				_, err := c.Postgres.Metrics(ctx, "eu-central-h1", "pg-1", nil)
+				return err
+			},
+			"GetConfig": func(ctx context.Context, c *Client) error {
+				_, err := c.Postgres.GetConfig(ctx, "eu-central-h1", "pg-1")
+				return err
+			},
+			"Do": func(ctx context.Context, c *Client) error {
+				var out any
+				err := c.Do(ctx, "GET", []string{"x"}, nil, nil, &out)
+				if out != nil {
+					t.Errorf("%s: Do decoded %.20v", name, out)
+				}
+				return err
+			},
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			network := stub.RoundTripper(func(*http.Request) (*http.Response, error) {
+				resp := stub.Respond(200, "")
+				resp.Body, resp.ContentLength = endingBody{strings.NewReader(body), cancel}, int64(len(body))
+				return resp, nil
+			})
+			client, err := NewClient(WithBaseURL(stub.BaseURL), WithToken(stub.Token), WithProject(stub.Project), WithHTTPClient(&http.Client{Transport: network}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := call(ctx, client); !errors.Is(err, context.Canceled) || errors.Is(err, ErrInvalidResponse) {
+				t.Errorf("%s of %s: %v", method, name, err)
+			}
+			cancel()
 		}
 	}
 }
