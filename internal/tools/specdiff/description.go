@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// described is an operation of the description.
+type described struct {
+	verb, route string
+	*openapi3.Operation
+	path     map[string]*openapi3.Parameter // by placeholder
+	query    map[string]property
+	body     *openapi3.Schema // nil if there is none
+	success  *openapi3.Schema // of a JSON response, or nil
+	file     string           // the content type of another response, or ""
+	failures []*openapi3.Schema
+
+	names map[*openapi3.Schema]string // of all schemas that have one
+}
+
+func (d *described) String() string { return d.verb + " " + d.route }
+
+// property is a field of an object, or a parameter.
+type property struct {
+	*openapi3.Schema
+	required bool
+}
+
+// readDescription reads a description of the service, in YAML or JSON.
+func readDescription(text []byte) (operations []described, err error) {
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return nil, err
+	}
+	names := map[*openapi3.Schema]string{}
+	if doc.Components != nil {
+		for name, response := range doc.Components.Responses {
+			if schema, _ := content(response.Value.Content); schema != nil {
+				names[schema] = name
+			}
+		}
+		for name, schema := range doc.Components.Schemas {
+			names[schema.Value] = name
+		}
+	}
+	for _, route := range doc.Paths.InMatchingOrder() {
+		item := doc.Paths.Value(route)
+		for verb, op := range item.Operations() {
+			d := described{verb: verb, route: route, Operation: op, path: map[string]*openapi3.Parameter{}, query: map[string]property{}, names: names}
+			for _, p := range slices.Concat(item.Parameters, op.Parameters) {
+				switch p.Value.In {
+				case "path":
+					d.path[p.Value.Name] = p.Value
+				case "query":
+					d.query[p.Value.Name] = property{p.Value.Schema.Value, p.Value.Required}
+				}
+			}
+			if op.RequestBody != nil {
+				d.body, _ = content(op.RequestBody.Value.Content)
+			}
+			for status, response := range op.Responses.Map() {
+				schema, other := content(response.Value.Content)
+				if !strings.HasPrefix(status, "2") {
+					if schema != nil {
+						d.failures = append(d.failures, schema)
+					}
+					continue
+				}
+				if schema != nil {
+					d.success = schema
+				}
+				if other != "" {
+					d.file = other
+				}
+			}
+			operations = append(operations, d)
+		}
+	}
+	slices.SortFunc(operations, func(a, b described) int {
+		return cmp.Or(strings.Compare(a.route, b.route), strings.Compare(a.verb, b.verb))
+	})
+	return operations, nil
+}
+
+// content returns the schema of JSON, or another content type.
+func content(c openapi3.Content) (schema *openapi3.Schema, other string) {
+	for contentType, media := range c {
+		if contentType != "application/json" {
+			other = contentType
+		} else if media.Schema != nil {
+			schema = media.Schema.Value
+		}
+	}
+	return schema, other
+}
+
+// properties returns the fields of an object. Those of alternatives are put
+// together: a field is required if all of them require it.
+func properties(s *openapi3.Schema) map[string]property {
+	found := map[string]property{}
+	for name, ref := range s.Properties {
+		found[name] = property{ref.Value, slices.Contains(s.Required, name)}
+	}
+	for _, part := range s.AllOf {
+		for name, p := range properties(part.Value) {
+			p.required = p.required || slices.Contains(s.Required, name)
+			found[name] = p
+		}
+	}
+	alternatives := slices.DeleteFunc(slices.Concat(s.AnyOf, s.OneOf), func(ref *openapi3.SchemaRef) bool { return kind(ref.Value) == "array" })
+	times := map[string]int{}
+	for _, alternative := range alternatives {
+		for name, p := range properties(alternative.Value) {
+			if p.required {
+				times[name]++
+			}
+			found[name] = property{p.Schema, slices.Contains(s.Required, name) || times[name] == len(alternatives)}
+		}
+	}
+	return found
+}
+
+// kind returns the JSON type of a schema, or "" if it can be any.
+func kind(s *openapi3.Schema) string {
+	switch types := s.Type.Slice(); {
+	case len(types) == 1:
+		return types[0]
+	case len(types) > 1:
+		return ""
+	case len(s.Properties) > 0:
+		return "object"
+	case len(s.AllOf) > 0:
+		return kind(s.AllOf[0].Value)
+	}
+	kinds := map[string]bool{}
+	for _, alternative := range slices.Concat(s.AnyOf, s.OneOf) {
+		kinds[kind(alternative.Value)] = true
+	}
+	if len(kinds) == 1 {
+		return slices.Collect(maps.Keys(kinds))[0]
+	}
+	return ""
+}
+
+// describe returns the type of a schema in words.
+func describe(s *openapi3.Schema) string {
+	text := kind(s)
+	switch {
+	case text == "array" && s.Items != nil:
+		text = "array of " + describe(s.Items.Value)
+	case text == "":
+		text = "any type"
+	case s.Format != "":
+		text += " " + s.Format
+	}
+	if s.Nullable {
+		text += " or null"
+	}
+	return text
+}

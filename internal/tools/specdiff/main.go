@@ -1,0 +1,149 @@
+// Specdiff compares a public description of the service (OpenAPI) with the SDK,
+// and prints what the SDK lacks or has otherwise: operations, parameters, fields
+// of requests and records with their types, what is required or may be null,
+// enumerations, and errors.
+//
+//	go -C internal/tools run ./specdiff /path/to/openapi.yml
+//	curl … | go -C internal/tools run ./specdiff -draft /tmp/draft -
+//
+// Differences in the file known.txt beside it are intended. The program exits
+// with 1 if there is another one, or if one of these has gone, and with 2 if it
+// cannot compare.
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+//go:embed known.txt
+var intended string
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+	flags := flag.NewFlagSet("specdiff", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	dir := flags.String("dir", "../..", "the folder of the SDK")
+	file := flags.String("known", "", "a file with intended differences (default known.txt beside the program)")
+	drafts := flags.String("draft", "", "a folder, to write drafts of new operations to")
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: specdiff [flags] openapi.yml    (- is the standard input)")
+		flags.PrintDefaults()
+	}
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if flags.NArg() != 1 {
+		flags.Usage()
+		return 2
+	}
+	fresh, err := diff(flags.Arg(0), *dir, *file, *drafts, stdin, stdout)
+	if err != nil {
+		fmt.Fprintln(stderr, "specdiff:", err)
+		return 2
+	}
+	if fresh > 0 {
+		return 1
+	}
+	return 0
+}
+
+// diff prints the differences, and returns how many of them are not intended.
+func diff(description, dir, knownFile, drafts string, stdin io.Reader, w io.Writer) (fresh int, err error) {
+	var text []byte
+	if description == "-" {
+		text, err = io.ReadAll(stdin)
+	} else {
+		text, err = os.ReadFile(description)
+	}
+	if err != nil {
+		return 0, err
+	}
+	operations, err := readDescription(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", description, err)
+	}
+	if len(operations) == 0 {
+		return 0, fmt.Errorf("%s: it describes no operation", description)
+	}
+	list := intended
+	if knownFile != "" {
+		text, err := os.ReadFile(knownFile)
+		if err != nil {
+			return 0, err
+		}
+		list = string(text)
+	}
+	reasons, err := readKnown(list)
+	if err != nil {
+		return 0, err
+	}
+	s, err := readSDK(dir)
+	if err != nil {
+		return 0, err
+	}
+	c := compare(s, operations)
+
+	var news, known, gone []string
+	for finding := range c.findings {
+		if reason, ok := reasons[finding]; ok {
+			known = append(known, finding+"  # "+reason)
+		} else {
+			news = append(news, finding)
+		}
+	}
+	for finding := range reasons {
+		if !c.findings[finding] {
+			gone = append(gone, finding)
+		}
+	}
+	fmt.Fprintf(w, "%d operations in the description, %d in the SDK\n", len(operations), len(s.operations))
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{{"new", news}, {"in the list of what is intended, but no longer so", gone}, {"intended", known}} {
+		if slices.Sort(part.lines); len(part.lines) > 0 {
+			fmt.Fprintf(w, "\n%s (%d)\n  %s\n", part.title, len(part.lines), strings.Join(part.lines, "\n  "))
+		}
+	}
+	if drafts != "" {
+		if err := draft(c, drafts); err != nil {
+			return 0, err
+		}
+		fmt.Fprintf(w, "\n%d operations are drafted in %s\n", len(c.missing), drafts)
+	}
+	return len(news) + len(gone), nil
+}
+
+// readKnown reads a list of intended differences. The comment above them is
+// their reason, and a blank line ends them.
+func readKnown(text string) (reasons map[string]string, err error) {
+	reasons = map[string]string{}
+	reason, inComment := "", false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		comment, isComment := strings.CutPrefix(line, "#")
+		switch {
+		case line == "":
+			reason = ""
+		case isComment:
+			if !inComment {
+				reason = ""
+			}
+			reason = strings.TrimSpace(reason + " " + strings.TrimSpace(comment))
+		case reason == "":
+			return nil, errors.New("the list of intended differences has no reason for: " + line)
+		default:
+			reasons[line] = reason
+		}
+		inComment = isComment
+	}
+	return reasons, nil
+}
