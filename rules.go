@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -37,8 +38,11 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 // rule, as Ensure does. After any other error some of the changes may have been
 // made: the error says how many, and the next call makes the rest.
 //
-// SetRules takes one request to read the firewall, and one for each change. A
-// change takes effect moments after the response.
+// SetRules takes one request to read the firewall, one for each change, and one
+// to read it again after them. If another program has changed the rules
+// meanwhile, so that they are not the wanted ones, SetRules returns an error:
+// call it again. A rule that another program added first is among those that
+// were kept. A change takes effect moments after the response.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",
@@ -83,8 +87,8 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 //
 // The service of August 2026 makes two rules for each request, for the ports
 // 5432 and 6432. SetFirewallRules keeps or deletes both; Added contains the
-// first one. If only one of the two exists it is kept, and the other one is
-// not made, since the service refuses such a request.
+// first one. If only one of the two exists, SetFirewallRules deletes it and then
+// makes both, since the service refuses to add the other one alone.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",
@@ -105,6 +109,10 @@ func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgr
 			return &PostgresFirewallRule{CIDR: FormatCIDR(prefix), Description: request.Description}, nil
 		},
 		key: func(rule *PostgresFirewallRule) string { return normalCIDR(rule.CIDR) },
+		isHalf: func(rules []*PostgresFirewallRule) bool {
+			first := rules[0].Port
+			return first != 0 && !slices.ContainsFunc(rules, func(rule *PostgresFirewallRule) bool { return rule.Port != first })
+		},
 		create: func(ctx context.Context, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
 			return s.CreateFirewallRule(ctx, location, postgres, request)
 		},
@@ -124,8 +132,16 @@ type ruleSet[R, W any] struct {
 	list   func(context.Context) ([]R, error)
 	read   func(W) (*R, error) // returns the rule that a request asks for
 	key    func(*R) string     // identifies a rule in the set
+	isHalf func([]*R) bool     // whether rules with the same key are not all that a request makes; nil: never
 	create func(context.Context, *W) (*R, error)
 	remove func(context.Context, *R) error
+}
+
+// rulePlan is what has to be done to have the wanted rules.
+type rulePlan[R any] struct {
+	RuleChanges[R]
+	requests []int // the index of the request for each rule to add
+	halves   int   // how many of the first rules to delete must go before their whole can be added
 }
 
 // apply replaces the rules by the wanted ones.
@@ -136,64 +152,121 @@ func (s *ruleSet[R, W]) apply(ctx context.Context, wanted []W, opts *SetRulesOpt
 	if wanted == nil {
 		return nil, &ArgumentError{Operation: s.operation, Name: "rules", Reason: "must not be nil: an empty slice deletes all rules"}
 	}
-	changes, requests, err := s.compare(ctx, wanted)
-	if err != nil || opts != nil && opts.DryRun {
-		return changes, err
+	rules, err := s.parse(wanted)
+	if err != nil {
+		return nil, err
 	}
-	for i, request := range requests {
-		rule, err := s.add(ctx, changes.Added[i], request)
-		if err != nil {
-			return nil, s.stopped(changes, i, 0, err)
-		}
-		changes.Added[i] = rule
+	plan, err := s.plan(ctx, rules)
+	if err != nil {
+		return nil, err
 	}
-	for i, rule := range changes.Deleted {
-		if err := s.remove(ctx, rule); err != nil {
-			return nil, s.stopped(changes, len(requests), i, err)
-		}
+	if !plan.Changed() || opts != nil && opts.DryRun {
+		return &plan.RuleChanges, nil
 	}
-	return changes, nil
+	done := &RuleChanges[R]{Kept: plan.Kept}
+	if err := s.carryOut(ctx, plan, rules, wanted, done); err != nil {
+		return nil, fmt.Errorf("cloudapi: %s of %s ended with %d of %d rules added and %d of %d deleted: %w",
+			s.operation, s.resource, len(done.Added), len(plan.Added), len(done.Deleted), len(plan.Deleted), within{err})
+	}
+	return done, nil
 }
 
-// compare returns the changes to make, and the requests for the rules to add.
-func (s *ruleSet[R, W]) compare(ctx context.Context, wanted []W) (*RuleChanges[R], []*W, error) {
+// parse returns the rules that the requests ask for.
+func (s *ruleSet[R, W]) parse(wanted []W) ([]*R, error) {
 	rules := make([]*R, len(wanted))
-	isWanted := map[string]bool{}
 	for i, request := range wanted {
 		rule, err := s.read(request)
 		if err != nil {
-			return nil, nil, &ArgumentError{Operation: s.operation, Name: fmt.Sprintf("rules[%d]", i),
+			return nil, &ArgumentError{Operation: s.operation, Name: fmt.Sprintf("rules[%d]", i),
 				Reason: "is wrong: " + within{err}.Error()}
 		}
-		rules[i], isWanted[s.key(rule)] = rule, true
+		rules[i] = rule
 	}
-	found, err := s.list(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	changes := new(RuleChanges[R])
-	isThere := map[string]bool{}
-	for i := range found {
-		if key := s.key(&found[i]); isWanted[key] {
-			changes.Kept = append(changes.Kept, &found[i])
-			isThere[key] = true
-		} else {
-			changes.Deleted = append(changes.Deleted, &found[i])
-		}
-	}
-	var requests []*W
-	for i, rule := range rules {
-		if key := s.key(rule); !isThere[key] {
-			changes.Added = append(changes.Added, rule)
-			requests = append(requests, &wanted[i])
-			isThere[key] = true // keep one of two equal rules
-		}
-	}
-	return changes, requests, nil
+	return rules, nil
 }
 
-// add creates a rule that is missing from the list.
-func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, error) {
+// plan compares the rules that there are with the wanted ones.
+func (s *ruleSet[R, W]) plan(ctx context.Context, rules []*R) (*rulePlan[R], error) {
+	found, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	isWanted, there := map[string]bool{}, map[string][]*R{}
+	for _, rule := range rules {
+		isWanted[s.key(rule)] = true
+	}
+	for i := range found {
+		key := s.key(&found[i])
+		there[key] = append(there[key], &found[i])
+	}
+	plan := new(rulePlan[R])
+	var unwanted []*R
+	for i := range found {
+		rule := &found[i]
+		switch key := s.key(rule); {
+		case !isWanted[key]:
+			unwanted = append(unwanted, rule)
+		case s.isHalf != nil && s.isHalf(there[key]):
+			plan.Deleted = append(plan.Deleted, rule)
+		default:
+			plan.Kept = append(plan.Kept, rule)
+		}
+	}
+	plan.halves = len(plan.Deleted)
+	for _, half := range plan.Deleted {
+		delete(there, s.key(half))
+	}
+	plan.Deleted = append(plan.Deleted, unwanted...)
+	for i, rule := range rules {
+		if key := s.key(rule); there[key] == nil {
+			plan.Added, plan.requests = append(plan.Added, rule), append(plan.requests, i)
+			there[key] = []*R{rule} // add one of two equal rules
+		}
+	}
+	return plan, nil
+}
+
+// carryOut makes the changes of a plan, and adds them to those that were done.
+// Then it looks whether the rules are the wanted ones.
+func (s *ruleSet[R, W]) carryOut(ctx context.Context, plan *rulePlan[R], rules []*R, wanted []W, done *RuleChanges[R]) error {
+	remove := func(rules []*R) error {
+		for _, rule := range rules {
+			if err := s.remove(ctx, rule); err != nil {
+				return err
+			}
+			done.Deleted = append(done.Deleted, rule)
+		}
+		return nil
+	}
+	if err := remove(plan.Deleted[:plan.halves]); err != nil {
+		return err
+	}
+	for i, rule := range plan.Added {
+		rule, outcome, err := s.add(ctx, rule, &wanted[plan.requests[i]])
+		switch {
+		case err != nil:
+			return err
+		case outcome == EnsureCreated:
+			done.Added = append(done.Added, rule)
+		default: // another caller was faster
+			done.Kept = append(done.Kept, rule)
+		}
+	}
+	if err := remove(plan.Deleted[plan.halves:]); err != nil {
+		return err
+	}
+	left, err := s.plan(ctx, rules)
+	if err != nil {
+		return err
+	}
+	if left.Changed() {
+		return fmt.Errorf("another program changed the rules: %d wanted rules are missing, and there are %d others", len(left.Added), len(left.Deleted))
+	}
+	return nil
+}
+
+// add creates a rule that is missing from the list, unless it is there since.
+func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, EnsureOutcome, error) {
 	listed := true
 	e := ensureSpec[R]{
 		operation: s.operation,
@@ -218,12 +291,5 @@ func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, error
 		create:  func(ctx context.Context) (*R, error) { return s.create(ctx, request) },
 		compare: func(context.Context, *R) (drift, error) { return nil, nil },
 	}
-	added, _, err := e.run(ctx, EnsureOptions{})
-	return added, err
-}
-
-// stopped returns an error that says how many changes were made before it.
-func (s *ruleSet[R, W]) stopped(changes *RuleChanges[R], added, deleted int, err error) error {
-	return fmt.Errorf("cloudapi: %s of %s ended with %d of %d rules added and %d of %d deleted: %w",
-		s.operation, s.resource, added, len(changes.Added), deleted, len(changes.Deleted), within{err})
+	return e.run(ctx, EnsureOptions{})
 }

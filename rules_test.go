@@ -3,6 +3,7 @@ package cloudapi_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func TestSetRules(t *testing.T) {
 				t.Errorf("%s %s does not go to the firewall that was read, if another one takes its name", request.Method, request.Path)
 			}
 		}
-		if !slices.Equal(order, []string{"GET", "POST", "DELETE"}) {
+		if !slices.Equal(order, []string{"GET", "POST", "DELETE", "GET"}) {
 			t.Errorf("requests are %v, want the additions before the deletions", order)
 		}
 
@@ -187,6 +188,103 @@ func TestSetRulesLooksLostRepliesUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSetRulesAtOnce: another caller sets rules between the first reading of a
+// call and its first change.
+func TestSetRulesAtOnce(t *testing.T) {
+	t.Parallel()
+	request := func(port string) cloudapi.FirewallRuleCreateRequest {
+		return cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: port}
+	}
+	rules := func(ports ...string) []cloudapi.FirewallRuleCreateRequest {
+		requests := []cloudapi.FirewallRuleCreateRequest{}
+		for _, port := range ports {
+			requests = append(requests, request(port))
+		}
+		return requests
+	}
+	for _, tt := range []struct {
+		name               string
+		before, own, other []cloudapi.FirewallRuleCreateRequest
+		want, err          string
+	}{
+		{"another set", nil, rules("80"), rules("443"), "", "ended with 1 of 1 rules added and 0 of 0 deleted: another program changed the rules: 0 wanted rules are missing, and there are 1 others"},
+		{"the same set", rules("22"), rules("80", "81"), rules("80", "81"), "=10.0.0.0/8 80..80, =10.0.0.0/8 81..81, -10.0.0.0/8 22..22", ""},
+		{"a part", rules("22"), rules("22", "80"), rules("80"), "", "ended with 0 of 1 rules added and 0 of 0 deleted: another program changed the rules: 1 wanted rules are missing, and there are 0 others"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
+				other := srv.Client()
+				stub.Must(other.Firewalls.Create(t.Context(), somewhere, "edge", nil))(t)
+				for _, rule := range tt.before {
+					stub.Must(other.Firewalls.CreateRule(t.Context(), somewhere, "edge", &rule))(t)
+				}
+				begun := false
+				client := srv.Client(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+						if !begun && req.Method != http.MethodGet {
+							begun = true
+							stub.Must(other.Firewalls.SetRules(t.Context(), somewhere, "edge", tt.other, nil))(t)
+						}
+						return next.RoundTrip(req)
+					})
+				}))
+				changes, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge", tt.own, nil)
+				if tt.err != "" {
+					if changes != nil || err == nil || !strings.HasSuffix(err.Error(), tt.err) {
+						t.Errorf("%v, %v", changes, err)
+					}
+					return
+				}
+				if err != nil || changedRules(changes) != tt.want {
+					t.Errorf("%v, %v", changedRules(changes), err)
+				}
+			})
+		})
+	}
+}
+
+// TestSetFirewallRulesRepairsPairs: the service of August 2026 makes a rule for
+// each of two ports, of which one can be deleted.
+func TestSetFirewallRulesRepairsPairs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))
+		client := srv.Client()
+		ctx := t.Context()
+		db := stub.Must(client.Postgres.Create(ctx, somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+		list := func() map[int]*cloudapi.PostgresFirewallRule {
+			ports := map[int]*cloudapi.PostgresFirewallRule{}
+			for _, rule := range stub.Must(cloudapi.Collect(client.Postgres.AllFirewallRules(ctx, somewhere, db.ID, nil)))(t) {
+				ports[rule.Port] = rule
+			}
+			return ports
+		}
+		wanted := []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.0/24"}}
+		stub.Must(client.Postgres.SetFirewallRules(ctx, somewhere, db.ID, wanted, nil))(t)
+		for _, port := range []int{5432, 6432} {
+			whole := list()
+			if err := client.Postgres.DeleteFirewallRule(ctx, somewhere, db.ID, whole[port].ID); err != nil {
+				t.Fatal(err)
+			}
+			half := list()
+			for _, dry := range []bool{true, false} {
+				changes, err := client.Postgres.SetFirewallRules(ctx, somewhere, db.ID, wanted, &cloudapi.SetRulesOptions{DryRun: dry})
+				if err != nil || len(changes.Kept) != 0 || len(changes.Added) != 1 || len(changes.Deleted) != 1 || half[changes.Deleted[0].Port] == nil {
+					t.Errorf("without port %d, dry run %v: %+v, %v", port, dry, changes, err)
+				}
+				if n := len(list()); dry && n != 1 || !dry && n != 2 {
+					t.Errorf("without port %d, dry run %v: %d rules are left", port, dry, n)
+				}
+			}
+			if changes, err := client.Postgres.SetFirewallRules(ctx, somewhere, db.ID, wanted, nil); err != nil || changes.Changed() || len(changes.Kept) != 2 {
+				t.Errorf("after the repair: %+v, %v", changes, err)
+			}
+		}
+	})
 }
 
 func TestSetRulesErrors(t *testing.T) {

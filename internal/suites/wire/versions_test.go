@@ -387,11 +387,14 @@ func TestLaterErrorTypes(t *testing.T) {
 func TestSetRulesByProtocol(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{`,"protocol":"tcp","description":"ssh"`, ""} {
+		rules := `{"id":"frxaerzve9ye3ns95fyz1hv4q7","cidr":"10.0.0.0/8","port_range":"53"` + protocol + `}`
 		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			if req.Method == http.MethodPost {
-				return stub.Respond(200, `{"id":"frmqyjqdvzxp1p8x9nqzj7734n","cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`), nil
+				const added = `{"id":"frmqyjqdvzxp1p8x9nqzj7734n","cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`
+				rules += "," + added
+				return stub.Respond(200, added), nil
 			}
-			return stub.Respond(200, `{"id":"fw73m7341v321pjjyear44srfd","firewall_rules":[{"id":"frxaerzve9ye3ns95fyz1hv4q7","cidr":"10.0.0.0/8","port_range":"53"`+protocol+`}]}`), nil
+			return stub.Respond(200, `{"id":"fw73m7341v321pjjyear44srfd","firewall_rules":[`+rules+`]}`), nil
 		}}
 		changes, err := sdktest.Recorded(t, &network).Firewalls.SetRules(t.Context(), "eu-central-h1", "web", []cloudapi.FirewallRuleCreateRequest{
 			{CIDR: "10.0.0.0/8", PortRange: "53"},
@@ -401,7 +404,7 @@ func TestSetRulesByProtocol(t *testing.T) {
 			t.Fatalf("%+v, %v", changes, err)
 		}
 		sent := network.Take()
-		if want := `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"UDP","description":"dns"}`; len(sent) != 2 || sent[1].Body != want {
+		if want := `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"UDP","description":"dns"}`; len(sent) != 3 || sent[1].Body != want {
 			t.Errorf("sent %+v", sent)
 		}
 	}
