@@ -40,7 +40,7 @@
 //   - list or delete resources whose kind the program does not know:
 //     [Client.Resources], [Client.Delete]
 //   - find out if a create without a response was carried out: [Confirm]
-//   - delete a whole project: [Client.PlanTeardown]
+//   - delete a whole project: package teardown
 //   - get an error if the resource to delete does not exist:
 //     [Client.DeleteExisting]
 //   - set all rules of a firewall: [FirewallsService.SetRules]

@@ -21,7 +21,13 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+const (
+	somewhere = sdktest.Somewhere
+	elsewhere = sdktest.Elsewhere
 )
 
 // ensureCase is the Ensure of a family, independent of its types. Of its
@@ -636,7 +642,7 @@ func TestEnsureLosesAnUpdate(t *testing.T) {
 // response was lost, fails, or the update has no effect.
 func TestEnsureCannotUpdate(t *testing.T) {
 	t.Parallel()
-	forbidden := envelope(http.StatusForbidden, "Forbidden")
+	forbidden := sdktest.Refusal(http.StatusForbidden, "Forbidden")
 	for _, tt := range []struct {
 		name   string
 		update cloudapitest.Fault
@@ -688,7 +694,7 @@ func TestEnsureCannotCompare(t *testing.T) {
 		subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
 		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID}
 		stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
-		srv.Fail(cloudapitest.Match{Operation: "Projects.ObjectInfo"}, envelope(http.StatusForbidden, "Forbidden").Repeating())
+		srv.Fail(cloudapitest.Match{Operation: "Projects.ObjectInfo"}, sdktest.Refusal(http.StatusForbidden, "Forbidden").Repeating())
 		for _, opts := range []*cloudapi.EnsureOptions{nil, {DryRun: true}} {
 			if got, outcome, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", request, opts); got != nil || outcome != "" || !errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("Ensure is %v, %q, %v", got, outcome, err)
@@ -847,15 +853,15 @@ func TestEnsurePostgresSettings(t *testing.T) {
 func TestEnsureIsNoReplica(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newEverything(t)
-		before := changes(p.srv)
+		p := sdktest.NewEverything(t)
+		before := changes(p.Server)
 		for _, request := range []*cloudapi.PostgresCreateRequest{nil, {Size: "standard-2", StorageSize: 64}} {
-			_, _, err := p.client.Postgres.Ensure(t.Context(), somewhere, "db-2", request, &cloudapi.EnsureOptions{Update: true})
+			_, _, err := p.Client.Postgres.Ensure(t.Context(), somewhere, "db-2", request, &cloudapi.EnsureOptions{Update: true})
 			if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 1 || drift.Fields[0].Field != "read_replica" {
 				t.Errorf("%v", err)
 			}
 		}
-		if n := changes(p.srv) - before; n != 0 {
+		if n := changes(p.Server) - before; n != 0 {
 			t.Errorf("%d requests that change something", n)
 		}
 	})
@@ -966,8 +972,8 @@ func TestEnsureWaitsForAPredecessor(t *testing.T) {
 func TestEnsureOutlastsFailures(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{
-		"forbidden": envelope(403, "Forbidden"),
-		"broken":    envelope(500, "UnexceptedError"),
+		"forbidden": sdktest.Refusal(403, "Forbidden"),
+		"broken":    sdktest.Refusal(500, "UnexceptedError"),
 		"lost":      cloudapitest.DropBefore(),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -1039,7 +1045,7 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 		ids := map[string]bool{}
 		for _, subnet := range []string{one.ID, two.ID} {
 			for i, location := range []string{somewhere, somewhere, elsewhere} {
-				lb, created, err := client.LoadBalancers.Ensure(ctx, location, "lb", balancerIn(subnet), nil)
+				lb, created, err := client.LoadBalancers.Ensure(ctx, location, "lb", sdktest.BalancerIn(subnet), nil)
 				if err != nil || (created == cloudapi.EnsureCreated) != (i == 0) {
 					t.Fatalf("%v, %v", created, err)
 				}
@@ -1049,11 +1055,11 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 		if len(ids) != 2 {
 			t.Errorf("there are %v", ids)
 		}
-		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", balancerIn("net-1"), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", sdktest.BalancerIn("net-1"), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("with a name for an ID: %v, %v", lb, err)
 		}
 		nobodys := cloudapi.NewID(cloudapi.KindPrivateSubnet).String()
-		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", balancerIn(nobodys), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) {
+		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", sdktest.BalancerIn(nobodys), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) {
 			t.Errorf("with nobody's subnet: %v, %v", lb, err)
 		}
 	})

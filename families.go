@@ -19,17 +19,12 @@ type family struct {
 	get    func(ctx context.Context, c *Client, location, reference string) (any, error)
 	remove func(ctx context.Context, c *Client, location, reference string) error
 
-	// empty deletes the parts of a resource that prevent its deletion, and
-	// waits until they are gone. It is nil if there are no such parts.
-	empty func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error
-
 	// gone waits until a deleted resource is gone. It is nil if deletion is
 	// immediate.
 	gone func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error
 }
 
-// families returns all families. A family stands behind those whose resources
-// may need its resources, so this is an order in which they can be deleted.
+// families returns all families.
 //
 // It is a function and not a variable, which would link every service into
 // every program.
@@ -162,14 +157,6 @@ func located[T any](service func(*Client) locatedService[T]) family {
 		},
 	}
 	s := service(new(Client))
-	type emptying interface {
-		empty(ctx context.Context, location, reference string, opts ...WaitOption) error
-	}
-	if _, ok := s.(emptying); ok {
-		f.empty = func(ctx context.Context, c *Client, location, reference string, opts ...WaitOption) error {
-			return service(c).(emptying).empty(ctx, location, reference, opts...)
-		}
-	}
 	type waiting interface {
 		WaitDeleted(ctx context.Context, location, reference string, opts ...WaitOption) error
 	}

@@ -134,44 +134,18 @@ func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location,
 	if err := opMachineImagesDeleteVersion.checkArgs(s.conn, location, image, version); err != nil {
 		return err
 	}
-	return s.waitVersions(ctx, "MachineImages.WaitVersionDeleted", location, image, opts, func(_ context.Context, versions []*MachineImageVersion) (bool, error) {
-		return !slices.ContainsFunc(versions, func(v *MachineImageVersion) bool { return v.Version == version }), nil
-	})
-}
-
-// empty deletes the versions of an image, and waits until they are gone.
-func (s *MachineImagesService) empty(ctx context.Context, location, image string, opts ...WaitOption) error {
-	return s.waitVersions(ctx, "MachineImages.DeleteVersion", location, image, opts, func(ctx context.Context, versions []*MachineImageVersion) (bool, error) {
-		for _, v := range versions {
-			if v.State == MachineImageVersionStateDestroying {
-				continue
-			}
-			if err := s.DeleteVersion(ctx, location, image, v.Version); err != nil && !IsGone(err) {
-				return false, err
-			}
-		}
-		return len(versions) == 0, nil
-	})
-}
-
-// waitVersions waits until done reports true for the versions of an image, or
-// the image is gone.
-func (s *MachineImagesService) waitVersions(ctx context.Context, operation, location, image string, opts []WaitOption,
-	done func(context.Context, []*MachineImageVersion) (bool, error)) error {
-	finished := false
 	w := waiter[[]*MachineImageVersion]{
-		operation: operation,
+		operation: "MachineImages.WaitVersionDeleted",
 		resource:  place(location, image),
 		config:    waitSlow,
 		gone:      true,
 		fetch: func(ctx context.Context) (*[]*MachineImageVersion, error) {
 			versions, err := Collect(s.AllVersions(ctx, location, image, nil))
-			if err == nil {
-				finished, err = done(ctx, versions)
-			}
 			return &versions, err
 		},
-		done: func(*[]*MachineImageVersion) (bool, error) { return finished, nil },
+		done: func(versions *[]*MachineImageVersion) (bool, error) {
+			return !slices.ContainsFunc(*versions, func(v *MachineImageVersion) bool { return v.Version == version }), nil
+		},
 	}
 	_, err := w.run(ctx, opts)
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -166,7 +167,7 @@ func TestSharedPollsWithEqualNames(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		for i := range 8 {
 			subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, fmt.Sprintf("net-%d", i), nil))(t)
-			stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb", balancerIn(subnet.ID)))(t)
+			stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb", sdktest.BalancerIn(subnet.ID)))(t)
 		}
 		meant := stub.Must(client.LoadBalancers.Get(t.Context(), somewhere, "lb"))(t)
 		time.AfterFunc(time.Minute, func() {

@@ -7,8 +7,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
-// These predicates classify failures, for calls, waits, Ensure, Watch,
-// teardowns, Resolve and Confirm. For the question whether a call may be
+// These predicates classify failures, for calls, waits, Ensure, Watch, Resolve
+// and Confirm. For the question whether a call may be
 // retried see retry.go.
 
 // IsGone reports whether an error says that a resource does not exist. Unlike a

@@ -106,7 +106,12 @@ func TestForeign404(t *testing.T) {
 						_, _, err := client.VMs.Ensure(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"}, nil)
 						return err
 					},
-					"PlanTeardown": func() error { _, err := client.PlanTeardown(t.Context(), nil); return err },
+					"Resources": func() error {
+						for _, err := range client.Resources(t.Context(), nil) {
+							return err
+						}
+						return nil
+					},
 				} {
 					err := call()
 					e, ok := errors.AsType[*Error](err)

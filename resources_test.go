@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestResources(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newEverything(t)
+		p := sdktest.NewEverything(t)
 		for _, tt := range []struct {
 			opts  *cloudapi.ListOptions
 			kinds []cloudapi.Kind
@@ -26,17 +27,17 @@ func TestResources(t *testing.T) {
 		}{
 			{nil, []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindSSHPublicKey},
 				[]string{"SSH public key laptop", "VM eu-central-h1/stray", "VM eu-central-h1/web-1"}},
-			{&cloudapi.ListOptions{Location: elsewhere}, nil,
+			{&cloudapi.ListOptions{Location: sdktest.Elsewhere}, nil,
 				[]string{"firewall eu-north-h1/net-1-default", "private subnet eu-north-h1/net-1"}},
-			{&cloudapi.ListOptions{Location: elsewhere}, []cloudapi.Kind{cloudapi.KindSSHPublicKey}, nil},
+			{&cloudapi.ListOptions{Location: sdktest.Elsewhere}, []cloudapi.Kind{cloudapi.KindSSHPublicKey}, nil},
 		} {
-			got := described(stub.Must(collected(t, p.client, tt.opts, tt.kinds...))(t))
+			got := sdktest.Described(stub.Must(collected(t, p.Client, tt.opts, tt.kinds...))(t))
 			if slices.Sort(got); !slices.Equal(got, tt.want) {
 				t.Errorf("%v in %+v: %q, want %q", tt.kinds, tt.opts, got, tt.want)
 			}
 		}
-		want := contents(t, p.client)
-		for _, r := range stub.Must(collected(t, p.client, nil))(t) {
+		want := sdktest.Contents(t, p.Client)
+		for _, r := range stub.Must(collected(t, p.Client, nil))(t) {
 			if want[r.ID] == "" {
 				t.Errorf("%v is there twice, or not at all", r)
 			}
@@ -53,28 +54,28 @@ func TestResources(t *testing.T) {
 func TestResourcesFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newEverything(t)
-		missing := envelope(404, "ResourceNotFound")
-		p.srv.Fail(cloudapitest.Match{Operation: "VMs.List"}, missing)
-		if got, err := collected(t, p.client, nil, cloudapi.KindVM, cloudapi.KindSSHPublicKey); err != nil || !slices.Equal(described(got), []string{"SSH public key laptop"}) {
+		p := sdktest.NewEverything(t)
+		missing := sdktest.Refusal(404, "ResourceNotFound")
+		p.Server.Fail(cloudapitest.Match{Operation: "VMs.List"}, missing)
+		if got, err := collected(t, p.Client, nil, cloudapi.KindVM, cloudapi.KindSSHPublicKey); err != nil || !slices.Equal(sdktest.Described(got), []string{"SSH public key laptop"}) {
 			t.Errorf("without VMs: %v, %v", got, err)
 		}
-		p.srv.Fail(cloudapitest.Match{Operation: "VMs.List"}, missing)
-		if got, err := collected(t, p.client, nil, cloudapi.KindVM); len(got) != 0 || !errors.Is(err, cloudapi.ErrNotFound) {
+		p.Server.Fail(cloudapitest.Match{Operation: "VMs.List"}, missing)
+		if got, err := collected(t, p.Client, nil, cloudapi.KindVM); len(got) != 0 || !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("without any list: %v, %v", got, err)
 		}
-		p.srv.Fail(cloudapitest.Match{Operation: "SSHPublicKeys.List"}, envelope(403, "Forbidden"))
-		if got, err := collected(t, p.client, nil, cloudapi.KindVM, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript); len(got) != 2 || !errors.Is(err, cloudapi.ErrForbidden) {
+		p.Server.Fail(cloudapitest.Match{Operation: "SSHPublicKeys.List"}, sdktest.Refusal(403, "Forbidden"))
+		if got, err := collected(t, p.Client, nil, cloudapi.KindVM, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript); len(got) != 2 || !errors.Is(err, cloudapi.ErrForbidden) {
 			t.Errorf("with a forbidden list: %v, %v", got, err)
 		}
-		before := len(p.srv.Requests())
+		before := len(p.Server.Requests())
 		for _, kind := range []cloudapi.Kind{cloudapi.KindFirewallRule, cloudapi.KindProject, "zz"} {
-			_, err := collected(t, p.client, nil, cloudapi.KindVM, kind)
+			_, err := collected(t, p.Client, nil, cloudapi.KindVM, kind)
 			if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Value != string(kind) {
 				t.Errorf("%q: %v", kind, err)
 			}
 		}
-		if n := len(p.srv.Requests()) - before; n > 0 {
+		if n := len(p.Server.Requests()) - before; n > 0 {
 			t.Errorf("%d requests for bad kinds", n)
 		}
 	})
@@ -95,41 +96,41 @@ func collected(t *testing.T, c *cloudapi.Client, opts *cloudapi.ListOptions, kin
 func TestDeleteAnyKind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newEverything(t)
+		p := sdktest.NewEverything(t)
 		resolve := func(reference string) cloudapi.Resource {
-			return *stub.Must(p.client.Resolve(t.Context(), reference))(t)
+			return *stub.Must(p.Client.Resolve(t.Context(), reference))(t)
 		}
 		for _, r := range []cloudapi.Resource{
-			resolve(p.balancer.ID), resolve(p.vm.ID), resolve(p.cluster.ID), resolve(p.replica.ID), resolve(p.postgres.ID), resolve(p.subnet.ID),
-			resolve(p.firewall.ID), resolve("own"), resolve("laptop"), resolve("setup"), resolve(p.inference.ID),
+			resolve(p.Balancer.ID), resolve(p.VM.ID), resolve(p.Cluster.ID), resolve(p.Replica.ID), resolve(p.Postgres.ID), resolve(p.Subnet.ID),
+			resolve(p.Firewall.ID), resolve("own"), resolve("laptop"), resolve("setup"), resolve(p.Inference.ID),
 		} {
 			if r.Kind != cloudapi.KindPrivateLocation {
 				r.Name = "another"
 			}
-			before := len(p.srv.Requests())
-			if err := p.client.Delete(t.Context(), r); err != nil {
+			before := len(p.Server.Requests())
+			if err := p.Client.Delete(t.Context(), r); err != nil {
 				t.Errorf("%v: %v", r, err)
 			}
-			sent := p.srv.Requests()[before:]
+			sent := p.Server.Requests()[before:]
 			if len(sent) != 1 || sent[0].Method != http.MethodDelete || !strings.HasSuffix(sent[0].Path, "/"+r.ID) && !strings.HasSuffix(sent[0].Path, "/own") {
 				t.Errorf("%v: sent %v", r, sent)
 			}
-			if err := p.client.WaitDeleted(t.Context(), r); err != nil {
+			if err := p.Client.WaitDeleted(t.Context(), r); err != nil {
 				t.Errorf("%v: %v", r, err)
 			}
-			if there := contents(t, p.client)[r.ID]; there != "" {
+			if there := sdktest.Contents(t, p.Client)[r.ID]; there != "" {
 				t.Errorf("%v is there after WaitDeleted", r)
 			}
 		}
-		before := len(p.srv.Requests())
-		for _, r := range []cloudapi.Resource{{Kind: cloudapi.KindFirewallRule, ID: p.rule.ID}, {Kind: "zz", ID: "zz"}, {}} {
-			for _, err := range []error{p.client.Delete(t.Context(), r), p.client.WaitDeleted(t.Context(), r)} {
+		before := len(p.Server.Requests())
+		for _, r := range []cloudapi.Resource{{Kind: cloudapi.KindFirewallRule, ID: p.Rule.ID}, {Kind: "zz", ID: "zz"}, {}} {
+			for _, err := range []error{p.Client.Delete(t.Context(), r), p.Client.WaitDeleted(t.Context(), r)} {
 				if !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), r.ID) {
 					t.Errorf("%v: %v", r, err)
 				}
 			}
 		}
-		if n := len(p.srv.Requests()) - before; n > 0 {
+		if n := len(p.Server.Requests()) - before; n > 0 {
 			t.Errorf("%d requests for parts and unknown kinds", n)
 		}
 	})

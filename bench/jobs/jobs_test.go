@@ -44,7 +44,7 @@ var jobs = []job{
 		{"godo: `Droplets.List` every 30 s", watchGodo},
 	}},
 	{"tear down 1,000 resources", tornDown - 34, []way{
-		{"`PlanTeardown` and `Run`", tearDown},
+		{"`teardown.NewPlan` and `Run`", tearDown},
 		{"a loop: `Delete` of each, then `Get` until it is gone", tearDownAsking},
 		{"hcloud-go: `Delete` of each, `Action.WaitFor`", tearDownHcloud},
 		{"godo: `Delete` of each, `Droplets.List` every 5 s", tearDownGodo},

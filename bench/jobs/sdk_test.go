@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
 // What the jobs are about.
@@ -83,7 +84,7 @@ func (w *world) rename(ctx context.Context) {
 }
 
 func tearDown(ctx context.Context, w *world) error {
-	plan, err := w.sdk().PlanTeardown(ctx, nil)
+	plan, err := teardown.NewPlan(ctx, w.sdk(), nil)
 	if err != nil {
 		return err
 	}

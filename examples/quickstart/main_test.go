@@ -13,6 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
 func TestMain(m *testing.M) {
@@ -70,7 +71,7 @@ func TestLeavesNothing(t *testing.T) {
 				if err := env.provision(ctx); !errors.Is(err, test.want) {
 					t.Errorf("error %v, want %v", err, test.want)
 				}
-				plan, err := client.PlanTeardown(t.Context(), nil)
+				plan, err := teardown.NewPlan(t.Context(), client, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

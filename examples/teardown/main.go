@@ -17,12 +17,14 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
 func main() { demo.Main("teardown", run) }
@@ -31,17 +33,17 @@ func main() { demo.Main("teardown", run) }
 var source string // whose first comment is the help
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	t := &teardown{stdin: os.Stdin, stdout: stdout, stderr: stderr}
+	c := &command{stdin: os.Stdin, stdout: stdout, stderr: stderr}
 	flags := demo.NewFlags("teardown", source, stdout)
 	flags.Func("keep", "`pattern` of resources to keep: a name, an ID, eu-central-h1/web-1 or 'eu-central-h1/*'; may be repeated", func(pattern string) error {
-		t.keep = append(t.keep, pattern)
+		c.keep = append(c.keep, pattern)
 		_, err := path.Match(pattern, "")
 		return err
 	})
-	flags.BoolVar(&t.planOnly, "plan", false, "list what would be deleted, and delete nothing")
-	flags.BoolVar(&t.yes, "yes", false, "delete without asking")
-	flags.DurationVar(&t.timeout, "timeout", 30*time.Minute, "how long the deletion may take")
-	t.output = flags.Output(planColumns)
+	flags.BoolVar(&c.planOnly, "plan", false, "list what would be deleted, and delete nothing")
+	flags.BoolVar(&c.yes, "yes", false, "delete without asking")
+	flags.DurationVar(&c.timeout, "timeout", 30*time.Minute, "how long the deletion may take")
+	c.output = flags.Output(planColumns)
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
@@ -54,11 +56,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer closeServer()
-	return t.run(ctx, client)
+	return c.run(ctx, client)
 }
 
-// teardown contains the flags.
-type teardown struct {
+// command contains the flags.
+type command struct {
 	keep           []string
 	planOnly, yes  bool
 	timeout        time.Duration
@@ -67,13 +69,13 @@ type teardown struct {
 	stdout, stderr io.Writer
 }
 
-func (t *teardown) run(ctx context.Context, client *cloudapi.Client) error {
-	bar := newBar(t.stderr, demo.IsTerminal(t.stderr))
+func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
+	bar := newBar(c.stderr, demo.IsTerminal(c.stderr))
 	used := map[string]bool{}
-	plan, err := client.PlanTeardown(ctx, &cloudapi.TeardownOptions{
+	plan, err := teardown.NewPlan(ctx, client, &teardown.Options{
 		Keep: func(r cloudapi.Resource) bool {
 			keep := false
-			for _, pattern := range t.keep {
+			for _, pattern := range c.keep {
 				if matches(pattern, r) {
 					keep, used[pattern] = true, true
 				}
@@ -85,31 +87,34 @@ func (t *teardown) run(ctx context.Context, client *cloudapi.Client) error {
 	if err != nil {
 		return err
 	}
-	for _, pattern := range t.keep {
+	for _, pattern := range c.keep {
 		if !used[pattern] { // a typing mistake would delete the wrong resources
 			return fmt.Errorf("nothing was deleted: --keep %s matches no resource of the project; --plan without it lists their names", pattern)
 		}
 	}
-	list, total := t.list(plan)
-	fmt.Fprintf(t.stderr, "Project %s: %d to delete, %d to keep.\n", client.Project(), total, len(plan.Kept()))
-	if err := t.output.Write(t.stdout, list); err != nil {
+	list, total := c.list(plan)
+	fmt.Fprintf(c.stderr, "Project %s: %d to delete, %d to keep.\n", client.Project(), total, len(plan.Kept()))
+	if slices.ContainsFunc(slices.Concat(plan.Stages()...), func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindPrivateSubnet }) {
+		fmt.Fprintln(c.stderr, "A private subnet is deleted with its load balancers, also those that the token may not see.")
+	}
+	if err := c.output.Write(c.stdout, list); err != nil {
 		return err
 	}
-	if t.planOnly || total == 0 {
+	if c.planOnly || total == 0 {
 		return nil
 	}
-	if !t.yes {
-		if err := t.confirm(ctx, client, total); err != nil {
+	if !c.yes {
+		if err := c.confirm(ctx, client, total); err != nil {
 			return err
 		}
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	bar.begin(total)
 	err = plan.Run(ctx)
 	bar.end()
-	return report(t.stderr, total, err)
+	return report(c.stderr, total, err)
 }
 
 // planColumns are the columns of the plan. STAGE is the stage in which a resource
@@ -117,7 +122,7 @@ func (t *teardown) run(ctx context.Context, client *cloudapi.Client) error {
 var planColumns = []string{"STAGE", "KIND", "LOCATION", "NAME", "WHY", "ID"}
 
 // list returns a table of the plan, and the number of resources to delete.
-func (t *teardown) list(plan *cloudapi.TeardownPlan) (list *demo.Table, total int) {
+func (c *command) list(plan *teardown.Plan) (list *demo.Table, total int) {
 	list = &demo.Table{Columns: planColumns, Wide: []string{"ID"}}
 	for i, stage := range plan.Stages() {
 		total += len(stage)
@@ -127,7 +132,7 @@ func (t *teardown) list(plan *cloudapi.TeardownPlan) (list *demo.Table, total in
 	}
 	for _, r := range plan.Kept() {
 		why := "needed by others that stay"
-		for _, pattern := range t.keep {
+		for _, pattern := range c.keep {
 			if matches(pattern, r) {
 				why = "--keep " + pattern
 			}
@@ -149,24 +154,24 @@ func matches(pattern string, r cloudapi.Resource) bool {
 }
 
 // confirm returns nil if the user types the name of the project.
-func (t *teardown) confirm(ctx context.Context, client *cloudapi.Client, total int) error {
+func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total int) error {
 	project, err := client.Projects.Get(ctx, client.Project())
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(t.stderr, "To delete %s type the name of the project, %s: ", demo.Count(total, "resource"), project.Name)
+	fmt.Fprintf(c.stderr, "To delete %s type the name of the project, %s: ", demo.Count(total, "resource"), project.Name)
 	answer := make(chan string, 1)
 	go func() { // Ctrl-C cannot interrupt Read, and leaves the goroutine behind
-		line, _ := bufio.NewReader(t.stdin).ReadString('\n')
+		line, _ := bufio.NewReader(c.stdin).ReadString('\n')
 		answer <- line
 	}()
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(t.stderr)
+		fmt.Fprintln(c.stderr)
 		return fmt.Errorf("nothing was deleted: %w", ctx.Err())
 	case line := <-answer:
-		if !strings.HasSuffix(line, "\n") || !demo.IsTyped(t.stdin) {
-			fmt.Fprintln(t.stderr) // no Enter key has ended the line of the question
+		if !strings.HasSuffix(line, "\n") || !demo.IsTyped(c.stdin) {
+			fmt.Fprintln(c.stderr) // no Enter key has ended the line of the question
 		}
 		if strings.TrimSpace(line) != project.Name {
 			return errors.New("nothing was deleted: that is not the name; where nobody can type it, use --yes")
@@ -177,7 +182,7 @@ func (t *teardown) confirm(ctx context.Context, client *cloudapi.Client, total i
 
 // report prints the result of the teardown.
 func report(w io.Writer, total int, err error) error {
-	var failure *cloudapi.TeardownError
+	var failure *teardown.Error
 	switch {
 	case err == nil:
 		fmt.Fprintf(w, "Deleted %s.\n", demo.Count(total, "resource"))

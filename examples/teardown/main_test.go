@@ -14,6 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
 func TestMain(m *testing.M) {
@@ -70,9 +71,9 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// newTeardown returns one of a project with two VMs in a subnet, and what says
+// newCommand returns one of a project with two VMs in a subnet, and what says
 // how many VMs there are.
-func newTeardown(t *testing.T, stdin string) (*teardown, *cloudapitest.Server, *cloudapi.Client, func() int) {
+func newCommand(t *testing.T, stdin string) (*command, *cloudapitest.Server, *cloudapi.Client, func() int) {
 	t.Helper()
 	server := cloudapitest.New(t)
 	client := server.Client()
@@ -88,7 +89,7 @@ func newTeardown(t *testing.T, stdin string) (*teardown, *cloudapitest.Server, *
 		}
 		return len(vms)
 	}
-	return &teardown{timeout: time.Hour, output: new(demo.Output), stdin: strings.NewReader(stdin), stdout: io.Discard, stderr: io.Discard}, server, client, count
+	return &command{timeout: time.Hour, output: new(demo.Output), stdin: strings.NewReader(stdin), stdout: io.Discard, stderr: io.Discard}, server, client, count
 }
 
 func TestConfirms(t *testing.T) {
@@ -98,10 +99,10 @@ func TestConfirms(t *testing.T) {
 		left  int
 	}{{"main\n", 0}, {"  main", 0}, {"yes\n", 2}, {"", 2}} {
 		synctest.Test(t, func(t *testing.T) {
-			teardown, _, client, count := newTeardown(t, test.stdin)
+			command, _, client, count := newCommand(t, test.stdin)
 			var stderr bytes.Buffer
-			teardown.stderr = &stderr
-			err := teardown.run(t.Context(), client)
+			command.stderr = &stderr
+			err := command.run(t.Context(), client)
 			if !strings.Contains(stderr.String(), "the project, main: \n") {
 				t.Errorf("%q: the line of the question goes on:\n%s", test.stdin, &stderr)
 			}
@@ -117,14 +118,14 @@ func TestConfirms(t *testing.T) {
 
 func TestInterruptWhileAsking(t *testing.T) {
 	t.Parallel()
-	teardown, _, client, count := newTeardown(t, "")
+	command, _, client, count := newCommand(t, "")
 	stdin, typing := io.Pipe() // nobody types
 	defer typing.Close()
-	teardown.stdin = stdin
+	command.stdin = stdin
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	teardown.stderr = onWrite(interrupt)
-	if err := teardown.run(ctx, client); !errors.Is(err, context.Canceled) {
+	command.stderr = onWrite(interrupt)
+	if err := command.run(ctx, client); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	if n := count(); n != 2 {
@@ -144,11 +145,11 @@ func TestReportsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, terminal := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			teardown, server, client, count := newTeardown(t, "")
+			command, server, client, count := newCommand(t, "")
 			server.Fail(cloudapitest.Match{Operation: "VMs.Delete"}, cloudapitest.Reply(403, nil, "{}"))
 			var stderr bytes.Buffer
-			teardown.yes, teardown.stderr = true, &stderr
-			err := teardown.run(t.Context(), client)
+			command.yes, command.stderr = true, &stderr
+			err := command.run(t.Context(), client)
 			if err == nil || !strings.Contains(err.Error(), "deleted 1 resource, 3 left") || !errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("error %v", err)
 			}
@@ -163,7 +164,7 @@ func TestReportsWhatIsLeft(t *testing.T) {
 
 			// Again, now that it is possible; drawn as in a terminal.
 			bar := newBar(&stderr, terminal)
-			plan, err := client.PlanTeardown(t.Context(), &cloudapi.TeardownOptions{Progress: bar.show})
+			plan, err := teardown.NewPlan(t.Context(), client, &teardown.Options{Progress: bar.show})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,10 +209,10 @@ func TestRefuses(t *testing.T) {
 func TestKeepThatMatchesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		teardown, server, client, count := newTeardown(t, "")
-		teardown.yes, teardown.keep, teardown.stdout, teardown.stderr = true, []string{"*", "eu-centrall-h1/*"}, io.Discard, io.Discard
+		command, server, client, count := newCommand(t, "")
+		command.yes, command.keep, command.stdout, command.stderr = true, []string{"*", "eu-centrall-h1/*"}, io.Discard, io.Discard
 		before := count()
-		err := teardown.run(t.Context(), client)
+		err := command.run(t.Context(), client)
 		if err == nil || !strings.Contains(err.Error(), "--keep eu-centrall-h1/* matches no resource") || count() != before {
 			t.Errorf("error %v, and %d of %d VMs are left", err, count(), before)
 		}

@@ -26,7 +26,7 @@ const module = "github.com/cloudapi-sdk/cloudapi"
 // known are the packages that a fragment may use without an import. Those of
 // the repository also determine the module in which it is compiled.
 var known = map[string]string{
-	"cloudapi": module, "cloudapitest": module + "/cloudapitest",
+	"cloudapi": module, "cloudapitest": module + "/cloudapitest", "teardown": module + "/teardown",
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "json": "encoding/json", "log": "log",
 	"cmp": "cmp", "exec": "os/exec", "netip": "net/netip", "os": "os", "slog": "log/slog", "strings": "strings", "synctest": "testing/synctest", "testing": "testing", "time": "time",
 	"tls": "crypto/tls", "url": "net/url", "x509": "crypto/x509",
@@ -76,7 +76,7 @@ var request *cloudapi.VMCreateRequest
 `
 
 // published are the files whose comments go doc shows.
-var published = []string{"*.go", "cloudapitest/*.go", "otelcloudapi/*.go"}
+var published = []string{"*.go", "cloudapitest/*.go", "teardown/*.go", "otelcloudapi/*.go"}
 
 // TestGoBlocksInComments compiles all code in doc comments.
 func TestGoBlocksInComments(t *testing.T) {

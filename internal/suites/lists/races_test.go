@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
 // project is a project in which firewalls come and go before each page of their
@@ -132,7 +133,7 @@ func TestNoParametersForWholeLists(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
 	client := srv.Client()
-	if _, err := client.PlanTeardown(t.Context(), nil); err != nil {
+	if _, err := teardown.NewPlan(t.Context(), client, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"SSHPublicKeys.List", "InferenceAPIKeys.List", "VMInitScripts.List"} {

@@ -22,6 +22,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/source"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
 // exported returns the names of the types that the package exports, and of the
@@ -148,7 +149,6 @@ func TestSecretsInEveryType(t *testing.T) {
 		reflect.TypeFor[cloudapi.Option](), reflect.TypeFor[cloudapi.WaitOption](), reflect.TypeFor[cloudapi.Progress](), reflect.TypeFor[cloudapi.ID](), reflect.TypeFor[cloudapi.Kind](),
 		reflect.TypeFor[cloudapi.Error](), reflect.TypeFor[cloudapi.TransportError](), reflect.TypeFor[cloudapi.DecodeError](), reflect.TypeFor[cloudapi.ArgumentError](), reflect.TypeFor[cloudapi.WaitError](),
 		reflect.TypeFor[cloudapi.Resource](), reflect.TypeFor[cloudapi.Reference](), reflect.TypeFor[cloudapi.EnsureOptions](), reflect.TypeFor[cloudapi.EnsureOutcome](), reflect.TypeFor[cloudapi.DriftError](),
-		reflect.TypeFor[cloudapi.TeardownOptions](), reflect.TypeFor[cloudapi.TeardownPlan](), reflect.TypeFor[cloudapi.TeardownError](), reflect.TypeFor[cloudapi.TeardownFailure](),
 		reflect.TypeFor[cloudapi.PortRange](), reflect.TypeFor[cloudapi.ConnectionOptions](),
 	} {
 		reach(typ, found)
@@ -165,6 +165,12 @@ func TestSecretsInEveryType(t *testing.T) {
 			values[name] = fill.Value(typ, secretPassword).Interface()
 			values["pointer to "+name] = fill.Value(reflect.PointerTo(typ), secretPassword).Interface()
 		}
+	}
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[teardown.Options](), reflect.TypeFor[teardown.Plan](), reflect.TypeFor[teardown.Error](), reflect.TypeFor[teardown.Failure](),
+	} {
+		values["teardown."+typ.Name()] = fill.Value(typ, secretPassword).Interface()
+		values["pointer to teardown."+typ.Name()] = fill.Value(reflect.PointerTo(typ), secretPassword).Interface()
 	}
 	held := 0
 	for name, v := range values {

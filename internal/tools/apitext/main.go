@@ -1,7 +1,7 @@
 // Apitext prints the exported API of packages as text, one declaration a line,
 // so that a change of it shows up in a diff.
 //
-//	go -C internal/tools run ./apitext -dir ../.. . ./cloudapitest > testdata/api.txt
+//	go -C internal/tools run ./apitext -dir ../.. . ./cloudapitest ./teardown > testdata/api.txt
 package main
 
 import (

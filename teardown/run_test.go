@@ -1,4 +1,4 @@
-package cloudapi_test
+package teardown_test
 
 import (
 	"cmp"
@@ -19,72 +19,41 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-// newFullProject is newEverything, with another VM, its default subnet and its
-// firewall in the private location.
-func newFullProject(t *testing.T, opts ...cloudapitest.Option) *everything {
+// newFullProject is [sdktest.NewEverything], with another VM, its default subnet
+// and its firewall in the private location.
+func newFullProject(t *testing.T, opts ...cloudapitest.Option) *sdktest.Everything {
 	t.Helper()
-	p := newEverything(t, opts...)
-	stub.Must(p.client.VMs.Create(t.Context(), "own", "far", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+	p := sdktest.NewEverything(t, opts...)
+	stub.Must(p.Client.VMs.Create(t.Context(), "own", "far", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 	return p
 }
 
-// contents returns the resources in the lists of the project, by ID.
-func contents(t *testing.T, client *cloudapi.Client) map[string]string {
+func planTeardown(t *testing.T, client *cloudapi.Client, options *teardown.Options) *teardown.Plan {
 	t.Helper()
-	found := map[string]string{}
-	for _, family := range []string{"vm", "private-subnet", "firewall", "load-balancer", "postgres", "kubernetes-cluster",
-		"private-location", "ssh-public-key", "vm-init-script", "inference-api-key"} {
-		var page struct {
-			Items []struct{ ID, Name, Location string }
-		}
-		err := client.Do(t.Context(), http.MethodGet, []string{"project", client.Project(), family}, nil, nil, &page)
-		if err != nil && !errors.Is(err, cloudapi.ErrNotFound) { // the project may be gone
-			t.Fatal(err)
-		}
-		for _, item := range page.Items {
-			found[item.ID] = strings.TrimSpace(family + " " + item.Location + " " + item.Name)
-		}
-	}
-	return found
-}
-
-func planTeardown(t *testing.T, client *cloudapi.Client, options *cloudapi.TeardownOptions) *cloudapi.TeardownPlan {
-	t.Helper()
-	return stub.Must(client.PlanTeardown(t.Context(), options))(t)
-}
-
-// described returns resources without their IDs, which are random.
-func described(resources []cloudapi.Resource) []string {
-	var texts []string
-	for _, r := range resources {
-		text, _, _ := strings.Cut(r.String(), " (")
-		if r.Name == "" {
-			text = r.Kind.String()
-		}
-		texts = append(texts, text)
-	}
-	return texts
+	return stub.Must(teardown.NewPlan(t.Context(), client, options))(t)
 }
 
 func equalTexts(t *testing.T, what string, got []cloudapi.Resource, want ...string) {
 	t.Helper()
-	if !slices.Equal(described(got), want) {
-		t.Errorf("%s:\n%q, want\n%q", what, described(got), want)
+	if !slices.Equal(sdktest.Described(got), want) {
+		t.Errorf("%s:\n%q, want\n%q", what, sdktest.Described(got), want)
 	}
 }
 
 // checkReport checks that each resource of the plan is in the report once, that
 // deleted resources are gone, and that untouched ones are not.
-func checkReport(t *testing.T, p *everything, plan *cloudapi.TeardownPlan, err error) *cloudapi.TeardownError {
+func checkReport(t *testing.T, p *sdktest.Everything, plan *teardown.Plan, err error) *teardown.Error {
 	t.Helper()
 	planned := slices.Concat(plan.Stages()...)
-	there := contents(t, p.client)
-	var report *cloudapi.TeardownError
+	there := sdktest.Contents(t, p.Client)
+	var report *teardown.Error
 	if err == nil {
-		report = &cloudapi.TeardownError{Deleted: planned}
+		report = &teardown.Error{Deleted: planned}
 	} else if !errors.As(err, &report) || len(report.Failed) == 0 {
 		t.Fatalf("the error is %v", err)
 	}
@@ -99,11 +68,11 @@ func checkReport(t *testing.T, p *everything, plan *cloudapi.TeardownPlan, err e
 		if f.Err == nil {
 			t.Errorf("%v has no reason", f)
 		}
-		if untouched := f.Outcome == cloudapi.TeardownBlocked || f.Outcome == cloudapi.TeardownNotTried; untouched &&
+		if untouched := f.Outcome == teardown.Blocked || f.Outcome == teardown.NotTried; untouched &&
 			f.Resource.Kind != cloudapi.KindProject && there[f.Resource.ID] == "" {
 			t.Errorf("%v is gone", f)
 		}
-		if (f.Outcome == cloudapi.TeardownBlocked) != (len(f.BlockedBy) > 0) {
+		if (f.Outcome == teardown.Blocked) != (len(f.BlockedBy) > 0) {
 			t.Errorf("%v is blocked by %v", f, f.BlockedBy)
 		}
 		delete(there, f.Resource.ID)
@@ -123,10 +92,10 @@ func checkReport(t *testing.T, p *everything, plan *cloudapi.TeardownPlan, err e
 }
 
 // outcomes returns the failures of a report as outcome and resource.
-func outcomes(report *cloudapi.TeardownError) []string {
+func outcomes(report *teardown.Error) []string {
 	var texts []string
 	for _, f := range report.Failed {
-		texts = append(texts, string(f.Outcome)+" "+described([]cloudapi.Resource{f.Resource})[0])
+		texts = append(texts, string(f.Outcome)+" "+sdktest.Described([]cloudapi.Resource{f.Resource})[0])
 	}
 	return texts
 }
@@ -136,18 +105,13 @@ func deletes(r string) cloudapitest.Match {
 	return cloudapitest.Match{Method: http.MethodDelete, Func: func(q cloudapitest.Request) bool { return strings.HasSuffix(q.Path, "/"+r) }}
 }
 
-func envelope(status int, kind string) cloudapitest.Fault {
-	return cloudapitest.Reply(status, http.Header{"Content-Type": {"application/json"}},
-		fmt.Sprintf(`{"error":{"code":%d,"type":%q,"message":"x","details":null}}`, status, kind))
-}
-
 // TestTeardownEverything deletes a project with all kinds, and checks the order
 // in the server's log.
 func TestTeardownEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
-		plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Project: true})
+		plan := planTeardown(t, p.Client, &teardown.Options{DeleteProject: true})
 		stages := plan.Stages()
 		if len(stages) != 5 || len(plan.Kept()) != 0 {
 			t.Fatal(plan)
@@ -163,19 +127,19 @@ func TestTeardownEverything(t *testing.T) {
 		equalTexts(t, "stage 4", stages[3], "private location own")
 		equalTexts(t, "stage 5", stages[4], "project main")
 
-		for _, r := range p.srv.Requests() { // only reads so far, besides creating it
+		for _, r := range p.Server.Requests() { // only reads so far, besides creating it
 			if r.Method == http.MethodDelete {
 				t.Errorf("%s %s", r.Method, r.Path)
 			}
 		}
-		planned, before, start := slices.Concat(stages...), len(p.srv.Requests()), time.Now()
+		planned, before, start := slices.Concat(stages...), len(p.Server.Requests()), time.Now()
 		if err := plan.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		log := p.srv.Requests()[before:]
+		log := p.Server.Requests()[before:]
 		t.Logf("%d resources, %d requests, %v", len(planned), len(log), time.Since(start))
-		if len(contents(t, p.client)) > 0 {
-			t.Errorf("%v is left", contents(t, p.client))
+		if len(sdktest.Contents(t, p.Client)) > 0 {
+			t.Errorf("%v is left", sdktest.Contents(t, p.Client))
 		}
 
 		// Each is deleted once, after those that it waits for are gone.
@@ -201,7 +165,7 @@ func TestTeardownEverything(t *testing.T) {
 		if len(deleted) != len(planned) {
 			t.Errorf("%d were deleted, %d planned", len(deleted), len(planned))
 		}
-		names := described(planned)
+		names := sdktest.Described(planned)
 		servers := []string{"Kubernetes cluster eu-central-h1/k8s-1", "Postgres database eu-central-h1/db-1", "Postgres database eu-central-h1/db-2"}
 		for late, early := range map[string][]string{
 			"private subnet eu-central-h1/net-1":                   append(servers, "VM eu-central-h1/web-1", "load balancer eu-central-h1/lb-1"),
@@ -233,15 +197,15 @@ func TestTeardownTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
-		plan := planTeardown(t, p.client, nil)
+		plan := planTeardown(t, p.Client, nil)
 		for range 2 {
 			if err := plan.Run(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}
-		stub.Must(p.client.Projects.Get(t.Context(), p.client.Project()))(t)
-		plan = planTeardown(t, p.client, nil)
-		if want := "teardown of project " + p.client.Project() + ": 0 to delete, 0 to keep\n"; plan.String() != want || len(plan.Stages()) != 0 {
+		stub.Must(p.Client.Projects.Get(t.Context(), p.Client.Project()))(t)
+		plan = planTeardown(t, p.Client, nil)
+		if want := "teardown of project " + p.Client.Project() + ": 0 to delete, 0 to keep\n"; plan.String() != want || len(plan.Stages()) != 0 {
 			t.Errorf("the next plan is %q", plan)
 		}
 		if err := plan.Run(t.Context()); err != nil {
@@ -267,24 +231,24 @@ func TestTeardownKeep(t *testing.T) {
 			"own":    {private},
 			"main":   {},
 		} {
-			plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{
-				Project: true,
-				Keep:    func(r cloudapi.Resource) bool { return r.Name == name },
+			plan := planTeardown(t, p.Client, &teardown.Options{
+				DeleteProject: true,
+				Keep:          func(r cloudapi.Resource) bool { return r.Name == name },
 			})
 			equalTexts(t, name, plan.Kept(), append(want, "project main")...)
 			if n := len(slices.Concat(plan.Stages()...)) + len(plan.Kept()); n != 20 {
 				t.Errorf("%s: %d resources are planned or kept", name, n)
 			}
 		}
-		plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{
-			Project: true,
-			Keep:    func(r cloudapi.Resource) bool { return r.Name == "web-1" || r.Name == "far" },
+		plan := planTeardown(t, p.Client, &teardown.Options{
+			DeleteProject: true,
+			Keep:          func(r cloudapi.Resource) bool { return r.Name == "web-1" || r.Name == "far" },
 		})
 		checkReport(t, p, plan, plan.Run(t.Context()))
-		if there := contents(t, p.client); len(there) != len(plan.Kept())-1 { // the project is in no list of its own
+		if there := sdktest.Contents(t, p.Client); len(there) != len(plan.Kept())-1 { // the project is in no list of its own
 			t.Errorf("%v is there, %v was to be kept", there, plan.Kept())
 		}
-		vm := stub.Must(p.client.VMs.Get(t.Context(), somewhere, "web-1"))(t)
+		vm := stub.Must(p.Client.VMs.Get(t.Context(), sdktest.Somewhere, "web-1"))(t)
 		if vm.Subnet != "net-1" || len(vm.Firewalls) != 1 || vm.State != cloudapi.VMStateRunning {
 			t.Errorf("the VM that was kept is %+v", vm)
 		}
@@ -299,16 +263,16 @@ func TestTeardownKeepsTheNetworkOfADatabase(t *testing.T) {
 		c := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026)).Client()
 		ctx := t.Context()
 		for _, name := range []string{"kept", "other"} {
-			stub.Must(c.Postgres.Create(ctx, somewhere, name, &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+			stub.Must(c.Postgres.Create(ctx, sdktest.Somewhere, name, &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
 		}
-		db := stub.Must(c.Postgres.WaitRunning(ctx, somewhere, "kept"))(t)
-		plan := planTeardown(t, c, &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.ID == db.ID }})
+		db := stub.Must(c.Postgres.WaitRunning(ctx, sdktest.Somewhere, "kept"))(t)
+		plan := planTeardown(t, c, &teardown.Options{Keep: func(r cloudapi.Resource) bool { return r.ID == db.ID }})
 		equalTexts(t, "kept", plan.Kept(), "Postgres database eu-central-h1/kept",
 			"private subnet eu-central-h1/"+db.ID+"-subnet", "firewall eu-central-h1/"+db.ID+"-firewall")
 		if err := plan.Run(ctx); err != nil {
 			t.Error(err)
 		}
-		if db := stub.Must(c.Postgres.Get(ctx, somewhere, "kept"))(t); len(db.FirewallRules) != 4 {
+		if db := stub.Must(c.Postgres.Get(ctx, sdktest.Somewhere, "kept"))(t); len(db.FirewallRules) != 4 {
 			t.Errorf("the database has %d rules, want 4", len(db.FirewallRules))
 		}
 		if page := stub.Must(c.Firewalls.List(ctx, nil))(t); len(page.Items) != 1 {
@@ -322,13 +286,14 @@ func TestTeardownPlanText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t)
 		c := srv.Client()
-		vm := stub.Must(c.VMs.Create(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
-		other := stub.Must(c.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
-		net := stub.Must(c.PrivateSubnets.Get(t.Context(), somewhere, "default-eu-central-h1"))(t)
-		plan := planTeardown(t, c, &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.ID == vm.ID }})
+		vm := stub.Must(c.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		other := stub.Must(c.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, "net-1", nil))(t)
+		net := stub.Must(c.PrivateSubnets.Get(t.Context(), sdktest.Somewhere, "default-eu-central-h1"))(t)
+		plan := planTeardown(t, c, &teardown.Options{Keep: func(r cloudapi.Resource) bool { return r.ID == vm.ID }})
 		want := fmt.Sprintf(`teardown of project %s: 2 to delete, 3 to keep
 stage 1
   private subnet eu-central-h1/net-1 (%s)
+  and the load balancers of these subnets that the token may not see
 stage 2
   firewall eu-central-h1/net-1-default (%s)
 kept
@@ -341,7 +306,7 @@ kept
 		}
 		type resource = map[string]string
 		location := func(kind, id, name string) resource {
-			return resource{"kind": kind, "id": id, "location": somewhere, "name": name}
+			return resource{"kind": kind, "id": id, "location": sdktest.Somewhere, "name": name}
 		}
 		var got any
 		if err := json.Unmarshal(stub.Must(json.Marshal(plan))(t), &got); err != nil {
@@ -357,8 +322,8 @@ kept
 			t.Errorf("%s, want\n%s", text, wantText)
 		}
 		plan.Stages()[0][0].ID = vm.ID // Stages returns a copy
-		if err := plan.Run(t.Context()); err != nil || contents(t, c)[vm.ID] == "" {
-			t.Errorf("the run ended with %v, and there is %v", err, contents(t, c))
+		if err := plan.Run(t.Context()); err != nil || sdktest.Contents(t, c)[vm.ID] == "" {
+			t.Errorf("the run ended with %v, and there is %v", err, sdktest.Contents(t, c))
 		}
 	})
 }
@@ -367,52 +332,52 @@ kept
 // transient error.
 func TestTeardownWithFaults(t *testing.T) {
 	t.Parallel()
-	conflict, failure := envelope(409, "DependencyError"), envelope(500, "UnexceptedError")
-	for name, arrange := range map[string]func(t *testing.T, p *everything){
-		"lost replies": func(t *testing.T, p *everything) {
+	conflict, failure := sdktest.Refusal(409, "DependencyError"), sdktest.Refusal(500, "UnexceptedError")
+	for name, arrange := range map[string]func(t *testing.T, p *sdktest.Everything){
+		"lost replies": func(t *testing.T, p *sdktest.Everything) {
 			seen := map[string]bool{}
-			p.srv.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
+			p.Server.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
 				first := !seen[r.Path]
 				seen[r.Path] = true
 				return first
 			}}, cloudapitest.DropAfter().Repeating())
 		},
-		"lost requests": func(t *testing.T, p *everything) {
+		"lost requests": func(t *testing.T, p *sdktest.Everything) {
 			seen := map[string]bool{}
-			p.srv.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool {
+			p.Server.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool {
 				first := !seen[r.Operation]
 				seen[r.Operation] = true
 				return first
 			}}, cloudapitest.DropBefore().Repeating())
 		},
-		"server errors": func(t *testing.T, p *everything) {
+		"server errors": func(t *testing.T, p *sdktest.Everything) {
 			seen := map[string]int{}
-			p.srv.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
+			p.Server.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
 				seen[r.Path]++
 				return seen[r.Path] <= 9 // more than the client's retries
 			}}, failure.Repeating())
 		},
-		"conflicts": func(t *testing.T, p *everything) {
+		"conflicts": func(t *testing.T, p *sdktest.Everything) {
 			seen := map[string]int{}
-			p.srv.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
+			p.Server.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
 				seen[r.Path]++
 				return seen[r.Path] <= 4
 			}}, conflict.Repeating())
 		},
-		"polls": func(t *testing.T, p *everything) {
-			p.srv.Fail(cloudapitest.Match{Operation: "GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}"},
-				cloudapitest.Truncate(9), envelope(403, "Forbidden"), cloudapitest.Reply(502, nil, "<html>"))
+		"polls": func(t *testing.T, p *sdktest.Everything) {
+			p.Server.Fail(cloudapitest.Match{Operation: "GET /project/{project_id}/location/{location}/kubernetes-cluster/{kubernetes_cluster_reference}"},
+				cloudapitest.Truncate(9), sdktest.Refusal(403, "Forbidden"), cloudapitest.Reply(502, nil, "<html>"))
 		},
-		"a deletion that takes hours": func(t *testing.T, p *everything) {
+		"a deletion that takes hours": func(t *testing.T, p *sdktest.Everything) {
 			polls, stop := 0, 1000
-			p.srv.Fail(cloudapitest.Match{Method: http.MethodGet, Func: func(r cloudapitest.Request) bool {
-				if strings.HasSuffix(r.Path, p.vm.ID) {
+			p.Server.Fail(cloudapitest.Match{Method: http.MethodGet, Func: func(r cloudapitest.Request) bool {
+				if strings.HasSuffix(r.Path, p.VM.ID) {
 					polls++
 				}
-				return strings.HasSuffix(r.Path, p.vm.ID) && polls < stop
+				return strings.HasSuffix(r.Path, p.VM.ID) && polls < stop
 			}}, cloudapitest.Handle(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprintf(w, `{"id":%q,"name":"web-1","state":"deleting","location":%q}`, p.vm.ID, somewhere)
+				fmt.Fprintf(w, `{"id":%q,"name":"web-1","state":"deleting","location":%q}`, p.VM.ID, sdktest.Somewhere)
 			}).Repeating())
 		},
 	} {
@@ -420,12 +385,12 @@ func TestTeardownWithFaults(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newFullProject(t)
-				plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Project: true})
+				plan := planTeardown(t, p.Client, &teardown.Options{DeleteProject: true})
 				arrange(t, p)
 				if err := plan.Run(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if there := contents(t, p.client); len(there) > 0 {
+				if there := sdktest.Contents(t, p.Client); len(there) > 0 {
 					t.Errorf("%v is left", there)
 				}
 			})
@@ -445,14 +410,14 @@ func TestTeardownTellsTheTruth(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					p := newFullProject(t)
 					random := rand.New(rand.NewPCG(seed, 0))
-					plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Concurrency: 1 + int(seed%5)})
+					plan := planTeardown(t, p.Client, &teardown.Options{Concurrency: 1 + int(seed%5)})
 					limit, rate := time.Duration(5+random.IntN(120))*time.Second, random.Float64()/2
 					var over atomic.Bool
 					for _, fault := range []cloudapitest.Fault{
-						cloudapitest.DropAfter(), cloudapitest.DropBefore(), envelope(500, "UnexceptedError"),
-						envelope(409, "DependencyError"), cloudapitest.Delay(2 * time.Second), envelope(403, "Forbidden"),
+						cloudapitest.DropAfter(), cloudapitest.DropBefore(), sdktest.Refusal(500, "UnexceptedError"),
+						sdktest.Refusal(409, "DependencyError"), cloudapitest.Delay(2 * time.Second), sdktest.Refusal(403, "Forbidden"),
 					} {
-						p.srv.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool {
+						p.Server.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool {
 							return !over.Load() && random.Float64() < rate/6
 						}}, fault.Repeating())
 					}
@@ -485,9 +450,9 @@ func TestTeardownFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
 		var last cloudapi.Progress
-		plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Project: true, Progress: func(e cloudapi.Progress) { last = e }})
-		p.srv.Fail(deletes(p.vm.ID), envelope(403, "Forbidden").Repeating())
-		start, before := time.Now(), len(p.srv.Requests())
+		plan := planTeardown(t, p.Client, &teardown.Options{DeleteProject: true, Progress: func(e cloudapi.Progress) { last = e }})
+		p.Server.Fail(deletes(p.VM.ID), sdktest.Refusal(403, "Forbidden").Repeating())
+		start, before := time.Now(), len(p.Server.Requests())
 		err := plan.Run(t.Context())
 		report := checkReport(t, p, plan, err)
 		want := []string{
@@ -508,11 +473,11 @@ func TestTeardownFailure(t *testing.T) {
 				t.Errorf("%v", f)
 			}
 		}
-		if len(report.Deleted) != 16 || report.Project != p.client.Project() || !errors.Is(err, cloudapi.ErrForbidden) {
+		if len(report.Deleted) != 16 || report.Project != p.Client.Project() || !errors.Is(err, cloudapi.ErrForbidden) {
 			t.Errorf("%d deleted: %v", len(report.Deleted), err)
 		}
-		if text := err.Error(); !strings.HasPrefix(text, "cloudapi: Teardown of project "+p.client.Project()+
-			": 4 of 20 resources left: 1 failed, 3 blocked; first VM eu-central-h1/web-1 ("+p.vm.ID+"): failed: VMs.Delete: ") ||
+		if text := err.Error(); !strings.HasPrefix(text, "teardown: project "+p.Client.Project()+
+			": 4 of 20 resources left: 1 failed, 3 blocked; first VM eu-central-h1/web-1 ("+p.VM.ID+"): failed: VMs.Delete: ") ||
 			strings.Contains(text, "\n") {
 			t.Errorf("the error is %q", text)
 		}
@@ -520,7 +485,7 @@ func TestTeardownFailure(t *testing.T) {
 			t.Errorf("the last event is %+v", last)
 		}
 		asked := 0
-		for _, r := range p.srv.Requests()[before:] {
+		for _, r := range p.Server.Requests()[before:] {
 			if r.Method == http.MethodDelete && r.Status == http.StatusForbidden {
 				asked++
 			}
@@ -537,16 +502,16 @@ func TestTeardownGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
-		plan := planTeardown(t, p.client, nil)
-		p.srv.Fail(deletes(p.otherPlace.ID), envelope(409, "DependencyError").Repeating())
-		before := len(p.srv.Requests())
+		plan := planTeardown(t, p.Client, nil)
+		p.Server.Fail(deletes(p.OtherPlace.ID), sdktest.Refusal(409, "DependencyError").Repeating())
+		before := len(p.Server.Requests())
 		report := checkReport(t, p, plan, plan.Run(t.Context()))
 		want := []string{"failed private subnet eu-north-h1/net-1", "blocked firewall eu-north-h1/net-1-default"}
 		if got := outcomes(report); !slices.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 		var times []time.Time
-		for _, r := range p.srv.Requests()[before:] {
+		for _, r := range p.Server.Requests()[before:] {
 			if r.Method == http.MethodDelete && r.Status == http.StatusConflict {
 				times = append(times, r.Time)
 			}
@@ -571,11 +536,11 @@ func TestTeardownEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t, cloudapitest.WithDelays(cloudapitest.Delays{Create: time.Second, Backup: time.Second}))
-		plan := planTeardown(t, p.client, nil)
-		p.srv.Fail(cloudapitest.Match{Method: http.MethodGet, Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, p.vm.ID) }},
+		plan := planTeardown(t, p.Client, nil)
+		p.Server.Fail(cloudapitest.Match{Method: http.MethodGet, Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, p.VM.ID) }},
 			cloudapitest.Handle(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprintf(w, `{"id":%q,"name":"web-1","state":"deleting","location":%q}`, p.vm.ID, somewhere)
+				fmt.Fprintf(w, `{"id":%q,"name":"web-1","state":"deleting","location":%q}`, p.VM.ID, sdktest.Somewhere)
 			}).Repeating())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -584,7 +549,7 @@ func TestTeardownEndsWithItsContext(t *testing.T) {
 		if took := time.Since(start); took != time.Hour {
 			t.Errorf("took %v", took)
 		}
-		var report *cloudapi.TeardownError
+		var report *teardown.Error
 		if !errors.As(err, &report) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
@@ -615,7 +580,7 @@ func TestTeardownCancelled(t *testing.T) {
 				defer cancel()
 				var cancelled time.Time
 				events := 0
-				plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Progress: func(cloudapi.Progress) {
+				plan := planTeardown(t, p.Client, &teardown.Options{Progress: func(cloudapi.Progress) {
 					if events == at {
 						cancelled = time.Now()
 						cancel()
@@ -640,15 +605,15 @@ func TestTeardownCancelled(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			p := newFullProject(t)
-			plan := planTeardown(t, p.client, nil)
-			before := len(p.srv.Requests())
+			plan := planTeardown(t, p.Client, nil)
+			before := len(p.Server.Requests())
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			report := checkReport(t, p, plan, plan.Run(ctx))
 			if len(report.Deleted) > 0 || len(report.Failed) != 19 || !errors.Is(report, context.Canceled) {
 				t.Error(report)
 			}
-			for _, r := range p.srv.Requests()[before:] {
+			for _, r := range p.Server.Requests()[before:] {
 				if r.Method != http.MethodGet {
 					t.Errorf("%s %s", r.Method, r.Path)
 				}
@@ -662,12 +627,12 @@ func TestTeardownCancelled(t *testing.T) {
 func TestTeardownSparesTheNew(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		add  func(ctx context.Context, p *everything) (id string, err error)
+		add  func(ctx context.Context, p *sdktest.Everything) (id string, err error)
 		want []string
 	}{
 		"load balancer": {
-			func(ctx context.Context, p *everything) (string, error) {
-				l, err := p.client.LoadBalancers.Create(ctx, somewhere, "new", balancerIn(p.subnet.ID))
+			func(ctx context.Context, p *sdktest.Everything) (string, error) {
+				l, err := p.Client.LoadBalancers.Create(ctx, sdktest.Somewhere, "new", sdktest.BalancerIn(p.Subnet.ID))
 				if err != nil {
 					return "", err
 				}
@@ -676,8 +641,8 @@ func TestTeardownSparesTheNew(t *testing.T) {
 			[]string{"private subnet eu-central-h1/net-1", "firewall eu-central-h1/fw-1", "project main"},
 		},
 		"VM": {
-			func(ctx context.Context, p *everything) (string, error) {
-				vm, err := p.client.VMs.Create(ctx, somewhere, "new", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: p.subnet.ID})
+			func(ctx context.Context, p *sdktest.Everything) (string, error) {
+				vm, err := p.Client.VMs.Create(ctx, sdktest.Somewhere, "new", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: p.Subnet.ID})
 				if err != nil {
 					return "", err
 				}
@@ -686,8 +651,8 @@ func TestTeardownSparesTheNew(t *testing.T) {
 			[]string{"private subnet eu-central-h1/net-1", "firewall eu-central-h1/fw-1", "project main"},
 		},
 		"subnet": {
-			func(ctx context.Context, p *everything) (string, error) {
-				s, err := p.client.PrivateSubnets.Create(ctx, somewhere, "new", &cloudapi.PrivateSubnetCreateRequest{FirewallID: p.firewall.ID})
+			func(ctx context.Context, p *sdktest.Everything) (string, error) {
+				s, err := p.Client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "new", &cloudapi.PrivateSubnetCreateRequest{FirewallID: p.Firewall.ID})
 				if err != nil {
 					return "", err
 				}
@@ -696,8 +661,8 @@ func TestTeardownSparesTheNew(t *testing.T) {
 			[]string{"firewall eu-central-h1/fw-1", "project main"},
 		},
 		"firewall in the private location": {
-			func(ctx context.Context, p *everything) (string, error) {
-				f, err := p.client.Firewalls.Create(ctx, "own", "new", nil)
+			func(ctx context.Context, p *sdktest.Everything) (string, error) {
+				f, err := p.Client.Firewalls.Create(ctx, "own", "new", nil)
 				if err != nil {
 					return "", err
 				}
@@ -706,8 +671,8 @@ func TestTeardownSparesTheNew(t *testing.T) {
 			[]string{"private location own", "project main"},
 		},
 		"key": {
-			func(ctx context.Context, p *everything) (string, error) {
-				k, err := p.client.InferenceAPIKeys.Create(ctx)
+			func(ctx context.Context, p *sdktest.Everything) (string, error) {
+				k, err := p.Client.InferenceAPIKeys.Create(ctx)
 				if err != nil {
 					return "", err
 				}
@@ -720,17 +685,17 @@ func TestTeardownSparesTheNew(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newFullProject(t)
-				plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Project: true})
+				plan := planTeardown(t, p.Client, &teardown.Options{DeleteProject: true})
 				id := stub.Must(c.add(t.Context(), p))(t)
 				err := plan.Run(t.Context())
 				report := checkReport(t, p, plan, err)
-				if contents(t, p.client)[id] == "" {
+				if sdktest.Contents(t, p.Client)[id] == "" {
 					t.Error("what is new is gone")
 				}
 				var stay []cloudapi.Resource
 				for _, f := range report.Failed {
 					stay = append(stay, f.Resource)
-					if f.Outcome != cloudapi.TeardownBlocked || !strings.Contains(f.Err.Error(), id+") needs it and is not in the plan") &&
+					if f.Outcome != teardown.Blocked || !strings.Contains(f.Err.Error(), id+") needs it and is not in the plan") &&
 						!strings.Contains(f.Err.Error(), id+" needs it and is not in the plan") && f.Resource.Kind != cloudapi.KindProject {
 						t.Error(f)
 					}
@@ -752,10 +717,10 @@ func TestTeardownWaitsForTheNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
-		plan := planTeardown(t, p.client, nil)
-		stub.Must(p.client.PrivateSubnets.Create(t.Context(), elsewhere, "new", &cloudapi.PrivateSubnetCreateRequest{FirewallID: p.otherPlace.Firewalls[0].ID}))(t)
+		plan := planTeardown(t, p.Client, nil)
+		stub.Must(p.Client.PrivateSubnets.Create(t.Context(), sdktest.Elsewhere, "new", &cloudapi.PrivateSubnetCreateRequest{FirewallID: p.OtherPlace.Firewalls[0].ID}))(t)
 		time.AfterFunc(8*time.Second, func() {
-			if err := p.client.PrivateSubnets.Delete(t.Context(), elsewhere, "new"); err != nil {
+			if err := p.Client.PrivateSubnets.Delete(t.Context(), sdktest.Elsewhere, "new"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -771,7 +736,7 @@ func TestTeardownGoesByID(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
-		c, ctx := p.client, t.Context()
+		c, ctx := p.Client, t.Context()
 		plan := planTeardown(t, c, nil)
 		check := func(err error) {
 			t.Helper()
@@ -779,24 +744,24 @@ func TestTeardownGoesByID(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		check(c.VMs.Delete(ctx, somewhere, p.stray.ID))
-		check(c.VMs.WaitDeleted(ctx, somewhere, p.stray.ID))
-		check(c.SSHPublicKeys.Delete(ctx, p.key.ID))
-		stub.Must(c.Firewalls.Rename(ctx, somewhere, p.firewall.ID, "renamed"))(t)
+		check(c.VMs.Delete(ctx, sdktest.Somewhere, p.Stray.ID))
+		check(c.VMs.WaitDeleted(ctx, sdktest.Somewhere, p.Stray.ID))
+		check(c.SSHPublicKeys.Delete(ctx, p.Key.ID))
+		stub.Must(c.Firewalls.Rename(ctx, sdktest.Somewhere, p.Firewall.ID, "renamed"))(t)
 		stub.Must(c.PrivateLocations.Rename(ctx, "own", "renamed"))(t)
-		stub.Must(c.PrivateSubnets.Rename(ctx, elsewhere, p.otherPlace.ID, "renamed"))(t)
+		stub.Must(c.PrivateSubnets.Rename(ctx, sdktest.Elsewhere, p.OtherPlace.ID, "renamed"))(t)
 
-		net := stub.Must(c.PrivateSubnets.Create(ctx, elsewhere, "net-1", nil))(t)
-		vm := stub.Must(c.VMs.Create(ctx, elsewhere, "stray", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: net.ID}))(t)
+		net := stub.Must(c.PrivateSubnets.Create(ctx, sdktest.Elsewhere, "net-1", nil))(t)
+		vm := stub.Must(c.VMs.Create(ctx, sdktest.Elsewhere, "stray", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: net.ID}))(t)
 		key := stub.Must(c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
-		firewall := stub.Must(c.Firewalls.Create(ctx, somewhere, "fw-1", nil))(t)
+		firewall := stub.Must(c.Firewalls.Create(ctx, sdktest.Somewhere, "fw-1", nil))(t)
 		location := stub.Must(c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: "own",
 			ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
 		far := stub.Must(c.VMs.Create(ctx, "own", "far", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 		farNet := stub.Must(c.PrivateSubnets.Get(ctx, "own", "default-own"))(t)
 
 		check(plan.Run(ctx))
-		there := contents(t, c)
+		there := sdktest.Contents(t, c)
 		for _, id := range []string{net.ID, net.Firewalls[0].ID, vm.ID, key.ID, firewall.ID, location.ID, far.ID, farNet.ID, farNet.Firewalls[0].ID} {
 			if there[id] == "" {
 				t.Errorf("%s is gone", id)
@@ -808,8 +773,8 @@ func TestTeardownGoesByID(t *testing.T) {
 		}
 
 		// A private location that is gone had nothing in it.
-		plan = planTeardown(t, c, &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.Location == elsewhere }})
-		check(stub.Must(c.PlanTeardown(ctx, nil))(t).Run(ctx))
+		plan = planTeardown(t, c, &teardown.Options{Keep: func(r cloudapi.Resource) bool { return r.Location == sdktest.Elsewhere }})
+		check(stub.Must(teardown.NewPlan(ctx, c, nil))(t).Run(ctx))
 		check(plan.Run(ctx))
 	})
 }
@@ -823,10 +788,10 @@ func TestTeardownWhileItsLocationGoes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newFullProject(t)
 			renames := 0
-			plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Progress: func(e cloudapi.Progress) {
+			plan := planTeardown(t, p.Client, &teardown.Options{Progress: func(e cloudapi.Progress) {
 				if strings.HasPrefix(e.Resource, "VM own/far") && e.Polls == 1 && renames == 0 {
 					renames++
-					stub.Must(p.client.PrivateLocations.Rename(t.Context(), "own", "renamed"))(t)
+					stub.Must(p.Client.PrivateLocations.Rename(t.Context(), "own", "renamed"))(t)
 				}
 			}})
 			report := checkReport(t, p, plan, plan.Run(t.Context()))
@@ -841,10 +806,10 @@ func TestTeardownWhileItsLocationGoes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newFullProject(t)
 				var renamed atomic.Bool
-				client := stub.Must(p.client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+				client := stub.Must(p.Client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 						if req.Method == http.MethodDelete && strings.Contains(req.URL.Path, last) && renamed.CompareAndSwap(false, true) {
-							stub.Must(p.client.PrivateLocations.Rename(t.Context(), "own", "renamed"))(t)
+							stub.Must(p.Client.PrivateLocations.Rename(t.Context(), "own", "renamed"))(t)
 						}
 						return next.RoundTrip(req)
 					})
@@ -853,7 +818,7 @@ func TestTeardownWhileItsLocationGoes(t *testing.T) {
 				if err := plan.Run(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if there := contents(t, p.client); len(there) > 0 || !renamed.Load() {
+				if there := sdktest.Contents(t, p.Client); len(there) > 0 || !renamed.Load() {
 					t.Errorf("renamed: %v; %v is left", renamed.Load(), there)
 				}
 			})
@@ -863,7 +828,7 @@ func TestTeardownWhileItsLocationGoes(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			p := newFullProject(t)
-			plan := planTeardown(t, p.client, nil)
+			plan := planTeardown(t, p.Client, nil)
 			var runs sync.WaitGroup
 			for range 4 {
 				runs.Go(func() {
@@ -886,14 +851,14 @@ func TestTeardownConcurrency(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newFullProject(t)
-				p.srv.Fail(cloudapitest.Match{}, cloudapitest.Delay(time.Second).Repeating())
-				before := len(p.srv.Requests())
-				plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Concurrency: set})
-				planned := len(p.srv.Requests())
+				p.Server.Fail(cloudapitest.Match{}, cloudapitest.Delay(time.Second).Repeating())
+				before := len(p.Server.Requests())
+				plan := planTeardown(t, p.Client, &teardown.Options{Concurrency: set})
+				planned := len(p.Server.Requests())
 				if err := plan.Run(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				requests := p.srv.Requests()
+				requests := p.Server.Requests()
 				for what, log := range map[string][]cloudapitest.Request{"plan": requests[before:planned], "run": requests[planned:]} {
 					most := 0
 					for i, r := range log {
@@ -919,7 +884,7 @@ func TestTeardownProgress(t *testing.T) {
 		var inside atomic.Int32
 		events := map[string][]cloudapi.Progress{}
 		done, start := 0, time.Now()
-		plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Progress: func(e cloudapi.Progress) {
+		plan := planTeardown(t, p.Client, &teardown.Options{Progress: func(e cloudapi.Progress) {
 			if inside.Add(1) != 1 {
 				t.Error("two calls at a time")
 			}
@@ -945,8 +910,8 @@ func TestTeardownProgress(t *testing.T) {
 				t.Errorf("%s: %+v", resource, all)
 			}
 		}
-		web := events[cloudapi.Resource{Kind: cloudapi.KindVM, ID: p.vm.ID, Location: somewhere, Name: "web-1"}.String()]
-		if len(web) < 3 || web[1].State != "deleting" || web[1].Polls != 1 || web[1].Record.(*cloudapi.VM).ID != p.vm.ID {
+		web := events[cloudapi.Resource{Kind: cloudapi.KindVM, ID: p.VM.ID, Location: sdktest.Somewhere, Name: "web-1"}.String()]
+		if len(web) < 3 || web[1].State != "deleting" || web[1].Polls != 1 || web[1].Record.(*cloudapi.VM).ID != p.VM.ID {
 			t.Errorf("%+v", web)
 		}
 	})
@@ -960,7 +925,7 @@ func TestTeardownProgressPanics(t *testing.T) {
 			p := newFullProject(t)
 			events := 0
 			var panicked time.Time
-			plan := planTeardown(t, p.client, &cloudapi.TeardownOptions{Progress: func(cloudapi.Progress) {
+			plan := planTeardown(t, p.Client, &teardown.Options{Progress: func(cloudapi.Progress) {
 				if events++; events > at {
 					panicked = time.Now()
 					panic("enough")
@@ -975,9 +940,9 @@ func TestTeardownProgressPanics(t *testing.T) {
 				t.Error(plan.Run(t.Context()))
 			}()
 			synctest.Wait() // for requests in progress
-			requests := len(p.srv.Requests())
+			requests := len(p.Server.Requests())
 			stub.Elapse(time.Hour)
-			if n := len(p.srv.Requests()) - requests; n != 0 || events != at+1 {
+			if n := len(p.Server.Requests()) - requests; n != 0 || events != at+1 {
 				t.Errorf("%d requests later, %d events", n, events)
 			}
 		})
@@ -991,9 +956,9 @@ func TestTeardownEndsWithAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
 		var panicked time.Time
-		client := stub.Must(p.client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		client := stub.Must(p.Client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-				if req.Method == http.MethodDelete && strings.HasSuffix(req.URL.Path, p.key.ID) {
+				if req.Method == http.MethodDelete && strings.HasSuffix(req.URL.Path, p.Key.ID) {
 					panicked = time.Now()
 					panic("enough")
 				}
@@ -1005,12 +970,31 @@ func TestTeardownEndsWithAPanic(t *testing.T) {
 			if v := recover(); v != "enough" || !time.Now().Equal(panicked) {
 				t.Errorf("recovered %v after %v", v, time.Since(panicked))
 			}
-			if there := contents(t, p.client); there[p.vm.ID] == "" || there[p.subnet.ID] == "" {
+			if there := sdktest.Contents(t, p.Client); there[p.VM.ID] == "" || there[p.Subnet.ID] == "" {
 				t.Errorf("the run went on, only %v is left", there)
 			}
 		}()
 		t.Error(plan.Run(t.Context()))
 	})
+}
+
+// TestPanicsReachTheCaller: NewPlan and Run panic with the value of a middleware.
+func TestPanicsReachTheCaller(t *testing.T) {
+	t.Parallel()
+	for _, at := range []int32{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			sdktest.CheckPanic(t, newFullProject(t).Client, at, func(c *cloudapi.Client) func(context.Context) error {
+				return func(ctx context.Context) error { _, err := teardown.NewPlan(ctx, c, nil); return err }
+			})
+		})
+	}
+	for _, at := range []int32{1, 5, 20, 40} {
+		synctest.Test(t, func(t *testing.T) {
+			sdktest.CheckPanic(t, newFullProject(t).Client, at, func(c *cloudapi.Client) func(context.Context) error {
+				return planTeardown(t, c, nil).Run
+			})
+		})
+	}
 }
 
 // TestTeardownIsNotBlind: if Run cannot find out what needs a resource, or which
@@ -1025,15 +1009,15 @@ func TestTeardownIsNotBlind(t *testing.T) {
 		want  string   // an outcome in the report
 		err   error
 	}{
-		{"users, forbidden", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, envelope(403, "Forbidden"),
+		{"users, forbidden", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, sdktest.Refusal(403, "Forbidden"),
 			[]string{"/private-subnet/"}, "failed private subnet eu-central-h1/net-1", cloudapi.ErrForbidden},
-		{"users, broken", cloudapitest.Match{Operation: "PrivateSubnets.ListInLocation"}, envelope(500, "UnexceptedError"),
+		{"users, broken", cloudapitest.Match{Operation: "PrivateSubnets.ListInLocation"}, sdktest.Refusal(500, "UnexceptedError"),
 			[]string{"/private-subnet/", "/firewall/"}, "failed firewall eu-central-h1/fw-1", cloudapi.ErrServer},
 		{"users, in time", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, cloudapitest.Delay(2 * time.Hour),
 			[]string{"/private-subnet/"}, "not tried private subnet eu-central-h1/net-1", context.DeadlineExceeded},
-		{"private location, forbidden", cloudapitest.Match{Operation: "PrivateLocations.List"}, envelope(403, "Forbidden"),
+		{"private location, forbidden", cloudapitest.Match{Operation: "PrivateLocations.List"}, sdktest.Refusal(403, "Forbidden"),
 			[]string{"/location/own/", "/private-location/"}, "failed VM own/far", cloudapi.ErrForbidden},
-		{"private location, broken", cloudapitest.Match{Operation: "PrivateLocations.List"}, envelope(500, "UnexceptedError"),
+		{"private location, broken", cloudapitest.Match{Operation: "PrivateLocations.List"}, sdktest.Refusal(500, "UnexceptedError"),
 			[]string{"/location/own/", "/private-location/"}, "failed VM own/far", cloudapi.ErrServer},
 		{"private location, in time", cloudapitest.Match{Operation: "PrivateLocations.List"}, cloudapitest.Delay(2 * time.Hour),
 			[]string{"/location/own/", "/private-location/"}, "not tried VM own/far", context.DeadlineExceeded},
@@ -1043,12 +1027,12 @@ func TestTeardownIsNotBlind(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newFullProject(t)
 				last := map[string]cloudapi.Progress{} // the last event of each resource
-				plan := planTeardown(t, stub.Must(p.client.With(cloudapi.WithTimeout(3*time.Hour)))(t),
-					&cloudapi.TeardownOptions{Progress: func(e cloudapi.Progress) { last[e.Resource] = e }})
+				plan := planTeardown(t, stub.Must(p.Client.With(cloudapi.WithTimeout(3*time.Hour)))(t),
+					&teardown.Options{Progress: func(e cloudapi.Progress) { last[e.Resource] = e }})
 				var over atomic.Bool
 				tt.match.Func = func(cloudapitest.Request) bool { return !over.Load() }
-				p.srv.Fail(tt.match, tt.fault.Repeating())
-				before := len(p.srv.Requests())
+				p.Server.Fail(tt.match, tt.fault.Repeating())
+				before := len(p.Server.Requests())
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				err := plan.Run(ctx)
@@ -1057,7 +1041,7 @@ func TestTeardownIsNotBlind(t *testing.T) {
 				if got := outcomes(report); !slices.Contains(got, tt.want) || !errors.Is(report, tt.err) {
 					t.Errorf("%q, want %q: %v", got, tt.want, report)
 				}
-				for _, r := range p.srv.Requests()[before:] {
+				for _, r := range p.Server.Requests()[before:] {
 					for _, part := range tt.safe {
 						if r.Method == http.MethodDelete && strings.Contains(r.Path, part) {
 							t.Errorf("%s %s was sent", r.Method, r.Path)
@@ -1080,8 +1064,8 @@ func TestTeardownKeepsTheLoadBalancer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
-		plan := planTeardown(t, p.client, nil)
-		p.srv.Fail(deletes(p.balancer.ID), envelope(403, "Forbidden").Repeating())
+		plan := planTeardown(t, p.Client, nil)
+		p.Server.Fail(deletes(p.Balancer.ID), sdktest.Refusal(403, "Forbidden").Repeating())
 		report := checkReport(t, p, plan, plan.Run(t.Context()))
 		want := []string{"failed load balancer eu-central-h1/lb-1", "blocked private subnet eu-central-h1/net-1", "blocked firewall eu-central-h1/fw-1"}
 		if got := outcomes(report); !slices.Equal(got, want) {
@@ -1096,14 +1080,14 @@ func TestTeardownWhileALoadBalancerGoes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
-		plan := planTeardown(t, p.client, nil)
+		plan := planTeardown(t, p.Client, nil)
 		var ids []string
 		for _, name := range []string{"new-1", "new-2"} {
-			balancer := stub.Must(p.client.LoadBalancers.Create(t.Context(), somewhere, name, balancerIn(p.subnet.ID)))(t)
+			balancer := stub.Must(p.Client.LoadBalancers.Create(t.Context(), sdktest.Somewhere, name, sdktest.BalancerIn(p.Subnet.ID)))(t)
 			ids = append(ids, balancer.ID)
 		}
-		p.srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.Get", Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, ids[0]) }},
-			envelope(404, "ResourceNotFound").Repeating())
+		p.Server.Fail(cloudapitest.Match{Operation: "LoadBalancers.Get", Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, ids[0]) }},
+			sdktest.Refusal(404, "ResourceNotFound").Repeating())
 		report := checkReport(t, p, plan, plan.Run(t.Context()))
 		want := []string{"blocked private subnet eu-central-h1/net-1", "blocked firewall eu-central-h1/fw-1"}
 		if got := outcomes(report); !slices.Equal(got, want) {
@@ -1120,15 +1104,15 @@ func TestTeardownReportsTheLastTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
-		plan := planTeardown(t, stub.Must(p.client.With(cloudapi.WithTimeout(3*time.Hour)))(t), nil)
-		p.srv.Fail(deletes(p.key.ID), cloudapitest.Delay(2*time.Hour))
+		plan := planTeardown(t, stub.Must(p.Client.With(cloudapi.WithTimeout(3*time.Hour)))(t), nil)
+		p.Server.Fail(deletes(p.Key.ID), cloudapitest.Delay(2*time.Hour))
 		var refused atomic.Bool
-		refusal := deletes(p.otherPlace.ID)
-		p.srv.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
+		refusal := deletes(p.OtherPlace.ID)
+		p.Server.Fail(cloudapitest.Match{Method: http.MethodDelete, Func: func(r cloudapitest.Request) bool {
 			return refusal.Func(r) && !refused.Swap(true)
-		}}, envelope(409, "DependencyError"))
-		p.srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.ListInLocation", Func: func(r cloudapitest.Request) bool {
-			return refused.Load() && strings.Contains(r.Path, elsewhere)
+		}}, sdktest.Refusal(409, "DependencyError"))
+		p.Server.Fail(cloudapitest.Match{Operation: "LoadBalancers.ListInLocation", Func: func(r cloudapitest.Request) bool {
+			return refused.Load() && strings.Contains(r.Path, sdktest.Elsewhere)
 		}}, cloudapitest.Delay(2*time.Hour))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -1147,19 +1131,19 @@ func TestTeardownOfTwoPrivateLocations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
 		ctx := t.Context()
-		stub.Must(p.client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: "own-2",
+		stub.Must(p.Client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: "own-2",
 			ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
-		plan := planTeardown(t, p.client, nil)
-		stub.Must(p.client.Firewalls.Create(ctx, "own", "new", nil))(t)
-		stub.Must(p.client.Firewalls.Create(ctx, "own-2", "new", nil))(t)
-		before := len(p.srv.Requests())
+		plan := planTeardown(t, p.Client, nil)
+		stub.Must(p.Client.Firewalls.Create(ctx, "own", "new", nil))(t)
+		stub.Must(p.Client.Firewalls.Create(ctx, "own-2", "new", nil))(t)
+		before := len(p.Server.Requests())
 		report := checkReport(t, p, plan, plan.Run(ctx))
 		if got := outcomes(report); !slices.Equal(got, []string{"blocked private location own", "blocked private location own-2"}) {
 			t.Fatalf("%q", got)
 		}
 		equalTexts(t, "the first is blocked by", report.Failed[0].BlockedBy, "firewall own/new")
 		equalTexts(t, "the second is blocked by", report.Failed[1].BlockedBy, "firewall own-2/new")
-		for _, r := range p.srv.Requests()[before:] {
+		for _, r := range p.Server.Requests()[before:] {
 			if r.Method == http.MethodDelete && strings.Contains(r.Path, "/private-location/") {
 				t.Errorf("%s %s was sent", r.Method, r.Path)
 			}
@@ -1174,11 +1158,11 @@ func TestTeardownOutlastsDestruction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
-		subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "busy", nil))(t)
-		stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "idle", nil))(t)
-		stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb-1", balancerIn(subnet.ID)))(t)
+		subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, "busy", nil))(t)
+		stub.Must(client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, "idle", nil))(t)
+		stub.Must(client.LoadBalancers.Create(t.Context(), sdktest.Somewhere, "lb-1", sdktest.BalancerIn(subnet.ID)))(t)
 		plan := planTeardown(t, client, nil)
-		moment := envelope(403, "Forbidden") // for the subnet, and for the wait for the load balancer's own end
+		moment := sdktest.Refusal(403, "Forbidden") // for the subnet, and for the wait for the load balancer's own end
 		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.Get"}, moment, moment)
 		if err := plan.Run(t.Context()); err != nil {
 			t.Error(err)
@@ -1192,18 +1176,18 @@ func TestTeardownPlanFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
 		fail := func(operation string, fault cloudapitest.Fault) {
-			p.srv.Fail(cloudapitest.Match{Operation: operation}, fault)
+			p.Server.Fail(cloudapitest.Match{Operation: operation}, fault)
 		}
-		if plan, err := p.client.InProject("").PlanTeardown(t.Context(), nil); plan != nil || !errors.Is(err, cloudapi.ErrNoProject) {
+		if plan, err := teardown.NewPlan(t.Context(), p.Client.InProject(""), nil); plan != nil || !errors.Is(err, cloudapi.ErrNoProject) {
 			t.Errorf("no project: %v, %v", plan, err)
 		}
 		nobody := cloudapi.NewID(cloudapi.KindProject).String()
-		if plan, err := p.client.InProject(nobody).PlanTeardown(t.Context(), nil); plan != nil || !errors.Is(err, cloudapi.ErrNotFound) {
+		if plan, err := teardown.NewPlan(t.Context(), p.Client.InProject(nobody), nil); plan != nil || !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("nobody's project: %v, %v", plan, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if plan, err := p.client.PlanTeardown(ctx, nil); plan != nil || !errors.Is(err, context.Canceled) {
+		if plan, err := teardown.NewPlan(ctx, p.Client, nil); plan != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("no context: %v, %v", plan, err)
 		}
 		for _, operation := range []string{
@@ -1211,41 +1195,41 @@ func TestTeardownPlanFailures(t *testing.T) {
 			"GET /project/{project_id}",
 			"GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}",
 		} {
-			fail(operation, envelope(403, "Forbidden"))
-			plan, err := p.client.PlanTeardown(t.Context(), &cloudapi.TeardownOptions{Project: true})
+			fail(operation, sdktest.Refusal(403, "Forbidden"))
+			plan, err := teardown.NewPlan(t.Context(), p.Client, &teardown.Options{DeleteProject: true})
 			if plan != nil || !errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("%s: %v, %v", operation, plan, err)
 			}
 		}
 		fail("GET /project/{project_id}/vm", cloudapitest.Reply(404, nil, "<html>"))
-		if plan, err := p.client.PlanTeardown(t.Context(), nil); plan != nil || err == nil || errors.Is(err, cloudapi.ErrNotFound) {
+		if plan, err := teardown.NewPlan(t.Context(), p.Client, nil); plan != nil || err == nil || errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("a 404 of something else: %v, %v", plan, err)
 		}
 
 		// The real server has no init scripts.
 		fail("GET /project/{project_id}/vm-init-script", cloudapitest.Reply(404, http.Header{"Content-Type": {"application/json"}},
 			`{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for."}}`))
-		plan := planTeardown(t, p.client, nil)
+		plan := planTeardown(t, p.Client, nil)
 		if n := len(slices.Concat(plan.Stages()...)); n != 18 {
 			t.Errorf("without init scripts there are %d resources", n)
 		}
 
 		// A load balancer that is gone since it was listed is ignored.
-		fail("GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}", envelope(404, "ResourceNotFound"))
-		plan = planTeardown(t, p.client, nil)
+		fail("GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}", sdktest.Refusal(404, "ResourceNotFound"))
+		plan = planTeardown(t, p.Client, nil)
 		if n := len(slices.Concat(plan.Stages()...)); n != 18 {
 			t.Errorf("without the load balancer there are %d resources", n)
 		}
 
 		var none context.Context
-		if plan, err := p.client.PlanTeardown(none, nil); plan != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		if plan, err := teardown.NewPlan(none, p.Client, nil); plan != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("a nil context: %v, %v", plan, err)
 		}
 		if err := plan.Run(none); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("a nil context: %v", err)
 		}
 
-		var nothing cloudapi.TeardownPlan
+		var nothing teardown.Plan
 		if err := nothing.Run(t.Context()); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("a plan of nothing: %v", err)
 		}
@@ -1253,57 +1237,4 @@ func TestTeardownPlanFailures(t *testing.T) {
 			t.Errorf("%q", text)
 		}
 	})
-}
-
-// A plan is made, displayed, and run.
-func ExampleClient_PlanTeardown() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-	for _, name := range []string{"web-1", "web-2"} {
-		if _, err := client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-	if _, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}); err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	plan, err := client.PlanTeardown(ctx, &cloudapi.TeardownOptions{
-		Keep: func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindSSHPublicKey },
-		Progress: func(p cloudapi.Progress) {
-			if p.State == "deleted" {
-				fmt.Printf("%d of %d\n", p.Done, p.Total)
-			}
-		},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for i, stage := range plan.Stages() { // or fmt.Print(plan), which also shows the IDs
-		for _, r := range stage {
-			fmt.Println(i+1, r.Kind, r.Name)
-		}
-	}
-	err = plan.Run(ctx)
-	if report, ok := errors.AsType[*cloudapi.TeardownError](err); ok {
-		for _, failure := range report.Failed {
-			fmt.Println(failure)
-		}
-	}
-	fmt.Println("kept:", plan.Kept()[0].Name)
-	// Output:
-	// 1 VM web-1
-	// 1 VM web-2
-	// 2 private subnet default-eu-central-h1
-	// 3 firewall default-eu-central-h1-default
-	// 1 of 4
-	// 2 of 4
-	// 3 of 4
-	// 4 of 4
-	// kept: laptop
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
 // teardownRequests makes a project of n private subnets, each with a firewall
@@ -27,7 +29,7 @@ func teardownRequests(t *testing.T, n int) (requests, lists int) {
 			}))(t)
 		}
 		before := len(srv.Requests())
-		plan := stub.Must(client.PlanTeardown(ctx, nil))(t)
+		plan := stub.Must(teardown.NewPlan(ctx, client, nil))(t)
 		if err := plan.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -43,19 +45,35 @@ func teardownRequests(t *testing.T, n int) (requests, lists int) {
 	return requests, lists
 }
 
-// TestTeardownGrowth: four times the resources take four times the requests,
-// at most four each, and no more lists.
+// TestTeardownGrowth: a resource takes at most four requests, the lists among
+// them, however many there are.
 func TestTeardownGrowth(t *testing.T) {
 	t.Parallel()
-	const n = 20
-	requests, lists := teardownRequests(t, n)
-	more, moreLists := teardownRequests(t, 4*n)
-	if resources := 3 * n; requests > 4*resources+lists || more > 4*4*resources+moreLists {
-		t.Errorf("%d resources take %d requests (%d of them lists), %d take %d (%d), want at most 4 each beside the lists",
-			resources, requests, lists, 4*resources, more, moreLists)
+	for _, n := range []int{20, 80} {
+		requests, lists := teardownRequests(t, n)
+		if requests > 4*3*n {
+			t.Errorf("%d resources take %d requests (%d of them lists), want at most 4 each", 3*n, requests, lists)
+		}
+		t.Logf("%d subnets: %d requests, %d lists", n, requests, lists)
 	}
-	if moreLists > 2*lists {
-		t.Errorf("four times the resources take %d lists instead of %d", moreLists, lists)
-	}
-	t.Logf("%d subnets: %d requests, %d lists; %d subnets: %d requests, %d lists", n, requests, lists, 4*n, more, moreLists)
+}
+
+// TestTeardownOfBalancers: beside the request that deletes it and the one that
+// finds it gone, a load balancer takes one, which returns its subnet.
+func TestTeardownOfBalancers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, subnets := newSubnets(t, 1)
+		client := srv.Client()
+		for i := range 200 {
+			stub.Must(client.LoadBalancers.Create(t.Context(), sdktest.Somewhere, fmt.Sprintf("lb-%d", i), sdktest.BalancerIn(subnets[0])))(t)
+		}
+		before := len(srv.Requests())
+		if err := planTeardown(t, client, nil).Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := len(srv.Requests()) - before; n > 650 {
+			t.Errorf("200 load balancers take %d requests, want at most 650", n)
+		}
+	})
 }

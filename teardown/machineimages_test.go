@@ -1,4 +1,3 @@
-// Package teardown_test tears down projects on a server of the suite.
 package teardown_test
 
 import (
@@ -14,6 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
 // imageProject is a project with a machine image, its versions, and VMs, as a
@@ -27,14 +27,10 @@ type imageProject struct {
 }
 
 const (
-	projectPath     = "/project/" + stub.Project
-	testImageID     = "m14f5v56byre4n6hhfmcm0thd1"
-	testImageJSON   = `{"id":"` + testImageID + `","name":"golden","location":"eu-central-h1","arch":"x64","latest_version":"v1","created_at":"2026-11-22T03:07:36Z"}`
-	testVersionID   = "mv3jb6qjryhy2gznk3ksvganvv"
-	testVersionJSON = `{"id":"` + testVersionID + `","version":"v1","state":"ready","actual_size_mib":40960,"archive_size_mib":5123,"created_at":"2026-11-22T03:07:36Z","latest":true}`
+	projectPath   = "/project/" + stub.Project
+	testImageID   = "m14f5v56byre4n6hhfmcm0thd1"
+	testImageJSON = `{"id":"` + testImageID + `","name":"golden","location":"eu-central-h1","arch":"x64","latest_version":"v1","created_at":"2026-11-22T03:07:36Z"}`
 )
-
-const testOtherImage = "m1rq4vgtndee2mdnmbckfjjg7y"
 
 // answer executes a request. A resource that is being deleted is gone after the
 // next look at it, but a version stays while VMs use it.
@@ -138,7 +134,7 @@ func TestTeardownOfMachineImages(t *testing.T) {
 		network := stub.Recorder{Answer: project.answer}
 		client := sdktest.Recorded(t, &network)
 
-		kept, err := client.PlanTeardown(t.Context(), &cloudapi.TeardownOptions{Keep: func(r cloudapi.Resource) bool { return r.ID == stub.VMID }})
+		kept, err := teardown.NewPlan(t.Context(), client, &teardown.Options{Keep: func(r cloudapi.Resource) bool { return r.ID == stub.VMID }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +142,7 @@ func TestTeardownOfMachineImages(t *testing.T) {
 			t.Errorf("with the VM kept the plan is %s", got)
 		}
 
-		plan, err := client.PlanTeardown(t.Context(), nil)
+		plan, err := teardown.NewPlan(t.Context(), client, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +172,7 @@ func TestTeardownDuringACapture(t *testing.T) {
 			versions: map[string]string{"v1": cloudapi.MachineImageVersionStateCreating},
 			vms:      []*cloudapi.VM{{ID: stub.VMID, Name: "source", Location: "eu-central-h1", State: cloudapi.VMStateStopped}}}
 		network := stub.Recorder{Answer: project.answer}
-		plan, err := sdktest.Recorded(t, &network).PlanTeardown(t.Context(), nil)
+		plan, err := teardown.NewPlan(t.Context(), sdktest.Recorded(t, &network), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +190,7 @@ func TestTeardownOfAnImageIsNotBlind(t *testing.T) {
 		project := &imageProject{image: true, versions: map[string]string{"v1": "ready"}}
 		network := stub.Recorder{Answer: project.answer}
 		client := sdktest.Recorded(t, &network)
-		plan, err := client.PlanTeardown(t.Context(), nil)
+		plan, err := teardown.NewPlan(t.Context(), client, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,8 +201,8 @@ func TestTeardownOfAnImageIsNotBlind(t *testing.T) {
 			return project.answer(req)
 		}
 		err = plan.Run(t.Context())
-		report, ok := errors.AsType[*cloudapi.TeardownError](err)
-		if !ok || !errors.Is(err, cloudapi.ErrForbidden) || report.Failed[0].Outcome != cloudapi.TeardownFailed || len(project.changes) > 0 {
+		report, ok := errors.AsType[*teardown.Error](err)
+		if !ok || !errors.Is(err, cloudapi.ErrForbidden) || report.Failed[0].Outcome != teardown.Failed || len(project.changes) > 0 {
 			t.Errorf("%v; sent was %q", err, project.changes)
 		}
 	})
@@ -216,47 +212,4 @@ func sorted(s []string) []string {
 	s = slices.Clone(s)
 	slices.Sort(s)
 	return s
-}
-
-// TestResolveMachineImages: an image is found by name and by ID, and a version
-// by its ID, which only the list of versions contains.
-func TestResolveMachineImages(t *testing.T) {
-	t.Parallel()
-	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-		switch path := strings.TrimPrefix(req.URL.Path, projectPath); path {
-		case "/machine-image":
-			return stub.Respond(200, `{"items":[{"id":"`+testOtherImage+`","name":"tin","location":"eu-north-h1"},`+testImageJSON+`],"count":2}`), nil
-		case "/location/eu-central-h1/machine-image":
-			return stub.Respond(200, `{"items":[`+testImageJSON+`],"count":1}`), nil
-		case "/location/eu-central-h1/machine-image/golden", "/location/eu-central-h1/machine-image/" + testImageID:
-			return stub.Respond(200, testImageJSON), nil
-		case "/location/eu-north-h1/machine-image/" + testOtherImage + "/version":
-			return stub.Respond(200, `{"items":[],"count":0}`), nil
-		case "/location/eu-central-h1/machine-image/" + testImageID + "/version":
-			return stub.Respond(200, `{"items":[`+testVersionJSON+`],"count":1}`), nil
-		case "/object-info/" + testImageID:
-			return stub.Respond(200, `{"type":"machine image","location":"eu-central-h1","name":"golden"}`), nil
-		}
-		return stub.Respond(404, stub.Envelope(404)), nil
-	}}
-	client := sdktest.Recorded(t, &network)
-	image := cloudapi.Resource{Kind: cloudapi.KindMachineImage, ID: testImageID, Location: "eu-central-h1", Name: "golden"}
-	for _, reference := range []string{testImageID, "eu-central-h1/golden", "eu-central-h1/" + testImageID} {
-		if got, err := client.Resolve(t.Context(), reference); err != nil || *got != image {
-			t.Errorf("%s is %v, %v", reference, got, err)
-		}
-		if got, err := cloudapi.Lookup[cloudapi.MachineImage](t.Context(), client, reference); err != nil || got.LatestVersion != "v1" {
-			t.Errorf("%s is %+v, %v", reference, got, err)
-		}
-	}
-	for _, reference := range []string{testVersionID, "eu-central-h1/" + testVersionID} {
-		got, err := client.Resolve(t.Context(), reference)
-		if err != nil || got.Kind != cloudapi.KindMachineImageVersion || got.Name != "v1" || *got.Parent != image {
-			t.Errorf("%s is %v, %v", reference, got, err)
-			continue
-		}
-		if version, err := client.Fetch(t.Context(), *got); err != nil || version.(*cloudapi.MachineImageVersion).ArchiveSizeMiB != 5123 {
-			t.Errorf("%s is %+v, %v", reference, version, err)
-		}
-	}
 }

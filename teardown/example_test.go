@@ -1,0 +1,65 @@
+package teardown_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/teardown"
+)
+
+// A plan is made, displayed, and run.
+func Example() {
+	srv := cloudapitest.NewServer(cloudapitest.WithDelays(cloudapitest.Delays{}))
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	for _, name := range []string{"web-1", "web-2"} {
+		if _, err := client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	if _, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	plan, err := teardown.NewPlan(ctx, client, &teardown.Options{
+		Keep: func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindSSHPublicKey },
+		Progress: func(p cloudapi.Progress) {
+			if p.State == "deleted" {
+				fmt.Printf("%d of %d\n", p.Done, p.Total)
+			}
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i, stage := range plan.Stages() { // or fmt.Print(plan), which also shows the IDs
+		for _, r := range stage {
+			fmt.Println(i+1, r.Kind, r.Name)
+		}
+	}
+	err = plan.Run(ctx)
+	if report, ok := errors.AsType[*teardown.Error](err); ok {
+		for _, failure := range report.Failed {
+			fmt.Println(failure)
+		}
+	}
+	fmt.Println("kept:", plan.Kept()[0].Name)
+	// Output:
+	// 1 VM web-1
+	// 1 VM web-2
+	// 2 private subnet default-eu-central-h1
+	// 3 firewall default-eu-central-h1-default
+	// 1 of 4
+	// 2 of 4
+	// 3 of 4
+	// 4 of 4
+	// kept: laptop
+}

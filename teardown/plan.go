@@ -1,0 +1,289 @@
+// Package teardown deletes the resources of a project. It finds them, plans an
+// order in which they can be deleted, shows the plan, and carries it out:
+//
+//	plan, err := teardown.NewPlan(ctx, client, nil)
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Print(plan) // nothing has been deleted yet
+//	return plan.Run(ctx)
+//
+// A run deletes the resources in the plan, and nothing else. A resource is known
+// by its ID: one that was renamed since the plan is deleted under its new name,
+// and one that has taken an old name stays. There is one exception, which the
+// API does not allow to avoid: the service deletes a private subnet together
+// with its load balancers. Run looks for load balancers that are not in the plan
+// immediately before it deletes a subnet, and keeps the subnet if there are any.
+// But a list does not contain load balancers that the token may not see, so
+// those go with their subnet, as they would with PrivateSubnets.Delete.
+package teardown
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// Options sets what a teardown keeps and how it deletes the rest. A nil *Options
+// keeps nothing but the project itself.
+type Options struct {
+	// Keep reports whether a resource stays. NewPlan calls it once for each
+	// resource that the lists of the project show; later changes of the Options
+	// have no effect. The resources that a kept resource needs stay as well: the
+	// machine image of a VM, the subnet of a VM or load balancer, the firewalls
+	// of a subnet, the subnet, firewall and load balancers that the service made
+	// for a database or cluster, unless they were renamed, the private location
+	// of any resource in it, and the project. A read replica does not need its
+	// parent, nor a load balancer its VMs.
+	Keep func(cloudapi.Resource) bool
+
+	// DeleteProject deletes the project itself after everything in it. The
+	// project stays if Keep keeps anything.
+	DeleteProject bool
+
+	// Concurrency is the maximum number of concurrent requests. The default,
+	// for 0 or less, is 8.
+	Concurrency int
+
+	// Progress is called for the beginning, each poll and the end of a
+	// deletion, never twice at the same time. Operation is "Teardown". Done and
+	// Total count the resources of the plan. State is that of the record,
+	// "deleting", "deleted", or an [Outcome] with the reason in Err. The
+	// deletion of the resource waits until Progress returns.
+	Progress func(cloudapi.Progress)
+}
+
+// Plan contains the resources to delete, as [NewPlan] found them, in a possible
+// order. It does not change.
+type Plan struct {
+	surveyor
+	options Options
+	once    *cloudapi.Client // does not retry
+	gate    gate
+	steps   []step            // each after those that must end before it
+	kept    []keptResource    // the rest
+	private map[string]string // the IDs of the private locations, by name
+}
+
+// step is a resource to be deleted.
+type step struct {
+	resource cloudapi.Resource
+	neededBy []int // the indexes of the steps whose resources need this one
+	before   []int // the indexes of the steps that must end before: these, and perhaps others
+	stage    int   // one more than the highest stage of those, from 0
+}
+
+// keptResource is a resource that stays, because Keep keeps it or because
+// another one needs it.
+type keptResource struct{ resource, neededBy cloudapi.Resource }
+
+// NewPlan finds the resources of the client's project and an order in which they
+// can be deleted. It changes nothing.
+//
+// The plan contains everything that the lists of the project show, including the
+// default subnets and firewalls of VMs and subnets. Rules, node pools and other
+// parts are deleted with their resource, and the versions of a machine image
+// before it. The server itself deletes the nodes of clusters and the networks of
+// databases.
+//
+// A plan must be complete, so NewPlan returns an error if a list fails, for
+// example [cloudapi.ErrForbidden] if the token may not see SSH keys. But most
+// lists of the real server do not fail: they leave out the resources that the
+// token may not see, and so does the plan. A list that the server does not have,
+// such as that of machine images in October 2025, counts as empty.
+func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan, error) {
+	switch {
+	case ctx == nil:
+		return nil, argumentError("NewPlan", "ctx", "must not be nil")
+	case client == nil:
+		return nil, argumentError("NewPlan", "client", "must not be nil")
+	}
+	p := &Plan{private: map[string]string{}}
+	if opts != nil {
+		p.options = *opts
+	}
+	if err := p.connect(client); err != nil {
+		return nil, err
+	}
+	all, err := p.survey(ctx, dependants(cloudapi.KindProject), "")
+	if err != nil {
+		return nil, err
+	}
+	if p.options.DeleteProject {
+		project, err := p.client.Projects.Get(ctx, p.client.Project())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, item{Resource: cloudapi.Resource{Kind: cloudapi.KindProject, ID: project.ID, Name: project.Name}})
+	}
+	p.arrange(all)
+	return p, nil
+}
+
+// connect makes the clients of the plan, whose calls all pass the gate.
+func (p *Plan) connect(client *cloudapi.Client) (err error) {
+	concurrency := p.options.Concurrency
+	if concurrency <= 0 {
+		concurrency = 8
+	}
+	p.gate = make(gate, concurrency)
+	if p.client, err = client.With(cloudapi.WithObserver(p.gate.observe)); err != nil {
+		return err
+	}
+	p.once, err = p.client.With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+	return err
+}
+
+// arrange divides the resources into those to delete, in their order, and those
+// to keep.
+func (p *Plan) arrange(all []item) {
+	needs := p.needs(all)
+	p.subnets = map[string]string{}
+	neededBy := p.keep(all, needs)
+	index := map[string]int{}
+	for _, item := range all {
+		if by, ok := neededBy[item.ID]; ok {
+			p.kept = append(p.kept, keptResource{item.Resource, by})
+		} else {
+			index[item.ID] = len(p.steps)
+			p.steps = append(p.steps, step{resource: item.Resource})
+		}
+		switch item.Kind {
+		case cloudapi.KindPrivateLocation:
+			p.private[item.Name] = item.ID
+		case cloudapi.KindLoadBalancer:
+			for _, id := range needs[item.ID] {
+				if cloudapi.IsID(id, cloudapi.KindPrivateSubnet) {
+					p.subnets[item.ID] = id
+				}
+			}
+		}
+	}
+	for i, s := range p.steps {
+		for _, id := range needs[s.resource.ID] {
+			if needed, ok := index[id]; ok && i < needed {
+				p.steps[needed].neededBy = append(p.steps[needed].neededBy, i)
+			}
+		}
+	}
+	for i := range p.steps {
+		p.steps[i].finish(p.steps[:i])
+	}
+}
+
+// keep returns the resources that stay, each with the one that needs it, or
+// with none if Keep keeps it.
+func (p *Plan) keep(all []item, needs map[string][]string) map[string]cloudapi.Resource {
+	kept := map[string]cloudapi.Resource{}
+	if p.options.Keep == nil {
+		return kept
+	}
+	for _, item := range all {
+		if p.options.Keep(item.Resource) {
+			kept[item.ID] = cloudapi.Resource{}
+		}
+	}
+	for _, item := range all { // each comes before the resources that it needs
+		if _, ok := kept[item.ID]; !ok {
+			continue
+		}
+		for _, id := range needs[item.ID] {
+			if _, ok := kept[id]; !ok {
+				kept[id] = item.Resource
+			}
+		}
+	}
+	return kept
+}
+
+// finish completes a step, given the preceding ones.
+//
+// Clusters and databases may be in subnets of the project, but no record tells
+// in which. So a subnet comes after all of them in its location.
+func (s *step) finish(preceding []step) {
+	s.before = slices.Clone(s.neededBy)
+	for i, other := range preceding {
+		mayBeInside := other.resource.Kind == cloudapi.KindKubernetesCluster || other.resource.Kind == cloudapi.KindPostgres
+		if mayBeInside && s.resource.Kind == cloudapi.KindPrivateSubnet && other.resource.Location == s.resource.Location {
+			s.before = append(s.before, i)
+		}
+	}
+	for _, i := range s.before {
+		s.stage = max(s.stage, preceding[i].stage+1)
+	}
+}
+
+// Stages returns the resources to delete. Those of a stage can be deleted when
+// those of the stages before are gone. Run is faster, since a resource does not
+// wait for others that it does not depend on.
+func (p *Plan) Stages() [][]cloudapi.Resource {
+	stages := [][]cloudapi.Resource{}
+	for _, s := range p.steps {
+		for len(stages) <= s.stage {
+			stages = append(stages, nil)
+		}
+		stages[s.stage] = append(stages[s.stage], s.resource)
+	}
+	return stages
+}
+
+// Kept returns the resources that stay because of [Options.Keep].
+func (p *Plan) Kept() []cloudapi.Resource {
+	kept := make([]cloudapi.Resource, len(p.kept))
+	for i, k := range p.kept {
+		kept[i] = k.resource
+	}
+	return kept
+}
+
+// String describes the plan, with one resource per line.
+func (p *Plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "teardown of project %s: %d to delete, %d to keep\n", p.project(), len(p.steps), len(p.kept))
+	for i, stage := range p.Stages() {
+		fmt.Fprintf(&b, "stage %d\n", i+1)
+		subnets := false
+		for _, r := range stage {
+			fmt.Fprintf(&b, "  %v\n", r)
+			subnets = subnets || r.Kind == cloudapi.KindPrivateSubnet
+		}
+		if subnets {
+			b.WriteString("  and the load balancers of these subnets that the token may not see\n")
+		}
+	}
+	if len(p.kept) > 0 {
+		b.WriteString("kept\n")
+	}
+	for _, k := range p.kept {
+		fmt.Fprintf(&b, "  %v", k.resource)
+		if k.neededBy.ID != "" {
+			fmt.Fprintf(&b, ", needed by %v", k.neededBy)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// MarshalJSON encodes the project's ID, the stages and the kept resources.
+func (p *Plan) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Project string                `json:"project"`
+		Stages  [][]cloudapi.Resource `json:"stages"`
+		Kept    []cloudapi.Resource   `json:"kept"`
+	}{p.project(), p.Stages(), p.Kept()})
+}
+
+func (p *Plan) project() string {
+	if p.client == nil {
+		return ""
+	}
+	return p.client.Project()
+}
+
+func argumentError(operation, name, reason string) error {
+	return &cloudapi.ArgumentError{Operation: "teardown." + operation, Name: name, Reason: reason}
+}

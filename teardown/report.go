@@ -1,0 +1,81 @@
+package teardown
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// Error is the report of a run that did not delete everything. It contains each
+// resource of the plan once, in the plan's order.
+type Error struct {
+	Project string              // the project's ID
+	Deleted []cloudapi.Resource // resources that are gone
+	Failed  []Failure           // resources that are left, or may be
+}
+
+// Failure says why a resource was not deleted.
+type Failure struct {
+	Resource  cloudapi.Resource
+	Outcome   Outcome
+	BlockedBy []cloudapi.Resource // the resources that need this one, if the outcome is Blocked
+	Err       error               // the reason
+}
+
+// Outcome says how far the deletion of a resource got.
+type Outcome string
+
+// Values of [Failure.Outcome].
+const (
+	Failed   Outcome = "failed"    // the server refused, or there was no response
+	UnderWay Outcome = "under way" // the deletion was accepted, but its end was not seen
+	Blocked  Outcome = "blocked"   // not tried, because another resource needs it
+	NotTried Outcome = "not tried" // the context ended before its turn
+)
+
+// Error returns in one line how many resources are left, and the reason for the
+// first.
+func (e *Error) Error() string {
+	var counts []string
+	var first *Failure
+	for _, outcome := range []Outcome{Failed, UnderWay, Blocked, NotTried} {
+		n := 0
+		for i := range e.Failed {
+			if e.Failed[i].Outcome == outcome {
+				n++
+				first = cmp.Or(first, &e.Failed[i])
+			}
+		}
+		if n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, outcome))
+		}
+	}
+	text := fmt.Sprintf("teardown: project %s: %d of %d resources left: %s",
+		e.Project, len(e.Failed), len(e.Failed)+len(e.Deleted), strings.Join(counts, ", "))
+	if first != nil {
+		text += fmt.Sprintf("; first %v", first)
+	}
+	return text
+}
+
+// Unwrap returns the reasons of all failures.
+func (e *Error) Unwrap() []error {
+	errs := make([]error, len(e.Failed))
+	for i := range e.Failed {
+		errs[i] = e.Failed[i].Err
+	}
+	return errs
+}
+
+// String describes the failure in one line.
+func (f Failure) String() string {
+	return fmt.Sprintf("%v: %s: %v", f.Resource, f.Outcome, within{f.Err})
+}
+
+// within removes the prefix from the text of an error that another one wraps.
+type within struct{ error }
+
+func (w within) Error() string { return strings.TrimPrefix(fmt.Sprint(w.error), "cloudapi: ") }
+func (w within) Unwrap() error { return w.error }

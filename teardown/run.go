@@ -1,0 +1,461 @@
+package teardown
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+)
+
+// Run deletes the resources in the plan, and nothing else, and waits until they
+// are gone. It returns nil if all are gone, whoever deleted them. Otherwise the
+// error is an [*Error] that reports each resource of the plan that is left. Run
+// may be called again.
+//
+// Run deletes by ID, so it never deletes another resource with the same name. It
+// deletes private locations by name, which it looks up immediately before. Run
+// deletes a resource when everything that needs it is gone. If something outside
+// the plan needs it at that time, the resource stays. Examples are a load
+// balancer that was made in the subnet since, a subnet that uses the firewall,
+// and any other resource of a project that would be deleted with it. Run looks
+// for them immediately before each attempt of the deletion.
+//
+// It cannot find what the token may not see: the service deletes the load
+// balancers of a subnet together with the subnet, those that the token may not
+// see among them.
+//
+// If a deletion fails with a transient error, or is refused because of the state
+// of the resource, Run tries it 6 times within about 13 seconds: a VM, for
+// example, cannot be deleted while a machine image is made of it. A deletion
+// that fails permanently blocks only the resources that the failed one needs.
+// Run waits until the context ends for deletions that the server has accepted.
+//
+// If the token loses its permission for a resource, its deletion fails with
+// [cloudapi.ErrForbidden], except for an inference API key, which then counts as
+// gone, since the service answers as if it were. If the token can no longer see
+// the project, the rest fails with [cloudapi.ErrNotFound], unless the project is
+// in the plan.
+//
+// The server keeps a private location for days after its last database is gone,
+// as long as there are backups. Such a location is reported as [Failed]: run the
+// plan again then.
+func (p *Plan) Run(ctx context.Context) error {
+	switch {
+	case p.client == nil:
+		return argumentError("Run", "plan", "was not made by NewPlan")
+	case ctx == nil:
+		return argumentError("Run", "ctx", "must not be nil")
+	}
+	r := run{
+		Plan:      p,
+		started:   time.Now(),
+		index:     map[string]int{},
+		ended:     make([]chan struct{}, len(p.steps)),
+		failures:  make([]*Failure, len(p.steps)),
+		users:     map[cloudapi.Resource]*looks[map[string][]cloudapi.Resource]{},
+		locations: newLooks[[]item](),
+		reporting: make(chan struct{}, 1),
+	}
+	for i, s := range p.steps {
+		r.index[s.resource.ID] = i
+		r.ended[i] = make(chan struct{})
+	}
+	r.steps(ctx)
+
+	report := &Error{Project: p.project()}
+	for i, failure := range r.failures {
+		if failure != nil {
+			report.Failed = append(report.Failed, *failure)
+		} else {
+			report.Deleted = append(report.Deleted, p.steps[i].resource)
+		}
+	}
+	if len(report.Failed) == 0 {
+		return nil
+	}
+	return report
+}
+
+// run is one run of a plan.
+type run struct {
+	*Plan
+	started  time.Time
+	index    map[string]int  // index of the steps by the IDs of their resources
+	ended    []chan struct{} // closed at the end of the step
+	failures []*Failure      // of steps that have ended; nil: the resource is gone
+
+	// Looks that deletions share.
+	mu        sync.Mutex
+	users     map[cloudapi.Resource]*looks[map[string][]cloudapi.Resource] // users of resources, by kind and location
+	locations *looks[[]item]                                               // private locations
+
+	reporting chan struct{} // holds a value while Progress is called
+	silent    bool          // Progress has not returned
+	deleted   int           // as far as it was reported
+}
+
+// steps runs all steps. WaitAll lets their waits share polls, and its caller
+// recover from their panics.
+func (r *run) steps(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	indexes := make([]int, len(r.Plan.steps))
+	for i := range indexes {
+		indexes[i] = i
+	}
+	each(ctx, indexes, func(ctx context.Context, i int) *Failure {
+		returned := false
+		defer func() {
+			if !returned {
+				cancel()
+			}
+			close(r.ended[i])
+		}()
+		r.failures[i] = r.step(ctx, &r.Plan.steps[i])
+		returned = true
+		return nil
+	})
+}
+
+// step runs a step after those that must end before it.
+func (r *run) step(ctx context.Context, s *step) *Failure {
+	for _, other := range s.before {
+		select {
+		case <-r.ended[other]:
+		case <-ctx.Done():
+		}
+	}
+	failure := r.delete(ctx, s.resource)
+	if failure != nil {
+		r.report(s.resource, cloudapi.Progress{State: string(failure.Outcome), Err: failure.Err})
+	} else {
+		r.report(s.resource, cloudapi.Progress{State: stateDeleted})
+	}
+	return failure
+}
+
+// The states of a resource in [cloudapi.Progress].
+const (
+	stateDeleting = "deleting"
+	stateDeleted  = "deleted"
+)
+
+// report calls Progress, unless it has panicked.
+func (r *run) report(resource cloudapi.Resource, p cloudapi.Progress) {
+	r.reporting <- struct{}{}
+	defer func() { <-r.reporting }()
+	if p.State == stateDeleted {
+		r.deleted++
+	}
+	if r.options.Progress == nil || r.silent {
+		return
+	}
+	p.Operation, p.Resource, p.Done, p.Total, p.Elapsed = "Teardown", resource.String(), r.deleted, len(r.Plan.steps), time.Since(r.started)
+	r.silent = true
+	r.options.Progress(p)
+	r.silent = false
+}
+
+// tries is how often a failed deletion is tried, with the pauses of a wait in
+// between: 13 seconds together.
+const tries = 6
+
+// delete deletes a resource and waits until it is gone.
+func (r *run) delete(ctx context.Context, resource cloudapi.Resource) *Failure {
+	if ctx.Err() != nil {
+		return notTried(ctx, resource)
+	}
+	r.report(resource, cloudapi.Progress{State: stateDeleting})
+	var at cloudapi.Resource
+	var failure *Failure
+	tried := 0
+	cloudapi.Wait(ctx, func(ctx context.Context) (*int, error) { // its error is that of ctx, when the last failure is the reason
+		now, next := r.request(ctx, resource)
+		if tried++; tried == 1 || next == nil || next.Outcome != NotTried {
+			at, failure = now, next
+		}
+		return &tried, nil
+	}, func(*int) (bool, error) {
+		return failure == nil || tried == tries || !r.mayBecomePossible(failure), nil
+	})
+	switch {
+	case tried == 0:
+		return notTried(ctx, resource)
+	case failure != nil:
+		return failure
+	}
+	if err := r.wait(ctx, resource, at); err != nil {
+		return &Failure{Resource: resource, Outcome: UnderWay, Err: err}
+	}
+	return nil
+}
+
+func notTried(ctx context.Context, resource cloudapi.Resource) *Failure {
+	return &Failure{Resource: resource, Outcome: NotTried, Err: pace.Err(ctx)}
+}
+
+// wait waits until a resource that is being deleted, or its private location,
+// is gone. at is the resource under its present name, or none if it is gone.
+func (r *run) wait(ctx context.Context, resource, at cloudapi.Resource) error {
+	if at.ID == "" {
+		return nil
+	}
+	err := r.client.WaitDeleted(ctx, at, r.waitOptions(resource)...)
+	if !errors.Is(err, cloudapi.ErrLocationNotFound) {
+		return err
+	}
+	if moved, failure := r.locate(ctx, resource); failure == nil && moved != at {
+		return r.wait(ctx, resource, moved)
+	}
+	return err
+}
+
+// waitOptions are the options of a wait for the deletion of a resource, or of
+// its parts.
+func (r *run) waitOptions(resource cloudapi.Resource) []cloudapi.WaitOption {
+	return []cloudapi.WaitOption{cloudapi.WaitProgress(func(p cloudapi.Progress) {
+		if p.Done < p.Total {
+			p.State = cmp.Or(p.State, stateDeleting)
+			r.report(resource, p)
+		}
+	})}
+}
+
+// request requests the deletion of a resource unless something needs it. It
+// returns the resource under its present name, or none if it is already gone.
+func (r *run) request(ctx context.Context, resource cloudapi.Resource) (cloudapi.Resource, *Failure) {
+	if resource.Kind == cloudapi.KindMachineImage {
+		if failure := r.deleteVersions(ctx, resource); failure != nil {
+			return resource, failure
+		}
+	}
+	return r.remove(ctx, resource, (*cloudapi.Client).Delete)
+}
+
+// deleteVersions deletes the versions of a machine image, and waits until they
+// are gone.
+func (r *run) deleteVersions(ctx context.Context, image cloudapi.Resource) *Failure {
+	at, err := r.locate(ctx, image)
+	if err != nil || at.ID == "" {
+		return nil // which remove finds out as well
+	}
+	versions, err := cloudapi.Collect(r.client.MachineImages.AllVersions(ctx, at.Location, at.ID, nil))
+	for _, v := range versions {
+		if v.State == cloudapi.MachineImageVersionStateDestroying {
+			continue
+		}
+		if _, failure := r.remove(ctx, image, func(client *cloudapi.Client, ctx context.Context, at cloudapi.Resource) error {
+			return client.MachineImages.DeleteVersion(ctx, at.Location, at.ID, v.Version)
+		}); failure != nil {
+			return failure
+		}
+	}
+	for _, v := range versions {
+		err = cmp.Or(err, r.client.MachineImages.WaitVersionDeleted(ctx, at.Location, at.ID, v.Version, r.waitOptions(image)...))
+	}
+	switch {
+	case err == nil || cloudapi.IsGone(err):
+		return nil
+	case ctx.Err() != nil && len(versions) == 0:
+		return notTried(ctx, image)
+	}
+	return &Failure{Resource: image, Outcome: Failed, Err: err}
+}
+
+// remove calls delete unless something needs the resource.
+//
+// A look is of no use if much time passes before the request. So the deletion
+// waits for its place before it looks, and the client does not retry the
+// request, which also needs another look.
+func (r *run) remove(ctx context.Context, resource cloudapi.Resource, delete func(*cloudapi.Client, context.Context, cloudapi.Resource) error) (at cloudapi.Resource, _ *Failure) {
+	isLooking := len(dependants(resource.Kind)) > 0
+	client := r.client
+	if isLooking {
+		client = r.once
+	}
+	var users []cloudapi.Resource
+	var err error
+	requested := false
+	attempt := func(ctx context.Context) (*bool, error) {
+		requesting := false
+		err = r.gate.hold(ctx, func(ctx context.Context) (err error) {
+			if at, err = r.locate(ctx, resource); err != nil || at.ID == "" {
+				return err
+			}
+			if users, err = r.usersOf(ctx, at); err != nil || len(users) > 0 {
+				return err
+			}
+			if err = r.checkName(ctx, at); err != nil {
+				return err
+			}
+			requesting, requested = true, true
+			return delete(client, ctx, at)
+		})
+		if requesting && isLooking && cloudapi.IsTransient(err) {
+			if e, ok := errors.AsType[*cloudapi.Error](err); ok {
+				pace.Sleep(ctx, e.RetryAfter)
+			}
+			return nil, err
+		}
+		return &requesting, nil
+	}
+	cloudapi.Wait(ctx, attempt, func(*bool) (bool, error) { return true, nil },
+		cloudapi.WaitInterval(500*time.Millisecond, 2*time.Second), cloudapi.WaitTolerance(3))
+
+	switch {
+	case cloudapi.IsGone(err):
+		err = r.checkProject(ctx)
+	case err == nil && at.ID != "" && len(users) == 0:
+		err = r.checkName(ctx, at) // it may belong to another resource by now
+	}
+	switch {
+	case ctx.Err() != nil && !requested:
+		return at, notTried(ctx, resource)
+	case err != nil:
+		return at, &Failure{Resource: resource, Outcome: Failed, Err: err}
+	case len(users) > 0:
+		return at, &Failure{Resource: resource, Outcome: Blocked, BlockedBy: users, Err: r.blocked(users)}
+	}
+	return at, nil
+}
+
+// usersOf returns the resources that need a resource now. Deletions of resources
+// of a kind and location that wait for a look at the same time share it.
+func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) ([]cloudapi.Resource, error) {
+	if len(dependants(resource.Kind)) == 0 {
+		return nil, nil
+	}
+	key := cloudapi.Resource{Kind: resource.Kind, Location: resource.Location}
+	if resource.Kind == cloudapi.KindPrivateLocation {
+		key.Name = resource.Name
+	}
+	r.mu.Lock()
+	shared := r.users[key]
+	if shared == nil {
+		shared = newLooks[map[string][]cloudapi.Resource]()
+		r.users[key] = shared
+	}
+	r.mu.Unlock()
+	seen, err := shared.take(ctx, func(ctx context.Context) (map[string][]cloudapi.Resource, error) {
+		return r.surveyor.users(ctx, resource)
+	})
+	if err != nil {
+		return nil, err
+	}
+	users := slices.Clone(seen[resource.ID])
+	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // the token may no longer see them in a list
+		by := r.Plan.steps[i].resource
+		if r.failureOf(by) == nil || slices.ContainsFunc(users, func(user cloudapi.Resource) bool { return user.ID == by.ID }) {
+			continue
+		}
+		if _, err := r.client.Fetch(ctx, by); !cloudapi.IsGone(err) {
+			users = append(users, by)
+		}
+	}
+	return users, nil
+}
+
+// mayBecomePossible reports whether another try can succeed.
+func (r *run) mayBecomePossible(f *Failure) bool {
+	if f.Outcome == Blocked {
+		return !slices.ContainsFunc(f.BlockedBy, func(by cloudapi.Resource) bool { return r.failureOf(by) != nil })
+	}
+	if e, ok := errors.AsType[*cloudapi.Error](f.Err); ok && e.Method == http.MethodGet && !cloudapi.IsGone(e) {
+		return true // a look, for example at something that is forbidden for a moment, while it goes
+	}
+	return cloudapi.IsTransient(f.Err) || errors.Is(f.Err, cloudapi.ErrConflict) ||
+		errors.Is(f.Err, cloudapi.ErrInvalidRequest) || // for example of a VM that is copied to a machine image
+		errors.Is(f.Err, cloudapi.ErrLocationNotFound) // gone or renamed since the lookup
+}
+
+// blocked returns an error that says why the users of a resource still exist.
+func (r *run) blocked(users []cloudapi.Resource) error {
+	for _, by := range users {
+		if failure := r.failureOf(by); failure != nil {
+			return fmt.Errorf("%v, which needs it, is still there: %w", by, within{failure.Err})
+		}
+	}
+	return fmt.Errorf("%v needs it and is not in the plan", users[0])
+}
+
+// failureOf returns why a resource of the plan was not deleted. It is nil if
+// the resource is not in the plan, or its step has not ended.
+func (r *run) failureOf(resource cloudapi.Resource) *Failure {
+	i, ok := r.index[resource.ID]
+	if !ok {
+		return nil
+	}
+	select {
+	case <-r.ended[i]:
+		return r.failures[i]
+	default:
+		return nil
+	}
+}
+
+// locate returns the resource under the present name of its private location,
+// since another private location may have taken the old name. If the private
+// location is gone, everything in it is gone too, and the result has no ID.
+func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.Resource, error) {
+	private := r.private[resource.Location]
+	if resource.Kind == cloudapi.KindPrivateLocation {
+		private = resource.ID
+	}
+	if private == "" {
+		return resource, nil
+	}
+	var locations []item
+	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // as all who share a look do
+		locations, err = r.locations.take(ctx, func(ctx context.Context) ([]item, error) {
+			return r.list(ctx, cloudapi.KindPrivateLocation, "")
+		})
+		return err
+	})
+	if cloudapi.IsGone(err) {
+		return cloudapi.Resource{}, r.checkProject(ctx)
+	}
+	if err != nil {
+		return resource, err
+	}
+	i := slices.IndexFunc(locations, func(l item) bool { return l.ID == private })
+	switch {
+	case i < 0:
+		return cloudapi.Resource{}, nil
+	case resource.Kind == cloudapi.KindPrivateLocation:
+		return locations[i].Resource, nil
+	}
+	resource.Location = locations[i].Name
+	return resource, nil
+}
+
+// checkName returns an error if a private location, which is deleted by name,
+// no longer has this name.
+func (r *run) checkName(ctx context.Context, at cloudapi.Resource) error {
+	if at.Kind != cloudapi.KindPrivateLocation {
+		return nil
+	}
+	now, err := r.locate(ctx, at)
+	if err == nil && now.ID != "" && now.Name != at.Name {
+		err = fmt.Errorf("its name is now %s: %w", now.Name, cloudapi.ErrLocationNotFound)
+	}
+	return err
+}
+
+// checkProject returns an error if the token can no longer see the project. Then
+// a 404 does not say that something in it is gone.
+func (r *run) checkProject(ctx context.Context) error {
+	if r.options.DeleteProject {
+		return nil // it may be gone
+	}
+	if _, err := r.client.Projects.Get(ctx, r.project()); cloudapi.IsGone(err) {
+		return fmt.Errorf("the project is gone, or the token may not see it: %w", err)
+	}
+	return nil
+}
