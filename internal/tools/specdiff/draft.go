@@ -110,6 +110,9 @@ type argument struct{ placeholder, name, sample string }
 // pages reports whether the operation is a list with pages.
 func (o *drafted) pages() bool { _, ok := o.query["start_after"]; return o.list && ok }
 
+// drafted reports whether the response is nothing, a record, or a list of records.
+func (o *drafted) drafted() bool { return o.schema == nil || len(properties(o.schema)) > 0 }
+
 func (o *drafted) name() string { return o.service + "." + o.method }
 
 // collection returns the segment of a route after the project and the location.
@@ -149,7 +152,7 @@ func (w *writer) operation(d described) *drafted {
 	if d.success != nil {
 		o.schema = d.success
 		for name, p := range properties(d.success) {
-			if items := p.Schema.Items; items != nil && kind(p.Schema) == "array" && (name == "items" || d.verb == "GET" && len(properties(d.success)) == 1) {
+			if items := p.Schema.Items; items != nil && kind(p.Schema) == "array" && kind(items.Value) == "object" && (name == "items" || d.verb == "GET" && len(properties(d.success)) == 1) {
 				o.list, o.schema = true, items.Value
 			}
 		}
@@ -246,7 +249,7 @@ func (w *writer) function(o *drafted) {
 		w.written[o.service] = true
 		fmt.Fprintf(&w.code, "\n// %sService needs a field %s of Client in client.go.\ntype %[1]sService service\n", o.service, o.service)
 	}
-	if o.record != "" && o.file == "" {
+	if o.record != "" && o.file == "" && o.drafted() {
 		w.structure(o.record, "json", properties(o.schema), "record")
 	}
 	params, call := "ctx context.Context", fmt.Sprintf("ctx, s.conn, &op%s%s", o.service, o.method)
@@ -289,6 +292,8 @@ func (w *writer) function(o *drafted) {
 	switch {
 	case o.file != "":
 		fmt.Fprintf(&w.code, "\n// %s.%s returns a file of the type %s: see download.\n", o.service, o.method, o.file)
+	case !o.drafted():
+		fmt.Fprintf(&w.code, "\n// %s.%s returns %s, which is not drafted.\n", o.service, o.method, describe(o.success))
 	case o.list:
 		routes := "list" + o.service + strings.TrimPrefix(strings.TrimSuffix(o.method, "InLocation"), "List")
 		if o.method == "ListInLocation" {
@@ -315,6 +320,9 @@ func (w *writer) function(o *drafted) {
 	case o.record == "" && body == "nil":
 		head(o.method, "error")
 		fmt.Fprintf(&w.code, "return remove(%s%s)\n}\n", call, args)
+	case o.record == "":
+		head(o.method, "error")
+		fmt.Fprintf(&w.code, "cl, err := s.conn.newCall(&op%s%s, %s, []string{%s})\nif err != nil {\nreturn err\n}\nreturn cl.do(ctx, noContent{})\n}\n", o.service, o.method, body, strings.TrimPrefix(args, ", "))
 	case options != "":
 		head(o.method, "(*"+o.record+", error)")
 		fmt.Fprintf(&w.code, "cl, err := s.conn.newCall(&op%s%s, %s, []string{%s})\nif err != nil {\nreturn nil, err\n}\nif err := cl.setQuery(opts); err != nil {\nreturn nil, err\n}\nreturn perform[%s](ctx, cl)\n}\n",
@@ -415,7 +423,7 @@ func (w *writer) goType(s *openapi3.Schema, name, tag string) string {
 // wire writes the wire test of an operation: a request and a response with a
 // value in each plain field.
 func (w *writer) wire(o *drafted) {
-	if o.file != "" || o.method == "ListInLocation" {
+	if o.file != "" || o.method == "ListInLocation" || !o.drafted() {
 		return
 	}
 	path, call := strings.TrimPrefix(o.route, "/project/{project_id}"), "ctx"

@@ -235,7 +235,7 @@ func TestReadsTheSDK(t *testing.T) {
 }
 
 // TestDraft drafts new operations of VMs. The drafts compile with the SDK, and
-// its wire tests pass.
+// their wire tests pass.
 func TestDraft(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -251,6 +251,7 @@ func TestDraft(t *testing.T) {
 		POST ` + vm + `/disk/{disk_name} VMs.CreateDisk
 		POST ` + vm + `/reset VMs.Reset
 		POST ` + vm + `/resize VMs.Resize
+		POST ` + vm + `/stamp VMs.Stamp
 		GET ` + vm + `/usage VMs.Usage`)
 	if !slices.Equal(rows, want) {
 		t.Errorf("the rows are\n%s", strings.Join(rows, "\n"))
@@ -275,7 +276,7 @@ func TestDraft(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, read(t, filepath.Join(folder, "draft.go")))
 	}
-	if n := strings.Count(string(out), "--- PASS: TestDraftWire/"); n != 2*7 {
+	if n := strings.Count(string(out), "--- PASS: TestDraftWire/"); n != 2*8 {
 		t.Errorf("%d wire tests pass\n%s", n, out)
 	}
 }
