@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/tally"
 )
 
 // maxWalks is how often a list is walked until it contains as many items as it
@@ -38,23 +38,22 @@ func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args
 	})
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
-			seen := newTally(o.OrderColumn)
+			seen := tally.New(o.OrderColumn == "" || o.OrderColumn == OrderByID, maxKnown)
 			for walks := 1; ; walks++ {
-				seen.begin()
+				seen.Begin()
 				for page, err := range pages(ctx) {
 					if err == nil {
-						page.Items = slices.DeleteFunc(page.Items, func(item *T) bool { return !seen.add(P(item).cursor(OrderByID)) })
-						seen.count(page.Count)
-						seen.forget()
+						page.Items = slices.DeleteFunc(page.Items, func(item *T) bool { return !seen.Add(P(item).cursor(OrderByID)) })
+						seen.EndPage(page.Count)
 					}
 					if !yield(page, err) || err != nil {
 						return
 					}
 				}
-				if o.StartAfter != "" || seen.complete() {
+				if o.StartAfter != "" || seen.IsComplete() {
 					return
 				}
-				err := seen.stalled(routes.project.Name, o.OrderColumn)
+				err := stalled(seen, routes.project.Name, o.OrderColumn)
 				if walks < maxWalks {
 					err = pace.Sleep(ctx, c.config.retry.delay(walks, 0))
 				}
@@ -78,88 +77,12 @@ func (p *Page[T]) isWhole(pageSize int) bool {
 // ascend.
 const maxKnown = 2 * maxPageSize
 
-// tally is a record of the items seen in a list.
-type tally struct {
-	known     map[string]struct{} // the IDs of the items after passed, except recent
-	recent    []string            // IDs of the first walk, as long as they ascend and need no lookup
-	passed    string              // IDs up to this one count as known
-	ascending bool                // whether the IDs of every walk have ascended
-	items     int                 // number of new items
-	least     *int                // the smallest count of a page; nil: no page had one
-
-	// Of the walk in progress.
-	walks   int    // its number, from 1
-	last    string // the greatest ID
-	inOrder int    // items whose ID was greater than all before
-}
-
-func newTally(orderColumn string) *tally {
-	return &tally{known: map[string]struct{}{}, ascending: orderColumn == "" || orderColumn == OrderByID}
-}
-
-// begin starts another walk from the beginning of the list.
-func (t *tally) begin() {
-	t.walks, t.last, t.inOrder = t.walks+1, "", 0
-}
-
-// index moves recent to known.
-func (t *tally) index() {
-	for _, id := range t.recent {
-		t.known[id] = struct{}{}
-	}
-	t.recent = nil
-}
-
-// add records an item, and reports whether it is new.
-func (t *tally) add(id string) bool {
-	if id > t.last {
-		t.last = id
-		t.inOrder++
-	} else {
-		t.ascending = false
-	}
-	if t.ascending && t.walks == 1 { // it is greater than all before
-		t.recent = append(t.recent, id)
-		t.items++
-		return true
-	}
-	t.index()
-	if _, known := t.known[id]; known || id <= t.passed {
-		return false
-	}
-	t.known[id] = struct{}{}
-	t.items++
-	return true
-}
-
-// count records the count of a page.
-func (t *tally) count(count *int) {
-	if count != nil && (t.least == nil || *count < *t.least) {
-		t.least = count
-	}
-}
-
-// forget limits the memory for a long list: if IDs ascend, those up to the last
-// one were seen.
-func (t *tally) forget() {
-	if t.ascending && len(t.known)+len(t.recent) > maxKnown {
-		t.passed, t.recent = t.last, t.recent[:0]
-		maps.DeleteFunc(t.known, func(id string, _ struct{}) bool { return id <= t.passed })
-	}
-}
-
-// complete reports whether no item is missing. Every page counts the items that
-// stay in the list, so the smallest count is enough. An item that was added
-// before passed is not counted as new, so as many items in one walk are enough,
-// too. A server that sends the number of items of each page in place of the
-// list's is believed.
-func (t *tally) complete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
-
 // stalled returns the error for a list that does not become complete.
-func (t *tally) stalled(operation, orderColumn string) error {
+func stalled(t *tally.Tally, operation, orderColumn string) error {
+	reached, count := t.Reached()
 	hint := ""
 	if orderColumn == OrderByName {
 		hint = "; of items with the same name some may be left out: order by ID"
 	}
-	return fmt.Errorf("cloudapi: %s: %w: %d of %d items reached%s", operation, ErrPaginationStalled, t.items, *t.least, hint)
+	return fmt.Errorf("cloudapi: %s: %w: %d of %d items reached%s", operation, ErrPaginationStalled, reached, count, hint)
 }

@@ -1,0 +1,90 @@
+// Package tally records which items of a list walks have seen, and whether they
+// have seen all of them.
+package tally
+
+import "maps"
+
+// Tally is a record of the items that walks over a list have seen.
+type Tally struct {
+	known     map[string]struct{} // the IDs of the items after passed, except recent
+	recent    []string            // IDs of the first walk, as long as they ascend and need no lookup
+	passed    string              // IDs up to this one count as known
+	ascending bool                // whether the IDs of every walk have ascended
+	most      int                 // how many IDs are remembered if they ascend
+	items     int                 // number of new items
+	least     *int                // the smallest count of a page; nil: no page had one
+
+	// Of the walk in progress.
+	walks   int    // its number, from 1
+	last    string // the greatest ID
+	inOrder int    // items whose ID was greater than all before
+}
+
+// New returns the tally of a list. If the list is ordered by ID the tally
+// remembers no more than about that many IDs.
+func New(ordered bool, most int) *Tally {
+	return &Tally{known: map[string]struct{}{}, ascending: ordered, most: most}
+}
+
+// Begin starts another walk from the beginning of the list.
+func (t *Tally) Begin() {
+	t.walks, t.last, t.inOrder = t.walks+1, "", 0
+}
+
+// Add records an item, and reports whether it is new.
+func (t *Tally) Add(id string) bool {
+	if id > t.last {
+		t.last = id
+		t.inOrder++
+	} else {
+		t.ascending = false
+	}
+	if t.ascending && t.walks == 1 { // it is greater than all before
+		t.recent = append(t.recent, id)
+		t.items++
+		return true
+	}
+	t.index()
+	if _, known := t.known[id]; known || id <= t.passed {
+		return false
+	}
+	t.known[id] = struct{}{}
+	t.items++
+	return true
+}
+
+// index moves recent to known.
+func (t *Tally) index() {
+	for _, id := range t.recent {
+		t.known[id] = struct{}{}
+	}
+	t.recent = nil
+}
+
+// EndPage records the number of items that a page counts in the whole list; nil
+// if it counts none. If IDs ascend, those up to the last one were seen, so it
+// forgets them when there are many.
+func (t *Tally) EndPage(count *int) {
+	if count != nil && (t.least == nil || *count < *t.least) {
+		t.least = count
+	}
+	if t.ascending && len(t.known)+len(t.recent) > t.most {
+		t.passed, t.recent = t.last, t.recent[:0]
+		maps.DeleteFunc(t.known, func(id string, _ struct{}) bool { return id <= t.passed })
+	}
+}
+
+// IsComplete reports whether no item is missing. Every page counts the items
+// that stay in the list, so the smallest count is enough. An item that was added
+// before the forgotten ones is not counted as new, so as many items in one walk
+// are enough as well. A server that sends the number of items of each page in
+// place of the list's is believed.
+func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
+
+// Reached returns how many items were new, and the smallest count.
+func (t *Tally) Reached() (items, count int) {
+	if t.least != nil {
+		count = *t.least
+	}
+	return t.items, count
+}
