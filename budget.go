@@ -2,11 +2,11 @@ package cloudapi
 
 import "sync/atomic"
 
-// retryBudget limits the retries of all calls of a client together. Without it,
+// retryBudget limits the retries of all calls to a host together. Without it,
 // every goroutine would send four times as many requests during an outage. A
-// retry takes one unit, and gives it back if it succeeds. A call that succeeds
-// without a retry gives back a fifth of a unit. So single failures can always
-// be retried, and retries stop when every call fails.
+// retry takes one unit when it is sent, and gives it back if it succeeds. A call
+// that succeeds without a retry gives back a fifth of a unit. So single failures
+// can always be retried, and retries stop when every call fails.
 type retryBudget struct{ taken atomic.Int64 } // in fifths of a retry
 
 const retryCost = 5
@@ -19,6 +19,11 @@ func (b *retryBudget) take(retries int) bool {
 	}
 	b.taken.Add(-retryCost)
 	return false
+}
+
+// isUsedUp reports whether take would fail.
+func (b *retryBudget) isUsedUp(retries int) bool {
+	return b.taken.Load()+retryCost > int64(retries)*retryCost
 }
 
 // succeeded gives back a retry, or a fifth of one, after a call that was

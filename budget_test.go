@@ -1,12 +1,14 @@
 package cloudapi
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -182,6 +184,79 @@ func TestRetryBudgetAmongRefusals(t *testing.T) {
 			if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "none"); !errors.Is(err, ErrNotFound) {
 				t.Fatalf("call %d: %v, want ErrNotFound", call, err)
 			}
+		}
+	})
+}
+
+// TestRetryBudgetIsTakenBySentRetries: calls that are cancelled while they wait
+// to retry take nothing from the budget.
+func TestRetryBudgetIsTakenBySentRetries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+			if down {
+				return stub.Respond(http.StatusServiceUnavailable, stub.Envelope(http.StatusServiceUnavailable)), nil
+			}
+			return stub.Respond(http.StatusOK, stub.VM), nil
+		}}
+		client := mockClient(t, &network, WithRetry(RetryPolicy{Budget: 3}))
+		for range 10 {
+			ctx, cancel := context.WithCancel(t.Context())
+			var calling sync.WaitGroup
+			calling.Go(func() {
+				if _, err := client.VMs.Get(ctx, "eu-central-h1", "web-1"); !errors.Is(err, context.Canceled) || errors.Is(err, ErrRetryBudget) {
+					t.Errorf("a call that is cancelled ends with %v", err)
+				}
+			})
+			synctest.Wait() // until it waits
+			cancel()
+			calling.Wait()
+		}
+		if n := len(network.Take()); n != 10 {
+			t.Fatalf("%d requests were sent, want one of each call", n)
+		}
+		var calling sync.WaitGroup
+		calling.Go(func() {
+			if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
+				t.Errorf("a single failure is not retried: %v", err)
+			}
+		})
+		synctest.Wait()
+		down = false
+		calling.Wait()
+	})
+}
+
+// TestRetryBudgetOfTheHost: a copy of the client that calls another host has its
+// own budget. The other copies share one.
+func TestRetryBudgetOfTheHost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+			return stub.Respond(http.StatusServiceUnavailable, stub.Envelope(http.StatusServiceUnavailable)), nil
+		}}
+		client := mockClient(t, &network, WithRetry(RetryPolicy{MaxAttempts: 2, Budget: 3}))
+		usedUp := func(c *Client) bool {
+			_, err := c.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+			return errors.Is(err, ErrRetryBudget)
+		}
+		elsewhere := stub.Must(client.With(WithBaseURL("https://other.example.com")))(t)
+		for !usedUp(client) {
+		}
+		if !usedUp(client.InProject(stub.Project)) || !usedUp(stub.Must(client.With(WithTimeout(time.Hour)))(t)) {
+			t.Error("a copy of the client has its own budget")
+		}
+		if !usedUp(stub.Must(client.With(WithBaseURL(stub.BaseURL + "/v2")))(t)) {
+			t.Error("another path on the same host has its own budget")
+		}
+		for range 3 {
+			if usedUp(elsewhere) {
+				t.Error("another host shares the budget")
+			}
+		}
+		if !usedUp(elsewhere.InProject(stub.Project)) {
+			t.Error("a copy of the client of the other host has its own budget")
 		}
 	})
 }

@@ -86,9 +86,6 @@ func newClient(from config, opts []Option) (*Client, error) {
 	}
 	c := &made.Client
 	c.config, c.polls = from, &made.polls
-	if c.config.budget == nil {
-		c.config.budget = &made.budget
-	}
 	cfg := &c.config
 	cfg.conn = &c.conn
 	for _, opt := range opts {
@@ -106,8 +103,11 @@ func newClient(from config, opts []Option) (*Client, error) {
 		return nil, optionError("base URL", cfg.baseURL.String(),
 			"would send the credentials unencrypted: use https, or WithInsecureHTTP if the network is trusted")
 	}
+	if from.baseURL == nil || cfg.baseURL.Host != from.baseURL.Host {
+		cfg.budget = &made.budget
+	}
 	if cfg.transport == nil {
-		cfg.transport = exchange.NewTransport(cfg.timeout, cfg.changes...)
+		cfg.transport = exchange.NewTransport(cfg.changes...)
 	}
 	cfg.retry = cfg.retry.over(from.retry)
 	c.network = exchange.Guard(cfg.transport)

@@ -34,7 +34,7 @@ type config struct {
 	application  string
 	timeout      time.Duration
 	retry        RetryPolicy
-	budget       *retryBudget // shared by the client and all its copies
+	budget       *retryBudget // shared with the copies that call the same host
 	limiter      Limiter
 	logger       *slog.Logger
 	maxResponse  int64
@@ -223,9 +223,9 @@ func WithProject(id string) Option {
 // its dialer. The function is called before the first request. The defaults
 // that it does not change are:
 //
-//   - up to 64 connections, after which further calls wait, and HTTP/2 if the
-//     server supports it;
-//   - pings on HTTP/2, to detect dead connections;
+//   - HTTP/1.1; t.Protocols.SetHTTP2(true) adds HTTP/2, with pings that detect
+//     dead connections;
+//   - up to 64 connections, after which further calls wait;
 //   - no proxy and no DNS for loopback names;
 //   - at most 1 MiB of response headers.
 //
@@ -248,7 +248,9 @@ func WithTransport(change func(*http.Transport)) Option {
 // never followed, and the API has no cookies.
 //
 // Most programs should use [WithTransport], since another transport lacks the
-// defaults listed there.
+// defaults listed there. Requests that must not be carried out twice have a body
+// that net/http cannot send again, if the transport may use HTTP/2. On HTTP/1.1
+// an empty one is then sent with "Transfer-Encoding: chunked".
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -280,12 +279,12 @@ func TestHTTPClientIsNotChanged(t *testing.T) {
 }
 
 // TestWithTransport: the caller's changes apply, and the other defaults stay.
+// The client uses HTTP/2 only if a change says so.
 func TestWithTransport(t *testing.T) {
 	t.Parallel()
+	protocols := make(chan string, 1)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if req.ProtoMajor != 2 {
-			t.Errorf("the server got a request of %s", req.Proto)
-		}
+		protocols <- req.Proto
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, stub.VM)
 	}))
@@ -312,12 +311,19 @@ func TestWithTransport(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer proxied.CloseIdleConnections()
-	if changed.TLSClientConfig == nil || changed.MaxConnsPerHost == 0 || changed.MaxResponseHeaderBytes == 0 || !changed.ForceAttemptHTTP2 {
+	if changed.TLSClientConfig == nil || changed.MaxConnsPerHost == 0 || changed.MaxResponseHeaderBytes == 0 {
 		t.Errorf("the second change gets %+v", changed)
 	}
-	for _, c := range []*Client{client, proxied} {
+	http2, err := client.With(WithTransport(func(t *http.Transport) { t.Protocols.SetHTTP2(true) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer http2.CloseIdleConnections()
+	for c, protocol := range map[*Client]string{client: "HTTP/1.1", proxied: "HTTP/1.1", http2: "HTTP/2.0"} {
 		if _, err := c.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
 			t.Errorf("with the certificate: %v", err)
+		} else if got := <-protocols; got != protocol {
+			t.Errorf("the server got a request of %s, want %s", got, protocol)
 		}
 	}
 	_, err = stranger.VMs.Get(t.Context(), "eu-central-h1", "web-1")
@@ -344,7 +350,7 @@ func TestTransportOfTheLastOption(t *testing.T) {
 	if client, err = client.With(change, change); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := client.config.transport.(exchange.Transport); !ok || changes != 2 {
+	if _, ok := client.config.transport.(*http.Transport); !ok || changes != 2 {
 		t.Errorf("WithTransport at last: %T after %d changes", client.config.transport, changes)
 	}
 }
@@ -360,7 +366,7 @@ func TestReplacedDefaultTransport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := client.config.transport.(exchange.Transport); !ok {
+	if _, ok := client.config.transport.(*http.Transport); !ok {
 		t.Errorf("the client's own transport is a %T", client.config.transport)
 	}
 	client, err = client.With(WithHTTPClient(&http.Client{}))

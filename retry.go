@@ -39,14 +39,14 @@ type RetryPolicy struct {
 	// Retry-After header. The default is 60 s.
 	MaxRetryAfter time.Duration
 
-	// Budget limits the retries of all calls of a client, including its copies
-	// by With and InProject, while no call succeeds. The default is 100. A
-	// retry takes one from the budget and gives it back if it succeeds; a call
-	// that succeeds without a retry gives back a fifth. An error that is not
+	// Budget limits the retries of all calls of a client while no call
+	// succeeds. The default is 100. Copies of the client by With and InProject
+	// share the budget, unless they call another host. A retry takes one from
+	// the budget when it is sent and gives it back if it succeeds; a call that
+	// succeeds without a retry gives back a fifth. An error that is not
 	// retried, such as the API's own 404, counts as success here, since the
-	// service works. The retry of a create that the server refused unprocessed,
-	// on HTTP/2, takes nothing. If the budget is used up, a call ends with the
-	// error of its last attempt, which then also matches [ErrRetryBudget].
+	// service works. If the budget is used up, a call ends with the error of
+	// its last attempt, which then also matches [ErrRetryBudget].
 	Budget int
 }
 
@@ -115,8 +115,7 @@ func (cl *call) next(ctx context.Context) bool {
 			pause.Round(time.Millisecond), context.DeadlineExceeded)
 		return false
 	}
-	// A request that the server refused unprocessed takes nothing from the budget.
-	if !exchange.IsUnprocessed(cl.err) && !cl.conn.config.budget.take(cl.conn.config.retry.Budget) {
+	if cl.conn.config.budget.isUsedUp(cl.conn.config.retry.Budget) {
 		cl.whyNoRetry = ErrRetryBudget
 		return false
 	}

@@ -177,7 +177,11 @@ var errTokenSource = errors.New("token source")
 // The call has no method CloseIdleConnections, so that retryablehttp does not
 // close connections that other calls use after a failure.
 func (cl *call) RoundTrip(req *http.Request) (*http.Response, error) {
+	cfg := &cl.conn.config
 	header, err := cl.prepare(req.Context())
+	if err == nil && cl.attempts > 0 && !cfg.budget.take(cfg.retry.Budget) {
+		err = ErrRetryBudget
+	}
 	if err != nil {
 		err = cl.withoutSecrets(err) // the error of a token source may contain secrets
 		cl.notPrepared, cl.whyNoRetry = err, err

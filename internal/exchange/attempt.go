@@ -6,10 +6,7 @@ package exchange
 
 import (
 	"context"
-	"fmt"
-	"net/http/httptrace"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -17,10 +14,9 @@ import (
 // when somebody first asks for it: an in-memory transport never does, and the
 // timer would cost more than all other work of a call.
 type Attempt struct {
-	context.Context              // of the call
-	deadline        time.Time    // zero: no deadline
-	once            *once        // nil if the request may be sent twice
-	conns           atomic.Int32 // see mayConnect
+	context.Context           // of the call
+	deadline        time.Time // zero: no deadline
+	once            *once     // nil if the request may be sent twice
 
 	started sync.Once
 	timed   context.Context
@@ -31,18 +27,6 @@ type Attempt struct {
 // attempt ends at it. The caller must call [Attempt.End].
 func Begin(parent context.Context, deadline time.Time) *Attempt {
 	return &Attempt{Context: parent, deadline: deadline}
-}
-
-// BeginOnce is [Begin] for a request that must not be carried out twice. It
-// needs a transport of [Guard].
-func BeginOnce(parent context.Context, deadline time.Time) *Attempt {
-	o := new(once)
-	o.attempt.deadline, o.attempt.once = deadline, o
-	o.trace.GetConn = func(string) { o.wantConn() }
-	o.trace.GotConn = o.gotConn
-	o.trace.WroteHeaders = o.wroteHeaders
-	o.attempt.Context = httptrace.WithClientTrace(parent, &o.trace)
-	return &o.attempt
 }
 
 func (a *Attempt) start() context.Context {
@@ -79,17 +63,6 @@ func (a *Attempt) Value(key any) any {
 	return a.start().Value(key)
 }
 
-// maxConnsPerAttempt is the maximum number of connections for an attempt. If
-// net/http knows that an HTTP/2 server has not processed a request, it retries
-// it at once on a new connection, for as long as the attempt lasts.
-const maxConnsPerAttempt = 4
-
-// errStorm ends an attempt that needs more connections.
-var errStorm = fmt.Errorf("none of the %d connections of the attempt could be used", maxConnsPerAttempt)
-
-// mayConnect counts a connection, and reports whether the attempt may make it.
-func (a *Attempt) mayConnect() bool { return a.conns.Add(1) <= maxConnsPerAttempt }
-
 // attemptKey is the key of the attempt in the contexts that derive from it.
 type attemptKey struct{}
 
@@ -104,10 +77,3 @@ func attemptOf(ctx context.Context) *Attempt {
 type CallKey struct{}
 
 func (CallKey) ofCall() {}
-
-// Sent reports whether the request may have reached the server, given the error
-// of the transport. It is false only if there was no connection to send it on,
-// or if the server did not process it.
-func (a *Attempt) Sent(err error) bool {
-	return a.once == nil || a.once.sent(err)
-}

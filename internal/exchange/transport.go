@@ -9,35 +9,27 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Transport is a transport of [NewTransport].
-type Transport struct{ *http.Transport }
-
-// maxConns is the maximum number of connections of a [Transport].
+// maxConns is the maximum number of connections of a transport of [NewTransport].
 const maxConns = 64
 
-// NewTransport returns a transport for one host. Attempts may take as long as
-// patience, or any time if that is zero.
+// NewTransport returns a transport for one host. It uses HTTP/1.1, unless
+// HTTP/2 is added to its Protocols.
 //
 // The transport keeps its connections and limits their number. By default
-// net/http keeps two, and every call that finds none idle makes another, even
-// if one becomes idle meanwhile. On HTTP/2 the transport makes one connection,
-// where net/http would make 64 for 64 calls. It pings idle HTTP/2 connections,
-// so that a dead one is usually detected within an attempt. It is no copy of
-// http.DefaultTransport, which a program may have replaced.
+// net/http keeps two, and every call that finds none idle makes another. It
+// pings idle HTTP/2 connections, since a dead one would be used for ever. It is
+// no copy of http.DefaultTransport, which a program may have replaced.
 //
 // Loopback names always lead to loopback, since credentials may go there
 // unencrypted: a name below .localhost is not looked up, and there is no proxy.
 //
 // The changes of the caller are applied to these defaults.
-func NewTransport(patience time.Duration, changes ...func(*http.Transport)) Transport {
-	ping := 15 * time.Second
-	if patience > 0 {
-		ping = max(min(ping, patience/4), time.Second)
-	}
+func NewTransport(changes ...func(*http.Transport)) *http.Transport {
 	dialer := net.Dialer{Timeout: 30 * time.Second}
 	t := &http.Transport{
 		Proxy: func(req *http.Request) (*url.URL, error) {
@@ -59,7 +51,8 @@ func NewTransport(patience time.Duration, changes ...func(*http.Transport)) Tran
 			return dialer.DialContext(ctx, network, address)
 		},
 		TLSHandshakeTimeout: 15 * time.Second,
-		ForceAttemptHTTP2:   true,
+		Protocols:           new(http.Protocols),
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second},
 		MaxConnsPerHost:     maxConns,
 		MaxIdleConnsPerHost: maxConns,
 		IdleConnTimeout:     90 * time.Second,
@@ -67,23 +60,24 @@ func NewTransport(patience time.Duration, changes ...func(*http.Transport)) Tran
 		// The limit for bodies does not apply to headers. The default would be
 		// 10 MiB.
 		MaxResponseHeaderBytes: 1 << 20,
-
-		HTTP2: &http.HTTP2Config{SendPingTimeout: ping, PingTimeout: ping},
 	}
+	t.Protocols.SetHTTP1(true)
 	for _, change := range changes {
 		change(t)
 	}
-	shareDials(t)
-	return Transport{t}
+	if c := t.TLSClientConfig; c != nil && !mayUseHTTP2(t, "https") {
+		// A transport that shares the configuration may have added h2 to it,
+		// and this one would not understand the server then.
+		t.TLSClientConfig = c.Clone()
+		t.TLSClientConfig.NextProtos = slices.DeleteFunc(slices.Clone(c.NextProtos), func(p string) bool { return p == "h2" })
+	}
+	return t
 }
 
 // ProxyCredentials returns the credentials that a transport sends to the proxy
 // of a request, in all their forms.
 func ProxyCredentials(transport http.RoundTripper, req *http.Request) (credentials []string) {
 	t, ok := transport.(*http.Transport)
-	if own, isOwn := transport.(Transport); isOwn {
-		t, ok = own.Transport, true
-	}
 	if !ok {
 		return nil
 	}

@@ -3,7 +3,10 @@ package exchange
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,11 +17,15 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // served returns a client of [NewTransport] whose connections end in serve.
 func served(t *testing.T, serve func(net.Conn)) *http.Client {
-	transport := NewTransport(0)
+	transport := NewTransport()
 	transport.Proxy = nil
 	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -73,6 +80,51 @@ func TestConnectionsAreBounded(t *testing.T) {
 	})
 }
 
+// TestStalledHandshake: a TLS handshake that stalls holds up no other call, and
+// 64 callers need no more than 64 connections from a cold start.
+func TestStalledHandshake(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := memnet.Listen()
+		server := &httptest.Server{Listener: l, Config: &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			stub.Elapse(time.Second)
+			_, _ = io.WriteString(w, "ok")
+		})}}
+		server.StartTLS()
+		roots := x509.NewCertPool()
+		roots.AddCert(server.Certificate())
+		var dials atomic.Int32
+		transport := NewTransport(func(t *http.Transport) {
+			t.TLSClientConfig = &tls.Config{RootCAs: roots}
+			t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				if dials.Add(1) == 1 {
+					near, _ := net.Pipe() // nobody reads the other end
+					return near, nil
+				}
+				return l.Dial(ctx)
+			}
+		})
+		var callers sync.WaitGroup
+		start := time.Now()
+		for range maxConns {
+			callers.Go(func() {
+				if body, err := get(&http.Client{Transport: transport}, "https://example.com/"); body != "ok" {
+					t.Error(body, err)
+				}
+			})
+		}
+		callers.Wait()
+		// The call whose handshake stalls gets the connection of another one.
+		if n, took := dials.Load(), time.Since(start); n > maxConns || took != 2*time.Second {
+			t.Errorf("%d connections in %v", n, took)
+		}
+		transport.CloseIdleConnections()
+		stub.Elapse(15 * time.Second) // the handshake ends
+		synctest.Wait()
+		server.Close()
+	})
+}
+
 // TestHeadersAreBounded: a valid response with 2 MiB of headers is refused,
 // which net/http would accept by default.
 func TestHeadersAreBounded(t *testing.T) {
@@ -98,7 +150,7 @@ func TestHeadersAreBounded(t *testing.T) {
 func TestLoopbackIsLoopback(t *testing.T) {
 	t.Parallel()
 	if address := os.Getenv("TEST_LOOPBACK_ADDRESS"); address != "" {
-		if body, err := get(&http.Client{Transport: NewTransport(0)}, address); body != "ok" {
+		if body, err := get(&http.Client{Transport: NewTransport()}, address); body != "ok" {
 			t.Error(body, err)
 		}
 		return

@@ -33,8 +33,9 @@ type fault struct {
 	warm bool     // it hits a connection that was in use before
 	life lifetime // of the caller's context
 
-	// resent says that some versions of net/http retry the request.
-	resent bool
+	// creates says that only creates are tested: net/http retries the others
+	// itself, on as many connections as it can make in an attempt.
+	creates bool
 
 	// sound says for which operations this is no fault, since the response is
 	// valid.
@@ -382,10 +383,9 @@ func faults(t testing.TB) []fault {
 			s.declined.Add(1)
 			s.resets(codeRefusedStream)
 		}},
-		{name: "HTTP/2: GOAWAY before the stream", stream: func(s *stream) {
+		{name: "HTTP/2: GOAWAY before the stream", creates: true, stream: func(s *stream) {
 			s.declined.Add(1)
 			s.goAway(0, codeNo)
-			s.lingers()
 		}},
 		{name: "HTTP/2: GOAWAY behind the stream", stream: func(s *stream) {
 			s.execute()
@@ -395,7 +395,6 @@ func faults(t testing.TB) []fault {
 		{name: "HTTP/2: GOAWAY and then the answer", sound: everywhere, stream: func(s *stream) {
 			s.goAway(s.id, codeNo)
 			s.works()
-			s.lingers()
 		}},
 		{name: "HTTP/2: GOAWAY, calm down", stream: func(s *stream) {
 			s.execute()
@@ -406,8 +405,8 @@ func faults(t testing.TB) []fault {
 			s.execute()
 			s.resets(codeInternal)
 		}},
-		{name: "HTTP/2: stream reset for its protocol", resent: true, stream: func(s *stream) {
-			// Before Go 1.27 that is an invitation to net/http to send it again.
+		{name: "HTTP/2: stream reset for its protocol", creates: true, stream: func(s *stream) {
+			// Before Go 1.27 net/http believes that it may send it again.
 			s.execute()
 			s.resets(codeProtocol)
 		}},

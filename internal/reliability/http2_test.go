@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"io"
 	"sync/atomic"
-	"time"
 )
 
 // HTTP/2 frames, as far as a peer needs them that answers each request with one
@@ -147,15 +146,4 @@ func (s *stream) resets(code uint32) {
 func (s *stream) goAway(last, code uint32) {
 	payload := binary.BigEndian.AppendUint32(nil, last)
 	s.frame(frameGoAway, 0, 0, binary.BigEndian.AppendUint32(payload, code))
-}
-
-// lingering is how long a server keeps a connection after a GOAWAY.
-const lingering = time.Second
-
-// lingers ends the connection as servers do after a GOAWAY. The client does so
-// at once, but net/http leaves it to the server if the attempt's first pass has
-// not quite ended when the second one has (see exchange.Guard).
-func (s *stream) lingers() {
-	s.sleep(lingering)
-	s.Close()
 }

@@ -34,7 +34,7 @@ const (
 	maxReceived      = errorLimit + headLimit/4
 	maxAllocated     = errorLimit*3/2 + 4*headLimit
 	mostAttempts     = 4
-	mostConnections  = 4       // for one attempt
+	mostConnections  = 2       // for one attempt
 	schedulingDelay  = 0       // time stands still in a bubble while anything runs
 	allocatedByBench = 1 << 20 // by the peer, and by what else goes on
 )

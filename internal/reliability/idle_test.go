@@ -1,0 +1,100 @@
+package reliability
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+// TestCreatesAfterIdleMinutes: behind a server or load balancer that closes
+// connections after an idle minute, creates succeed, and arrive once.
+func TestCreatesAfterIdleMinutes(t *testing.T) {
+	const callers, minutes = 20, 3
+	_, roots := trusted()
+	shared := &tls.Config{RootCAs: roots} // to which net/http adds h2
+	type dialer = func(context.Context, string, string) (net.Conn, error)
+	for name, option := range map[string]func(dialer) cloudapi.Option{
+		"HTTP/1.1": func(dial dialer) cloudapi.Option {
+			return cloudapi.WithTransport(func(t *http.Transport) { t.DialContext, t.TLSClientConfig = dial, shared })
+		},
+		"HTTP/2.0": func(dial dialer) cloudapi.Option {
+			return cloudapi.WithTransport(func(t *http.Transport) {
+				t.DialContext, t.TLSClientConfig = dial, shared
+				t.Protocols.SetHTTP2(true)
+			})
+		},
+		"HTTP/1.1 of a client": func(dial dialer) cloudapi.Option {
+			return cloudapi.WithHTTPClient(&http.Client{Transport: &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: roots}}})
+		},
+		"HTTP/2.0 of a client": func(dial dialer) cloudapi.Option {
+			return cloudapi.WithHTTPClient(&http.Client{Transport: &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}})
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var carriedOut sync.Map
+			var requests, connections atomic.Int32
+			serve := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				io.Copy(io.Discard, req.Body)
+				requests.Add(1)
+				if req.Proto != name[:len("HTTP/1.1")] {
+					t.Errorf("%s: a request of %s", name, req.Proto)
+				}
+				if _, again := carriedOut.LoadOrStore(req.URL.Path, true); again && req.Method == http.MethodPost {
+					t.Errorf("%s: %s was carried out twice", name, req.URL.Path)
+				}
+				w.Header().Set("Content-Type", asJSON)
+				io.WriteString(w, goodRecord)
+			})
+			l := memnet.Listen()
+			server := &http.Server{Handler: serve, TLSConfig: serverTLS(trusted), IdleTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+			go server.ServeTLS(l, "", "")
+			defer server.Close()
+			client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://"+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID),
+				option(func(ctx context.Context, _, _ string) (net.Conn, error) {
+					connections.Add(1)
+					return l.Dial(ctx)
+				}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.CloseIdleConnections()
+			for minute := range minutes {
+				var running sync.WaitGroup
+				for n := range callers {
+					running.Go(func() {
+						vm := fmt.Sprintf("vm-%d-%d", minute, n)
+						var err error
+						if n%2 == 0 {
+							_, err = client.VMs.Create(t.Context(), location, vm, &cloudapi.VMCreateRequest{PublicKey: "laptop"})
+						} else {
+							_, err = client.VMs.Restart(t.Context(), location, vm)
+						}
+						if err != nil {
+							t.Errorf("%s, %s: %v", name, vm, err)
+						}
+					})
+				}
+				running.Wait()
+				stub.Elapse(time.Minute + time.Second)
+			}
+			if n := requests.Load(); n != minutes*callers {
+				t.Errorf("%s: %d requests for %d creates", name, n, minutes*callers)
+			}
+			t.Logf("%s: %d creates, %d connections", name, requests.Load(), connections.Load())
+			synctest.Wait()
+		})
+	}
+}
