@@ -3,28 +3,23 @@ package exchange
 import (
 	"errors"
 	"io"
-	"math"
 	"net/http"
 	"sync"
 )
 
 const (
-	// Memory of up to this size is allocated at once for a body whose length is
-	// announced. For a longer body the rest is allocated when this much has
-	// arrived, so that the announcement alone does not take memory.
+	// A buffer has at most this size because of an announced length until this
+	// much has arrived, so that the announcement alone does not take memory.
 	maxTrustedLength = 1 << 20
 
-	// At most this much memory is allocated because of an announcement.
+	// At most this much memory is allocated because of an announced length.
 	maxAnnounced = 64 << 20
-
-	// A buffer doubles up to this size, and then grows by pieces, so that it
-	// never has much more memory than it needs.
-	minPiece = 64 << 10
 
 	// Larger buffers are not reused.
 	maxPooledBuffer = 4 << 20
 
-	// minRead is the minimum free space for a read.
+	// minRead is the free space for the first read, and for one that finds the
+	// end of a body.
 	minRead = 512
 )
 
@@ -32,11 +27,7 @@ const (
 var ErrTooLarge = errors.New("the body is too large")
 
 // Buffer is a buffer into which bodies are read, with limits.
-type Buffer struct {
-	data   []byte
-	before [][]byte // the pieces before data, while a large body is read
-	size   int      // of the pieces
-}
+type Buffer struct{ data []byte }
 
 var buffers = sync.Pool{New: func() any { return new(Buffer) }}
 
@@ -46,69 +37,51 @@ func NewBuffer() *Buffer { return buffers.Get().(*Buffer) }
 // Release returns the buffer to a pool. Its bytes must not be used after that.
 func (buf *Buffer) Release() {
 	if cap(buf.data) <= maxPooledBuffer {
-		*buf = Buffer{data: buf.data[:0]}
+		buf.data = buf.data[:0]
 		buffers.Put(buf)
 	}
 }
 
-// Bytes returns the bytes that were read, or only the first of them if the body
-// was too large.
-func (buf *Buffer) Bytes() []byte {
-	if len(buf.before) > 0 {
-		return buf.before[0]
-	}
-	return buf.data
-}
+// Bytes returns the bytes that were read.
+func (buf *Buffer) Bytes() []byte { return buf.data }
 
 // ReadAtMost reads up to n bytes of a body.
-func (buf *Buffer) ReadAtMost(body io.Reader, n int64) error {
-	err := buf.read(body, n)
-	buf.join()
+func (buf *Buffer) ReadAtMost(body io.Reader, n int64) error { return buf.read(body, n, 0) }
+
+// ReadBody reads the body of a response, or returns [ErrTooLarge] if it has
+// more than limit bytes. It allocates at most twice the limit, and holds at most
+// one and a half times the limit at a time.
+func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
+	if resp.ContentLength > limit {
+		return ErrTooLarge
+	}
+	// One byte more shows that there is more, but limit+1 may overflow.
+	err := buf.read(resp.Body, max(limit, limit+1), resp.ContentLength)
+	if err == nil && int64(len(buf.data)) > limit {
+		err = ErrTooLarge
+	}
 	return err
 }
 
-// ReadBody reads the body of a response, or returns [ErrTooLarge] if it has
-// more than limit bytes, which takes at most one and a half times the limit of
-// memory. A body whose length is not announced takes up to two and a quarter
-// times its size, since it is joined from pieces.
-func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
-	announced := resp.ContentLength
-	if announced > limit {
-		return ErrTooLarge
-	}
-	if announced > 0 {
-		buf.reserve(int(min(announced, maxTrustedLength)) + minRead)
-	}
-	if announced > maxTrustedLength {
-		if err := buf.read(resp.Body, maxTrustedLength); err != nil || len(buf.data) < maxTrustedLength {
-			return err
-		}
-		buf.reserve(int(min(announced-maxTrustedLength, maxAnnounced)) + minRead)
-	}
-	more := limit - int64(len(buf.data))
-	if more < math.MaxInt64 {
-		more++
-	}
-	if err := buf.read(resp.Body, more); err != nil {
-		return err
-	}
-	if int64(buf.size+len(buf.data)) > limit {
-		return ErrTooLarge
-	}
-	buf.join()
-	return nil
-}
-
-// read reads up to n bytes more.
-func (buf *Buffer) read(body io.Reader, n int64) error {
-	for n > 0 {
+// read reads up to n bytes of a body. The buffer grows to the announced length,
+// and then doubles.
+func (buf *Buffer) read(body io.Reader, n, announced int64) error {
+	announced = min(max(announced, 0), maxAnnounced) + minRead
+	buf.resize(min(announced, maxTrustedLength, n))
+	for int64(len(buf.data)) < n {
 		if len(buf.data) == cap(buf.data) {
-			buf.grow()
+			size := announced
+			if double := 2 * int64(cap(buf.data)); size < double {
+				size = double
+				if size > n/2 {
+					size = n // what is copied into it is at most half as long
+				}
+			}
+			buf.resize(min(size, n))
 		}
 		room := buf.data[len(buf.data):cap(buf.data)]
-		m, err := body.Read(room[:min(int64(len(room)), n)])
+		m, err := body.Read(room[:min(int64(len(room)), n-int64(len(buf.data)))])
 		buf.data = buf.data[:len(buf.data)+m]
-		n -= int64(m)
 		if err == io.EOF {
 			return nil
 		}
@@ -119,34 +92,9 @@ func (buf *Buffer) read(body io.Reader, n int64) error {
 	return nil
 }
 
-// grow adds free space.
-func (buf *Buffer) grow() {
-	if cap(buf.data) < minPiece {
-		buf.reserve(max(cap(buf.data), minRead))
-		return
+// resize makes the buffer no smaller than the given size.
+func (buf *Buffer) resize(size int64) {
+	if int64(cap(buf.data)) < size {
+		buf.data = append(make([]byte, 0, size), buf.data...)
 	}
-	buf.before = append(buf.before, buf.data)
-	buf.size += len(buf.data)
-	buf.data = make([]byte, 0, max(buf.size/4, minPiece))
-}
-
-// reserve adds free space for n bytes.
-func (buf *Buffer) reserve(n int) {
-	if cap(buf.data)-len(buf.data) < n {
-		buf.data = append(make([]byte, 0, len(buf.data)+n), buf.data...)
-	}
-}
-
-// join joins the pieces into one. If the buffer is reused it gets free space for
-// a larger body.
-func (buf *Buffer) join() {
-	if len(buf.before) == 0 {
-		return
-	}
-	size := buf.size + len(buf.data)
-	whole := make([]byte, 0, max(size, min(size/4*5, maxPooledBuffer)))
-	for _, piece := range append(buf.before, buf.data) {
-		whole = append(whole, piece...)
-	}
-	*buf = Buffer{data: whole}
 }

@@ -100,8 +100,7 @@ func (s http2Server) run(t *testing.T) (r http2Result) {
 				w.Header().Set("Connection", "close") // of which Go's server makes a GOAWAY
 			}
 			w.Header().Set("Content-Type", asJSON)
-			name := strings.Split(req.URL.Path, "/")[6]
-			io.WriteString(w, strings.Replace(goodRecord, `"web-2"`, `"`+name+`"`, 1))
+			io.WriteString(w, recordFor(req))
 		}),
 	}
 	server.TLSConfig.NextProtos = []string{"h2"}
@@ -174,4 +173,10 @@ func (s http2Server) run(t *testing.T) (r http2Result) {
 		r.duplicates += n - 1
 	}
 	return r
+}
+
+// recordFor returns the record of the VM that a request names.
+func recordFor(req *http.Request) string {
+	name := strings.Split(req.URL.Path, "/")[6]
+	return strings.Replace(goodRecord, `"web-2"`, `"`+name+`"`, 1)
 }

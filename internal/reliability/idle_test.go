@@ -56,7 +56,7 @@ func TestCreatesAfterIdleMinutes(t *testing.T) {
 					t.Errorf("%s: %s was carried out twice", name, req.URL.Path)
 				}
 				w.Header().Set("Content-Type", asJSON)
-				io.WriteString(w, goodRecord)
+				io.WriteString(w, recordFor(req))
 			})
 			l := memnet.Listen()
 			server := &http.Server{Handler: serve, TLSConfig: serverTLS(trusted), IdleTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}

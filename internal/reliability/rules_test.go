@@ -26,13 +26,13 @@ type outcome struct {
 	conns      int    // that are left open
 }
 
-// Memory that one attempt may take: half as much again as the limit of what is
-// read of a body, and what net/http makes of headers.
+// Memory that one attempt may take: twice the limit of what is read of a
+// body, and what net/http makes of headers.
 const (
 	headLimit        = 1 << 20 // of the transport
 	errorLimit       = 1 << 20 // of what is read of an error
 	maxReceived      = errorLimit + headLimit/4
-	maxAllocated     = errorLimit*3/2 + 4*headLimit
+	maxAllocated     = errorLimit*2 + 4*headLimit
 	mostAttempts     = 4
 	mostConnections  = 2       // for one attempt
 	schedulingDelay  = 0       // time stands still in a bubble while anything runs
