@@ -33,9 +33,11 @@ import (
 //
 // If a deletion fails with a transient error, or is refused because of the state
 // of the resource, Run tries it 6 times within about 13 seconds: a VM, for
-// example, cannot be deleted while a machine image is made of it. A deletion
-// that fails permanently blocks only the resources that the failed one needs.
-// Run waits until the context ends for deletions that the server has accepted.
+// example, cannot be deleted while a machine image is made of it. It tries a
+// forbidden deletion twice, since the service forbids one that falls into
+// another deletion of the same resource. A deletion that fails permanently
+// blocks only the resources that the failed one needs. Run waits until the
+// context ends for deletions that the server has accepted.
 //
 // If the token loses its permission for a resource, its deletion fails with
 // [cloudapi.ErrForbidden], except for an inference API key, which then counts as
@@ -183,7 +185,9 @@ func (r *run) delete(ctx context.Context, resource cloudapi.Resource) *Failure {
 		}
 		return &tried, nil
 	}, func(*int) (bool, error) {
-		return failure == nil || tried == tries || !r.mayBecomePossible(failure), nil
+		// A deletion that falls into another one can be forbidden.
+		again := tried == 1 && failure != nil && errors.Is(failure.Err, cloudapi.ErrForbidden) && failure.Outcome == Failed
+		return failure == nil || tried == tries || !again && !r.mayBecomePossible(failure), nil
 	})
 	switch {
 	case tried == 0:

@@ -490,7 +490,7 @@ func TestTeardownFailure(t *testing.T) {
 				asked++
 			}
 		}
-		if asked != 1 || time.Since(start) > 20*time.Second { // there is nothing to wait for
+		if asked != 2 || time.Since(start) > 20*time.Second { // there is nothing to wait for
 			t.Errorf("asked %d times, in %v", asked, time.Since(start))
 		}
 	})
@@ -1164,6 +1164,19 @@ func TestTeardownOutlastsDestruction(t *testing.T) {
 		plan := planTeardown(t, client, nil)
 		moment := sdktest.Refusal(403, "Forbidden") // for the subnet, and for the wait for the load balancer's own end
 		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.Get"}, moment, moment)
+		if err := plan.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestTeardownFallsIntoADeletion: somebody else deletes the VM at the same time.
+func TestTeardownFallsIntoADeletion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newFullProject(t)
+		plan := planTeardown(t, p.Client, nil)
+		p.Server.Fail(deletes(p.VM.ID), sdktest.Refusal(403, "Forbidden"))
 		if err := plan.Run(t.Context()); err != nil {
 			t.Error(err)
 		}
