@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
@@ -82,7 +83,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 	var made struct { // one allocation for all
 		Client
 		polls  polls
-		budget retryBudget
+		budget call.Budget
 	}
 	c := &made.Client
 	c.config, c.polls = from, &made.polls
@@ -111,7 +112,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 	}
 	cfg.retry = cfg.retry.over(from.retry)
 	c.network = exchange.Guard(cfg.transport)
-	c.newHeader = cfg.headerFunc()
+	c.calls = c.callConfig()
 	c.bindServices()
 	return c, nil
 }

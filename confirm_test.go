@@ -12,7 +12,7 @@ import (
 
 func TestConfirm(t *testing.T) {
 	t.Parallel()
-	unknown := error(&TransportError{Operation: "VMs.Create", Method: "POST", Path: "/x", Err: errors.New("connection reset"), outcomeUnknown: true})
+	unknown := error(&TransportError{Operation: "VMs.Create", Method: "POST", Path: "/x", Err: errors.New("connection reset"), outcome: outcome{unknown: true}})
 	known := error(&Error{StatusCode: 400, Message: "bad"})
 	wanted, other := &VM{ID: stub.VMID, Size: "standard-2"}, &VM{ID: stub.VMID, Size: "standard-4"}
 	missing := error(&Error{StatusCode: 404, Type: "ResourceNotFound", Message: "gone"})

@@ -1,9 +1,16 @@
 package cloudapi
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"runtime"
 	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
 // conn is what a client's calls share: its settings, its transport and its
@@ -11,11 +18,8 @@ import (
 type conn struct {
 	config  config
 	network http.RoundTripper // the transport below the middlewares
-	polls   *polls            // shared by waits, also in the copies that InProject makes
-
-	// newHeader returns the headers of a request in a new map. It is a function
-	// so that printing a Client never shows the credentials.
-	newHeader func(content bool) http.Header
+	calls   call.Config
+	polls   *polls // shared by waits, also in the copies that InProject makes
 }
 
 // transport returns the middleware at a depth, or the network below all of them.
@@ -36,10 +40,69 @@ type layer struct {
 
 func (l *layer) RoundTrip(req *http.Request) (*http.Response, error) {
 	conn := l.conn
-	if cl := callOf(req.Context()); cl != nil {
-		conn = cl.conn
+	if in := invocationOf(req.Context()); in != nil {
+		conn = in.conn
 	}
 	return conn.transport(l.depth).RoundTrip(req)
+}
+
+// callConfig returns the settings of the calls.
+func (c *conn) callConfig() call.Config {
+	cfg := &c.config
+	calls := call.Config{
+		BaseURL:     cfg.baseURL,
+		Transport:   c.transport(0),
+		Header:      cfg.headerFunc(),
+		Secrets:     cfg.secretsFunc(),
+		Timeout:     cfg.timeout,
+		Retry:       call.Policy(cfg.retry),
+		Budget:      cfg.budget,
+		MaxResponse: cfg.maxResponse,
+	}
+	if limiter := cfg.limiter; limiter != nil {
+		calls.Limit = func(ctx context.Context) error {
+			if err := limiter.Wait(ctx); err != nil {
+				return fmt.Errorf("rate limiter: %w", err)
+			}
+			return nil
+		}
+	}
+	if source := cfg.tokenSource; source != nil && !cfg.hasHeader("Authorization") {
+		calls.Token = func(ctx context.Context) (string, error) {
+			token, err := source(ctx)
+			if err != nil {
+				return "", fmt.Errorf("%w: %w", errTokenSource, within{err})
+			}
+			if err := checkToken(token); err != nil {
+				return "", fmt.Errorf("token source: %w", within{err})
+			}
+			return token, nil
+		}
+	}
+	if cfg.logger != nil {
+		calls.Attempted = logAttempt
+	}
+	return calls
+}
+
+// errTokenSource marks failures of the token source.
+var errTokenSource = errors.New("token source")
+
+// secretsFunc returns a function that returns the credentials that a response
+// to a request may repeat: the client's, and those for a proxy.
+func (cfg *config) secretsFunc() func(*http.Request) []string {
+	secrets := []string{cfg.token.Reveal()}
+	for _, header := range cfg.headers {
+		value := header.value.Reveal()
+		secrets = append(secrets, value)
+		if _, credentials, found := strings.Cut(value, " "); found && header.name == "Authorization" {
+			secrets = append(secrets, credentials)
+		}
+	}
+	transport := cfg.transport
+	return func(req *http.Request) []string {
+		return slices.Concat(secrets, exchange.ProxyCredentials(transport, req))
+	}
 }
 
 // headerFunc returns a function that makes the headers of a request, with or

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
 // Do sends a request to any path of the API, for operations that have no method
@@ -47,31 +49,36 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		path.WriteString("/" + segment)
 		escaped.WriteString("/" + url.PathEscape(segment))
 	}
-	cl := &call{
-		conn:       &c.conn,
-		op:         op,
-		path:       escaped.String(),
-		unescaped:  path.String(),
-		query:      query.Encode(),
-		idempotent: op.retry == idempotent,
-	}
+	inv := &invocation{conn: &c.conn, op: op, request: call.Request{
+		Method:     method,
+		Path:       escaped.String(),
+		Unescaped:  path.String(),
+		Query:      query.Encode(),
+		Idempotent: op.retry == idempotent,
+	}}
 	if !isNil(in) || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
-		if err := cl.encodeBody(in); err != nil {
+		if err := inv.encodeBody(in); err != nil {
 			return err
 		}
 	}
-	return cl.do(ctx, decoderFunc(func(r reply) error {
-		switch out := out.(type) {
-		case nil:
-			return nil
-		case *[]byte:
-			if r.unmarkedEnd {
-				return errEndless
-			}
-			*out = slices.Clone(r.body)
-			return nil
-		default:
-			return r.into(out)
+	_, err := inv.do(ctx, into{out})
+	return err
+}
+
+// into decodes the response of [Client.Do].
+type into struct{ out any }
+
+func (d into) Decode(r call.Response) (any, error) {
+	switch out := d.out.(type) {
+	case nil:
+		return nil, nil
+	case *[]byte:
+		if r.UnmarkedEnd {
+			return nil, errEndless
 		}
-	}))
+		*out = slices.Clone(r.Body)
+		return nil, nil
+	default:
+		return nil, decodeInto(r, out)
+	}
 }

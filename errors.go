@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
+	"github.com/cloudapi-sdk/cloudapi/internal/envelope"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
@@ -93,7 +96,7 @@ var (
 	ErrInvalidResponse = errors.New("invalid response")
 
 	// ErrResponseTooLarge: the response is larger than [WithResponseLimit].
-	ErrResponseTooLarge = errors.New("response exceeds the limit")
+	ErrResponseTooLarge = call.ErrTooLarge
 
 	// ErrPaginationStalled: a list cannot be read to its end, because the
 	// server does not move past a page, or counts more items than it shows. The
@@ -108,7 +111,7 @@ var (
 
 	// ErrRetryBudget: a call failed and was not retried, because too many calls
 	// of the client fail at the moment. See [RetryPolicy.Budget].
-	ErrRetryBudget = errors.New("the client's retry budget is used up")
+	ErrRetryBudget = call.ErrBudget
 
 	// ErrAmbiguous: a reference stands for more than one resource.
 	ErrAmbiguous = errors.New("ambiguous reference")
@@ -141,19 +144,7 @@ type Error struct {
 	// Body is the beginning of the body if it is not the contract's envelope.
 	Body string
 
-	// hasRetryAfter is set if there was a valid Retry-After header.
-	hasRetryAfter bool
-
-	// truncated is set if the body broke off before the end of its envelope.
-	truncated bool
-
-	// outcomeUnknown is set if the operation is not idempotent and may have
-	// been carried out in spite of the error.
-	outcomeUnknown bool
-
-	// whyNoRetry is the reason why a due retry was not made, such as the
-	// context's error, or nil.
-	whyNoRetry error
+	outcome
 }
 
 // Error describes the failure in one line.
@@ -173,16 +164,16 @@ func (e *Error) Error() string {
 	if fields := e.fieldText(); fields != "" {
 		b.WriteString(" (" + mask.OneLine(fields) + ")")
 	}
-	writeEnd(&b, e.Attempts, e.whyNoRetry, e.outcomeUnknown)
+	e.writeEnd(&b, e.Attempts)
 	return b.String()
 }
 
 // fieldText lists the field errors in the order of the details.
 func (e *Error) fieldText() string {
 	var parts []string
-	for _, f := range detailFields(e.Details) {
-		for _, text := range f.texts {
-			parts = append(parts, f.name+": "+text)
+	for _, f := range envelope.Fields(e.Details) {
+		for _, text := range f.Texts {
+			parts = append(parts, f.Name+": "+text)
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -193,13 +184,13 @@ func (e *Error) fieldText() string {
 // it ("body", "location", "billing_info"). It is nil if the details are not an
 // object. Entries that are not strings or arrays of strings are left out.
 func (e *Error) FieldErrors() map[string][]string {
-	fields := detailFields(e.Details)
+	fields := envelope.Fields(e.Details)
 	if len(fields) == 0 {
 		return nil
 	}
 	m := make(map[string][]string, len(fields))
 	for _, f := range fields {
-		m[f.name] = append(m[f.name], f.texts...)
+		m[f.Name] = append(m[f.Name], f.Texts...)
 	}
 	return m
 }
@@ -231,7 +222,7 @@ func (e *Error) Is(target error) bool {
 	case ErrServer:
 		return e.StatusCode >= 500
 	case ErrOutcomeUnknown:
-		return e.outcomeUnknown
+		return e.unknown
 	}
 	return false
 }
@@ -283,8 +274,8 @@ func (e *Error) quotaExceeded() bool {
 	if strings.HasPrefix(e.Message, "Project limit exceeded.") {
 		return true
 	}
-	return slices.ContainsFunc(detailFields(e.Details), func(f detailField) bool {
-		return slices.Contains(quotaFields, f.name) && slices.ContainsFunc(f.texts, func(text string) bool {
+	return slices.ContainsFunc(envelope.Fields(e.Details), func(f envelope.Field) bool {
+		return slices.Contains(quotaFields, f.Name) && slices.ContainsFunc(f.Texts, func(text string) bool {
 			return slices.ContainsFunc(quotaTexts, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
 		})
 	})
@@ -307,8 +298,7 @@ type TransportError struct {
 	Attempts  int    // how often the SDK tried to send the request
 	Err       error  // the cause
 
-	outcomeUnknown bool
-	whyNoRetry     error
+	outcome
 }
 
 // Error describes the failure in one line.
@@ -316,13 +306,13 @@ func (e *TransportError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
 	b.WriteString(mask.OneLine(fmt.Sprint(e.Err)))
-	writeEnd(&b, e.Attempts, e.whyNoRetry, e.outcomeUnknown)
+	e.writeEnd(&b, e.Attempts)
 	return b.String()
 }
 
 // Is matches [ErrOutcomeUnknown].
 func (e *TransportError) Is(target error) bool {
-	return target == ErrOutcomeUnknown && e.outcomeUnknown
+	return target == ErrOutcomeUnknown && e.unknown
 }
 
 // Unwrap returns the cause and, if a due retry was not made, the reason for
@@ -346,11 +336,7 @@ type DecodeError struct {
 	Body        string // the beginning of the response, without string values
 	Err         error  // what is wrong with it
 
-	// truncated is set if the response looks truncated.
-	truncated bool
-
-	outcomeUnknown bool
-	whyNoRetry     error
+	outcome
 }
 
 // Error describes the failure in one line.
@@ -364,13 +350,13 @@ func (e *DecodeError) Error() string {
 	if e.Body != "" {
 		fmt.Fprintf(&b, ": %q", e.Body)
 	}
-	writeEnd(&b, e.Attempts, e.whyNoRetry, e.outcomeUnknown)
+	e.writeEnd(&b, e.Attempts)
 	return b.String()
 }
 
 // Is matches [ErrInvalidResponse] and [ErrOutcomeUnknown].
 func (e *DecodeError) Is(target error) bool {
-	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.outcomeUnknown
+	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.unknown
 }
 
 // Unwrap returns what is wrong with the response, and why a due retry was not
@@ -415,20 +401,52 @@ func argumentError(operation, name, value, reason string) *ArgumentError {
 	return &ArgumentError{Operation: operation, Name: name, Value: value, Reason: reason}
 }
 
+// outcome is what the errors of calls know about the call as a whole.
+type outcome struct {
+	truncated  bool  // whether the body seems to break off
+	unknown    bool  // whether the operation may have been carried out; false if it is idempotent
+	whyNoRetry error // why a due retry was not made, such as the context's error; or nil
+}
+
+// failed returns the error for a call that failed.
+func (op *Operation) failed(path string, f *call.Failure) error {
+	outcome := outcome{f.Truncated, f.OutcomeUnknown, f.NotRetried}
+	switch {
+	case f.Status == 0:
+		return &TransportError{op.Name, op.Method, path, f.Attempts, f.Cause, outcome}
+	case f.Status < 300:
+		return &DecodeError{op.Name, op.Method, path, f.Attempts, f.Status, f.ContentType, f.Body, f.Cause, outcome}
+	}
+	return &Error{
+		StatusCode: f.Status,
+		Code:       cmp.Or(f.Envelope.Code, f.Status),
+		Type:       f.Envelope.Type,
+		Message:    f.Envelope.Message,
+		Details:    f.Envelope.Details,
+		Operation:  op.Name,
+		Method:     op.Method,
+		Path:       path,
+		Attempts:   f.Attempts,
+		RetryAfter: f.RetryAfter,
+		Body:       f.Body,
+		outcome:    outcome,
+	}
+}
+
 func writeCall(b *strings.Builder, operation, method, path string) {
 	fmt.Fprintf(b, "cloudapi: %s: %s %s: ", operation, method, path)
 }
 
 // writeEnd adds the number of attempts, why there was no further one, and
 // whether the outcome is unknown.
-func writeEnd(b *strings.Builder, attempts int, whyNoRetry error, unknown bool) {
+func (o *outcome) writeEnd(b *strings.Builder, attempts int) {
 	if attempts > 1 {
 		fmt.Fprintf(b, " (after %d attempts)", attempts)
 	}
-	if whyNoRetry != nil {
-		b.WriteString("; not tried again: " + mask.OneLine(fmt.Sprint(whyNoRetry)))
+	if o.whyNoRetry != nil {
+		b.WriteString("; not tried again: " + mask.OneLine(fmt.Sprint(o.whyNoRetry)))
 	}
-	if unknown {
+	if o.unknown {
 		b.WriteString("; it is unknown whether the operation was carried out")
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
 // File is a file that the server sent. It may contain secrets, so its content
@@ -62,12 +64,12 @@ const (
 	acceptYAML = "text/plain, text/yaml, application/yaml, application/json;q=0.5, */*;q=0.1"
 )
 
-// file returns the response as a File. It refuses responses that a server or
+// Decode returns the response as a *File. It refuses responses that a server or
 // proxy sends in place of a file: an empty body, an HTML page, a JSON error.
-func (r reply) file(format fileFormat) (*File, error) {
-	contentType := r.header.Get("Content-Type")
+func (format fileFormat) Decode(r call.Response) (any, error) {
+	contentType := r.Header.Get("Content-Type")
 	mediaType, _, _ := mime.ParseMediaType(contentType)
-	trimmed := bytes.TrimSpace(r.body)
+	trimmed := bytes.TrimSpace(r.Body)
 	switch {
 	case len(trimmed) == 0:
 		return nil, errors.New("it is empty")
@@ -75,23 +77,23 @@ func (r reply) file(format fileFormat) (*File, error) {
 		return nil, errors.New("it is a page, not a file")
 	case mediaType == "application/json" || strings.HasSuffix(mediaType, "+json") || isErrorObject(trimmed):
 		return nil, errors.New("it is JSON, not a file")
-	case r.status == http.StatusPartialContent:
+	case r.Status == http.StatusPartialContent:
 		return nil, errors.New("it is a part of the file")
-	case r.header.Get("Content-Encoding") != "":
+	case r.Header.Get("Content-Encoding") != "":
 		return nil, errors.New("its encoding was not requested")
 	}
 	switch {
 	case format.check != nil:
-		if err := format.check(r.body); err != nil {
+		if err := format.check(r.Body); err != nil {
 			return nil, err
 		}
-	case r.unmarkedEnd:
+	case r.UnmarkedEnd:
 		return nil, errEndless
 	}
 	return &File{
-		Name:        cmp.Or(fileName(r.header.Get("Content-Disposition")), format.name),
+		Name:        cmp.Or(fileName(r.Header.Get("Content-Disposition")), format.name),
 		ContentType: contentType,
-		Content:     bytes.Clone(r.body),
+		Content:     bytes.Clone(r.Body),
 	}, nil
 }
 
@@ -103,7 +105,7 @@ func isErrorObject(body []byte) bool {
 	var object struct {
 		Error json.RawMessage `json:"error"`
 	}
-	return body[0] == '{' && len(body) <= maxErrorBody && json.Unmarshal(body, &object) == nil && object.Error != nil
+	return body[0] == '{' && len(body) <= call.MaxErrorBody && json.Unmarshal(body, &object) == nil && object.Error != nil
 }
 
 // Kinds of PEM blocks: how their types end, such as "EC PRIVATE KEY".

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -62,12 +63,12 @@ func TestFileName(t *testing.T) {
 
 func TestFileReplies(t *testing.T) {
 	t.Parallel()
-	sent := func(status int, contentType, body string) *reply {
-		return &reply{status: status, header: http.Header{"Content-Type": {contentType}}, body: []byte(body)}
+	sent := func(status int, contentType, body string) *call.Response {
+		return &call.Response{Status: status, Header: http.Header{"Content-Type": {contentType}}, Body: []byte(body)}
 	}
 	for _, tt := range []struct {
 		name   string
-		reply  *reply
+		reply  *call.Response
 		format fileFormat
 		reason string // "" if it is a file
 	}{
@@ -97,7 +98,8 @@ func TestFileReplies(t *testing.T) {
 		{"PEM without a certificate", sent(200, "application/x-pem-file", strings.ReplaceAll(testPEM, "CERTIFICATE", "PRIVATE KEY")), clientKeyPairFile, "it has no CERTIFICATE"},
 		{"PEM cut off at once", sent(200, "application/x-pem-file", testPEM[:40]), caCertificatesFile, "unexpected EOF in a PEM block"},
 	} {
-		file, err := tt.reply.file(tt.format)
+		decoded, err := tt.format.Decode(*tt.reply)
+		file, _ := decoded.(*File)
 		if tt.reason != "" {
 			if file != nil || err == nil || err.Error() != tt.reason {
 				t.Errorf("%s: %v, %v; want the error %q", tt.name, file, err, tt.reason)
@@ -108,11 +110,11 @@ func TestFileReplies(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		if file.Name != tt.format.name || file.ContentType != tt.reply.header.Get("Content-Type") || !bytes.Equal(file.Content, tt.reply.body) {
+		if file.Name != tt.format.name || file.ContentType != tt.reply.Header.Get("Content-Type") || !bytes.Equal(file.Content, tt.reply.Body) {
 			t.Errorf("%s: got %v with %q", tt.name, file, file.Content)
 		}
-		tt.reply.body[0]++
-		if file.Content[0] == tt.reply.body[0] {
+		tt.reply.Body[0]++
+		if file.Content[0] == tt.reply.Body[0] {
 			t.Errorf("%s: the content is in the buffer of the reply, which is used again", tt.name)
 		}
 	}

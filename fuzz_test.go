@@ -14,10 +14,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -159,7 +159,7 @@ func FuzzList(f *testing.F) {
 		if byName {
 			order = OrderByName
 		}
-		r := reply{status: http.StatusOK, header: http.Header{"Content-Type": {contentType}}, body: body, ctx: t.Context()}
+		r := call.Response{Context: t.Context(), Status: http.StatusOK, Header: http.Header{"Content-Type": {contentType}}, Body: body}
 		opts := ListOptions{PageSize: pageSize & 1023, OrderColumn: order}
 		page, err := decodePage[VM](r, &opts)
 		if (page == nil) == (err == nil) {
@@ -206,23 +206,26 @@ func FuzzError(f *testing.F) {
 		f.Add(400, []byte(body), "", "")
 		f.Add(503, []byte(body), "7", "https://evil.example.com/")
 	}
-	client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(stub.Token), WithProject(stub.Project))
-	if err != nil {
-		f.Fatal(err)
-	}
 	f.Fuzz(func(t *testing.T, status int, body []byte, retryAfter, location string) {
 		status = 300 + (status&0x7fffffff)%300
 		body = bytes.ReplaceAll(body, []byte("TOKEN"), []byte(stub.Token))
-		cl := &call{conn: &client.conn, op: &opVMsGet, path: "/p"}
-		resp := &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {retryAfter}, "Location": {location}}}
-		e := cl.serverError(resp, body)
+		client := mockClient(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {
+			resp := stub.Respond(status, string(body))
+			resp.Header = http.Header{"Retry-After": {retryAfter}, "Location": {location}}
+			return resp, nil
+		}), WithRetry(RetryPolicy{MaxAttempts: 1}))
+		_, err := client.VMs.Get(t.Context(), "l", "web-1")
+		e, ok := errors.AsType[*Error](err)
+		if !ok {
+			t.Fatalf("%d: %v", status, err)
+		}
 		text := e.Error()
 		switch {
 		case e.StatusCode != status || e.Code == 0 || e.RetryAfter < 0:
 			t.Fatalf("%d: %#v", status, e)
 		case len(text) > 4000 || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
 			t.Fatalf("the text is %d bytes: %q", len(text), text)
-		case len(e.Body) > maxExcerpt:
+		case len(e.Body) > maxShown:
 			t.Fatalf("the excerpt has %d bytes", len(e.Body))
 		case len(e.Details) > 0 && !json.Valid(e.Details):
 			t.Fatalf("the details are %q", e.Details)
@@ -237,6 +240,9 @@ func FuzzError(f *testing.F) {
 	})
 }
 
+// maxShown is how much of a body an error shows, at most.
+const maxShown = 200
+
 // FuzzExcerpt makes the excerpt of an unusable response, which shows no string
 // value, and decodes it as a record.
 func FuzzExcerpt(f *testing.F) {
@@ -245,14 +251,14 @@ func FuzzExcerpt(f *testing.F) {
 		"{" + strings.Repeat("\xd4 ", 99)} { // grows when it is made valid
 		f.Add([]byte(body))
 	}
-	client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(stub.Token))
-	if err != nil {
-		f.Fatal(err)
-	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		cl := &call{conn: &client.conn, op: &opVMsGet}
-		text := cl.replyExcerpt(body)
-		if len(text) > maxExcerpt || !utf8.ValidString(text) {
+		client := answering(t, http.StatusOK, "", string(body))
+		err := client.Do(t.Context(), "GET", []string{"x"}, nil, nil, new([1]int))
+		text := ""
+		if e, ok := errors.AsType[*DecodeError](err); ok {
+			text = e.Body
+		}
+		if len(text) > maxShown || !utf8.ValidString(text) {
 			t.Fatalf("%q gives %q", body, text)
 		}
 		var value any
@@ -264,8 +270,8 @@ func FuzzExcerpt(f *testing.F) {
 			}
 		}
 		vm := new(VM)
-		r := reply{status: http.StatusOK, header: http.Header{}, body: body, ctx: t.Context()}
-		if err := r.into(vm); err == nil && !json.Valid(body) {
+		r := call.Response{Context: t.Context(), Status: http.StatusOK, Header: http.Header{}, Body: body}
+		if err := decodeInto(r, vm); err == nil && !json.Valid(body) {
 			t.Fatalf("%q was decoded", body)
 		}
 	})
@@ -372,29 +378,6 @@ func FuzzContentDisposition(f *testing.F) {
 			strings.HasPrefix(name, "."), strings.HasPrefix(name, "-"),
 			name != "" && path.Base(path.Join("/folder", name)) != name:
 			t.Fatalf("%q gives the name %q", header, name)
-		}
-	})
-}
-
-// FuzzRetryAfter: the delay is never negative or longer than the policy allows.
-func FuzzRetryAfter(f *testing.F) {
-	for _, value := range []string{"7", "0", "-5", "1.5", "9223372036854775808", strings.Repeat("9", 40), "soon", " 3 ", "+3", "0x10",
-		"Fri, 31 Dec 1999 23:59:59 GMT", "Friday, 31-Dec-99 23:59:59 GMT", "Fri Dec 31 23:59:59 1999", "Fri, 31 Dec 9999 23:59:59 GMT", ""} {
-		f.Add(value, int64(time.Minute), 1)
-	}
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	f.Fuzz(func(t *testing.T, value string, most int64, attempts int) {
-		after, _ := parseRetryAfter(value, now)
-		if after < 0 {
-			t.Fatalf("%q is %v", value, after)
-		}
-		policy := RetryPolicy{MaxRetryAfter: time.Duration(most & math.MaxInt64)}.over(defaultRetry())
-		pause := policy.delay(max(attempts, 1), after)
-		if pause < 0 || pause > max(policy.MaxRetryAfter, policy.MaxDelay) {
-			t.Fatalf("%q makes the pause %v", value, pause)
-		}
-		if after > 0 && pause != min(after, policy.MaxRetryAfter) {
-			t.Fatalf("%q is %v and the pause %v", value, after, pause)
 		}
 	})
 }

@@ -3,56 +3,48 @@ package cloudapi
 import (
 	"context"
 	"log/slog"
-	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
-// log writes one line about the attempt.
-func (cl *call) log(ctx context.Context) {
-	logger := cl.conn.config.logger
-	if logger == nil {
-		return
-	}
-	level, message, attempt, err := slog.LevelDebug, "cloudapi: request", cl.attempts, cl.err
-	if err != nil {
+// logAttempt writes one line about an attempt.
+func logAttempt(ctx context.Context, request *call.Request, a *call.Attempt) {
+	in := request.Owner.(*invocation)
+	level, message, err := slog.LevelDebug, "cloudapi: request", a.NotSent
+	switch {
+	case err != nil:
+		level, message = slog.LevelWarn, "cloudapi: request not sent"
+	case a.Failure != nil:
+		failure := *a.Failure
+		failure.Body = ""
+		err = in.op.failed(request.Path, &failure)
 		level, message = slog.LevelWarn, "cloudapi: request failed"
 		if IsGone(err) {
 			level = slog.LevelInfo // a wait for a deletion expects it
 		}
 	}
-	if cl.notPrepared != nil {
-		level, message, attempt, err = slog.LevelWarn, "cloudapi: request not sent", attempt+1, cl.notPrepared
-	}
+	logger := in.conn.config.logger
 	if !logger.Enabled(ctx, level) {
 		return
 	}
 	attrs := make([]slog.Attr, 0, 8)
 	attrs = append(attrs,
-		slog.String("operation", cl.op.Name),
-		slog.String("method", cl.op.Method),
-		slog.String("route", cl.op.Route),
-		slog.Int("attempt", attempt),
+		slog.String("operation", in.op.Name),
+		slog.String("method", in.op.Method),
+		slog.String("route", in.op.Route),
+		slog.Int("attempt", a.Number),
 	)
-	if cl.notPrepared == nil {
-		attrs = append(attrs, slog.Duration("duration", time.Since(cl.started)))
-		if cl.status != 0 {
-			attrs = append(attrs, slog.Int("status", cl.status))
+	if a.NotSent == nil {
+		attrs = append(attrs, slog.Duration("duration", a.Duration))
+		if a.Status != 0 {
+			attrs = append(attrs, slog.Int("status", a.Status))
 		}
 	}
-	switch e := err.(type) {
-	case nil:
-	case *Error:
-		bodiless := *e
-		bodiless.Body = ""
-		attrs = append(attrs, slog.String("error", bodiless.Error()))
-	case *DecodeError:
-		bodiless := *e
-		bodiless.Body = ""
-		attrs = append(attrs, slog.String("error", bodiless.Error()))
-	default:
+	if err != nil {
 		attrs = append(attrs, slog.String("error", err.Error()))
 	}
-	if cl.retrying {
-		attrs = append(attrs, slog.Duration("retry_in", cl.loop.RetryWaitMin))
+	if a.Retried {
+		attrs = append(attrs, slog.Duration("retry_in", a.RetryIn))
 	}
 	logger.LogAttrs(ctx, level, message, attrs...)
 }

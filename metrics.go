@@ -48,7 +48,7 @@ type ResourceMetricsOptions struct {
 
 // metrics performs an operation that returns metrics.
 func metrics(ctx context.Context, c *conn, op *Operation, opts *ResourceMetricsOptions, args ...string) (*ResourceMetrics, error) {
-	cl, err := c.newCall(op, nil, args)
+	in, err := c.invoke(op, nil, args)
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +57,10 @@ func metrics(ctx context.Context, c *conn, op *Operation, opts *ResourceMetricsO
 		o = *opts
 	}
 	o.Start, o.End = o.Start.UTC(), o.End.UTC()
-	if err := cl.setQuery(o); err != nil {
+	if err := in.setQuery(o); err != nil {
 		return nil, err
 	}
-	return perform[ResourceMetrics](ctx, cl)
+	return perform[ResourceMetrics](ctx, in)
 }
 
 // The metrics of a database are a [ResourceMetrics].

@@ -43,11 +43,11 @@ const (
 // OperationFromContext returns the operation of a request, given the request's
 // context. It returns false for a context that does not come from the SDK.
 func OperationFromContext(ctx context.Context) (Operation, bool) {
-	cl := callOf(ctx)
-	if cl == nil {
+	in := invocationOf(ctx)
+	if in == nil {
 		return Operation{}, false
 	}
-	return *cl.op, true
+	return *in.op, true
 }
 
 // fetch performs an operation whose request has no body and whose response is a
@@ -59,45 +59,44 @@ func fetch[T any, P record[T]](ctx context.Context, c *conn, op *Operation, args
 // send performs an operation whose response is a record. The request is its
 // JSON body.
 func send[T any, P record[T]](ctx context.Context, c *conn, op *Operation, request any, args ...string) (*T, error) {
-	cl, err := c.newCall(op, request, args)
+	in, err := c.invoke(op, request, args)
 	if err != nil {
 		return nil, err
 	}
-	return perform[T, P](ctx, cl)
+	return perform[T, P](ctx, in)
 }
 
-// perform performs a call whose response is a record.
-func perform[T any, P record[T]](ctx context.Context, cl *call) (*T, error) {
-	if err := cl.do(ctx, oneRecord[T, P]{cl}); err != nil {
+// perform makes a call whose response is a record.
+func perform[T any, P record[T]](ctx context.Context, in *invocation) (*T, error) {
+	result, err := in.do(ctx, oneRecord[T, P]{in})
+	if err != nil {
 		return nil, err
 	}
-	return cl.result.(*T), nil
+	return result.(*T), nil
 }
 
 // download performs an operation whose response is a file. The request, unless
 // nil, is its JSON body.
 func download(ctx context.Context, c *conn, op *Operation, format fileFormat, request any, args ...string) (*File, error) {
-	cl, err := c.newCall(op, request, args)
+	in, err := c.invoke(op, request, args)
 	if err != nil {
 		return nil, err
 	}
-	cl.acceptHeader, cl.notReadyOn500 = format.accept, format.notReadyOn500
-	var file *File
-	err = cl.do(ctx, decoderFunc(func(r reply) (err error) {
-		file, err = r.file(format)
-		return err
-	}))
+	in.request.Accept, in.request.NotReadyOn500 = format.accept, format.notReadyOn500
+	result, err := in.do(ctx, format)
 	if err != nil {
 		return nil, err
 	}
-	return file, nil
+	return result.(*File), nil
 }
 
 // remove performs an operation whose response is a 204.
 func remove(ctx context.Context, c *conn, op *Operation, args ...string) error {
-	cl, err := c.newCall(op, nil, args)
+	in, err := c.invoke(op, nil, args)
 	if err != nil {
 		return err
 	}
-	return cl.do(ctx, noContent{})
+	in.request.NoContent = true
+	_, err = in.do(ctx, noContent{})
+	return err
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
 // Option is a setting for [NewClient] and [Client.With]. If two options set the
@@ -34,7 +36,7 @@ type config struct {
 	application  string
 	timeout      time.Duration
 	retry        RetryPolicy
-	budget       *retryBudget // shared with the copies that call the same host
+	budget       *call.Budget // shared with the copies that call the same host
 	limiter      Limiter
 	logger       *slog.Logger
 	maxResponse  int64

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
@@ -111,26 +112,18 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 	if routes.whole {
 		o = ListOptions{}
 	}
-	cl, err := c.newCall(op, nil, args)
+	in, err := c.invoke(op, nil, args)
 	if err != nil {
 		return nil, err
 	}
-	if err := cl.setQuery(o); err != nil {
+	if err := in.setQuery(o); err != nil {
 		return nil, err
 	}
-	var page *Page[T]
-	err = cl.do(ctx, decoderFunc(func(r reply) (err error) {
-		if page, err = decodePage[T, P](r, &o); err != nil {
-			return err
-		}
-		if i, field := firstOther(cl, page.Items); field != "" {
-			return fmt.Errorf("item %d is of another %s", i, field)
-		}
-		return nil
-	}))
+	result, err := in.do(ctx, onePage[T, P]{in, &o})
 	if err != nil {
 		return nil, err
 	}
+	page := result.(*Page[T])
 	if routes.whole {
 		page.NextStartAfter = ""
 	}
@@ -158,19 +151,36 @@ func (routes *listRoutes) check(o *ListOptions) error {
 	return nil
 }
 
+// onePage accepts a page of the list that the call asks for.
+type onePage[T any, P listItem[T]] struct {
+	invocation *invocation
+	options    *ListOptions
+}
+
+func (d onePage[T, P]) Decode(r call.Response) (any, error) {
+	page, err := decodePage[T, P](r, d.options)
+	if err != nil {
+		return nil, err
+	}
+	if i, field := firstOther(d.invocation, page.Items); field != "" {
+		return nil, fmt.Errorf("item %d is of another %s", i, field)
+	}
+	return page, nil
+}
+
 // decodePage decodes a page in any form that the contract allows: an object
 // with items, with or without a count, or a bare array.
-func decodePage[T any, P listItem[T]](r reply, o *ListOptions) (*Page[T], error) {
+func decodePage[T any, P listItem[T]](r call.Response, o *ListOptions) (*Page[T], error) {
 	var body struct {
 		Items []*T `json:"items"`
 		Count *int `json:"count"`
 	}
-	decode := func() error { return r.records(&body) }
-	if isArray(r.body) {
-		decode = func() error { return r.records(&body.Items) }
+	decode := func() error { return decodeRecords(r, &body) }
+	if isArray(r.Body) {
+		decode = func() error { return decodeRecords(r, &body.Items) }
 	}
 	// Room for a full page, but no more items than the response can contain.
-	body.Items = make([]*T, 0, min(o.PageSize, len(r.body)/minItemSize))
+	body.Items = make([]*T, 0, min(o.PageSize, len(r.Body)/minItemSize))
 	err := decode()
 	if err == nil && len(body.Items) == 0 {
 		body.Items = nil // to tell an empty list from a missing one

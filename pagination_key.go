@@ -6,41 +6,49 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
 // listByKey fetches one page of a list that continues with a key from the
 // server. Each page but the last has such a key. The options are the query.
 func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, options any, args ...string) (*Page[T], error) {
-	cl, err := c.newCall(op, nil, args)
+	in, err := c.invoke(op, nil, args)
 	if err != nil {
 		return nil, err
 	}
-	if err := cl.setQuery(options); err != nil {
+	if err := in.setQuery(options); err != nil {
 		return nil, err
 	}
-	var page *Page[T]
-	err = cl.do(ctx, decoderFunc(func(r reply) error {
-		var body struct {
-			Items         []*T   `json:"items"`
-			Logs          []*T   `json:"logs"` // in place of items
-			PaginationKey string `json:"pagination_key"`
-		}
-		if err := r.records(&body); err != nil {
-			return err
-		}
-		if body.Items == nil {
-			body.Items = body.Logs
-		}
-		if body.Items == nil {
-			return errors.New("it has no items")
-		}
-		page = &Page[T]{Items: body.Items, NextStartAfter: body.PaginationKey}
-		return checkItems[T, P](body.Items)
-	}))
+	result, err := in.do(ctx, pageByKey[T, P]{})
 	if err != nil {
 		return nil, err
 	}
-	return page, nil
+	return result.(*Page[T]), nil
+}
+
+// pageByKey accepts a page with the key of the next.
+type pageByKey[T any, P record[T]] struct{}
+
+func (pageByKey[T, P]) Decode(r call.Response) (any, error) {
+	var body struct {
+		Items         []*T   `json:"items"`
+		Logs          []*T   `json:"logs"` // in place of items
+		PaginationKey string `json:"pagination_key"`
+	}
+	if err := decodeRecords(r, &body); err != nil {
+		return nil, err
+	}
+	if body.Items == nil {
+		body.Items = body.Logs
+	}
+	if body.Items == nil {
+		return nil, errors.New("it has no items")
+	}
+	if err := checkItems[T, P](body.Items); err != nil {
+		return nil, err
+	}
+	return &Page[T]{Items: body.Items, NextStartAfter: body.PaginationKey}, nil
 }
 
 // newestFirst yields the items of a list by key, the newest first. startsOver

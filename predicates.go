@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
@@ -44,5 +45,5 @@ func IsTransient(err error) bool {
 		return e.truncated
 	}
 	e, ok := errors.AsType[*TransportError](err)
-	return ok && !exchange.Misconfigured(e) && (!errors.Is(e, errNotSent) || errors.Is(e, errTokenSource))
+	return ok && !exchange.Misconfigured(e) && (!errors.Is(e, call.ErrNotSent) || errors.Is(e, errTokenSource))
 }

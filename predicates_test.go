@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -48,23 +49,23 @@ func TestPredicates(t *testing.T) {
 		{"501", answer(501, ""), verdict{transient: true}},
 		{"503", answer(503, ""), verdict{transient: true}},
 		{"302", answer(302, ""), verdict{}},
-		{"cut off", &DecodeError{truncated: true, Err: io.ErrUnexpectedEOF}, verdict{transient: true}},
-		{"404 cut off", &Error{StatusCode: 404, Method: "GET", truncated: true}, verdict{transient: true, vanishing: true}},
+		{"cut off", &DecodeError{outcome: outcome{truncated: true}, Err: io.ErrUnexpectedEOF}, verdict{transient: true}},
+		{"404 cut off", &Error{StatusCode: 404, Method: "GET", outcome: outcome{truncated: true}}, verdict{transient: true, vanishing: true}},
 		{"unusable", &DecodeError{Err: errors.New("it is a page")}, verdict{}},
 		{"no connection", &TransportError{Err: &net.OpError{Op: "dial", Err: errors.New("refused")}}, verdict{transient: true}},
-		{"timeout of an attempt", &TransportError{Err: &timeoutError{1}}, verdict{transient: true}},
+		{"timeout of an attempt", &TransportError{Err: context.DeadlineExceeded}, verdict{transient: true}},
 		{"untrusted certificate", &TransportError{Err: untrusted}, verdict{}},
 		{"no TLS", &TransportError{Err: tls.RecordHeaderError{Msg: "not TLS"}}, verdict{}},
-		{"token source", &TransportError{Err: fmt.Errorf("%w: x, %w", errTokenSource, errNotSent)}, verdict{transient: true}},
-		{"untrusted certificate of the token source", &TransportError{Err: fmt.Errorf("%w: %w, %w", errTokenSource, untrusted, errNotSent)}, verdict{}},
-		{"rate limiter", &TransportError{Err: fmt.Errorf("rate limiter: x, %w", errNotSent)}, verdict{}},
+		{"token source", &TransportError{Err: fmt.Errorf("%w: x, %w", errTokenSource, call.ErrNotSent)}, verdict{transient: true}},
+		{"untrusted certificate of the token source", &TransportError{Err: fmt.Errorf("%w: %w, %w", errTokenSource, untrusted, call.ErrNotSent)}, verdict{}},
+		{"rate limiter", &TransportError{Err: fmt.Errorf("rate limiter: x, %w", call.ErrNotSent)}, verdict{}},
 		{"argument", &ArgumentError{Name: "location"}, verdict{}},
 		{"context", context.DeadlineExceeded, verdict{}},
 		{"another's", errors.New("x"), verdict{}},
 	} {
 		wrapped := []error{tt.err}
 		if tt.err != nil {
-			wrapped = append(wrapped, fmt.Errorf("looking: %w", tt.err), within{tt.err}, &masked{"x", func(target error) bool { return errors.Is(tt.err, target) }, []error{tt.err}}, &WaitError{Err: tt.err})
+			wrapped = append(wrapped, fmt.Errorf("looking: %w", tt.err), within{tt.err}, &WaitError{Err: tt.err})
 		}
 		for _, err := range wrapped {
 			got := verdict{IsGone(err), errors.Is(err, ErrLocationNotFound), isVanishing(err), IsTransient(err), errors.Is(err, ErrNotFound)}

@@ -38,14 +38,14 @@ func idOrName(orderColumn, id, name string) string {
 	return id
 }
 
-// subject is what the path of a call says about the records in the response.
+// subject is what the path of a request says about the records in the response.
 // Empty fields say nothing.
 type subject struct{ id, name, location string }
 
 // subject returns what the path says about records of the kind: the value of the
 // first placeholder that stands for this kind, and the location.
-func (cl *call) subject(kind Kind) (s subject) {
-	for route, path := cl.op.Route, cl.path; route != ""; {
+func (in *invocation) subject(kind Kind) (s subject) {
+	for route, path := in.op.Route, in.request.Path; route != ""; {
 		var name, value string
 		name, route, _ = strings.Cut(route, "/")
 		value, path, _ = strings.Cut(path, "/")
@@ -54,7 +54,7 @@ func (cl *call) subject(kind Kind) (s subject) {
 			continue
 		}
 		name = strings.TrimSuffix(name, "}")
-		param := cl.op.param(name)
+		param := in.op.param(name)
 		switch {
 		case name == "location":
 			s.location = value
@@ -66,11 +66,11 @@ func (cl *call) subject(kind Kind) (s subject) {
 			}
 		}
 	}
-	if cl.op.retry == once && strings.HasSuffix(cl.op.Route, "}") {
+	if in.op.retry == once && strings.HasSuffix(in.op.Route, "}") {
 		s.location = "" // a load balancer is created in the location of its subnet
 	}
-	if cl.newName != "" && (s.id == "" || cl.op.retry == once) {
-		s.id, s.name = "", cl.newName
+	if in.newName != "" && (s.id == "" || in.op.retry == once) {
+		s.id, s.name = "", in.newName
 	}
 	return s
 }
@@ -93,7 +93,7 @@ func (s subject) other(r Resource) string {
 // firstOther returns the index of the first record that is not what the call
 // asks for, and the field that shows it, or "". Caches and gateways can mix
 // responses up.
-func firstOther[T any](cl *call, records []*T) (i int, field string) {
+func firstOther[T any](in *invocation, records []*T) (i int, field string) {
 	var want subject
 	for i, record := range records {
 		r, ok := any(record).(identified)
@@ -102,7 +102,7 @@ func firstOther[T any](cl *call, records []*T) (i int, field string) {
 		}
 		got := r.identity()
 		if i == 0 {
-			want = cl.subject(got.Kind)
+			want = in.subject(got.Kind)
 		}
 		if field := want.other(got); field != "" {
 			return i, field

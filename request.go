@@ -2,20 +2,30 @@ package cloudapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"unicode/utf8"
 
 	"github.com/google/go-querystring/query"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
-// newCall prepares an operation: the path from the arguments, and the body from
+// invocation is an operation with its arguments, ready to be called.
+type invocation struct {
+	conn    *conn
+	op      *Operation
+	newName string // the name that the request gives to the resource of the response, or ""
+	request call.Request
+}
+
+// invoke prepares an operation: the path from the arguments, and the body from
 // the request. There is no body if request is nil, and an empty object if it is a
 // nil pointer.
-func (c *conn) newCall(op *Operation, request any, args []string) (*call, error) {
+func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, error) {
 	path, byID, err := op.path(c.config.project, args)
 	if errors.Is(err, ErrNoProject) {
 		err = fmt.Errorf("%w%s", err, c.config.missing())
@@ -23,20 +33,20 @@ func (c *conn) newCall(op *Operation, request any, args []string) (*call, error)
 	if err != nil {
 		return nil, err
 	}
-	cl := &call{conn: c, op: op, path: path, idempotent: op.retry == idempotent}
+	in := &invocation{conn: c, op: op, request: call.Request{Method: op.Method, Path: path, Idempotent: op.retry == idempotent}}
 	if r, ok := request.(namer); ok {
-		cl.newName = r.newName()
+		in.newName = r.newName()
 	}
-	if cl.newName != "" && !byID {
+	if in.newName != "" && !byID {
 		// After the first attempt the old name may be gone.
-		cl.idempotent = false
+		in.request.Idempotent = false
 	}
 	if request != nil {
-		if err := cl.encodeBody(request); err != nil {
+		if err := in.encodeBody(request); err != nil {
 			return nil, err
 		}
 	}
-	return cl, nil
+	return in, nil
 }
 
 // namer is a request that names the resource of the response. An idempotent
@@ -61,34 +71,34 @@ type wirer interface {
 }
 
 // encodeBody sets the body; a nil request becomes {}.
-func (cl *call) encodeBody(request any) error {
+func (in *invocation) encodeBody(request any) error {
 	if isNil(request) {
 		request = struct{}{}
 	}
 	if r, ok := request.(referrer); ok {
 		if err := r.checkIDs(); err != nil {
-			err.Operation = cl.op.Name
+			err.Operation = in.op.Name
 			return err
 		}
 	}
 	if w, ok := request.(wirer); ok {
 		for _, secret := range w.secretValues() {
-			cl.secrets = append(cl.secrets, secret.Reveal())
+			in.request.Secrets = append(in.request.Secrets, secret.Reveal())
 		}
 		request = w.wire()
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
-		return &ArgumentError{Operation: cl.op.Name, Name: "request", Reason: "cannot be encoded: " + err.Error()}
+		return &ArgumentError{Operation: in.op.Name, Name: "request", Reason: "cannot be encoded: " + err.Error()}
 	}
 	if losesText(request, body) {
-		return &ArgumentError{Operation: cl.op.Name, Name: "request", Reason: "holds text that is not UTF-8, which would be sent changed"}
+		return &ArgumentError{Operation: in.op.Name, Name: "request", Reason: "holds text that is not UTF-8, which would be sent changed"}
 	}
 	if bytes.Contains(body, maskedJSON) {
-		return &ArgumentError{Operation: cl.op.Name, Name: "request",
+		return &ArgumentError{Operation: in.op.Name, Name: "request",
 			Reason: "holds a Secret, which would be sent masked: use the result of Reveal"}
 	}
-	cl.body = body
+	in.request.Body = body
 	return nil
 }
 
@@ -148,9 +158,51 @@ func hasInvalidText(v reflect.Value) bool {
 // maskedJSON is the JSON of a Secret.
 var maskedJSON = []byte(`"` + redacted + `"`)
 
-// newBody returns a reader of the body, as GetBody requires.
-func (cl *call) newBody() (io.ReadCloser, error) {
-	return io.NopCloser(bytes.NewReader(cl.body)), nil
+// do makes the call, inside the client's observers, and returns what the decoder
+// returns.
+func (in *invocation) do(ctx context.Context, d call.Decoder) (any, error) {
+	if ctx == nil {
+		return nil, noContext(in.op.Name)
+	}
+	in.request.Owner = in
+	return in.observed(ctx, in.conn.config.observers, d)
+}
+
+// observed makes the call inside the observers, the first of which is the
+// outermost.
+func (in *invocation) observed(ctx context.Context, observers []Observer, d call.Decoder) (result any, err error) {
+	if len(observers) == 0 {
+		result, failure := call.Do(ctx, &in.conn.calls, &in.request, d)
+		if failure != nil {
+			return nil, in.op.failed(in.request.Path, failure)
+		}
+		return result, nil
+	}
+	inner, finish := observers[0](ctx, *in.op)
+	if inner == nil {
+		inner = ctx
+	}
+	if finish != nil {
+		err = errNotReturned
+		defer func() { finish(err) }()
+	}
+	return in.observed(inner, observers[1:], d)
+}
+
+// errNotReturned is the result that observers get if the call panics, for
+// example in a middleware.
+var errNotReturned = errors.New("the call did not return")
+
+// invocationOf returns the invocation that a request with the context belongs
+// to, or nil.
+func invocationOf(ctx context.Context) *invocation {
+	in, _ := call.OwnerOf(ctx).(*invocation)
+	return in
+}
+
+// noContext returns the error for a nil context.
+func noContext(operation string) error {
+	return &ArgumentError{Operation: operation, Name: "ctx", Reason: "must not be nil"}
 }
 
 // referrer is a request that contains IDs of other resources.
@@ -189,11 +241,11 @@ func checkIDOf(kind Kind, operation, field, id string) *ArgumentError {
 
 // setQuery encodes the url-tagged fields of a struct, or of a pointer to one,
 // which may be nil, as the query.
-func (cl *call) setQuery(parameters any) error {
+func (in *invocation) setQuery(parameters any) error {
 	values, err := query.Values(parameters)
 	if err != nil {
-		return &ArgumentError{Operation: cl.op.Name, Name: "query", Reason: "cannot be encoded: " + err.Error()}
+		return &ArgumentError{Operation: in.op.Name, Name: "query", Reason: "cannot be encoded: " + err.Error()}
 	}
-	cl.query = values.Encode()
+	in.request.Query = values.Encode()
 	return nil
 }

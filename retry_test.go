@@ -8,7 +8,6 @@ import (
 	"io"
 	"log"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -345,35 +344,6 @@ func TestRetryAfter(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestBackoffStaysBelowItsCeilings(t *testing.T) {
-	t.Parallel()
-	policy := RetryPolicy{MinDelay: 100 * time.Millisecond, MaxDelay: time.Second}.over(defaultRetry())
-	for attempts, ceiling := range []time.Duration{0, 100, 200, 400, 800, 1000, 1000} {
-		if attempts == 0 {
-			continue
-		}
-		var longest time.Duration
-		for range 2000 {
-			longest = max(longest, policy.delay(attempts, 0))
-		}
-		ceiling *= time.Millisecond
-		if longest > ceiling || longest < ceiling*9/10 {
-			t.Errorf("after %d attempts the longest of 2000 delays is %v, want just below %v", attempts, longest, ceiling)
-		}
-	}
-	unbounded := RetryPolicy{MinDelay: math.MaxInt64, MaxDelay: math.MaxInt64}.over(defaultRetry())
-	for _, attempts := range []int{1, 2, 1000} {
-		if d := unbounded.delay(attempts, 0); d < 0 {
-			t.Errorf("without a bound the delay after %d attempts is %v", attempts, d)
-		}
-	}
-	for _, attempts := range []int{62, 63, 64, 1000} {
-		if d := policy.delay(attempts, 0); d < 0 || d > time.Second {
-			t.Errorf("after %d attempts the delay is %v", attempts, d)
-		}
 	}
 }
 

@@ -55,7 +55,7 @@ func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args
 				}
 				err := stalled(seen, routes.project.Name, o.OrderColumn)
 				if walks < maxWalks {
-					err = pace.Sleep(ctx, c.config.retry.delay(walks, 0))
+					err = pace.Sleep(ctx, c.calls.Retry.Delay(walks, 0))
 				}
 				if err != nil {
 					yield(nil, err)

@@ -1,48 +1,25 @@
-package cloudapi
+package call
 
 import (
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-const (
-	// maxExcerpt is the length of the excerpt of a body without an envelope.
-	maxExcerpt = 200
-
-	// Secrets are masked in more than the excerpt, since a secret that is cut
-	// at the end of the excerpt would not be recognized.
-	maxSearched = 16 << 10
-)
-
-// known returns the secrets that a response may repeat: the client's
-// credentials, the secrets in the request, and the credentials for a proxy.
-func (cl *call) known() mask.Secrets {
-	cfg := &cl.conn.config
-	values := make([]string, 0, 1+len(cl.secrets)+2*len(cfg.headers))
-	values = append(values, cfg.token.Reveal())
-	values = append(values, cl.secrets...)
-	for _, header := range cfg.headers {
-		value := header.value.Reveal()
-		values = append(values, value)
-		if _, credentials, found := strings.Cut(value, " "); found && header.name == "Authorization" {
-			values = append(values, credentials)
-		}
-	}
-	if cl.request.Request != nil {
-		values = append(values, exchange.ProxyCredentials(cfg.transport, cl.request.Request)...)
-	}
-	return mask.New(values)
+// secrets returns what a response may repeat and no text may show: the
+// credentials, and the secrets in the request.
+func (c *call) secrets() mask.Secrets {
+	values := c.cfg.Secrets(c.request.Request)
+	values = append(values[:len(values):len(values)], c.req.Secrets...)
+	return mask.New(append(values, c.tokens...))
 }
 
 // withoutSecrets returns the error, or one with secrets masked if any text in
 // its chain shows one: net/http quotes malformed parts of a response, and those
 // may repeat the request.
-func (cl *call) withoutSecrets(err error) error {
-	secrets := cl.known()
+func (c *call) withoutSecrets(err error) error {
+	secrets := c.secrets()
 	clean, shows := withoutShowing(secrets, err)
 	if !shows {
 		return err
@@ -56,9 +33,11 @@ func withoutShowing(secrets mask.Secrets, err error) (clean []error, shows bool)
 	var wrapped []error
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
-		wrapped = causes(e.Unwrap())
+		if cause := e.Unwrap(); cause != nil {
+			wrapped = []error{cause}
+		}
 	case interface{ Unwrap() []error }:
-		wrapped = causes(e.Unwrap()...)
+		wrapped = e.Unwrap()
 	}
 	text := fmt.Sprintf("%v %+v %#v", err, err, err)
 	shows = secrets.Hide(text) != text

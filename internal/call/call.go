@@ -1,0 +1,340 @@
+// Package call makes the calls of a client: one attempt after another, until the
+// server's response is accepted or no further attempt is useful and safe. It
+// knows requests, responses and the API's error envelope, but no operation, no
+// record and no list.
+package call
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+)
+
+// Config is what the calls of a client share. Calls do not change it.
+type Config struct {
+	BaseURL   *url.URL
+	Transport http.RoundTripper
+
+	// Header returns the headers of a request in a new map. It is a function so
+	// that printing a Config never shows the credentials.
+	Header func(content bool) http.Header
+
+	// Token returns the bearer token of an attempt. It is nil if Header has the
+	// credentials.
+	Token func(context.Context) (string, error)
+
+	// Limit, unless nil, is called before each attempt.
+	Limit func(context.Context) error
+
+	// Secrets returns the credentials that a response may repeat.
+	Secrets func(*http.Request) []string
+
+	// Attempted, unless nil, is called after each attempt.
+	Attempted func(context.Context, *Request, *Attempt)
+
+	Timeout     time.Duration // of an attempt; 0: none
+	Retry       Policy
+	Budget      *Budget
+	MaxResponse int64 // bytes
+}
+
+// Request is what a call sends. It is used once.
+type Request struct {
+	Method     string
+	Path       string // as it is sent, below the path of the base URL
+	Unescaped  string // the path without escapes, or "" if Path has none
+	Query      string
+	Body       []byte   // nil: none
+	Accept     string   // the Accept header; "": JSON
+	Secrets    []string // in the body; a response may repeat them
+	Idempotent bool
+
+	// NoContent says that the response has no body to decode. Only the beginning
+	// of one is read.
+	NoContent bool
+
+	// NotReadyOn500 says that a 500 of the API means that something does not
+	// exist yet, and will not during the call.
+	NotReadyOn500 bool
+
+	// Owner is what [OwnerOf] returns for the contexts of the call.
+	Owner any
+
+	call call // here to be allocated with the request
+}
+
+// Decoder decodes a response with a status below 300, or returns what is wrong
+// with it.
+type Decoder interface{ Decode(Response) (any, error) }
+
+// Attempt is what is known after an attempt.
+type Attempt struct {
+	Number   int // from 1
+	Duration time.Duration
+	Status   int // 0: no response
+
+	// NotSent is why nothing was sent: the error of the limiter, of the token's
+	// source, of the budget, or of the context. Duration, Status and Failure
+	// are then without meaning.
+	NotSent error
+
+	Failure *Failure // nil if the response was accepted
+
+	Retried bool          // whether another attempt follows
+	RetryIn time.Duration // after this pause
+}
+
+// Do makes attempts until one succeeds or none is left. It returns what the
+// decoder has returned, or how the call failed.
+func Do(ctx context.Context, cfg *Config, req *Request, d Decoder) (any, *Failure) {
+	c := &req.call
+	c.cfg, c.req, c.decoder = cfg, req, d
+	return c.run(ctx)
+}
+
+// OwnerOf returns the Owner of the request that a context belongs to, or nil.
+func OwnerOf(ctx context.Context) any {
+	if c := callOf(ctx); c != nil {
+		return c.req.Owner
+	}
+	return nil
+}
+
+// call is a request in progress.
+//
+// It uses retryablehttp with a Client of its own, so that the callbacks know the
+// call: [call.RoundTrip] makes an attempt, [checkRetry] decides about the next
+// one, and RetryWaitMin of the Client is the pause before it. An attempt
+// includes reading and decoding the response, so that a truncated response is a
+// failed attempt like a broken connection.
+type call struct {
+	cfg     *Config
+	req     *Request
+	decoder Decoder
+
+	// Arguments for net/http and retryablehttp.
+	ctx     callContext
+	url     url.URL
+	request retryablehttp.Request
+	http    http.Client
+	loop    retryablehttp.Client
+
+	tokens     []string // that the source of tokens has returned
+	attempts   int      // requests passed to the transport
+	retrying   bool     // whether there is another attempt
+	notRetried error    // why a due retry was not made
+
+	// Of the last attempt that was passed to the transport:
+	started time.Time
+	status  int // 0: no response
+	result  any
+	failure *Failure // nil: the response was accepted
+
+	notSent error // why an attempt ended before the transport
+}
+
+func (c *call) run(ctx context.Context) (any, *Failure) {
+	c.ctx = callContext{ctx, c}
+	c.request.Request = c.newRequest()
+	c.http = http.Client{Transport: c, CheckRedirect: noRedirect}
+	c.loop = retryablehttp.Client{
+		HTTPClient:   &c.http,
+		RetryMax:     c.cfg.Retry.MaxAttempts - 1,
+		CheckRetry:   checkRetry,
+		Backoff:      func(pause, _ time.Duration, _ int, _ *http.Response) time.Duration { return pause },
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+	_, err := c.loop.Do(&c.request) // calls RoundTrip and checkRetry until the last attempt
+	if err != nil && c.attempts == 0 && c.failure == nil {
+		c.failure = &Failure{Cause: c.withoutSecrets(err)} // of the http.Client itself
+	}
+	if c.isAnswered() {
+		c.cfg.Budget.succeeded(c.attempts)
+	}
+	if c.failure == nil {
+		return c.result, nil
+	}
+	if c.retrying && c.notRetried == nil {
+		c.notRetried = pace.Err(ctx) // it ended during the pause between attempts
+	}
+	f := c.failure
+	f.Attempts, f.NotRetried = c.attempts, c.notRetried
+	f.OutcomeUnknown = !c.req.Idempotent && f.mayHaveRun()
+	return nil, f
+}
+
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// callContext is the context of a call's requests.
+type callContext struct {
+	context.Context
+	call *call
+}
+
+func (c *callContext) Value(key any) any {
+	if key == (callKey{}) {
+		return c.call
+	}
+	return c.Context.Value(key)
+}
+
+// callKey is the key of the call in its context, and in those of its attempts.
+type callKey struct{ exchange.CallKey }
+
+// callOf returns the call that a request with the context belongs to, or nil.
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// noHeader is the header of the requests that only retryablehttp sees. Nobody
+// writes to it.
+var noHeader = http.Header{}
+
+// newRequest returns the request for retryablehttp. It has neither headers nor
+// a body, since each attempt gets its own: only the transport ever gets the
+// credentials, and an attempt shares nothing with an earlier one that is still
+// in progress.
+func (c *call) newRequest() *http.Request {
+	base := c.cfg.BaseURL
+	c.url = url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path + c.req.Path, RawQuery: c.req.Query}
+	if c.req.Unescaped != "" {
+		c.url.Path, c.url.RawPath = base.Path+c.req.Unescaped, c.url.Path
+	}
+	req := &http.Request{
+		Method:     c.req.Method,
+		URL:        &c.url,
+		Header:     noHeader,
+		Proto:      "HTTP/1.1",
+		ProtoMajor: 1,
+		ProtoMinor: 1,
+	}
+	return req.WithContext(&c.ctx)
+}
+
+// ErrNotSent marks failures before the network.
+var ErrNotSent = errors.New("nothing was sent")
+
+// RoundTrip makes one attempt. It is the transport of retryablehttp. The call
+// keeps the result of the attempt; retryablehttp only gets the response, whose
+// body has been read.
+//
+// The call has no method CloseIdleConnections, so that retryablehttp does not
+// close connections that other calls use after a failure.
+func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
+	header, err := c.prepare(req.Context())
+	if err != nil {
+		err = c.withoutSecrets(err) // the error of a token source may contain secrets
+		c.notSent, c.notRetried = err, err
+		if c.attempts == 0 {
+			c.failure, c.notRetried = &Failure{Cause: fmt.Errorf("%w, %w", err, ErrNotSent)}, nil
+		}
+		return nil, err
+	}
+	c.attempts++
+	c.status, c.failure = 0, nil
+	c.started = time.Now()
+	resp := c.attempt(req, header)
+	if resp == nil {
+		return nil, c.failure.Cause
+	}
+	resp.Body = http.NoBody
+	return resp, nil
+}
+
+// prepare does the work before an attempt, and returns its headers.
+func (c *call) prepare(ctx context.Context) (http.Header, error) {
+	if ctx.Err() != nil {
+		return nil, pace.Err(ctx)
+	}
+	if c.cfg.Limit != nil {
+		if err := c.cfg.Limit(ctx); err != nil {
+			return nil, err
+		}
+	}
+	header := c.cfg.Header(c.req.Body != nil || c.req.Method == http.MethodPost || c.req.Method == http.MethodPatch)
+	if c.req.Accept != "" {
+		header["Accept"] = []string{c.req.Accept}
+	}
+	if c.cfg.Token != nil {
+		token, err := c.cfg.Token(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.tokens = append(c.tokens, token)
+		header["Authorization"] = []string{"Bearer " + token}
+	}
+	if c.attempts > 0 && !c.cfg.Budget.take(c.cfg.Retry.Budget) {
+		return nil, ErrBudget
+	}
+	return header, nil
+}
+
+// attempt sends a copy of the request, and decodes the response. It returns nil
+// if the response is not complete.
+func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
+	parent, limit := req.Context(), c.cfg.Timeout
+	begin := exchange.BeginOnce
+	if c.req.Idempotent {
+		begin = exchange.Begin
+	}
+	var deadline time.Time
+	if limit > 0 {
+		deadline = c.started.Add(limit)
+	}
+	attempt := begin(parent, deadline)
+	defer attempt.End()
+
+	req = req.WithContext(attempt)
+	req.Host = req.URL.Host // retryablehttp does not need it, and without it copies less
+	req.Header = header
+	if c.req.Body != nil {
+		req.Body, _ = c.newBody()
+		req.GetBody = c.newBody
+		req.ContentLength = int64(len(c.req.Body))
+	}
+	resp, err := c.cfg.Transport.RoundTrip(req)
+	sent := resp != nil || attempt.Sent(err) // a response may come from a middleware, which the attempt does not see
+	switch {
+	case err != nil && resp != nil && resp.Body != nil:
+		resp.Body.Close() // from a middleware: net/http never returns both
+	case err == nil && resp == nil:
+		err = errors.New("the transport returned neither a response nor an error")
+	}
+	if err == nil {
+		c.status = resp.StatusCode
+		if err = c.receive(resp); err == nil {
+			return resp
+		}
+	}
+	switch {
+	case parent.Err() != nil:
+		err = pace.Err(parent)
+	case attempt.Err() != nil:
+		err = &timeoutError{limit}
+	}
+	c.failure = &Failure{Cause: c.withoutSecrets(err), sent: sent}
+	return nil
+}
+
+// newBody returns a reader of the body, as GetBody requires.
+func (c *call) newBody() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(c.req.Body)), nil
+}
+
+// timeoutError says that one attempt took too long.
+type timeoutError struct{ limit time.Duration }
+
+func (e *timeoutError) Error() string        { return fmt.Sprintf("no complete response within %v", e.limit) }
+func (e *timeoutError) Timeout() bool        { return true }
+func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -1,0 +1,80 @@
+package call
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/envelope"
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+)
+
+// Failure is how a call ended without an accepted response: what its last
+// attempt ended with, and why there was no further one. The texts in it show no
+// secrets.
+//
+// There are three kinds. Without a Status there was no complete response. A
+// Status of 300 or above is the server's refusal. A lower one came with a
+// response that the decoder did not accept.
+type Failure struct {
+	Attempts       int
+	NotRetried     error // why a due retry was not made, such as the context's error; or nil
+	OutcomeUnknown bool  // whether a request that is not idempotent may have been carried out
+
+	// Cause is why there was no complete response, or what is wrong with it. It
+	// is nil for a refusal.
+	Cause error
+
+	Status      int
+	ContentType string // of a response that was not accepted
+	Body        string // the beginning of the body, if it is not an envelope
+	Truncated   bool   // whether the body seems to break off
+
+	Envelope      envelope.Error // of a refusal
+	RetryAfter    time.Duration  // of a refusal: the delay of the header, or 0
+	HasRetryAfter bool           // whether there was a valid Retry-After header
+
+	sent bool // without a Status: whether the request may have reached the server
+}
+
+func (f *Failure) isRefusal() bool { return f.Status >= 300 }
+
+// isOwn reports whether a refusal comes from the API, and not from a gateway or
+// a proxy in front of it: it has the envelope, with a type.
+func (f *Failure) isOwn() bool { return f.Envelope.Type != "" }
+
+// isRetryable reports whether another attempt can succeed within the call.
+func (f *Failure) isRetryable() bool {
+	switch {
+	case f.isRefusal():
+		switch f.Status {
+		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
+		}
+		return false
+	case f.Status != 0:
+		return f.Truncated
+	}
+	return !exchange.Misconfigured(f.Cause)
+}
+
+// mayHaveRun reports whether the server may have carried out the request in
+// spite of the failure. A 302 or 303 may lead to its result; other redirects ask
+// for the same request at another address. A 429 or 503 says that it was not
+// carried out, if it is the API's own or has a Retry-After header. Otherwise it
+// may come from a gateway, and some gateways send it after they have passed the
+// request on.
+func (f *Failure) mayHaveRun() bool {
+	if !f.isRefusal() {
+		return f.Status != 0 || f.sent
+	}
+	switch f.Status {
+	case http.StatusFound, http.StatusSeeOther, http.StatusRequestTimeout:
+		return true
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return !f.isOwn() && !f.HasRetryAfter
+	case http.StatusNotImplemented:
+		return false
+	}
+	return f.Status >= 500
+}

@@ -1,0 +1,140 @@
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/envelope"
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+)
+
+// Response is a complete response with a status below 300.
+type Response struct {
+	Context context.Context // decoding ends with it
+	Status  int
+	Header  http.Header
+	Body    []byte // must not be kept: the buffer is reused
+	Limit   int64  // of the size of the body
+
+	// UnmarkedEnd says that only the end of the connection marks the end of the
+	// body, so that a truncated body cannot be recognized.
+	UnmarkedEnd bool
+}
+
+const (
+	// MaxErrorBody is larger than any envelope.
+	MaxErrorBody = 1 << 20
+
+	// maxExcerpt is the length of the excerpt of a body without an envelope.
+	maxExcerpt = 200
+
+	// MaxSearched is how much of a text is searched for secrets: more than the
+	// excerpt, since a secret that is cut at its end would not be recognized.
+	MaxSearched = 16 << 10
+)
+
+// ErrTooLarge says that a response exceeds the limit of its size.
+var ErrTooLarge = errors.New("response exceeds the limit")
+
+// receive reads the response and closes it. It sets the result or the failure
+// of the attempt, also for a truncated body. It returns the error of a
+// connection that failed while the body was read, or that of the context.
+func (c *call) receive(resp *http.Response) error {
+	if resp.Body == nil {
+		resp.Body = http.NoBody
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 {
+		return fmt.Errorf("unexpected status %d", resp.StatusCode)
+	}
+	buf := exchange.NewBuffer()
+	defer buf.Release()
+	if resp.StatusCode >= 300 {
+		// A truncated error body is better than none.
+		err := buf.ReadAtMost(resp.Body, MaxErrorBody)
+		c.failure = c.refusal(resp, buf.Bytes())
+		c.failure.Truncated = err != nil && !c.failure.isOwn()
+		return nil
+	}
+	var err error
+	if c.req.NoContent {
+		err = buf.ReadAtMost(resp.Body, MaxSearched)
+	} else if err = buf.ReadBody(resp, c.cfg.MaxResponse); err == exchange.ErrTooLarge {
+		err = fmt.Errorf("%w of %d bytes", ErrTooLarge, c.cfg.MaxResponse)
+	}
+	ctx := c.ctx.Context
+	switch {
+	case err == nil:
+		c.result, err = c.decoder.Decode(Response{
+			Context: ctx, Status: resp.StatusCode, Header: resp.Header, Body: buf.Bytes(), Limit: c.cfg.MaxResponse,
+			UnmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
+		})
+	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrTooLarge):
+		return err // the connection, not the response
+	}
+	switch {
+	case ctx.Err() != nil && len(buf.Bytes()) > jsonform.PieceSize:
+		return ctx.Err() // a smaller response counts: decoding it took no time
+	case err == nil:
+		return nil
+	}
+	contentType, _ := mask.Excerpt(c.secrets().Hide(resp.Header.Get("Content-Type")), maxExcerpt)
+	c.failure = &Failure{
+		Status:      resp.StatusCode,
+		Cause:       c.withoutSecrets(err),
+		ContentType: contentType,
+		Body:        c.excerpt(buf.Bytes()),
+		Truncated:   errors.Is(err, io.ErrUnexpectedEOF),
+	}
+	return nil
+}
+
+// refusal returns the failure for a status of 300 or above.
+func (c *call) refusal(resp *http.Response, body []byte) *Failure {
+	f := &Failure{Status: resp.StatusCode}
+	if after := resp.Header.Get("Retry-After"); after != "" {
+		f.RetryAfter, f.HasRetryAfter = parseRetryAfter(after, time.Now())
+	}
+	secrets := c.secrets()
+	var ok bool
+	if f.Envelope, ok = envelope.Parse(body); !ok {
+		f.Body, _ = mask.Excerpt(secrets.Hide(string(body[:min(len(body), MaxSearched)])), maxExcerpt)
+	}
+	e := &f.Envelope
+	if f.Status < 400 && e.Message == "" {
+		e.Message = "redirects are not followed, check the base URL"
+		base := c.cfg.BaseURL
+		if u, err := base.Parse(resp.Header.Get("Location")); err == nil && u.Host != "" && (u.Scheme != base.Scheme || u.Host != base.Host) {
+			e.Message = "a redirect to " + u.Scheme + "://" + u.Host + " is not followed, check the base URL"
+		}
+	}
+	e.Type, e.Message = secrets.Hide(e.Type), secrets.Hide(e.Message)
+	if details := secrets.Hide(string(e.Details)); details != string(e.Details) {
+		if e.Details = json.RawMessage(details); !json.Valid(e.Details) {
+			e.Details = nil // masking has made it invalid JSON
+		}
+	}
+	return f
+}
+
+// excerpt returns the beginning of a response that was not accepted. If it may
+// be a record its values are masked.
+func (c *call) excerpt(body []byte) string {
+	text := strings.TrimSpace(string(body[:min(len(body), MaxSearched)]))
+	switch {
+	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["), strings.HasPrefix(text, `"`):
+		text = mask.Shape(text)
+	case !strings.HasPrefix(text, "<"):
+		return "" // it may be a file that contains keys
+	}
+	text, _ = mask.Excerpt(c.secrets().Hide(text), maxExcerpt)
+	return text
+}

@@ -1,0 +1,160 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+)
+
+// Policy says how often and after what pauses failed attempts are retried.
+type Policy struct {
+	MaxAttempts   int
+	MinDelay      time.Duration
+	MaxDelay      time.Duration
+	MaxRetryAfter time.Duration
+	Budget        int
+}
+
+// Delay returns the pause after the given number of attempts: as long as the
+// server asks for, or a random one below a ceiling that doubles.
+func (p Policy) Delay(attempts int, retryAfter time.Duration) time.Duration {
+	if retryAfter > 0 {
+		return min(retryAfter, p.MaxRetryAfter)
+	}
+	ceiling := p.MaxDelay
+	if shift := attempts - 1; p.MinDelay <= ceiling>>shift {
+		ceiling = p.MinDelay << shift
+	}
+	return rand.N(ceiling)
+}
+
+// checkRetry decides for retryablehttp whether there is another attempt. It
+// gets the call from the context.
+func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
+	c := ctx.(*callContext).call
+	c.retrying = c.next(ctx)
+	if report := c.cfg.Attempted; report != nil {
+		a := Attempt{
+			Number:   c.attempts,
+			Duration: time.Since(c.started),
+			Status:   c.status,
+			NotSent:  c.notSent,
+			Failure:  c.failure,
+			Retried:  c.retrying,
+			RetryIn:  c.loop.RetryWaitMin,
+		}
+		if a.NotSent != nil {
+			a.Number++
+		}
+		report(ctx, c.req, &a)
+	}
+	return c.retrying, nil
+}
+
+// next decides whether there is another attempt, and after what pause.
+func (c *call) next(ctx context.Context) bool {
+	if c.failure == nil || c.notSent != nil || c.attempts >= c.cfg.Retry.MaxAttempts || !c.mayRetry() {
+		return false
+	}
+	if ctx.Err() != nil {
+		if !errors.Is(c.failure.Cause, ctx.Err()) {
+			c.notRetried = pace.Err(ctx)
+		}
+		return false
+	}
+	pause := c.cfg.Retry.Delay(c.attempts, c.failure.RetryAfter)
+	c.loop.RetryWaitMin = pause
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
+		c.notRetried = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
+			pause.Round(time.Millisecond), context.DeadlineExceeded)
+		return false
+	}
+	if c.cfg.Budget.isUsedUp(c.cfg.Retry.Budget) {
+		c.notRetried = ErrBudget
+		return false
+	}
+	return true
+}
+
+// mayRetry reports whether a retry of the last attempt is useful and safe. A
+// refusal with a truncated body is not the answer of the API, whatever its
+// status, so an idempotent request is retried.
+func (c *call) mayRetry() bool {
+	f := c.failure
+	switch {
+	case c.req.NotReadyOn500 && f.Status == http.StatusInternalServerError && f.isOwn():
+		return false
+	case f.isRefusal() && f.Truncated && c.req.Idempotent:
+		return true
+	}
+	return f.isRetryable() && (c.req.Idempotent || !f.mayHaveRun())
+}
+
+// isAnswered reports whether the API has processed the request: the call
+// succeeded, or the API refused it for a reason that no retry can change.
+func (c *call) isAnswered() bool {
+	f := c.failure
+	return f == nil || f.isOwn() && !f.isRetryable()
+}
+
+// Budget limits the retries of all calls to a host together. Without it, every
+// goroutine would send four times as many requests during an outage. A retry
+// takes one unit when it is sent, and gives it back if it succeeds. A call that
+// succeeds without a retry gives back a fifth of a unit. So single failures can
+// always be retried, and retries stop when every call fails.
+type Budget struct{ taken atomic.Int64 } // in fifths of a retry
+
+const retryCost = 5
+
+// ErrBudget says that a budget is used up.
+var ErrBudget = errors.New("the client's retry budget is used up")
+
+// take takes a retry from a budget of that many, if there is one.
+func (b *Budget) take(retries int) bool {
+	if b.taken.Add(retryCost) <= int64(retries)*retryCost {
+		return true
+	}
+	b.taken.Add(-retryCost)
+	return false
+}
+
+// isUsedUp reports whether take would fail.
+func (b *Budget) isUsedUp(retries int) bool {
+	return b.taken.Load()+retryCost > int64(retries)*retryCost
+}
+
+// succeeded gives back a retry, or a fifth of one, after a call that was
+// answered with the given number of attempts.
+func (b *Budget) succeeded(attempts int) {
+	earned := int64(1)
+	if attempts > 1 {
+		earned = retryCost
+	}
+	for taken := b.taken.Load(); taken > 0; taken = b.taken.Load() {
+		if b.taken.CompareAndSwap(taken, max(taken-earned, 0)) {
+			return
+		}
+	}
+}
+
+// parseRetryAfter parses both forms of the header: seconds and a date. A date
+// in the past is 0. It reports whether the header is valid.
+func parseRetryAfter(value string, now time.Time) (after time.Duration, ok bool) {
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
+		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second, true
+	} else if errors.Is(err, strconv.ErrRange) {
+		return math.MaxInt64, true
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(date.Sub(now), 0), true
+	}
+	return 0, false
+}
