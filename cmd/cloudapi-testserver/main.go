@@ -21,10 +21,12 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/given"
 )
 
 func main() {
@@ -83,10 +85,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("cloudapi-testserver", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints errors, once
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 is any free one")
-	flags.StringVar(&o.api, "api", "", fmt.Sprintf("`version` of the service, strictly: %s, %s, or %s; if empty that of %[2]s, with the contract's init scripts",
+	flags.StringVar(&o.api, "api", "", fmt.Sprintf("`version` of the service, strictly: %s, %s, or %s (default that of %[2]s, with the contract's init scripts)",
 		cloudapitest.October2025, cloudapitest.August2026, cloudapitest.Contract))
-	flags.StringVar(&o.token, "token", "", "`token` that has every permission, \"pat-\" and visible characters; a random one if empty")
-	flags.StringVar(&o.project, "project", "", "`ID` of the project; a random one if empty")
+	flags.StringVar(&o.token, "token", "", "`token` that has every permission, \"pat-\" and visible characters (default a random one)")
+	flags.StringVar(&o.project, "project", "", "`ID` of the project (default a random one)")
 	flags.BoolVar(&o.demo, "demo", false, "fill the project with one resource or more of each family")
 	flags.IntVar(&o.vms, "vms", 0, "`number` of running VMs to add, \"vm-1\" and so on, in "+location)
 	flags.Func("delay", "`time` that creating, restarting, resizing and deleting take each, such as 500ms (default 3s)", func(text string) (err error) {
@@ -96,7 +98,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return nil
 	})
 	flags.BoolVar(&o.noPermission, "no-permission", false, "take every permission in the project from the token")
-	err := flags.Parse(args)
+	err := given.Parse(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(stderr, usage)
@@ -132,12 +134,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer context.AfterFunc(ctx, srv.Close)()
-	fmt.Fprintf(stdout, "export CLOUDAPI_BASE_URL=http://%s\nexport CLOUDAPI_TOKEN=%s\nexport CLOUDAPI_PROJECT=%s\n",
-		listener.Addr(), srv.Token(), srv.ProjectID())
+	if _, err := fmt.Fprintf(stdout, "export CLOUDAPI_BASE_URL=%s\nexport CLOUDAPI_TOKEN=%s\nexport CLOUDAPI_PROJECT=%s\n",
+		quote("http://"+listener.Addr().String()), quote(srv.Token()), quote(srv.ProjectID())); err != nil {
+		return err
+	}
 	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
+}
+
+// quote returns a text as a word of a shell, in quotes where it needs them.
+func quote(text string) string {
+	special := func(r rune) bool {
+		return !strings.ContainsRune("-_.:/", r) && !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
+	}
+	if !strings.ContainsFunc(text, special) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // newServer is [cloudapitest.NewServer] with an error in place of its panic.

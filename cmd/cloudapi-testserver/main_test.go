@@ -8,6 +8,9 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -140,6 +143,49 @@ func TestTokenAndProjectSurviveARestart(t *testing.T) {
 	}
 }
 
+// TestShell: a shell that reads what the built program prints sets the
+// variables, and does nothing else.
+func TestShell(t *testing.T) {
+	t.Parallel()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	program := filepath.Join(t.TempDir(), "cloudapi-testserver")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, token := range []string{"pat-test", "pat-a;>x", "pat-$(>x)", "pat-`>x`", `pat-'$(>x)'"\`, "pat-*"} {
+		t.Run(token, func(t *testing.T) {
+			t.Parallel()
+			server := exec.CommandContext(t.Context(), program, "-addr", "127.0.0.1:0", "-token", token)
+			stdout, err := server.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := server.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer server.Wait()
+			defer server.Process.Kill()
+			printed := ""
+			for lines := bufio.NewScanner(stdout); strings.Count(printed, "\n") < 3 && lines.Scan(); {
+				printed += lines.Text() + "\n"
+			}
+			command := exec.CommandContext(t.Context(), shell)
+			command.Dir = t.TempDir()
+			command.Stdin = strings.NewReader(printed + `printf %s "$CLOUDAPI_TOKEN"`)
+			out, err := command.Output()
+			if err != nil || string(out) != token {
+				t.Errorf("the token is %q, %v, after\n%s", out, err, printed)
+			}
+			if files, err := os.ReadDir(command.Dir); err != nil || len(files) > 0 {
+				t.Errorf("the shell has written %v, %v, after\n%s", files, err, printed)
+			}
+		})
+	}
+}
+
 func TestNoPermission(t *testing.T) {
 	t.Parallel()
 	c, _, _ := start(t, "-demo", "-no-permission")
@@ -178,6 +224,11 @@ func TestRunRefuses(t *testing.T) {
 		{"a version that does not exist", "-api 2025-11", "2025-11", false},
 		{"fewer than no VMs", "-vms -1", "-1", false},
 		{"time that runs backwards", "-delay -1s", "negative", false},
+		{"a token of a variable that is not set", "-token=", "is a variable not set?", false},
+		{"a project of one", "-project= -demo", "is a variable not set?", false},
+		{"an address of one, which would be all interfaces", "-addr=", "is a variable not set?", false},
+		{"a flag in the place of a value", "-token -demo", "that is the next flag", false},
+		{"a version of one", "-api=", "is a variable not set?", false},
 		{"a time without a unit", "-delay 2", `"2" for flag -delay: a time needs a unit, such as 2s`, false},
 	}
 	for _, tt := range tests {

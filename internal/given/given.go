@@ -1,0 +1,45 @@
+// Package given parses the arguments of a program, and refuses values that a
+// shell has lost: it passes "$NAME" as an empty argument, and $NAME as none, if
+// the variable is not set.
+package given
+
+import (
+	"errors"
+	"flag"
+	"strings"
+)
+
+// Parse parses the arguments into the flags. A value must not be empty, and not
+// be another flag. Nor can an argument after the flags be empty, unless it
+// follows another one, since it can then belong to a command.
+func Parse(flags *flag.FlagSet, args []string) error {
+	flags.VisitAll(func(f *flag.Flag) { f.Value = value{f.Value, flags} })
+	err := flags.Parse(args)
+	flags.VisitAll(func(f *flag.Flag) { f.Value = f.Value.(value).Value })
+	if err == nil && flags.NArg() > 0 && flags.Arg(0) == "" {
+		return errors.New("an argument is empty: is a variable not set?")
+	}
+	return err
+}
+
+// value checks what a flag is set to.
+type value struct {
+	flag.Value
+	flags *flag.FlagSet
+}
+
+func (v value) Set(text string) error {
+	if text == "" {
+		return errors.New("it is empty: is a variable not set?")
+	}
+	if name, _, _ := strings.Cut(strings.TrimLeft(text, "-"), "="); text[0] == '-' && v.flags.Lookup(name) != nil {
+		return errors.New("that is the next flag: is a variable before it not set?")
+	}
+	return v.Value.Set(text)
+}
+
+// IsBoolFlag tells package flag that the flag needs no value.
+func (v value) IsBoolFlag() bool {
+	b, ok := v.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
+}
