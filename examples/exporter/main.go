@@ -34,13 +34,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("exporter", source, stdout)
 	listen := flags.String("listen", "127.0.0.1:9790", "`address` to serve /metrics on")
 	maxAge := flags.Duration("max-age", 30*time.Second, "how long the results of a refresh are shown before the next one")
-	timeout := flags.Duration("timeout", 8*time.Second, "how long a refresh may take; less than the scrape_timeout of Prometheus")
+	timeout := flags.Positive("timeout", 8*time.Second, "how long a refresh may take, a `duration`; less than the scrape_timeout of Prometheus")
 	once := flags.Bool("once", false, "print the metrics and exit, with status 1 if some are missing")
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
-	if *timeout <= 0 {
-		return demo.Usagef("--timeout %v leaves no time", *timeout)
+	if *maxAge < 0 {
+		return demo.Usagef("--max-age %v is negative", *maxAge)
 	}
 
 	client, closeServer, err := demo.Connect(ctx, stderr, "exporter", demo.Server{})

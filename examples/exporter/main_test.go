@@ -227,7 +227,9 @@ func TestRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"--listen", "256.0.0.1:1"}, "--listen"},
-		{[]string{"--timeout", "0s"}, "--timeout"},
+		{[]string{"--timeout", "0s"}, "take a duration"},
+		{[]string{"--max-age", "-1s"}, "--max-age"},
+		{[]string{"--listen", ""}, "is a variable not set?"},
 		{[]string{"more"}, `unexpected argument "more"`},
 	} {
 		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {

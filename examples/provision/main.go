@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	printSample := flags.Bool("sample", false, "print the sample and exit")
 	update := flags.Bool("update", false, "change existing resources that differ from the file, where that is possible")
 	planOnly := flags.Bool("plan", false, "list what would be created and changed, and change nothing")
-	timeout := flags.Duration("timeout", 30*time.Minute, "how long all of it may take")
+	timeout := flags.Positive("timeout", 30*time.Minute, "how long all of it may take, a `duration`")
 	output := flags.Output(new(report).table().Columns)
 	if err := flags.Parse(args, 0); err != nil {
 		return err
@@ -45,7 +45,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		_, err := stdout.Write(sample)
 		return err
 	}
-	if *file == "" && !demo.IsEmbedded() {
+	embedded, err := demo.IsEmbedded()
+	switch {
+	case err != nil:
+		return err
+	case *file == "" && !embedded:
 		return demo.Usagef("name a file with --file: the sample is only for the server inside the program")
 	}
 	env, err := load(*file)
@@ -67,6 +71,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	p := &provisioner{client: client, env: env, planOnly: *planOnly, update: *update, progress: newProgress(stderr, demo.IsTerminal(stderr))}
 	err = p.run(ctx)
 	listErr := output.Write(stdout, p.report.table())
+	if listErr != nil && !*planOnly {
+		output.Write(stderr, p.report.table()) // nobody reads the other one
+	}
 
 	switch {
 	case *planOnly:

@@ -62,6 +62,15 @@ func results(r *report) string {
 	return text
 }
 
+// TestNamesHalfSetVariables: not the file is what is missing.
+func TestNamesHalfSetVariables(t *testing.T) {
+	t.Setenv(cloudapi.EnvToken, "pat-test")
+	err := run(t.Context(), nil, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "CLOUDAPI_TOKEN is set, but not CLOUDAPI_BASE_URL and CLOUDAPI_PROJECT") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestRunsAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

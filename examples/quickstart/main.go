@@ -33,7 +33,7 @@ var source string // whose first comment is the help
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("quickstart", source, stdout)
 	location := flags.String("location", "eu-central-h1", "where to create it")
-	timeout := flags.Duration("timeout", 15*time.Minute, "how long all of it may take")
+	timeout := flags.Positive("timeout", 15*time.Minute, "how long all of it may take, a `duration`")
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer closeServer()
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	env := &environment{client: client, location: *location, out: stdout, start: time.Now()}
+	env := &environment{client: client, location: *location, out: stdout, start: time.Now(), ids: map[string]string{}}
 	return env.provision(ctx)
 }
 
@@ -62,6 +62,7 @@ type environment struct {
 	start    time.Time
 	mu       sync.Mutex // guards the output
 	undo     []func(context.Context) error
+	ids      map[string]string // of what was created, by kind and name
 }
 
 func (env *environment) provision(ctx context.Context) (err error) {
@@ -85,7 +86,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	env.say("SSH key", name, "created: %s", key.ID)
+	env.created("SSH key", name, key.ID)
 
 	firewall, err := client.Firewalls.Create(ctx, location, name, &cloudapi.FirewallCreateRequest{Description: "SSH and the web"})
 	env.deleteLater("firewall", name, err, func(ctx context.Context) error {
@@ -94,7 +95,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	env.say("firewall", name, "created: %s", firewall.ID)
+	env.created("firewall", name, firewall.ID)
 	for _, request := range []cloudapi.FirewallRuleCreateRequest{
 		{CIDR: "192.0.2.0/24", PortRange: "22"},
 		{CIDR: "0.0.0.0/0", PortRange: "443"},
@@ -116,7 +117,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	env.say("subnet", name, "created: %s", subnet.ID)
+	env.created("subnet", name, subnet.ID)
 
 	var vms []*cloudapi.VM
 	for _, name := range []string{name + "-1", name + "-2"} {
@@ -134,7 +135,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		env.say("VM", name, "created: %s", vm.ID)
+		env.created("VM", name, vm.ID)
 		vms = append(vms, vm)
 	}
 	if err := env.waitRunning(ctx, vms); err != nil {
@@ -210,11 +211,17 @@ func (env *environment) deleteLater(kind, name string, err error, remove func(co
 	}
 	env.undo = append(env.undo, func(ctx context.Context) error {
 		if err := remove(ctx); err != nil {
-			return fmt.Errorf("%s %s is left over: %w", kind, name, err)
+			return fmt.Errorf("%s %s is left over: %w", kind, strings.TrimSpace(name+" "+env.ids[kind+" "+name]), err)
 		}
 		env.say(kind, name, "deleted")
 		return nil
 	})
+}
+
+// created shows a resource, and remembers its ID.
+func (env *environment) created(kind, name, id string) {
+	env.ids[kind+" "+name] = id
+	env.say(kind, name, "created: %s", id)
 }
 
 func (env *environment) say(kind, name, format string, args ...any) {

@@ -36,6 +36,24 @@ func TestQuickstart(t *testing.T) {
 	})
 }
 
+// TestTellsWhatIsLeft: by name and ID.
+func TestTellsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := cloudapitest.New(t)
+		server.Fail(cloudapitest.Match{Operation: "VMs.Delete"}, cloudapitest.Reply(403, nil, "{}"))
+		env := &environment{client: server.Client(), location: "eu-central-h1", out: io.Discard, start: time.Now(), ids: map[string]string{}}
+		err := env.provision(t.Context())
+		vms, listErr := cloudapi.Collect(env.client.VMs.All(t.Context(), nil))
+		if listErr != nil || len(vms) != 1 {
+			t.Fatalf("there are %v, %v", vms, listErr)
+		}
+		if want := "VM " + vms[0].Name + " " + vms[0].ID + " is left over: "; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	})
+}
+
 // dropAfter loses the response to an operation.
 func dropAfter(operation string) func(*cloudapitest.Server, func()) {
 	return func(server *cloudapitest.Server, _ func()) {
@@ -67,7 +85,7 @@ func TestLeavesNothing(t *testing.T) {
 				ctx, interrupt := context.WithCancel(t.Context())
 				defer interrupt()
 				test.do(server, interrupt)
-				env := &environment{client: client, location: "eu-central-h1", out: io.Discard, start: time.Now()}
+				env := &environment{client: client, location: "eu-central-h1", out: io.Discard, start: time.Now(), ids: map[string]string{}}
 				if err := env.provision(ctx); !errors.Is(err, test.want) {
 					t.Errorf("error %v, want %v", err, test.want)
 				}

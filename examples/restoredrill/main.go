@@ -35,7 +35,7 @@ var source string // whose first comment is the help
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("restoredrill", source, stdout)
-	timeout := flags.Duration("timeout", 3*time.Hour, "how long the restore may take")
+	timeout := flags.Positive("timeout", 3*time.Hour, "how long the restore may take, a `duration`")
 	output := flags.Output(reportColumns)
 	if err := flags.Parse(args, -1); err != nil {
 		return err
@@ -43,6 +43,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	reference, command := flags.Args(), []string(nil)
 	if len(reference) > 1 {
 		reference, command = reference[:1], reference[1:]
+		if _, err := exec.LookPath(command[0]); err != nil { // before a copy costs money
+			return demo.Usagef("the command %q cannot be run: %w", command[0], err)
+		}
 	}
 
 	// In the embedded server a restore takes seconds.
@@ -71,6 +74,7 @@ type drill struct {
 	output         *demo.Output
 	stdout, stderr io.Writer
 	start          time.Time
+	copyID         string // "" until it is known
 }
 
 func (d *drill) run(ctx context.Context) (err error) {
@@ -90,7 +94,7 @@ func (d *drill) run(ctx context.Context) (err error) {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
 		defer cancel()
 		if left := d.remove(cleanup, name, errors.Is(err, cloudapi.ErrOutcomeUnknown)); left != nil {
-			err = errors.Join(err, fmt.Errorf("delete %s/%s yourself, it may still be there and cost money: %w", source.Location, name, left))
+			err = errors.Join(err, fmt.Errorf("delete %s/%s %s yourself, it may still be there and cost money: %w", source.Location, name, d.copyID, left))
 		}
 	}()
 
@@ -100,6 +104,7 @@ func (d *drill) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	d.copyID = copied.ID
 	copied, err = d.client.Postgres.WaitRunning(ctx, copied.Location, copied.ID, demo.Soon,
 		demo.States(func(state string) { d.say("the copy is %s", state) }))
 	if err != nil {
@@ -119,6 +124,7 @@ func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
 	if err != nil {
 		return err
 	}
+	d.copyID = copied.ID
 	d.say("deleting the copy")
 	if err := d.client.Postgres.Delete(ctx, copied.Location, copied.ID); err != nil {
 		return err
@@ -177,6 +183,7 @@ func (d *drill) runCommand(ctx context.Context, copied *cloudapi.Postgres) error
 	command := exec.CommandContext(ctx, d.command[0], d.command[1:]...)
 	command.Env = append(os.Environ(), "DATABASE_URL="+copied.ConnectionString.Reveal())
 	command.Stdout, command.Stderr = d.stderr, d.stderr
+	command.WaitDelay = 5 * time.Second // for what it has started and left behind
 	return command.Run()
 }
 

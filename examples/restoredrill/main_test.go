@@ -162,21 +162,41 @@ func TestFirstBackup(t *testing.T) {
 	})
 }
 
+// TestRefusesBeforeItRestores: bad arguments cost nothing.
+func TestRefusesBeforeItRestores(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		"an argument is empty":    {""},
+		`the command ""`:          {"eu-central-h1/orders", ""},
+		`the command "no-such-"`:  {"eu-central-h1/orders", "no-such-", "x"},
+		"take a duration":         {"--timeout", "0"},
+		"is a variable not set?":  {"--columns", "", "eu-central-h1/orders"},
+		"that is the next flag":   {"-o", "--no-header", "eu-central-h1/orders"},
+		`there is no column "no"`: {"--columns", "no"},
+	} {
+		var stderr bytes.Buffer
+		if err := run(t.Context(), args, io.Discard, &stderr); !errors.As(err, new(*demo.UsageError)) || !strings.Contains(err.Error(), want) || stderr.Len() > 0 {
+			t.Errorf("%q: error %v, want %q, and it says %s", args, err, want, &stderr)
+		}
+	}
+}
+
 func TestTellsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		match cloudapitest.Match
 		fault cloudapitest.Fault
+		id    string // which the error names
 	}{
-		{"delete", cloudapitest.Match{Method: http.MethodDelete}, cloudapitest.Reply(403, nil, "{}")},
-		{"unknown", cloudapitest.Match{Route: database + "/restore"}, cloudapitest.DropBefore()},
+		{"delete", cloudapitest.Match{Method: http.MethodDelete}, cloudapitest.Reply(403, nil, "{}"), " pg"},
+		{"unknown", cloudapitest.Match{Route: database + "/restore"}, cloudapitest.DropBefore(), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			server, d := newDrill(t)
 			server.Fail(test.match, test.fault)
-			if err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "delete eu-central-h1/db-drill-") {
+			if err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "delete eu-central-h1/db-drill-") || !strings.Contains(err.Error(), test.id) {
 				t.Errorf("error %v", err)
 			}
 		})

@@ -37,16 +37,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("teardown", source, stdout)
 	flags.Func("keep", "`pattern` of resources to keep: a name, an ID, eu-central-h1/web-1 or 'eu-central-h1/*'; may be repeated", func(pattern string) error {
 		c.keep = append(c.keep, pattern)
-		_, err := path.Match(pattern, "")
-		return err
+		return checkPattern(pattern)
 	})
 	flags.BoolVar(&c.planOnly, "plan", false, "list what would be deleted, and delete nothing")
 	flags.BoolVar(&c.yes, "yes", false, "delete without asking")
-	flags.DurationVar(&c.timeout, "timeout", 30*time.Minute, "how long the deletion may take")
+	timeout := flags.Positive("timeout", 30*time.Minute, "how long the deletion may take, a `duration`")
 	c.output = flags.Output(planColumns)
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
+	c.timeout = *timeout
 
 	// In the embedded server deletions take a second.
 	client, closeServer, err := demo.Connect(ctx, stderr, "teardown", demo.Server{
@@ -142,15 +142,24 @@ func (c *command) list(plan *teardown.Plan) (list *demo.Table, total int) {
 	return list, total
 }
 
-// matches reports whether a pattern matches the resource's ID, its name, or its
-// location and name.
-func matches(pattern string, r cloudapi.Resource) bool {
-	for _, text := range []string{r.ID, r.Name, r.Location + "/" + r.Name} {
-		if ok, _ := path.Match(pattern, text); ok {
-			return true
-		}
+// checkPattern refuses a pattern that can match nothing, such as "/" if two
+// variables of a script are not set.
+func checkPattern(pattern string) error {
+	if location, name, found := strings.Cut(pattern, "/"); strings.TrimSpace(location) == "" || found && strings.TrimSpace(name) == "" {
+		return errors.New("a location or name in it is empty: is a variable not set?")
 	}
-	return false
+	_, err := path.Match(pattern, "")
+	return err
+}
+
+// matches reports whether a pattern matches the resource's ID, its name, or its
+// location and name. A resource may lack a name or a location.
+func matches(pattern string, r cloudapi.Resource) bool {
+	match := func(text string) bool {
+		ok, _ := path.Match(pattern, text)
+		return ok
+	}
+	return match(r.ID) || r.Name != "" && (match(r.Name) || r.Location != "" && match(r.Location+"/"+r.Name))
 }
 
 // confirm returns nil if the user types the name of the project.

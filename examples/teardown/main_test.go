@@ -188,6 +188,13 @@ func TestMatches(t *testing.T) {
 			t.Errorf("%q: %v, want %v", pattern, got, want)
 		}
 	}
+	for _, r := range []cloudapi.Resource{{ID: "akq121m8vt20gam5gvkdzazw4"}, {ID: "skq121m8vt20gam5gvkdzazw4", Name: "laptop"}} {
+		for pattern, want := range map[string]bool{"": false, "/": false, "/*": false, "/laptop": false, "laptop*": r.Name != "", r.ID: true} {
+			if got := matches(pattern, r); got != want {
+				t.Errorf("%q and %v: %v, want %v", pattern, r, got, want)
+			}
+		}
+	}
 }
 
 func TestRefuses(t *testing.T) {
@@ -197,10 +204,21 @@ func TestRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"--keep", "[a"}, "syntax error in pattern"},
+		{[]string{"--keep", ""}, `"" for flag -keep: it is empty: is a variable not set?`},
+		{[]string{"--keep", "--yes"}, "that is the next flag"},
+		{[]string{"--keep", "/"}, "a location or name in it is empty"},
+		{[]string{"--keep", "/web-*"}, "a location or name in it is empty"},
+		{[]string{"--keep", "eu-central-h1/"}, "a location or name in it is empty"},
+		{[]string{"--keep", " "}, "a location or name in it is empty"},
+		{[]string{"--timeout", "0s"}, "take a duration"},
+		{[]string{"-o", ""}, "it is empty"},
+		{[]string{""}, "an argument is empty"},
 		{[]string{"everything"}, `unexpected argument "everything"`},
 	} {
-		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: error %v, want %q", test.args, err, test.want)
+		var stdout, stderr bytes.Buffer
+		err := run(t.Context(), append([]string{"--plan"}, test.args...), &stdout, &stderr)
+		if !errors.As(err, new(*demo.UsageError)) || !strings.Contains(err.Error(), test.want) || stdout.Len()+stderr.Len() > 0 {
+			t.Errorf("%q: error %v, want %q, and it printed %s%s", test.args, err, test.want, &stdout, &stderr)
 		}
 	}
 }

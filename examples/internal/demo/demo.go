@@ -5,48 +5,16 @@ package demo
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"golang.org/x/term"
 )
-
-// Main runs a program until it is done or interrupted. It exits with status 1
-// if the program failed, 2 after wrong arguments, and 130 if an interrupt ended
-// the program before it was done. It reports an interrupt at once. A second one
-// kills the program.
-func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() {
-		stop()
-		fmt.Fprintf(os.Stderr, "\n%s: stopping; press Ctrl-C again to stop immediately\n", name)
-	})
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-	case ctx.Err() != nil:
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(130)
-	case errors.As(err, new(*UsageError)):
-		fmt.Fprintf(os.Stderr, "%s: %v; see %s --help\n", name, err, name)
-		os.Exit(2)
-	default:
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		if advice := Advice(err); advice != "" {
-			fmt.Fprintln(os.Stderr, advice)
-		}
-		os.Exit(1)
-	}
-}
 
 // Advice returns what a person can do about an error, or "".
 func Advice(err error) string {
@@ -74,9 +42,31 @@ func Advice(err error) string {
 var variables = []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject}
 
 // IsEmbedded reports whether none of the variables is set, so that [Connect]
-// starts a server inside the program.
-func IsEmbedded() bool {
-	return !slices.ContainsFunc(variables, func(variable string) bool { return os.Getenv(variable) != "" })
+// starts a server inside the program. If only some of them are set, or one is
+// empty, the error names them: a user who has meant a real service must not get
+// a success on made-up resources.
+func IsEmbedded() (bool, error) {
+	var set, missing []string
+	for _, variable := range variables {
+		value, isSet := os.LookupEnv(variable)
+		switch {
+		case isSet && value == "":
+			return false, fmt.Errorf("%s is empty: set all three for a real service, or unset them for the embedded server", variable)
+		case isSet:
+			set = append(set, variable)
+		default:
+			missing = append(missing, variable)
+		}
+	}
+	if len(set) == 0 || len(missing) == 0 {
+		return len(set) == 0, nil
+	}
+	verb := "is"
+	if len(set) > 1 {
+		verb = "are"
+	}
+	return false, fmt.Errorf("%s %s set, but not %s: set all three for a real service, or none for the embedded server",
+		strings.Join(set, " and "), verb, strings.Join(missing, " and "))
 }
 
 // Isolate removes the variables from the environment of the process. Tests call
@@ -93,31 +83,17 @@ type Server struct {
 	Empty  bool // whether its project is empty; otherwise it is that of a small company
 }
 
-// Connect returns a client of the API that the environment variables name. If
-// none of them is set it starts a server inside the program, and says so. If
-// only some are set the error names the missing ones, so that a program does
-// not report success on made-up resources to a user who has named real ones.
+// Connect returns a client of the API that the environment variables name, or,
+// if [IsEmbedded], of a server that it starts inside the program, and says so.
 // The returned function closes the server.
 func Connect(ctx context.Context, stderr io.Writer, application string, s Server) (*cloudapi.Client, func(), error) {
-	var set, missing []string
-	for _, variable := range variables {
-		if os.Getenv(variable) != "" {
-			set = append(set, variable)
-		} else {
-			missing = append(missing, variable)
-		}
+	embedded, err := IsEmbedded()
+	if err != nil {
+		return nil, nil, err
 	}
-	switch {
-	case len(missing) == 0:
+	if !embedded {
 		client, err := cloudapi.NewClient(cloudapi.FromEnv(), cloudapi.WithUserAgent(application))
 		return client, func() {}, err
-	case len(set) > 0:
-		verb := "is"
-		if len(set) > 1 {
-			verb = "are"
-		}
-		return nil, nil, fmt.Errorf("%s %s set, but not %s: set all three for a real service, or none for the embedded server",
-			strings.Join(set, " and "), verb, strings.Join(missing, " and "))
 	}
 	project := "a made-up"
 	if s.Empty {
@@ -152,8 +128,21 @@ func IsTerminal(w io.Writer) bool {
 func IsTyped(r io.Reader) bool { return isTerminal(r) }
 
 func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
+	file, ok := stream.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// Width returns the number of characters in a line of the terminal, or 0 if it
+// is not a terminal.
+func Width(w io.Writer) int {
+	if !isTerminal(w) {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(w.(interface{ Fd() uintptr }).Fd()))
+	if err != nil || columns <= 0 {
+		return 80
+	}
+	return columns
 }
 
 // Database returns the database with the reference "location/name" or ID in the

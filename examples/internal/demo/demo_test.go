@@ -5,8 +5,11 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -121,6 +124,57 @@ func TestConnectRefusesHalfAnEnvironment(t *testing.T) {
 	_, _, err := Connect(t.Context(), io.Discard, "test", Server{})
 	if err == nil || !strings.Contains(err.Error(), "CLOUDAPI_TOKEN and CLOUDAPI_PROJECT are set, but not CLOUDAPI_BASE_URL") {
 		t.Errorf("it is %v", err)
+	}
+}
+
+// TestConnectRefusesEmptyVariables: a script whose secrets are not set means a
+// real service, too.
+func TestConnectRefusesEmptyVariables(t *testing.T) {
+	for _, variable := range variables {
+		t.Setenv(variable, "")
+	}
+	_, _, err := Connect(t.Context(), io.Discard, "test", Server{})
+	if err == nil || !strings.Contains(err.Error(), cloudapi.EnvBaseURL+" is empty") {
+		t.Errorf("it is %v", err)
+	}
+}
+
+func TestPositive(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "0s": 0, "-1s": 0, "5": 0, "": 0} {
+		flags := NewFlags("show", "", io.Discard)
+		timeout := flags.Positive("timeout", time.Hour, "")
+		err := flags.Parse([]string{"--timeout", text}, 0)
+		if want > 0 && (err != nil || *timeout != want) || want == 0 && (!errors.As(err, new(*UsageError)) || *timeout != time.Hour) {
+			t.Errorf("%q: %v, error %v, want %v", text, *timeout, err, want)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	failed, pipe := errors.New("failed"), &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}
+	interrupt, gone, full := &ending{errors.New("interrupt"), 130}, &ending{pipe, 141}, &ending{syscall.ENOSPC, 1}
+	for _, test := range []struct {
+		err, cause error
+		status     int
+		said       string
+	}{
+		{nil, nil, 0, ""},
+		{nil, interrupt, 0, ""}, // done in spite of it
+		{failed, interrupt, 130, "show: failed\n"},
+		{failed, nil, 1, "show: failed\n"},
+		{Usagef("none"), nil, 2, "show: none; see show --help\n"},
+		{&cloudapi.Error{StatusCode: 401}, nil, 1, cloudapi.EnvToken},
+		{nil, gone, 141, ""},
+		{pipe, gone, 141, ""},
+		{errors.Join(pipe, failed), gone, 141, "failed\n"}, // such as what is left
+		{nil, full, 1, "no space left"},
+	} {
+		var stderr strings.Builder
+		if status := report(&stderr, "show", test.err, test.cause); status != test.status || !strings.Contains(stderr.String(), test.said) || test.said == "" && stderr.Len() > 0 {
+			t.Errorf("%v, ended by %v: status %d and %q, want %d and %q", test.err, test.cause, status, &stderr, test.status, test.said)
+		}
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/given"
 )
 
 // environment is the end of the output of --help.
@@ -47,7 +49,7 @@ func packageComment(source string) string {
 // number is no limit. For --help it prints the help and returns [flag.ErrHelp].
 // All other errors are a [*UsageError].
 func (f *Flags) Parse(args []string, most int) error {
-	err := f.FlagSet.Parse(args)
+	err := given.Parse(f.FlagSet, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprintf(f.stdout, "%s\nFlags:\n", f.comment)
@@ -60,6 +62,26 @@ func (f *Flags) Parse(args []string, most int) error {
 	case most >= 0 && f.NArg() > most:
 		return Usagef("unexpected argument %q", f.Arg(most))
 	}
+	return nil
+}
+
+// Positive adds a flag for a duration that is more than zero.
+func (f *Flags) Positive(name string, value time.Duration, usage string) *time.Duration {
+	p := positive(value)
+	f.Var(&p, name, usage)
+	return (*time.Duration)(&p)
+}
+
+type positive time.Duration
+
+func (p *positive) String() string { return time.Duration(*p).String() }
+
+func (p *positive) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return errors.New("take a duration such as 90s or 10m")
+	}
+	*p = positive(d)
 	return nil
 }
 

@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/term"
 )
 
 // Table is the output of a program.
@@ -80,7 +77,7 @@ func (o *Output) Write(w io.Writer, t *Table) error {
 	case "wide":
 		return o.writeText(w, header, rows, 0)
 	}
-	return o.writeText(w, header, rows, width(w))
+	return o.writeText(w, header, rows, Width(w))
 }
 
 // choose returns the requested columns.
@@ -166,18 +163,4 @@ func cut(text string, width int) string {
 		return string(runes[:max(width-1, 0)]) + "…"
 	}
 	return text
-}
-
-// width returns the number of characters in a line of the terminal, or 0 if it
-// is not a terminal.
-func width(w io.Writer) int {
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return 0
-	}
-	columns, _, err := term.GetSize(int(file.Fd()))
-	if err != nil || columns <= 0 {
-		return 80
-	}
-	return columns
 }

@@ -1,0 +1,109 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Main runs a program. The program's context ends if the program is
+// interrupted, is told to end, or loses its terminal or the reader of its
+// output, so that it can clean up. A second Ctrl-C kills it.
+//
+// The exit status is 0 if the program was done, 1 if it failed, and 2 after
+// wrong arguments. If it was ended before it was done, the status is 128 and
+// the number of the signal, such as 130 after Ctrl-C.
+func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
+	ctx, end := context.WithCancelCause(context.Background())
+	stdout, stderr := &output{os.Stdout, end}, &output{os.Stderr, end}
+
+	// Otherwise writing for a reader that has gone away would kill the program.
+	// The signal itself says nothing: connections cause it, too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as nohup does
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		s := <-signals
+		signal.Reset(os.Interrupt)
+		end(&ending{errors.New(s.String()), 128 + int(s.(syscall.Signal))})
+		fmt.Fprintf(stderr, "\n%s: stopping; press Ctrl-C again to stop immediately\n", name)
+	}()
+	err := run(ctx, os.Args[1:], stdout, stderr)
+	os.Exit(report(stderr, name, err, context.Cause(ctx)))
+}
+
+// report prints the error of a program, and returns the exit status. cause is
+// what has ended the context, if anything has.
+func report(stderr io.Writer, name string, err, cause error) (status int) {
+	ended, _ := errors.AsType[*ending](cause)
+	if err == nil && ended != nil && !ended.bySignal() {
+		err = ended.err // what was printed is not complete
+	}
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case ended != nil && isOnly(err, syscall.EPIPE):
+		return ended.status // as usual with head, for example
+	case ended != nil:
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
+		return ended.status
+	case errors.As(err, new(*UsageError)):
+		fmt.Fprintf(stderr, "%s: %v; see %s --help\n", name, err, name)
+		return 2
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	if advice := Advice(err); advice != "" {
+		fmt.Fprintln(stderr, advice)
+	}
+	return 1
+}
+
+// isOnly reports whether an error wraps the target and no other error.
+func isOnly(err, target error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if err == target {
+			return true
+		}
+	}
+	return false
+}
+
+// An ending is why a program ends before it is done.
+type ending struct {
+	err    error
+	status int
+}
+
+func (e *ending) Error() string  { return e.err.Error() }
+func (e *ending) Unwrap() error  { return e.err }
+func (e *ending) bySignal() bool { return e.status > 128 && !errors.Is(e.err, syscall.EPIPE) }
+
+// output is a standard stream. A write that fails ends the program: nobody
+// would learn what it does.
+type output struct {
+	file *os.File
+	end  context.CancelCauseFunc
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.file.Write(p)
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		o.end(&ending{err, 128 + int(syscall.SIGPIPE)})
+	case err != nil:
+		o.end(&ending{err, 1})
+	}
+	return n, err
+}
+
+// Fd returns the descriptor of the stream, which may be a terminal.
+func (o *output) Fd() uintptr { return o.file.Fd() }
