@@ -26,16 +26,17 @@ type follower struct {
 	print   func(*cloudapi.PostgresLogEntry) error
 	stderr  io.Writer
 	state   *state
+	now     func() time.Time // the time of the service
 }
 
-// follow prints new lines at each interval until the context ends. It reports
-// transient failures and goes on.
+// follow prints new lines at each interval until the context ends, which is not
+// an error. It reports transient failures and goes on.
 func (f *follower) follow(ctx context.Context, interval time.Duration) error {
 	for {
-		err := f.catchUp(ctx, time.Now())
+		err := f.catchUp(ctx, f.now())
 		switch {
 		case ctx.Err() != nil:
-			return ctx.Err()
+			return nil
 		case cloudapi.IsTransient(err):
 			fmt.Fprintf(f.stderr, "pglogs: %v; looking again in %v\n", err, interval)
 		case err != nil:
@@ -43,7 +44,7 @@ func (f *follower) follow(ctx context.Context, interval time.Duration) error {
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil
 		case <-time.After(interval):
 		}
 	}

@@ -15,8 +15,10 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -37,21 +39,22 @@ var levels = []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSev
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("pglogs", source, stdout)
-	since := flags.Duration("since", 30*time.Minute, "how old the first line may be, up to 168h; ignored if there is a state")
+	since := flags.Positive("since", 30*time.Minute, "how old the first line may be, a `duration` up to 168h; ignored if there is a state")
 	level := flags.String("level", "", "lowest `level` of the lines: debug, info, warn, error or fatal (default all)")
 	follow := flags.Bool("follow", false, "continue with new lines until interrupted")
-	every := flags.Duration("every", 5*time.Second, "how long to wait between two requests for new lines")
+	every := flags.Positive("every", 5*time.Second, "how long to wait, a `duration`, between two requests for new lines")
 	file := flags.String("state", "", "`file` that records what was printed, to continue from there")
 	asJSON := flags.Bool("json", false, "print each line as JSON")
 	if err := flags.Parse(args, 1); err != nil {
 		return err
 	}
-	least := slices.Index(levels, strings.ToUpper(*level))
-	switch {
-	case *level != "" && least < 0:
-		return demo.Usagef("--level %q: take debug, info, warn, error or fatal", *level)
-	case *since <= 0 || *every <= 0:
-		return demo.Usagef("--since and --every must be positive")
+	o := options{args: flags.Args(), since: *since, every: *every, follow: *follow, file: *file, asJSON: *asJSON}
+	if *level != "" {
+		least := slices.Index(levels, strings.ToUpper(*level))
+		if least < 0 {
+			return demo.Usagef("--level %q: take debug, info, warn, error or fatal", *level)
+		}
+		o.levels = levels[least:]
 	}
 
 	client, closeServer, err := demo.Connect(ctx, stderr, "pglogs", demo.Server{})
@@ -59,25 +62,46 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer closeServer()
-	db, err := demo.Database(ctx, client, flags.Args())
+	return o.run(ctx, client, stdout, stderr)
+}
+
+// options contains the flags and the arguments.
+type options struct {
+	args           []string
+	since, every   time.Duration
+	levels         []string // the levels to print; nil means all
+	file           string
+	follow, asJSON bool
+}
+
+func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stderr io.Writer) error {
+	service := &clock{}
+	client, err := client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		service.RoundTripper = next
+		return service
+	}))
 	if err != nil {
 		return err
 	}
-	f := follower{client: client, db: db, overlap: time.Minute, stderr: stderr, print: printText(stdout)}
-	if *asJSON {
+	db, err := demo.Database(ctx, client, o.args)
+	if err != nil {
+		return err
+	}
+	if service.now().IsZero() {
+		return errors.New("the responses of the service have no Date, by which the program knows which lines are new")
+	}
+	f := follower{client: client, db: db, levels: o.levels, overlap: time.Minute, stderr: stderr, print: printText(stdout), now: service.now}
+	if o.asJSON {
 		encoder := json.NewEncoder(stdout)
 		f.print = func(line *cloudapi.PostgresLogEntry) error { return encoder.Encode(line) }
 	}
-	if *level != "" {
-		f.levels = levels[least:]
-	}
-	if f.state, err = loadState(*file, db.Location+"/"+db.Name, time.Now().Add(f.overlap-*since)); err != nil {
+	if f.state, err = loadState(o.file, db.Location+"/"+db.Name, f.now().Add(f.overlap-o.since)); err != nil {
 		return err
 	}
-	if *follow {
-		return f.follow(ctx, *every)
+	if o.follow {
+		return f.follow(ctx, o.every)
 	}
-	return f.catchUp(ctx, time.Now())
+	return f.catchUp(ctx, f.now())
 }
 
 // printText returns a function that prints a line for people.
@@ -87,8 +111,11 @@ func printText(w io.Writer) func(*cloudapi.PostgresLogEntry) error {
 		if user := line.Context["user"]; user != "" {
 			who = " " + user + "@" + line.Context["dbname"]
 		}
-		_, err := fmt.Fprintf(w, "%s %-5s %s %s%s: %s\n", line.Timestamp.Format("2006-01-02 15:04:05.000"),
-			line.SeverityLevel, line.ServerRole, line.StreamName, who, strings.ReplaceAll(line.Message, "\n", "\n\t"))
+		text := demo.Visible(fmt.Sprintf("%-5s %s %s%s: ", line.SeverityLevel, line.ServerRole, line.StreamName, who))
+		for part := range strings.Lines(line.Message) {
+			text += demo.Visible(strings.TrimSuffix(part, "\n")) + "\n\t"
+		}
+		_, err := fmt.Fprintf(w, "%s %s\n", line.Timestamp.Format("2006-01-02 15:04:05.000"), strings.TrimSuffix(text, "\n\t"))
 		return err
 	}
 }

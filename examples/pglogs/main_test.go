@@ -55,6 +55,22 @@ func TestPrintsLinesOfSeveralLines(t *testing.T) {
 	}
 }
 
+// TestPrintsNothingThatATerminalExecutes: a client of the database chooses
+// parts of its lines.
+func TestPrintsNothingThatATerminalExecutes(t *testing.T) {
+	t.Parallel()
+	var stdout bytes.Buffer
+	line := cloudapi.PostgresLogEntry{
+		Timestamp: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), SeverityLevel: "INFO", StreamName: "postgres", ServerRole: "primary",
+		Message: "relation \"\x1b[2J\x1b]0;title\a\" is\r\u009b31m \u202efake\tgrün\n2026", Context: map[string]string{"user": "a\n2026", "dbname": "\x1b[1m"},
+	}
+	const want = "2026-08-01 12:00:00.000 INFO  primary postgres a\\n2026@\\x1b[1m: " +
+		"relation \"\\x1b[2J\\x1b]0;title\\a\" is\\r\\u009b31m \\u202efake\tgrün\n\t2026\n"
+	if err := printText(&stdout)(&line); err != nil || stdout.String() != want {
+		t.Errorf("printed %q, want %q", stdout.String(), want)
+	}
+}
+
 func TestLeastLevel(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
@@ -140,7 +156,7 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 func TestFollowEnds(t *testing.T) {
 	t.Parallel()
 	untrusted := &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}
-	for want, last := range map[error]error{context.Canceled: io.EOF, untrusted: untrusted} {
+	for want, last := range map[error]error{nil: io.EOF, untrusted: untrusted} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -149,7 +165,7 @@ func TestFollowEnds(t *testing.T) {
 				if requests++; requests < 3 {
 					return &http.Response{StatusCode: 503, Header: http.Header{}, Body: http.NoBody}, nil
 				}
-				if want == context.Canceled {
+				if want == nil {
 					cancel()
 				}
 				return nil, last
@@ -160,7 +176,7 @@ func TestFollowEnds(t *testing.T) {
 			}
 			var stderr bytes.Buffer
 			f := follower{client: client, db: &cloudapi.Postgres{ID: "pggk8wzevxhe1gh7zjzfx5jn70", Location: "eu-central-h1"},
-				overlap: time.Minute, stderr: &stderr, state: state}
+				overlap: time.Minute, stderr: &stderr, state: state, now: time.Now}
 			if err := f.follow(ctx, 5*time.Second); !errors.Is(err, want) || strings.Count(stderr.String(), "looking again in 5s") != 2 || requests != 3 {
 				t.Errorf("%v after %d requests:\n%s", err, requests, &stderr)
 			}
@@ -177,6 +193,56 @@ func newClient(t *testing.T, transport http.RoundTripper) *cloudapi.Client {
 		t.Fatal(err)
 	}
 	return client
+}
+
+// TestFollowsTheClockOfTheService: it prints each line whatever this machine's
+// clock says, and ends with an interrupt without an error.
+func TestFollowsTheClockOfTheService(t *testing.T) {
+	for _, ahead := range []time.Duration{5 * time.Minute, 0, -5 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			var printed, want []string
+			server := roundTripper(func(req *http.Request) (*http.Response, error) {
+				now := time.Now().Add(-ahead).UTC()
+				body := `{"id":"pggk8wzevxhe1gh7zjzfx5jn70","name":"orders","location":"eu-central-h1","state":"running"}`
+				if strings.HasSuffix(req.URL.Path, "/logs") {
+					want = append(want, now.Format(time.RFC3339))
+					var lines []string
+					for _, at := range want {
+						if at >= req.URL.Query().Get("start") && at <= req.URL.Query().Get("end") {
+							lines = append(lines, fmt.Sprintf(`{"timestamp":%q,"message":"x"}`, at))
+						}
+					}
+					body = `{"logs":[` + strings.Join(lines, ",") + `]}`
+				}
+				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}, "Date": {now.Format(http.TimeFormat)}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+			})
+			client := newClient(t, server)
+			var stdout onLine = func(line string) {
+				at, _ := time.Parse(time.DateTime, line[:len(time.DateTime)])
+				if printed = append(printed, at.Format(time.RFC3339)); len(printed) == 60 {
+					interrupt()
+				}
+			}
+			time.AfterFunc(time.Hour, interrupt)
+			o := options{args: []string{"eu-central-h1/orders"}, since: 30 * time.Minute, every: 5 * time.Second, follow: true}
+			if err := o.run(ctx, client, stdout, io.Discard); err != nil {
+				t.Errorf("%v ahead: error %v", ahead, err)
+			}
+			if len(printed) != 60 || !slices.Equal(printed, want[:len(printed)]) {
+				t.Errorf("%v ahead: printed %d of %d lines", ahead, len(printed), len(want))
+			}
+		})
+	}
+}
+
+// onLine is a writer that calls a function.
+type onLine func(line string)
+
+func (f onLine) Write(p []byte) (int, error) {
+	f(string(p))
+	return len(p), nil
 }
 
 // TestFollows: every line is printed once, in order except for a late one, over

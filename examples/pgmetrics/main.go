@@ -11,10 +11,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,11 +39,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.Func("end", "`time` of the last value, in the same forms (default now)", timeFlag(&end, now))
 	keys := flags.String("metric", "", "`keys` of the metrics, separated by commas, such as cpu_usage,disk_io (default all)")
 	folder := flags.String("png", "", "`folder` for a picture of each metric, and one of all metrics")
-	width := flags.Int("width", 80, "width of the charts in the terminal, at least 20 `columns`")
+	width := flags.Int("width", 0, "width of the charts, at least 20 `columns` (default that of the terminal, or 80)")
 	if err := flags.Parse(args, 1); err != nil {
 		return err
 	}
+	if *width == 0 {
+		*width = max(20, cmp.Or(demo.Width(stdout), 80))
+	}
+	var wanted []string
+	if *keys != "" {
+		wanted = strings.Fields(strings.ReplaceAll(*keys, ",", " "))
+	}
 	switch {
+	case *keys != "" && (len(wanted) == 0 || slices.Contains(strings.Split(*keys, ","), "")):
+		return demo.Usagef("--metric %q has an empty key: is a variable not set?", *keys)
 	case !start.Before(end):
 		return demo.Usagef("--end %s is before --start", end.Format(time.RFC3339))
 	case *width < 20:
@@ -56,7 +68,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	metrics, err := fetch(ctx, measure, start, end, *keys)
+	metrics, err := fetch(ctx, measure, start, end, wanted)
 	if err != nil {
 		return err
 	}
@@ -115,16 +127,23 @@ func find(ctx context.Context, client *cloudapi.Client, args []string) (name str
 	}, nil
 }
 
-// fetch gets the metrics with the keys concurrently, or all metrics.
-func fetch(ctx context.Context, measure measurements, start, end time.Time, keys string) ([]cloudapi.ResourceMetric, error) {
-	wanted := strings.Split(keys, ",") // one empty key means all
+// fetch gets the metrics with the keys concurrently, or all metrics if there is
+// none. For an unknown key the error names those that there are.
+func fetch(ctx context.Context, measure measurements, start, end time.Time, wanted []string) ([]cloudapi.ResourceMetric, error) {
+	if wanted == nil {
+		wanted = []string{""}
+	}
 	replies := make([]*cloudapi.ResourceMetrics, len(wanted))
 	tasks, ctx := errgroup.WithContext(ctx)
 	for i, key := range wanted {
 		tasks.Go(func() (err error) {
-			replies[i], err = measure(ctx, &cloudapi.ResourceMetricsOptions{Start: start, End: end, Key: strings.TrimSpace(key)})
-			if err != nil && key != "" {
-				return fmt.Errorf("metric %q: %w", key, err)
+			replies[i], err = measure(ctx, &cloudapi.ResourceMetricsOptions{Start: start, End: end, Key: key})
+			if err == nil || key == "" {
+				return err
+			}
+			err = fmt.Errorf("metric %q: %w", key, err)
+			if errors.Is(err, cloudapi.ErrInvalidRequest) {
+				err = errors.Join(err, known(ctx, measure))
 			}
 			return err
 		})
@@ -137,4 +156,18 @@ func fetch(ctx context.Context, measure measurements, start, end time.Time, keys
 		metrics = append(metrics, reply.Metrics...)
 	}
 	return metrics, nil
+}
+
+// known returns an error that names the keys of the metrics that there are, or
+// nil if they cannot be had.
+func known(ctx context.Context, measure measurements) error {
+	all, err := measure(ctx, nil)
+	if err != nil {
+		return nil
+	}
+	var keys []string
+	for _, m := range all.Metrics {
+		keys = append(keys, m.Key)
+	}
+	return fmt.Errorf("the metrics are %s", strings.Join(keys, ", "))
 }

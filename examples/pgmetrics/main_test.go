@@ -202,6 +202,12 @@ func TestRefuses(t *testing.T) {
 		{[]string{"--start", "800h"}, "31 days"},
 		{[]string{"--width", "5"}, "--width"},
 		{[]string{"--metric", "cpu_usage,heat"}, `metric "heat"`},
+		{[]string{"--metric", "heat"}, "the metrics are cpu_usage, load_average, "},
+		{[]string{"--metric", "heat", "us-east-a2/staging"}, "pending_pods"},
+		{[]string{"--metric", "cpu_usage,,disk_io"}, "has an empty key"},
+		{[]string{"--metric", ","}, "has an empty key"},
+		{[]string{"--metric", ""}, "is a variable not set?"},
+		{[]string{"--png", ""}, "is a variable not set?"},
 		{[]string{"eu-central-h1/payments"}, "not found"},
 	} {
 		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -127,6 +127,8 @@ func (o *Output) writeText(w io.Writer, header []string, rows [][]string, limit 
 	widths := make([]int, len(header))
 	for _, row := range rows {
 		for i, cell := range row {
+			cell = Visible(cell)
+			row[i] = cell
 			widths[i] = max(widths[i], len([]rune(cell)))
 		}
 	}

@@ -58,6 +58,10 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: error %v,\n%s, want\n%s", test.args, err, got, test.want)
 		}
 	}
+	var b bytes.Buffer
+	if err := new(Output).writeText(&b, []string{"NAME"}, [][]string{{"\x1b[2Jweb"}}, 0); err != nil || b.String() != "NAME\n\\x1b[2Jweb\n" {
+		t.Errorf("a name that a terminal would execute: %q, %v", &b, err)
+	}
 	for args, want := range map[string]string{"-o json": `["records"]`, "-o json --columns kind": `[{"kind":"VM"},{"kind":"firewall"}]`} {
 		if got, err := write(t, strings.Fields(args+" -records")...); err != nil || strings.Join(strings.Fields(got), "") != want {
 			t.Errorf("%s of a table with records: error %v, %s, want %s", args, err, got, want)
