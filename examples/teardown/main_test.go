@@ -146,10 +146,15 @@ func TestReportsWhatIsLeft(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			command, server, client, count := newCommand(t, "")
-			server.Fail(cloudapitest.Match{Operation: "VMs.Delete"}, cloudapitest.Reply(403, nil, "{}"))
+			vm, err := client.VMs.Get(t.Context(), "eu-central-h1", "one")
+			if err != nil {
+				t.Fatal(err)
+			}
+			forbidden := cloudapitest.Reply(403, nil, "{}") // also when it is tried once more
+			server.Fail(cloudapitest.Match{Operation: "VMs.Delete", Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, vm.ID) }}, forbidden, forbidden)
 			var stderr bytes.Buffer
 			command.yes, command.stderr = true, &stderr
-			err := command.run(t.Context(), client)
+			err = command.run(t.Context(), client)
 			if err == nil || !strings.Contains(err.Error(), "deleted 1 resource, 3 left") || !errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("error %v", err)
 			}
