@@ -42,7 +42,14 @@
 //     service answers with an empty 500.
 //   - Requests are executed one after the other, except during [BeforeCount].
 //     Errors of concurrent requests do not occur, such as the 500 of the
-//     service for a GET of a VM at the moment of its deletion.
+//     service for a GET of a VM at the moment of its deletion, or its 403 for a
+//     deletion that falls into another one.
+//   - All servers of a new database with standbys are there from the beginning.
+//     Those of the service come one after the other, and during
+//     [cloudapi.PostgresService.Recycle] there is one more for a while.
+//   - The quota is that of the server, not of each project.
+//   - Of several invalid parameters in a path the error names another one than
+//     the service, and some messages of errors have other words.
 //   - The 60th VM of a subnet is a 500. The response of the service was not
 //     recorded. The default quota does not allow that many.
 //   - GPUs are always refused. A VM gets its addresses, and in October 2025 its
@@ -63,9 +70,10 @@
 //     has them. With [October2025] or [August2026] they are refused.
 //   - The audit log contains the actions of requests to this server, and at
 //     least the last 10,000 entries of each project.
-//   - In August 2026 the subnet, the firewall and the load balancers of a
-//     cluster cannot be seen, and there are no databases in the public locations
-//     of AWS. An upgrade never fails. Logs and backups are invented, and always
+//   - The subnet, the firewall and the load balancers of a cluster can be seen
+//     in August 2026 only. That for its Services is there only if it has one,
+//     which [Server.SetClusterService] says, or with [WithPortlessBalancers].
+//   - There are no databases in the public locations of AWS. An upgrade never fails. Logs and backups are invented, and always
 //     available. A lantern database has no settings of its own. Of the settings
 //     that a read replica shares with its parent only max_connections is
 //     checked.

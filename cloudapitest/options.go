@@ -31,6 +31,7 @@ type config struct {
 	lenient        bool
 	api            API
 	log            io.Writer
+	portless       bool
 }
 
 type tokenConfig struct {
@@ -124,6 +125,19 @@ func WithAPI(v API) Option {
 func WithLog(w io.Writer) Option {
 	return func(c *config) error {
 		c.log = w
+		return nil
+	}
+}
+
+// WithPortlessBalancers makes each running cluster have a load balancer for its
+// Services from the start, as the service of August 2026 does. While nobody has
+// created a Service in the cluster it has no ports, and the service answers 500
+// to every list of load balancers whose page contains it. Without the option it
+// comes with the first Service: see [Server.SetClusterService]. The service may
+// mend this at any time.
+func WithPortlessBalancers() Option {
+	return func(c *config) error {
+		c.portless = true
 		return nil
 	}
 }

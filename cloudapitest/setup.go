@@ -39,6 +39,18 @@ func (s *Server) SetState(id, state string) {
 	})
 }
 
+// SetClusterService sets the ports of the load balancer for the Services of a
+// running cluster, whose name is the cluster's ID with "-services", as if
+// somebody had created a Service in the cluster. If there is no such cluster, or
+// the version of the service has no such load balancer, the test fails.
+func (s *Server) SetClusterService(clusterID string, srcPort, dstPort int) {
+	s.service.Do(func(at *api.Moment) {
+		if min(srcPort, dstPort) < 1 || max(srcPort, dstPort) > 65535 || !families.SetClusterService(at, clusterID, srcPort, dstPort) {
+			s.complain("cloudapitest: SetClusterService: there is no running cluster %q, or %d or %d is no port", clusterID, srcPort, dstPort)
+		}
+	})
+}
+
 // AddProject adds a project to the account of [Server.Token], and returns its
 // ID. The token has every permission in it.
 func (s *Server) AddProject(name string) string {
@@ -149,6 +161,8 @@ func (cfg config) service() api.Config {
 		PageCap:   cfg.pageCap,
 		Delays:    api.Delays(cfg.delays),
 		Quota:     api.Quota(cfg.quota),
+
+		PortlessBalancers: cfg.portless,
 	}
 }
 

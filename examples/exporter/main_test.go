@@ -42,7 +42,7 @@ func TestOnce(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if n := strings.Count(out, "\ncloudapi_resource_state{"); n != 13+3+2+2+1 { // each database has a subnet
+	if n := strings.Count(out, "\ncloudapi_resource_state{"); n != 13+3+2+2+1+1 { // each database and the cluster has a subnet
 		t.Errorf("%d states of resources", n)
 	}
 }

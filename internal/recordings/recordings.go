@@ -6,7 +6,8 @@
 //
 //	zgrep createVM internal/recordings/testdata/story.jsonl.gz
 //
-// To renew them from the folder where the recordings are made:
+// To renew them from the folder where the recordings are made, and from the
+// files beside it:
 //
 //	go run ./internal/recordings/pack ../shared/recordings
 package recordings
@@ -33,12 +34,19 @@ const (
 // belong to several stories, each of which begins with the same projects.
 const August2026 = "2026/api-2026"
 
+// ClusterNetwork is a story of the server of August 2026: what a cluster has in
+// the lists of its project, and the lists that fail.
+const ClusterNetwork = "cluster-network"
+
+// Service returns the files of the server of August 2026.
+func Service() []string { return []string{August2026, ClusterNetwork} }
+
 // Contract returns the files of the server that the contract describes.
 func Contract() []string { return []string{Story, Lifecycle, Matrix, HTTP} }
 
 // An Exchange is a request and the server's response.
 type Exchange struct {
-	Story     string // in August2026
+	Story     string // in those of August 2026
 	Seq       int    // unique within the files of the contract, and within a story
 	Operation string // the server's name of it
 	Case      string // what was tried

@@ -52,6 +52,11 @@ func (m *Moment) Remove(o Stored, after time.Duration, then func()) {
 	s.Sweep(m.Now)
 }
 
+// Arrive adds an object at a later time, if it is still wanted then.
+func (m *Moment) Arrive(o Stored, when time.Time, wanted func() bool) {
+	m.State.arriving = append(m.State.arriving, arrival{o, when, wanted})
+}
+
 // AddProject adds a project in which no token has permissions.
 func (m *Moment) AddProject(id, name string, a *Account) *Project {
 	p := &Project{Object: Object{ID: id, Name: name}, Account: a, Permissions: map[*Token]Permissions{}}

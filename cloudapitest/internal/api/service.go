@@ -24,6 +24,10 @@ type Config struct {
 	Delays    Delays
 	Quota     Quota
 
+	// PortlessBalancers: a cluster has a load balancer for its Services even if
+	// it has none. It has no ports.
+	PortlessBalancers bool
+
 	Families   map[cloudapi.Kind]string // as in the names of permissions
 	Operations []Operation              // of all versions
 	// Pattern returns the pattern that a path parameter of an operation must

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -14,7 +15,8 @@ type State struct {
 	ByID      map[string]Stored
 	Index     Index
 	leaving   []Stored // being deleted; the next to go comes first
-	serial    uint32   // the last result of Next
+	arriving  []arrival
+	serial    uint32 // the last result of Next
 	delays    map[delayed]Delays
 }
 
@@ -88,8 +90,22 @@ func (s *State) Next() uint32 {
 	return s.serial
 }
 
-// Sweep completes the deletions that are due and not blocked, the oldest first.
+// arrival is an object that does not exist yet.
+type arrival struct {
+	object Stored
+	when   time.Time
+	wanted func() bool
+}
+
+// Sweep adds the objects that have arrived, and completes the deletions that are due and not blocked, the oldest first.
 func (s *State) Sweep(now time.Time) {
+	s.arriving = slices.DeleteFunc(s.arriving, func(a arrival) bool {
+		due := !now.Before(a.when)
+		if due && a.wanted() {
+			s.Add(a.object)
+		}
+		return due
+	})
 	var blocked []Stored
 	for len(s.leaving) > 0 && s.leaving[0].Core().GoneBy(now) {
 		o := s.leaving[0]

@@ -94,7 +94,7 @@ var paramPatterns = map[string]string{
 // patternsAugust2026 are patterns of August 2026, which replace or extend the
 // others.
 var patternsAugust2026 = map[string]string{
-	"object_id":                 `^(fw|kc|1b|pg|ps|vm|m1)` + idPattern,
+	"object_id":                 `^(fw|kc|1b|m1|pg|ps|vm)` + idPattern,
 	"github_cache_entry_id":     api.NameForm.String(),
 	"kubernetes_node_name":      api.NameForm.String(),
 	"version":                   versionForm.String(),

@@ -189,7 +189,11 @@ func (g *githubRepository) show(c *api.Call) (any, error) {
 	return e.record(c.Moment), nil
 }
 
+// drop succeeds if there is no entry with the ID in the path.
 func (g *githubRepository) drop(c *api.Call) (any, error) {
+	if !cloudapi.IsID(c.Params["github_cache_entry_id"], cloudapi.KindGitHubCacheEntry) {
+		return nil, reply.NotFound()
+	}
 	if e := g.entry(c); e != nil {
 		c.Remove(e, 0, nil)
 		c.Log("destroy", e.ID)

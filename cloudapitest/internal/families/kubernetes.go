@@ -45,6 +45,8 @@ type kubernetesCluster struct {
 	running      time.Time // end of the creation
 	upgraded     time.Time // until when the last upgrade, of the cluster or a node pool, shows in the state
 	kubeconfig   string    // made when it is first requested
+	subnet       *privateSubnet
+	services     *loadBalancer // for its Services; not in the state before it has a port, except with PortlessBalancers
 }
 
 type kubernetesClusterRecord struct {
@@ -146,6 +148,9 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := k.addNetwork(c); err != nil {
+		return nil, err
+	}
 	k.controlPlane.grow(c, k.running)
 	k.addPool(c, name+"-np", workers, k.running)
 	c.State.Add(k)
@@ -227,6 +232,7 @@ func (k *kubernetesCluster) delete(c *api.Call) error {
 			p.drop(c)
 			c.Remove(p, 0, nil)
 		}
+		k.dropNetwork(c)
 	})
 	c.Log("destroy", k.ID)
 	return nil
@@ -257,7 +263,7 @@ func (k *kubernetesCluster) file(c *api.Call) (any, error) {
 		ca := base64.StdEncoding.EncodeToString([]byte(rootCertificate(k.ID, k.running, 10)))
 		k.kubeconfig = fmt.Sprintf(kubeconfigForm, ca, k.ID, rand.Text())
 	}
-	return reply.File{ContentType: terms.kubeconfigType, Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig)}, nil
+	return reply.File{ContentType: terms.kubeconfigType, Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig), Repeated: true}, nil
 }
 
 const kubeconfigForm = `---

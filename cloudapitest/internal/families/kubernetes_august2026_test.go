@@ -75,6 +75,7 @@ func TestNodesAreReplacedOneAfterTheOther(t *testing.T) {
 		ctx := t.Context()
 		must(clusters.ResizeNodePool(ctx, here, "apps", "apps-np", 2))
 		must(clusters.WaitNodePool(ctx, here, "apps", "apps-np"))
+		stub.Elapse(time.Minute) // until the node pool is idle
 		must(clusters.Upgrade(ctx, here, "apps"))
 		must(clusters.WaitRunning(ctx, here, "apps"))
 		must(clusters.UpgradeNodePool(ctx, here, "apps", "apps-np"))

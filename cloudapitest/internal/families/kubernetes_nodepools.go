@@ -196,7 +196,7 @@ func (p *nodePool) rename(c *api.Call) (any, error) {
 }
 
 // resizeIdle is [nodePool.resize] for versions that allow only one change at a
-// time.
+// time. The change goes on for a while after the last node has come or gone.
 func (p *nodePool) resizeIdle(c *api.Call) (any, error) {
 	if !p.idle(c.Now) {
 		return nil, reply.Unprocessable("Nodepool is not ready to be resized")
@@ -204,7 +204,11 @@ func (p *nodePool) resizeIdle(c *api.Call) (any, error) {
 	if err := p.cluster.allow(c.Moment, "resize a nodepool"); err != nil {
 		return nil, err
 	}
-	return p.resize(c)
+	before, err := p.resize(c)
+	if err == nil {
+		p.settled = p.settled.Add(c.Delays(&p.cluster.Object).Resize / 2)
+	}
+	return before, err
 }
 
 // resize changes the desired number of nodes. The response has the new number

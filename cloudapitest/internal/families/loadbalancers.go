@@ -42,9 +42,9 @@ func loadBalancerOperations() []api.Operation {
 		toggle = schema.Closed(schema.Required("cert_enabled", schema.Boolean))
 	)
 	return []api.Operation{
-		api.GET("LoadBalancers.List", all, api.List(cloudapi.KindLoadBalancer, (*loadBalancer).record)).Paged(api.PagedDeclared),
-		api.GET("LoadBalancers.ListInLocation", local, api.List(cloudapi.KindLoadBalancer, (*loadBalancer).record)).Paged(api.PagedDeclared),
-		api.GET("LoadBalancers.Get", one, api.Show(findLoadBalancer, (*loadBalancer).details)),
+		api.GET("LoadBalancers.List", all, listLoadBalancers).Paged(api.PagedDeclared),
+		api.GET("LoadBalancers.ListInLocation", local, listLoadBalancers).Paged(api.PagedDeclared),
+		api.GET("LoadBalancers.Get", one, api.On(findLoadBalancer, (*loadBalancer).show)),
 		api.POST("LoadBalancers.Create", one, create, createLoadBalancer),
 		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).update)).Until(version.October2025),
 		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).updateWithCertificate)).Since(version.August2026),
@@ -70,6 +70,9 @@ type loadBalancer struct {
 	srcPort, dstPort int
 	members          []loadBalancerMember
 	certificate      bool // of August 2026
+
+	cluster *kubernetesCluster // whose load balancer it is, or nil
+	purpose string             // of a cluster's load balancer
 }
 
 // loadBalancerMember is a VM of a load balancer.
@@ -98,8 +101,11 @@ type loadBalancerDetails struct {
 	VMs    []string `json:"vms"`
 }
 
-// hostname begins with the name in all versions.
+// hostname begins with the name in all versions, except for a cluster.
 func (l *loadBalancer) hostname(at *api.Moment) string {
+	if k := l.cluster; k != nil {
+		return k.Name + "-" + l.purpose + "-" + k.ID[len(k.ID)-5:] + ".k8s.localhost"
+	}
 	if at.Config.Version < version.August2026 {
 		return l.Name + "." + l.subnet.ID[len(l.subnet.ID)-5:] + ".lb.localhost"
 	}
@@ -126,8 +132,48 @@ func (l *loadBalancer) details(at *api.Moment) loadBalancerDetails {
 	return loadBalancerDetails{
 		loadBalancerRecord: l.record(at),
 		Subnet:             l.subnet.Name,
-		VMs:                api.Records(l.attached(at.Now), func(m loadBalancerMember) string { return m.vm.ID }),
+		VMs:                api.Records(l.vms(at), func(v *vm) string { return v.ID }),
 	}
+}
+
+// vms returns the VMs of the load balancer. A cluster has its own nodes there.
+func (l *loadBalancer) vms(at *api.Moment) []*vm {
+	if l.cluster == nil {
+		return api.Records(l.attached(at.Now), func(m loadBalancerMember) *vm { return m.vm })
+	}
+	if l.purpose == "apiserver" {
+		return l.cluster.controlPlane.present(at)
+	}
+	var vms []*vm
+	for _, p := range l.cluster.pools {
+		vms = append(vms, p.present(at)...)
+	}
+	return vms
+}
+
+// portless reports whether the load balancer is that of a cluster without a
+// Service. The real server cannot show it: it refuses its own response.
+func (l *loadBalancer) portless() bool { return l.srcPort == 0 }
+
+// listLoadBalancers fails if the page contains a load balancer without ports.
+func listLoadBalancers(c *api.Call) (any, error) {
+	portless := false
+	page, err := api.Paginate(c, api.Listed(cloudapi.KindLoadBalancer), api.ObjectName, func(l *loadBalancer, at *api.Moment) loadBalancerRecord {
+		portless = portless || l.portless()
+		return l.record(at)
+	})
+	if portless {
+		return nil, reply.Unexpected()
+	}
+	return page, err
+}
+
+// show fails for a load balancer without ports.
+func (l *loadBalancer) show(c *api.Call) (any, error) {
+	if l.portless() {
+		return nil, reply.Unexpected()
+	}
+	return l.details(c.Moment), nil
 }
 
 // attached returns the members that are not yet detached.

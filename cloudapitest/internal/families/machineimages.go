@@ -144,6 +144,9 @@ func findMachineImage(c *api.Call) (*machineImage, error) {
 var versionForm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$`)
 
 func createMachineImage(c *api.Call) (any, error) {
+	if name := c.Params["machine_image_reference"]; api.IDLikeNameProblems(cloudapi.KindMachineImage, name) != nil {
+		return nil, reply.BadRequest("Parameter %q does not match pattern of names", name)
+	}
 	name, err := c.NewReference(cloudapi.KindMachineImage, "machine_image_reference")
 	if err != nil {
 		return nil, err
@@ -202,6 +205,9 @@ func vmToCapture(c *api.Call) (*vm, error) {
 	return v, nil
 }
 
+// maxImage is the size of the largest storage that an image is made of, in GiB.
+const maxImage = 40
+
 // capture starts to make a version of the image from the storage of the VM.
 func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineImageVersion, error) {
 	stored := len(api.InProject[*machineImageVersion](c.State, cloudapi.KindMachineImageVersion, c.Project))
@@ -212,6 +218,10 @@ func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineI
 		return nil, reply.InvalidRequest("Another machine image version is already being captured from this source VM")
 	case source.Shown(source.state(c.Moment)) != "stopped":
 		return nil, reply.InvalidRequest("Source VM must be stopped")
+	case source.storage > maxImage:
+		return nil, reply.InvalidRequest("Source VM's storage is larger than %d GiB", maxImage)
+	case c.Location.Name == "us-east-a2":
+		return nil, reply.InvalidRequest("No machine image store configured for this location")
 	}
 	v := &machineImageVersion{Object: c.NewObject(cloudapi.KindMachineImageVersion, label), image: m, storage: source.storage, created: c.Now}
 	delays := c.Delays(&v.Object)
@@ -262,7 +272,7 @@ func (m *machineImage) listVersions(c *api.Call) (any, error) {
 }
 
 // deleteVersion fails if the version does not exist. When the latest version is
-// deleted, the newest of the other ready ones becomes the latest.
+// gone, the newest of the other ready ones becomes the latest.
 func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	v := m.version(c.Moment, c.Params["version"])
 	if v == nil {
@@ -270,18 +280,23 @@ func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	}
 	m.current(c.Moment)
 	c.Remove(v, c.Delays(&v.Object).Delete, func() {
-		if m.latest != v {
-			return
-		}
-		m.latest = nil
-		for _, other := range m.versions(c.Moment) {
-			if other.offered && !other.Deleting() {
-				m.latest = other
-			}
+		if m.latest == v {
+			m.latest = m.newest(c.Moment)
 		}
 	})
 	c.Log("destroy", v.ID, m.ID)
 	return reply.NoContent{}, nil
+}
+
+// newest returns the newest version that is ready and not being deleted, or nil.
+func (m *machineImage) newest(at *api.Moment) *machineImageVersion {
+	var newest *machineImageVersion
+	for _, v := range m.versions(at) {
+		if v.offered && !v.Deleting() {
+			newest = v
+		}
+	}
+	return newest
 }
 
 // imageInBody returns the machine image version of "name@label". The label
@@ -298,6 +313,9 @@ func imageInBody(c *api.Call, text string) (*machineImageVersion, error) {
 	v := m.version(c.Moment, label)
 	if label == "latest" {
 		v = m.current(c.Moment)
+		if v != nil && v.Deleting() { // although records still show it
+			v = m.newest(c.Moment)
+		}
 	}
 	switch {
 	case v == nil:

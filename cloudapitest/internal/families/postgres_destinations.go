@@ -89,6 +89,10 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	if c.Body.Has("username") != c.Body.Has("password") {
 		return reply.InvalidField("username", "must be set together with password")
 	}
+	none := refuse("no credentials given, set username and password, options.authorization, or options.headers")
+	if c.Body.Has("username") && c.Body.Text("username")+c.Body.Text("password") == "" {
+		return none
+	}
 	if c.Body.Has("username") {
 		if err := d.setPassword(c); err != nil {
 			return err
@@ -101,7 +105,7 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 		credentials, _ := a["credentials"].(string)
 		kind, isText := a["type"].(string)
 		switch {
-		case credentials == "", a["type"] != nil && !isText:
+		case credentials == "", a["type"] != nil && (!isText || strings.TrimSpace(kind) != kind || kind == ""), hasOthers(a, "credentials", "type"):
 			return refuse("options.authorization must be an object with a non-empty string 'credentials' and an optional string 'type'")
 		case strings.EqualFold(kind, "basic"):
 			return refuse("options.authorization.type cannot be basic, set username and password instead")
@@ -125,7 +129,7 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 		}
 	}
 	if d.AuthMethods == nil {
-		return refuse("no credentials given, set username and password, options.authorization, or options.headers")
+		return none
 	}
 	return nil
 }
@@ -134,7 +138,7 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 var reservedHeaders = []string{"authorization", "content-encoding", "content-length", "content-type", "host", "user-agent"}
 
 // hasOthers reports whether options have unknown names.
-func hasOthers(options schema.Fields, known ...string) bool {
+func hasOthers(options map[string]any, known ...string) bool {
 	for name := range options {
 		if !slices.Contains(known, name) {
 			return true

@@ -69,9 +69,9 @@ func (p *postgres) leaveNetwork(c *api.Call) {
 }
 
 // isUsed reports whether the subnet contains a VM or a database that is not
-// being deleted.
+// being deleted, or belongs to a cluster that is not gone.
 func (s *privateSubnet) isUsed(at *api.Moment) bool {
-	return slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.Deleting() }) ||
+	return s.cluster != nil && s.cluster.exists(at) || slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.Deleting() }) ||
 		slices.ContainsFunc(api.InProject[*postgres](at.State, cloudapi.KindPostgres, s.Project), func(p *postgres) bool {
 			return p.subnet == s && !p.Deleting()
 		})

@@ -187,6 +187,21 @@ var stories = map[string]script{
 			129: "the store of the metrics does not fail by itself",
 		},
 	},
+	"cluster-network": {
+		before: map[int]func(*replayer){
+			1: func(r *replayer) {
+				r.service.Config.PortlessBalancers = true
+				const id = "pj274rksmnat2j5h1h75h2rmzr"
+				r.service.Do(func(at *api.Moment) {
+					at.AddProject(id, "cluster", r.account).Permissions[r.token] = api.Permissions{"*"}
+				})
+				r.ids[id] = id
+			},
+			5:  (*replayer).settle,                                 // cluster created; its polls are not recorded
+			22: func(r *replayer) { stub.Elapse(3 * time.Second) }, // cluster deleted
+			24: (*replayer).settle,
+		},
+	},
 	"github": {
 		before: map[int]func(*replayer){1: (*replayer).seedGitHub},
 		exceptions: map[int]string{
@@ -223,7 +238,10 @@ const (
 
 func TestReplayAugust2026(t *testing.T) {
 	t.Parallel()
-	all := read(t, recordings.August2026)
+	var all []recordings.Exchange
+	for _, name := range recordings.Service() {
+		all = append(all, read(t, name)...)
+	}
 	for name, s := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

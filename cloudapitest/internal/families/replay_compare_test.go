@@ -232,12 +232,15 @@ var password = regexp.MustCompile(`:[^:/@]+@`)
 
 // resettle converts a recorded host name to ours. It ends with the service's
 // domain; that of a load balancer contains the last characters of its subnet's
-// ID.
+// or cluster's ID.
 func (r *replayer) resettle(host string) string {
 	host = strings.NewReplacer(".ubicloud.com", ".localhost", ".ubicloud.app", ".localhost").Replace(host)
 	for recorded, ours := range r.ids {
 		if strings.HasPrefix(recorded, cloudapi.KindPrivateSubnet.Prefix()) {
 			host = strings.Replace(host, "."+recorded[21:]+".lb.", "."+ours[21:]+".lb.", 1)
+		}
+		if strings.HasPrefix(recorded, cloudapi.KindKubernetesCluster.Prefix()) {
+			host = strings.Replace(host, "-"+recorded[21:]+".k8s.", "-"+ours[21:]+".k8s.", 1)
 		}
 	}
 	return host

@@ -44,6 +44,7 @@ type privateSubnet struct {
 	firewalls  []*firewall
 	vms        []*vm                   // including VMs that are being deleted
 	connected  map[*privateSubnet]bool // in both directions
+	cluster    *kubernetesCluster      // whose nodes are in it, or nil
 }
 
 type privateSubnetRecord struct {
@@ -115,7 +116,11 @@ func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, er
 	if err := api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil); err != nil {
 		return nil, err
 	}
-	net4, err := unusedNet4(c)
+	bits := 26
+	if c.Location.Owner != nil {
+		bits = 16
+	}
+	net4, err := unusedNet4(c, bits)
 	if err != nil {
 		return nil, err
 	}
@@ -146,14 +151,10 @@ func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 	return f
 }
 
-// unusedNet4 draws random networks until one is not used by another subnet of
+// unusedNet4 draws random networks of a size until one is not used by another subnet of
 // the project in the location. Like the real server it gives up after some
 // tries.
-func unusedNet4(c *api.Call) (netip.Prefix, error) {
-	bits := 26
-	if c.Location.Owner != nil {
-		bits = 16
-	}
+func unusedNet4(c *api.Call, bits int) (netip.Prefix, error) {
 	subnets := api.InProject[*privateSubnet](c.State, cloudapi.KindPrivateSubnet, c.Project)
 	for range 1000 {
 		b := [4]byte{}

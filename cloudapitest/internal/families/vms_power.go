@@ -47,7 +47,11 @@ func (v *vm) stop(c *api.Call) (any, error) {
 	if err := v.allow(c.Moment, "stop", "running", "starting", "restarting", "unavailable", "rebooting"); err != nil {
 		return nil, err
 	}
-	if before.State != "starting" {
+	switch before.State {
+	case "starting":
+	case "restarting": // shown in place of "stopping"
+		v.turn(c.Moment, "restarting", "stopped")
+	default:
 		v.turn(c.Moment, "stopping", "stopped")
 	}
 	c.Log("stop", v.ID)

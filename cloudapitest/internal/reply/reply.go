@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // Reply is a response before it is written. A handler returns one if it needs
@@ -25,6 +26,7 @@ type NoContent struct{}
 type File struct {
 	ContentType, Name string
 	Content           []byte
+	Repeated          bool // whether the header has the name in two forms
 }
 
 // New returns the response to a request: an error if it is not nil, a Reply as
@@ -41,10 +43,20 @@ func New(result any, failure *Error) Reply {
 	case File:
 		return Reply{http.StatusOK, http.Header{
 			"Content-Type":        {v.ContentType},
-			"Content-Disposition": {fmt.Sprintf("attachment; filename=%q", v.Name)},
+			"Content-Disposition": {v.disposition()},
 		}, v.Content}
 	}
 	return JSON(http.StatusOK, result)
+}
+
+// disposition repeats a name with a hyphen in the other form, as the real server
+// does for most files.
+func (f File) disposition() string {
+	d := fmt.Sprintf("attachment; filename=%q", f.Name)
+	if f.Repeated && strings.Contains(f.Name, "-") {
+		d += "; filename*=UTF-8''" + strings.ReplaceAll(f.Name, "-", "%2D")
+	}
+	return d
 }
 
 // JSON returns a response with a value in JSON.

@@ -28,8 +28,17 @@ func main() {
 	}
 }
 
-// pack compresses every file of exchanges below a folder.
+// pack compresses every file of exchanges below a folder, and beside it.
 func pack(from, to string) error {
+	beside, err := filepath.Glob(filepath.Join(from, "..", "*.jsonl"))
+	if err != nil {
+		return err
+	}
+	for _, path := range beside {
+		if err := packFile(path, filepath.Base(path), to); err != nil {
+			return err
+		}
+	}
 	return filepath.WalkDir(from, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".jsonl" {
 			return err
@@ -38,25 +47,30 @@ func pack(from, to string) error {
 		if err != nil {
 			return err
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		exchanges, err := recordings.Decode(bytes.NewReader(text))
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		packed, err := compress(text)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("%s: %s, %d bytes, %d compressed\n", name, coverage(exchanges), len(text), len(packed))
-		target := filepath.Join(to, name+".gz")
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return err
-		}
-		return os.WriteFile(target, packed, 0o644)
+		return packFile(path, name, to)
 	})
+}
+
+// packFile compresses a file of exchanges with a name.
+func packFile(path, name, to string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	exchanges, err := recordings.Decode(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	packed, err := compress(text)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s: %s, %d bytes, %d compressed\n", name, coverage(exchanges), len(text), len(packed))
+	target := filepath.Join(to, name+".gz")
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(target, packed, 0o644)
 }
 
 func compress(text []byte) ([]byte, error) {

@@ -69,7 +69,7 @@ func versions() []version {
 		},
 		{
 			name:        "August 2026",
-			files:       []string{recordings.August2026},
+			files:       recordings.Service(),
 			beyondQuota: []string{"createKubernetesNodepool", "createVM", "resizeKubernetesNodepool"},
 			operations:  contract.Later(),
 		},

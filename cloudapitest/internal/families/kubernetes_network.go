@@ -1,0 +1,88 @@
+package families
+
+import (
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+// In August 2026 a cluster has a subnet, a firewall and load balancers in its
+// project. Their names begin with its ID, and they go some time after it.
+
+// addNetwork creates the cluster's subnet and its firewall, and orders its load
+// balancers, which come when the cluster runs.
+func (k *kubernetesCluster) addNetwork(c *api.Call) error {
+	if c.Config.Version < version.August2026 {
+		return nil
+	}
+	net4, err := unusedNet4(c, 16)
+	if err != nil {
+		return err
+	}
+	f := &firewall{Object: c.NewObject(cloudapi.KindFirewall, k.ID+"-firewall"), description: "Default firewall"}
+	k.subnet = &privateSubnet{
+		Object:    c.NewObject(cloudapi.KindPrivateSubnet, k.ID+"-subnet"),
+		net4:      net4,
+		net6:      randomNet6(),
+		firewalls: []*firewall{f},
+		connected: map[*privateSubnet]bool{},
+		cluster:   k,
+	}
+	c.State.Add(f)
+	c.State.Add(k.subnet)
+	apiServer := k.newBalancer(c.Moment, "apiserver")
+	apiServer.endpoint, apiServer.srcPort, apiServer.dstPort = "/healthz", 443, 6443
+	c.Arrive(apiServer, k.running, func() bool { return k.exists(c.Moment) })
+	k.services = k.newBalancer(c.Moment, "services")
+	k.services.endpoint = "/"
+	if c.Config.PortlessBalancers {
+		c.Arrive(k.services, k.running, func() bool { return k.exists(c.Moment) && c.State.ByID[k.services.ID] == nil })
+	}
+	return nil
+}
+
+// newBalancer returns a load balancer for the API server or the Services of the
+// cluster.
+func (k *kubernetesCluster) newBalancer(at *api.Moment, purpose string) *loadBalancer {
+	return &loadBalancer{
+		Object: api.Object{
+			ID: cloudapi.NewID(cloudapi.KindLoadBalancer).String(), Name: k.ID + "-" + purpose, Project: k.Project, Location: k.Location,
+		},
+		subnet: k.subnet, algorithm: "hash_based", stack: "dual", protocol: "tcp",
+		cluster: k, purpose: purpose,
+	}
+}
+
+// exists reports whether the cluster is not gone.
+func (k *kubernetesCluster) exists(at *api.Moment) bool { return at.State.ByID[k.ID] != nil }
+
+// dropNetwork removes what addNetwork created, some time after the cluster.
+func (k *kubernetesCluster) dropNetwork(c *api.Call) {
+	if k.subnet == nil {
+		return
+	}
+	after := 2 * c.Delays(&k.Object).Delete
+	for _, l := range k.subnet.balancers(c.Moment) {
+		c.Remove(l, after, nil)
+	}
+	for _, f := range k.subnet.firewalls {
+		if f.Name == k.ID+"-firewall" {
+			c.Remove(f, after, nil)
+		}
+	}
+	c.Remove(k.subnet, after, nil)
+}
+
+// SetClusterService gives the load balancer for the Services of a running
+// cluster its ports. It reports whether there is such a cluster.
+func SetClusterService(at *api.Moment, id string, srcPort, dstPort int) bool {
+	k, ok := at.State.ByID[id].(*kubernetesCluster)
+	if !ok || k.services == nil || !k.runs(at.Now) {
+		return false
+	}
+	if at.State.ByID[k.services.ID] == nil {
+		at.State.Add(k.services)
+	}
+	k.services.srcPort, k.services.dstPort = srcPort, dstPort
+	return true
+}
