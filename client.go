@@ -1,10 +1,12 @@
 package cloudapi
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
@@ -88,7 +90,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 	c := &made.Client
 	c.config, c.polls = from, &made.polls
 	cfg := &c.config
-	cfg.conn = &c.conn
+	cfg.beneath = c.beneath
 	for _, opt := range opts {
 		if opt == nil {
 			continue
@@ -113,8 +115,21 @@ func newClient(from config, opts []Option) (*Client, error) {
 	cfg.retry = cfg.retry.over(from.retry)
 	c.network = exchange.Guard(cfg.transport)
 	c.calls = c.callConfig()
+	if cfg.logger != nil {
+		c.calls.Attempted = logAttempt
+	}
 	c.bindServices()
 	return c, nil
+}
+
+// beneath returns the transport at a depth in the client of the call that a
+// context belongs to, or in this one. So copies of a client can share a
+// middleware and have other transports or middlewares below it.
+func (c *Client) beneath(ctx context.Context, depth int) http.RoundTripper {
+	if in := invocationOf(ctx); in != nil {
+		return in.conn.transport(depth)
+	}
+	return c.transport(depth)
 }
 
 func (c *Client) bindServices() {

@@ -30,22 +30,6 @@ func (c *conn) transport(depth int) http.RoundTripper {
 	return c.network
 }
 
-// layer is the transport that a middleware gets. It passes a request to the
-// transport at its depth in the client of the call. So copies of a client can
-// share a middleware and have other transports or middlewares below it.
-type layer struct {
-	conn  *conn // for requests whose context is not that of a call
-	depth int
-}
-
-func (l *layer) RoundTrip(req *http.Request) (*http.Response, error) {
-	conn := l.conn
-	if in := invocationOf(req.Context()); in != nil {
-		conn = in.conn
-	}
-	return conn.transport(l.depth).RoundTrip(req)
-}
-
 // callConfig returns the settings of the calls.
 func (c *conn) callConfig() call.Config {
 	cfg := &c.config
@@ -78,9 +62,6 @@ func (c *conn) callConfig() call.Config {
 			}
 			return token, nil
 		}
-	}
-	if cfg.logger != nil {
-		calls.Attempted = logAttempt
 	}
 	return calls
 }

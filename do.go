@@ -57,7 +57,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		Idempotent: op.retry == idempotent,
 	}}
 	if !isNil(in) || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
-		if err := inv.encodeBody(in); err != nil {
+		if err := inv.setBody(in); err != nil {
 			return err
 		}
 	}

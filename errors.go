@@ -401,6 +401,11 @@ func argumentError(operation, name, value, reason string) *ArgumentError {
 	return &ArgumentError{Operation: operation, Name: name, Value: value, Reason: reason}
 }
 
+// noContext returns the error for a nil context.
+func noContext(operation string) error {
+	return &ArgumentError{Operation: operation, Name: "ctx", Reason: "must not be nil"}
+}
+
 // outcome is what the errors of calls know about the call as a whole.
 type outcome struct {
 	truncated  bool  // whether the body seems to break off
@@ -408,14 +413,14 @@ type outcome struct {
 	whyNoRetry error // why a due retry was not made, such as the context's error; or nil
 }
 
-// failed returns the error for a call that failed.
-func (op *Operation) failed(path string, f *call.Failure) error {
+// failed returns the error for a failed call of an operation.
+func failed(operation, method, path string, f *call.Failure) error {
 	outcome := outcome{f.Truncated, f.OutcomeUnknown, f.NotRetried}
 	switch {
 	case f.Status == 0:
-		return &TransportError{op.Name, op.Method, path, f.Attempts, f.Cause, outcome}
+		return &TransportError{operation, method, path, f.Attempts, f.Cause, outcome}
 	case f.Status < 300:
-		return &DecodeError{op.Name, op.Method, path, f.Attempts, f.Status, f.ContentType, f.Body, f.Cause, outcome}
+		return &DecodeError{operation, method, path, f.Attempts, f.Status, f.ContentType, f.Body, f.Cause, outcome}
 	}
 	return &Error{
 		StatusCode: f.Status,
@@ -423,8 +428,8 @@ func (op *Operation) failed(path string, f *call.Failure) error {
 		Type:       f.Envelope.Type,
 		Message:    f.Envelope.Message,
 		Details:    f.Envelope.Details,
-		Operation:  op.Name,
-		Method:     op.Method,
+		Operation:  operation,
+		Method:     method,
 		Path:       path,
 		Attempts:   f.Attempts,
 		RetryAfter: f.RetryAfter,

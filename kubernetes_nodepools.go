@@ -171,7 +171,7 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 // or its cluster is gone. The error is a [*WaitError], or an [*ArgumentError]
 // for a reference that DeleteNodePool refuses, such as a mistyped ID.
 func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) error {
-	if err := opKubernetesDeleteNodePool.checkArgs(s.conn, location, cluster, nodePool); err != nil {
+	if err := opKubernetesDeleteNodePool.checkArgs(s.conn.config.project, location, cluster, nodePool); err != nil {
 		return err
 	}
 	return s.waitGone(ctx, "Kubernetes.WaitNodePoolDeleted", location, cluster, nodePool, (*KubernetesNodePool).isCalled, opts)

@@ -131,7 +131,7 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 // image is gone. The error is a [*WaitError], or an [*ArgumentError] for a
 // label that DeleteVersion refuses, such as an ID.
 func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts ...WaitOption) error {
-	if err := opMachineImagesDeleteVersion.checkArgs(s.conn, location, image, version); err != nil {
+	if err := opMachineImagesDeleteVersion.checkArgs(s.conn.config.project, location, image, version); err != nil {
 		return err
 	}
 	w := waiter[[]*MachineImageVersion]{

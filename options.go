@@ -27,10 +27,10 @@ type config struct {
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
-	conn         *conn             // of the client in the making, for WithMiddleware
 	transport    http.RoundTripper // nil: the SDK's, not yet made
 	changes      []func(*http.Transport)
-	middleware   []http.RoundTripper // the outermost first, each on top of a layer
+	middleware   []http.RoundTripper                                    // the outermost first, each on top of a layer
+	beneath      func(ctx context.Context, depth int) http.RoundTripper // the transport at a depth, for the layers
 	observers    []Observer
 	headers      []header
 	application  string
@@ -286,7 +286,8 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 			if wrap == nil {
 				return optionError("middleware", "", "must not be nil")
 			}
-			wrapped := wrap(&layer{conn: c.conn, depth: len(c.middleware) + 1})
+			beneath, depth := c.beneath, len(c.middleware)+1
+			wrapped := wrap(layer(func(ctx context.Context) http.RoundTripper { return beneath(ctx, depth) }))
 			if wrapped == nil {
 				return optionError("middleware", "", "must not return nil")
 			}
@@ -294,6 +295,14 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 		}
 		return nil
 	}
+}
+
+// layer is the transport that a middleware gets: the one that the function
+// returns for the context of a request.
+type layer func(context.Context) http.RoundTripper
+
+func (l layer) RoundTrip(req *http.Request) (*http.Response, error) {
+	return l(req.Context()).RoundTrip(req)
 }
 
 // Observer observes calls. A call is an operation with all its attempts and the

@@ -215,18 +215,6 @@ func checkItems[T any, P record[T]](items []*T) error {
 	return nil
 }
 
-// all yields every item of a list.
-func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) iter.Seq2[*T, error] {
-	var o ListOptions
-	if opts != nil {
-		o = *opts
-	}
-	if o.PageSize == 0 {
-		o.PageSize = maxPageSize
-	}
-	return items(ctx, c, walk[T, P](c, routes, o, args))
-}
-
 // pageSeq yields pages until the last one or an error.
 type pageSeq[T any] func(context.Context) iter.Seq2[*Page[T], error]
 

@@ -157,8 +157,8 @@ func checkSegment(s string) string {
 }
 
 // checkArgs returns the error with which the operation refuses args, or nil.
-func (op *Operation) checkArgs(c *conn, args ...string) error {
-	_, _, err := op.path(c.config.project, args)
+func (op *Operation) checkArgs(project string, args ...string) error {
+	_, _, err := op.path(project, args)
 	return err
 }
 

@@ -14,6 +14,18 @@ import (
 // counts.
 const maxWalks = 4
 
+// all yields every item of a list.
+func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) iter.Seq2[*T, error] {
+	var o ListOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.PageSize == 0 {
+		o.PageSize = maxPageSize
+	}
+	return items(ctx, c, walk[T, P](c, routes, o, args))
+}
+
 // walk fetches the pages of a list, and yields from each page the items that no
 // page before had.
 //
