@@ -193,12 +193,12 @@ func TestRetryBudgetAmongRefusals(t *testing.T) {
 func TestRetryBudgetIsTakenBySentRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		down := true
+		var up atomic.Bool
 		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
-			if down {
-				return stub.Respond(http.StatusServiceUnavailable, stub.Envelope(http.StatusServiceUnavailable)), nil
+			if up.Load() {
+				return stub.Respond(http.StatusOK, stub.VM), nil
 			}
-			return stub.Respond(http.StatusOK, stub.VM), nil
+			return stub.Respond(http.StatusServiceUnavailable, stub.Envelope(http.StatusServiceUnavailable)), nil
 		}}
 		client := mockClient(t, &network, WithRetry(RetryPolicy{Budget: 3}))
 		for range 10 {
@@ -223,7 +223,7 @@ func TestRetryBudgetIsTakenBySentRetries(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		down = false
+		up.Store(true)
 		calling.Wait()
 	})
 }

@@ -55,7 +55,10 @@ func NewTransport(changes ...func(*http.Transport)) *http.Transport {
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second},
 		MaxConnsPerHost:     maxConns,
 		MaxIdleConnsPerHost: maxConns,
-		IdleConnTimeout:     90 * time.Second,
+
+		// Load balancers often close connections after 60 s. The outcome of a
+		// create that is sent at that moment would be unknown.
+		IdleConnTimeout: 50 * time.Second,
 
 		// The limit for bodies does not apply to headers. The default would be
 		// 10 MiB.

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,7 +21,8 @@ import (
 )
 
 // TestCreatesAfterIdleMinutes: behind a server or load balancer that closes
-// connections after an idle minute, creates succeed, and arrive once.
+// connections after an idle minute, creates succeed, and arrive once. With the
+// SDK's transport that is so even if it drops them without a word.
 func TestCreatesAfterIdleMinutes(t *testing.T) {
 	const callers, minutes = 20, 3
 	_, roots := trusted()
@@ -46,8 +48,17 @@ func TestCreatesAfterIdleMinutes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var carriedOut sync.Map
 			var requests, connections atomic.Int32
+			type lastUse struct{}
+			closes, drops := time.Hour, time.Minute
+			if strings.HasSuffix(name, "client") {
+				closes, drops = drops, closes
+			}
 			serve := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				io.Copy(io.Discard, req.Body)
+				last := req.Context().Value(lastUse{}).(*atomic.Int64)
+				if now := time.Now().Unix(); now-last.Swap(now) >= int64(drops.Seconds()) {
+					panic(http.ErrAbortHandler)
+				}
 				requests.Add(1)
 				if req.Proto != name[:len("HTTP/1.1")] {
 					t.Errorf("%s: a request of %s", name, req.Proto)
@@ -59,7 +70,12 @@ func TestCreatesAfterIdleMinutes(t *testing.T) {
 				io.WriteString(w, recordFor(req))
 			})
 			l := memnet.Listen()
-			server := &http.Server{Handler: serve, TLSConfig: serverTLS(trusted), IdleTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+			server := &http.Server{Handler: serve, TLSConfig: serverTLS(trusted), IdleTimeout: closes, ErrorLog: log.New(io.Discard, "", 0),
+				ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+					last := new(atomic.Int64)
+					last.Store(time.Now().Unix())
+					return context.WithValue(ctx, lastUse{}, last)
+				}}
 			go server.ServeTLS(l, "", "")
 			defer server.Close()
 			client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://"+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID),
