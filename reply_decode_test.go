@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
@@ -265,4 +266,22 @@ func TestDecodingEndsWithTheContext(t *testing.T) {
 			cancel()
 		}
 	}
+}
+
+// TestDecodingEndsWithTheAttempt: the time limit of an attempt includes
+// decoding a large response.
+func TestDecodingEndsWithTheAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const limit = time.Second
+		body := `{"items":[` + strings.Repeat(stub.VM+",", 1000) + stub.VM + `]}`
+		client := recorded(t, &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+			resp := stub.Respond(200, "")
+			resp.Body, resp.ContentLength = endingBody{strings.NewReader(body), func() { <-time.After(limit) }}, -1
+			return resp, nil
+		}}, WithTimeout(limit), WithRetry(RetryPolicy{MaxAttempts: 1}))
+		if _, err := client.VMs.List(t.Context(), nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrInvalidResponse) {
+			t.Errorf("the error is %v", err)
+		}
+	})
 }

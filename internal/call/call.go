@@ -313,7 +313,7 @@ func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 	}
 	if err == nil {
 		c.status = resp.StatusCode
-		if err = c.receive(resp); err == nil {
+		if err = c.receive(attempt, resp); err == nil {
 			return resp
 		}
 	}

@@ -46,8 +46,9 @@ var ErrTooLarge = errors.New("response exceeds the limit")
 
 // receive reads the response and closes it. It sets the result or the failure
 // of the attempt, also for a truncated body. It returns the error of a
-// connection that failed while the body was read, or that of the context.
-func (c *call) receive(resp *http.Response) error {
+// connection that failed while the body was read, or that of the context, which
+// is only asked if the response is large: an attempt makes its timer when asked.
+func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
@@ -70,7 +71,6 @@ func (c *call) receive(resp *http.Response) error {
 	} else if err = buf.ReadBody(resp, c.cfg.MaxResponse); err == exchange.ErrTooLarge {
 		err = fmt.Errorf("%w of %d bytes", ErrTooLarge, c.cfg.MaxResponse)
 	}
-	ctx := c.ctx.Context
 	switch {
 	case err == nil:
 		c.result, err = c.decoder.Decode(Response{
@@ -81,7 +81,7 @@ func (c *call) receive(resp *http.Response) error {
 		return err // the connection, not the response
 	}
 	switch {
-	case ctx.Err() != nil && len(buf.Bytes()) > jsonform.PieceSize:
+	case len(buf.Bytes()) > jsonform.PieceSize && ctx.Err() != nil:
 		return ctx.Err() // a smaller response counts: decoding it took no time
 	case err == nil:
 		return nil
