@@ -84,11 +84,10 @@ func (c *Client) CloseIdleConnections() {
 func newClient(from config, opts []Option) (*Client, error) {
 	var made struct { // one allocation for all
 		Client
-		polls  polls
 		budget call.Budget
 	}
 	c := &made.Client
-	c.config, c.polls = from, &made.polls
+	c.config = from
 	cfg := &c.config
 	cfg.beneath = c.beneath
 	for _, opt := range opts {

@@ -19,7 +19,6 @@ type conn struct {
 	config  config
 	network http.RoundTripper // the transport below the middlewares
 	calls   call.Config
-	polls   *polls // shared by waits, also in the copies that InProject makes
 }
 
 // transport returns the middleware at a depth, or the network below all of them.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -278,34 +281,6 @@ func TestSharedPollsKeepWaitsApart(t *testing.T) {
 	})
 }
 
-// If the context of a wait ends while it reads the list for all, another wait
-// reads it.
-func TestSharedPollsOutliveTheirReader(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		delays := cloudapitest.DefaultDelays()
-		delays.Create = 30 * time.Second
-		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
-		client := srv.Client()
-		created := createVMs(t, client, 6)
-		srv.Fail(cloudapitest.Match{Operation: "VMs.ListInLocation"}, cloudapitest.Delay(5*time.Second).Repeating())
-		vms, err := cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
-			if vm.ID != created[5].ID {
-				ctx2, cancel := context.WithTimeout(ctx, time.Duration(len(vm.Name))*time.Second) // in the middle of the first list
-				defer cancel()
-				ctx = ctx2
-			}
-			return client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
-		})
-		if vms[5] == nil || vms[5].State != cloudapi.VMStateRunning {
-			t.Errorf("the last one is %v, %v", vms[5], err)
-		}
-		if n := strings.Count(fmt.Sprint(err), "VMs.WaitRunning"); n != 5 {
-			t.Errorf("%d waits failed, want 5: %v", n, err)
-		}
-	})
-}
-
 // A list that cannot be read does not end a wait, and an outage is tolerated as
 // with a single wait.
 func TestSharedPollsWithFailingLists(t *testing.T) {
@@ -335,27 +310,283 @@ func TestSharedPollsWithFailingLists(t *testing.T) {
 	}
 }
 
+// fleet is a server of n VMs, web-1 to web-n, which run after some time.
+type fleet struct {
+	n            int
+	runs         time.Time
+	stale        bool // lists show all VMs as they were at the beginning
+	lists, gets  atomic.Int32
+	requestOwner func(*http.Request) string
+}
+
+func (f *fleet) RoundTrip(req *http.Request) (*http.Response, error) {
+	owner := ""
+	if f.requestOwner != nil {
+		owner = f.requestOwner(req)
+	}
+	record := func(i int, isStale bool) map[string]any {
+		state := cloudapi.VMStateCreating
+		if !isStale && !time.Now().Before(f.runs) {
+			state = cloudapi.VMStateRunning
+		}
+		return map[string]any{"id": fmt.Sprintf("vm%024d", i), "name": fmt.Sprintf("web-%d", i), "state": state, "unix_user": owner}
+	}
+	number := 0
+	if _, name, found := strings.Cut(req.URL.Path, "/vm/web-"); found {
+		f.gets.Add(1)
+		fmt.Sscan(name, &number)
+		return stub.Respond(200, string(stub.JSON(record(number, false)))), nil
+	}
+	f.lists.Add(1)
+	fmt.Sscanf(req.URL.Query().Get("start_after"), "vm%d", &number)
+	items := []any{}
+	for i := number + 1; i <= f.n && len(items) < 1000; i++ {
+		items = append(items, record(i, f.stale))
+	}
+	return stub.Respond(200, string(stub.JSON(map[string]any{"items": items, "count": f.n}))), nil
+}
+
+// waitFor waits for the first VMs of a fleet.
+func (f *fleet) waitFor(t *testing.T, client *cloudapi.Client, vms int, opts ...cloudapi.WaitOption) (took time.Duration) {
+	t.Helper()
+	names := make([]string, vms)
+	for i := range names {
+		names[i] = fmt.Sprintf("web-%d", i+1)
+	}
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	got, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
+		return client.VMs.WaitRunning(ctx, somewhere, name, opts...)
+	})
+	if err != nil {
+		t.Errorf("%d waits: %.200v", vms, err)
+		return time.Since(start)
+	}
+	for i, vm := range got {
+		if vm.Name != names[i] || vm.State != cloudapi.VMStateRunning {
+			t.Errorf("the record of %s is %+v", names[i], vm)
+		}
+	}
+	return time.Since(start)
+}
+
+// TestWaitsFor500VMs holds the requests of many waits, with a slow and a fast
+// server.
+func TestWaitsFor500VMs(t *testing.T) {
+	t.Parallel()
+	for _, latency := range []time.Duration{0, 30 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fleet{n: 500, runs: time.Now().Add(40 * time.Second)}
+			client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				<-time.After(latency)
+				return f.RoundTrip(req)
+			}))
+			took := f.waitFor(t, client, 500)
+			if f.lists.Load() > 16 || f.gets.Load() > 501 || took > 46*time.Second {
+				t.Errorf("with a latency of %v: %d lists and %d gets in %v", latency, f.lists.Load(), f.gets.Load(), took)
+			}
+		})
+	}
+}
+
+// TestFewWaitsAmongMany: a list that is much larger than the number of waits is
+// given up after its first page, and not read again.
+func TestFewWaitsAmongMany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{n: 20_000, runs: time.Now().Add(40 * time.Second)}
+		f.waitFor(t, sdktest.Client(t, f), 2)
+		if f.lists.Load() > 1 || f.gets.Load() > 30 {
+			t.Errorf("2 waits among %d VMs sent %d lists and %d gets", f.n, f.lists.Load(), f.gets.Load())
+		}
+	})
+}
+
+// TestWaitsWithListsThatHang: a wait takes at most one pause longer than alone.
+func TestWaitsWithListsThatHang(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const longest = 100 * time.Millisecond
+		f := &fleet{n: 10, runs: time.Now().Add(300 * time.Millisecond)}
+		client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(req.URL.Path, "/vm") {
+				<-req.Context().Done()
+				return nil, req.Context().Err()
+			}
+			return f.RoundTrip(req)
+		}))
+		if took := f.waitFor(t, client, 10, cloudapi.WaitInterval(longest/2, longest)); took > 300*time.Millisecond+2*longest*6/5 {
+			t.Errorf("10 waits took %v", took)
+		}
+	})
+}
+
+// TestWaitsWithStaleLists: a wait looks for itself now and then.
+func TestWaitsWithStaleLists(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{n: 10, runs: time.Now().Add(20 * time.Second), stale: true}
+		if took := f.waitFor(t, sdktest.Client(t, f), 10); took > 90*time.Second {
+			t.Errorf("10 waits took %v", took)
+		}
+	})
+}
+
+type ownerKey struct{}
+
+// TestWaitsOfOwners: a wait never gets a record from the list of another tenant,
+// whom a token source knows by the context, or of another project.
+func TestWaitsOfOwners(t *testing.T) {
+	t.Parallel()
+	projects := []string{stub.Project, "pj00000000021g000000000001"}
+	for name, tt := range map[string]struct {
+		owners  []string
+		ownerOf func(*http.Request) string
+		client  func(context.Context, *cloudapi.Client, string) (context.Context, *cloudapi.Client)
+	}{
+		"tenants": {
+			[]string{"a", "b"},
+			func(req *http.Request) string {
+				return strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer token-")
+			},
+			func(ctx context.Context, c *cloudapi.Client, owner string) (context.Context, *cloudapi.Client) {
+				return context.WithValue(ctx, ownerKey{}, owner), c
+			},
+		},
+		"projects": {
+			projects,
+			func(req *http.Request) string { return strings.Split(req.URL.Path, "/")[2] },
+			func(ctx context.Context, c *cloudapi.Client, owner string) (context.Context, *cloudapi.Client) {
+				return ctx, c.InProject(owner)
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := &fleet{n: 1, runs: time.Now().Add(20 * time.Second), requestOwner: tt.ownerOf}
+				client := sdktest.Client(t, f, cloudapi.WithTokenSource(func(ctx context.Context) (string, error) {
+					owner, _ := ctx.Value(ownerKey{}).(string)
+					return "token-" + owner, nil
+				}))
+				stub.Must(cloudapi.WaitAll(t.Context(), slices.Repeat(tt.owners, 3), func(ctx context.Context, owner string) (*cloudapi.VM, error) {
+					ctx, c := tt.client(ctx, client, owner)
+					return c.VMs.WaitRunning(ctx, somewhere, "web-1", cloudapi.WaitProgress(func(p cloudapi.Progress) {
+						if vm := p.Record.(*cloudapi.VM); vm.UnixUser != owner {
+							t.Errorf("the wait of %s got a record of %s", owner, vm.UnixUser)
+						}
+					}))
+				}))(t)
+			})
+		})
+	}
+}
+
 func TestWaitAll(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	got, err := cloudapi.WaitAll(t.Context(), []int{1, 2, 3}, func(_ context.Context, i int) (*int, error) {
 		if i == 2 {
-			return nil, boom
+			return new(int), boom
 		}
 		return new(i * 10), nil
-	})
+	}, nil)
 	if !errors.Is(err, boom) || len(got) != 3 || *got[0] != 10 || got[1] != nil || *got[2] != 30 {
 		t.Errorf("it is %v, %v", got, err)
 	}
 	if got, err := cloudapi.WaitAll(t.Context(), nil, func(context.Context, int) (*int, error) { return nil, boom }); err != nil || len(got) != 0 {
 		t.Errorf("for nothing it is %v, %v", got, err)
 	}
+}
+
+// TestWaitAllPanics: a panic reaches the caller, and ends the other waits.
+func TestWaitAllPanics(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
 	defer func() {
 		if r := recover(); r != boom {
-			t.Errorf("a panic is %v on the caller's goroutine, want %v", r, boom)
+			t.Errorf("recovered %v, want %v", r, boom)
 		}
 	}()
-	_, _ = cloudapi.WaitAll(t.Context(), []int{1, 2}, func(context.Context, int) (*int, error) { panic(boom) })
+	_, _ = cloudapi.WaitAll(t.Context(), []int{1, 2}, func(ctx context.Context, i int) (*int, error) {
+		if i == 1 {
+			panic(boom)
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+}
+
+// TestWaitConcurrency: waits begin in the order of the items, when others have
+// ended.
+func TestWaitConcurrency(t *testing.T) {
+	t.Parallel()
+	items := []int{0, 1, 2, 3, 4, 5, 6}
+	for atOnce, want := range map[int]time.Duration{1: 7, 3: 3, 7: 1, 100: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			_, err := cloudapi.WaitAll(t.Context(), items, func(_ context.Context, i int) (*int, error) {
+				if began := time.Since(start); began != time.Duration(i/atOnce)*time.Second {
+					t.Errorf("%d at once: item %d began after %v", atOnce, i, began)
+				}
+				<-time.After(time.Second)
+				return nil, nil
+			}, cloudapi.WaitConcurrency(atOnce))
+			if took := time.Since(start); took != want*time.Second || err != nil {
+				t.Errorf("%d at once took %v: %v", atOnce, took, err)
+			}
+		})
+	}
+	for _, atOnce := range []int{0, -1} {
+		_, err := cloudapi.WaitAll(t.Context(), items, func(context.Context, int) (*int, error) {
+			t.Error("a wait was called")
+			return nil, nil
+		}, cloudapi.WaitConcurrency(atOnce))
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "WaitConcurrency" || e.Value != fmt.Sprint(atOnce) {
+			t.Errorf("%d at once: %v", atOnce, err)
+		}
+	}
+}
+
+// TestWaitFailFast: the first failure ends the waits in progress, no other
+// begins, and the error is that of the first alone.
+func TestWaitFailFast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		boom := errors.New("boom")
+		var began atomic.Int32
+		start := time.Now()
+		got, err := cloudapi.WaitAll(t.Context(), []int{0, 1, 2, 3, 4, 5}, func(ctx context.Context, i int) (*int, error) {
+			began.Add(1)
+			pauses := []time.Duration{1, 2, 1000, 1000}
+			select {
+			case <-ctx.Done():
+				if !errors.Is(context.Cause(ctx), boom) {
+					t.Errorf("the cause is %v", context.Cause(ctx))
+				}
+				<-time.After(time.Second)
+				return nil, ctx.Err()
+			case <-time.After(pauses[i] * time.Second):
+			}
+			if i == 1 {
+				return nil, boom
+			}
+			return &i, nil
+		}, cloudapi.WaitFailFast(), cloudapi.WaitConcurrency(3))
+		if err != boom || got[0] == nil || *got[0] != 0 || slices.ContainsFunc(got[1:], func(i *int) bool { return i != nil }) {
+			t.Errorf("it is %v, %v", got, err)
+		}
+		if took := time.Since(start); took != 3*time.Second || began.Load() != 4 {
+			t.Errorf("after %v, %d waits had begun", took, began.Load())
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = cloudapi.WaitAll(ctx, []int{1, 2}, func(ctx context.Context, _ int) (*int, error) { return nil, ctx.Err() }, cloudapi.WaitFailFast())
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("with a context that ended before: %v", err)
+		}
+	})
 }
 
 const outage = `{"error":{"code":500,"type":"UnexceptedError","message":"no"}}`

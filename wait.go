@@ -1,9 +1,12 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
@@ -27,21 +30,12 @@ type Progress struct {
 }
 
 // WaitOption is a setting of the Wait methods.
-//
-// Waits of one client that run at the same time, for resources of one family in
-// one location, share their polls if that takes fewer requests. This applies to
-// waits for a state that lists show, and to waits for a deletion. They read one
-// list for all instead of a Get for each. A shared wait polls at least as often
-// as it would alone, and the full record always decides its end. Before that,
-// the records in [Progress] can be in the short form of a list. A list that
-// fails does not end a wait if it can get the resource itself.
 type WaitOption func(*waitConfig)
 
 type waitConfig struct {
 	first, max time.Duration
 	tolerance  int
 	progress   func(Progress)
-	slots      pace.Slots // which limit the polls
 }
 
 // WaitInterval sets the pauses between polls. The first pause is first; each
@@ -63,8 +57,7 @@ func WaitInterval(first, max time.Duration) WaitOption {
 // WaitTolerance sets how many polls in a row may fail with a transient error,
 // such as a server error, before the wait ends with the last error. The default
 // is 5, and 20 for the servers of a database, which fail over. Each poll also
-// has the client's retries. A shared poll counts only if it is not earlier than
-// the wait would have polled by itself.
+// has the client's retries.
 func WaitTolerance(polls int) WaitOption {
 	return func(c *waitConfig) { c.tolerance = polls }
 }
@@ -145,27 +138,102 @@ func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), d
 	return w.run(ctx, opts)
 }
 
-// WaitAll runs a wait for each of the items concurrently, and returns when all
-// have ended. The records are in the order of the items; the record of a failed
-// wait is nil. The error joins the errors of all failed waits, and is nil if
-// none failed.
+// WaitAllOption is a setting of [WaitAll].
+type WaitAllOption func(*waitAllConfig)
+
+type waitAllConfig struct {
+	atOnce   *int
+	failFast bool
+}
+
+// WaitConcurrency sets how many waits run at the same time, at least 1. Others
+// begin in the order of the items as soon as one has ended. By default all run
+// at the same time.
+func WaitConcurrency(waits int) WaitAllOption {
+	return func(c *waitAllConfig) { c.atOnce = &waits }
+}
+
+// WaitFailFast lets the first wait that fails end the others. Their context is
+// canceled, and its cause is the error of the failed wait. Waits that have not
+// begun are not called. WaitAll returns when all that had begun have ended, with
+// the records of those that succeeded and the error of the first failure alone.
+func WaitFailFast() WaitAllOption {
+	return func(c *waitAllConfig) { c.failFast = true }
+}
+
+// WaitAll calls wait for each of the items concurrently, and returns when all
+// calls have ended. The records are in the order of the items; the record of a
+// failed wait is nil. The error joins the errors of all failed waits in the
+// order of the items, and is nil if none failed.
 //
 //	names := []string{"web-1", "web-2", "web-3"}
 //	vms, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
 //		return client.VMs.WaitRunning(ctx, location, name)
 //	})
 //
-// Waits of one client for resources of one family and location share their
-// polls: see [WaitOption].
-func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error)) ([]*T, error) {
+// Waits of one client for resources of one family in one location share lists,
+// if that takes fewer requests than a Get for each. This applies to waits for a
+// deletion, and for a state that lists show. A list only tells a wait that it is
+// not over: the full record decides. Before that, the records in [Progress] can
+// be in the short form of a list. A wait never waits for a list longer than one
+// of its own pauses, and a list that fails ends no wait. Waits share lists only
+// if they get the context that WaitAll passes, and not one derived from it: set
+// a deadline for all on the context of WaitAll.
+//
+// WaitAll returns an [*ArgumentError], and calls nothing, if wait is nil or a
+// [WaitConcurrency] is less than 1.
+func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts ...WaitAllOption) ([]*T, error) {
+	const operation = "WaitAll"
+	c := waitAllConfig{}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&c)
+		}
+	}
+	atOnce := len(items)
+	if c.atOnce != nil {
+		atOnce = *c.atOnce
+	}
 	switch {
 	case ctx == nil:
-		return nil, noContext("WaitAll")
+		return nil, noContext(operation)
 	case wait == nil:
-		return nil, &ArgumentError{Operation: "WaitAll", Name: "wait", Reason: "must not be nil"}
+		return nil, &ArgumentError{Operation: operation, Name: "wait", Reason: "must not be nil"}
+	case c.atOnce != nil && atOnce < 1:
+		return nil, argumentError(operation, "WaitConcurrency", strconv.Itoa(atOnce), "must be at least 1")
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	shared := &sharing{Context: ctx, atOnce: atOnce, calls: len(items), lists: map[listKey]interface{ end() }{}}
+	defer shared.end()
+	defer cancel(nil)
 	records, errs := make([]*T, len(items)), make([]error, len(items))
-	parallel.Do(len(items), 0, func(i int) { records[i], errs[i] = wait(ctx, items[i]) })
+	var isOver atomic.Bool // a wait has failed, and ends the others
+	var first error        // of that wait
+	parallel.Do(len(items), atOnce, func(i int) {
+		defer shared.called()
+		if isOver.Load() {
+			return
+		}
+		ended := false
+		defer func() {
+			if !ended { // a panic, which ends all
+				cancel(nil)
+			}
+		}()
+		records[i], errs[i] = wait(shared, items[i])
+		ended = true
+		if errs[i] == nil {
+			return
+		}
+		records[i] = nil
+		if c.failFast && isOver.CompareAndSwap(false, true) {
+			first = errs[i]
+			cancel(first)
+		}
+	})
+	if c.failFast {
+		return records, first
+	}
 	return records, errors.Join(errs...)
 }
 
@@ -181,12 +249,16 @@ type waiter[T any] struct {
 	// found.
 	gone bool
 
-	// join makes the wait share its polls with others; nil: it does not. With
-	// join, done must see from the short form of a record that the wait is not
-	// over, and reference is the key of the record in a list.
-	join      func() (group *pollGroup[T], leave func())
+	// join returns the list that the wait shares with others, or nil. In its
+	// records, by reference, isNotYet sees that the wait is not over.
+	join      func(context.Context) *sharedList[T]
 	reference string
+	isNotYet  func(*T) bool
 }
+
+// maxListed is how many lists in a row may say that a wait is not over. Then the
+// wait looks for itself, since a list can be stale.
+const maxListed = 16
 
 func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	if ctx == nil {
@@ -197,97 +269,89 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			opt(&w.config)
 		}
 	}
-	next := func(pause time.Duration) (*round[map[string]*T], error) { return nil, pace.Sleep(ctx, pause) }
+	var list *sharedList[T]
 	if w.join != nil {
-		group, leave := w.join()
-		defer leave()
-		next = func(pause time.Duration) (*round[map[string]*T], error) {
-			return group.await(ctx, pause, w.config.slots)
-		}
+		list = w.join(ctx)
+	}
+	if list != nil {
+		defer list.leave()
 	}
 	start := time.Now()
-	pauses := w.config.pauses()
+	progress := Progress{Operation: w.operation, Resource: w.resource, Total: 1}
 	var last *T
-	failures := 0
-	// Shared polls can be earlier than the wait's own. Those do not count as
-	// failures, and do not make the pause longer.
-	isDue := true // whether the poll is not earlier
-	var pause time.Duration
-	var paused time.Time // when the wait last polled by its own pace
-	round, err := next(0)
-	for polls := 1; ; polls++ {
-		progress := Progress{Operation: w.operation, Resource: w.resource, Total: 1, Polls: polls}
-		var record *T
-		if err == nil {
-			// The first failure of a list is a failed poll, since the service
-			// may be down. After that the resource itself is decisive.
-			record, err = w.look(ctx, round, !isDue || failures == 0 && w.config.tolerance > 0)
+	fail := func(err error) (*T, error) {
+		return nil, &WaitError{
+			Operation: w.operation,
+			Resource:  w.resource,
+			Polls:     progress.Polls,
+			Elapsed:   time.Since(start),
+			State:     stateOf(last),
+			Record:    recordOf(last),
+			Err:       err,
 		}
-		var end error // why the wait ends, unless it is finished
-		switch {
-		case err == nil:
-			var finished bool
-			if finished, end = w.done(record); finished && end == nil {
-				progress.Done = 1
+	}
+	pauses, pause := w.config.pauses(), w.config.first
+	polled, due := start.Add(-pause), start
+	var paced time.Time      // when the pause was chosen; lists may come before its end
+	failures, listed := 0, 0 // in a row
+	for {
+		var record *T // if a list shows that the wait is not over
+		var err, end error
+		if list != nil && failures == 0 && listed < maxListed {
+			var records map[string]*T
+			records, end = list.await(ctx, polled, due, pause)
+			if r := records[w.reference]; r != nil && w.isNotYet(r) {
+				record = r
 			}
-			last, failures = record, 0
-			progress.Record, progress.State = recordOf(record), stateOf(record)
-		case w.gone && IsGone(err):
-			record, err, progress.Done = nil, nil, 1
-		case ctx.Err() == nil && w.tolerates(err) && !isDue:
-		case ctx.Err() == nil && w.tolerates(err) && failures < w.config.tolerance:
-			failures++
-		default:
-			end = err
+		} else {
+			end = pace.Sleep(ctx, time.Until(due))
 		}
+		if end != nil {
+			return fail(end)
+		}
+
+		finished := false
+		progress.Polls++
+		if listed++; record == nil {
+			listed = 0
+			record, err = w.fetch(ctx)
+			switch {
+			case err == nil:
+				finished, end = w.done(record)
+			case w.gone && IsGone(err):
+				record, err, finished = nil, nil, true
+			case ctx.Err() == nil && w.tolerates(err) && failures < w.config.tolerance:
+				record = nil
+				failures++
+			default:
+				record, end = nil, err
+			}
+		}
+		if record != nil {
+			last, failures = record, 0
+		}
+		finished = finished && end == nil
+		if finished {
+			progress.Done = 1
+		}
+		progress.State, progress.Record = stateOf(record), recordOf(record)
 		progress.Elapsed, progress.Err = time.Since(start), err
 		if w.config.progress != nil {
 			w.config.progress(progress)
 		}
-		if progress.Done == 1 {
+		switch {
+		case end != nil:
+			return fail(end)
+		case finished:
 			return record, nil
 		}
-		if end == nil {
-			if isDue {
-				pause, paused = pauses.Next(), time.Now()
-			}
-			round, end = next(pause)
-			isDue = time.Since(paused) >= pause/3*2 // the shortest pause is two thirds of the longest
-			err = nil
-		}
-		if end != nil {
-			return nil, &WaitError{
-				Operation: w.operation,
-				Resource:  w.resource,
-				Polls:     polls,
-				Elapsed:   time.Since(start),
-				State:     stateOf(last),
-				Record:    recordOf(last),
-				Err:       end,
-			}
-		}
-	}
-}
 
-// look returns the record from the round, or, if that may be the end of the
-// wait, from the server. If mayFail is false it also asks the server after a
-// round that failed with a transient error.
-func (w *waiter[T]) look(ctx context.Context, round *round[map[string]*T], mayFail bool) (record *T, err error) {
-	if round != nil {
-		if mayFail && IsTransient(round.err) {
-			return nil, round.err
+		polled = time.Now()
+		if polled.Sub(paced) >= pause/3*2 { // the shortest pause is two thirds of the longest
+			pause, paced = pauses.Next(), polled
 		}
-		if record = round.value[w.reference]; record != nil {
-			if finished, end := w.done(record); !finished && end == nil {
-				return record, nil
-			}
-		}
+		due = polled.Add(pause)
 	}
-	err = w.config.slots.Do(ctx, func() (err error) {
-		record, err = w.fetch(ctx)
-		return err
-	})
-	return record, err
 }
 
 // tolerates reports whether another poll may succeed after an error.
@@ -316,16 +380,14 @@ func recordOf[T any](record *T) any {
 // of the list that waits share, or nil.
 func newWaiter[T any, P listItem[T]](c *conn, routes *listRoutes, operation, location, ref string, config waitConfig,
 	get func(context.Context, string, string) (*T, error)) waiter[T] {
-	w := waiter[T]{
+	return waiter[T]{
 		operation: operation,
 		resource:  place(location, ref),
 		config:    config,
 		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
+		join:      func(ctx context.Context) *sharedList[T] { return joinList[T, P](ctx, c, routes, location) },
+		reference: ref,
 	}
-	if routes != nil {
-		w.join, w.reference = sharedPolls[T, P](c, routes, location), ref
-	}
-	return w
 }
 
 // waitDeleted waits until the resource with a reference is gone. A reference
@@ -338,13 +400,15 @@ func waitDeleted[T any, P listItem[T]](ctx context.Context, c *conn, routes *lis
 	}
 	w := newWaiter[T, P](c, routes, operation, location, ref, config, get)
 	w.gone = true
-	var id string
+	id := "" // of the resource that was there first
+	if IsID(ref, kindOf[T]()) {
+		id = ref
+	}
+	current := func(record *T) string { return P(record).cursor(OrderByID) }
+	w.isNotYet = func(record *T) bool { return current(record) == id }
 	w.done = func(record *T) (bool, error) {
-		current := P(record).cursor(OrderByID)
-		if id == "" {
-			id = current
-		}
-		return current != id, nil
+		id = cmp.Or(id, current(record))
+		return current(record) != id, nil
 	}
 	_, err := w.run(ctx, opts)
 	return err
@@ -357,6 +421,10 @@ func waitState[T any, P listItem[T]](ctx context.Context, c *conn, routes *listR
 	get func(context.Context, string, string) (*T, error), done func(*T) (bool, error), opts []WaitOption) (*T, error) {
 	w := newWaiter[T, P](c, routes, operation, location, ref, config, get)
 	w.done = done
+	w.isNotYet = func(record *T) bool {
+		finished, err := done(record)
+		return !finished && err == nil
+	}
 	return w.run(ctx, opts)
 }
 

@@ -1,5 +1,5 @@
-// Package pace decides when to go on: pauses that grow, sleeps that end with a
-// context, and slots that limit what runs at the same time.
+// Package pace decides when to go on: with pauses that grow, and sleeps that end
+// with a context.
 package pace
 
 import (
@@ -51,22 +51,3 @@ func (p *Pauses) Next() time.Duration {
 
 // Reset begins with First again.
 func (p *Pauses) Reset() { p.grown = 0 }
-
-// Slots limits the number of calls that run at the same time to its capacity.
-// Nil slots have no limit.
-type Slots chan struct{}
-
-// Do calls f as soon as a slot is free. If the context ends first, it returns
-// the error of [Err].
-func (s Slots) Do(ctx context.Context, f func() error) error {
-	if s == nil {
-		return f()
-	}
-	select {
-	case s <- struct{}{}:
-		defer func() { <-s }()
-		return f()
-	case <-ctx.Done():
-		return Err(ctx)
-	}
-}

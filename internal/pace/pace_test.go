@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,38 +74,4 @@ func TestPauses(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestSlots(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		slots := make(Slots, 2)
-		failure := errors.New("failed")
-		start := time.Now()
-		var calls sync.WaitGroup
-		for range 6 {
-			calls.Go(func() {
-				err := slots.Do(t.Context(), func() error {
-					<-time.After(time.Second)
-					return failure
-				})
-				if err != failure {
-					t.Errorf("the error is %v", err)
-				}
-			})
-		}
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		if err := slots.Do(ctx, func() error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("without a free slot: %v", err)
-		}
-		calls.Wait()
-		if took := time.Since(start); took != 3*time.Second {
-			t.Errorf("6 calls in 2 slots took %v", took)
-		}
-		if err := Slots(nil).Do(ctx, func() error { return nil }); err != nil {
-			t.Errorf("without a limit: %v", err)
-		}
-	})
 }
