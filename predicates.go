@@ -30,9 +30,10 @@ func isVanishing(err error) bool {
 }
 
 // IsTransient reports whether the error of a call is transient, so that the same
-// call can succeed later: a 5xx, 429 or 408, a truncated response, or none. A
-// [*TransportError] is not transient if the server's certificate is not trusted,
-// the server does not speak TLS, or a proxy refuses the connection.
+// call can succeed later: a 5xx, 429 or 408, no response, or an unusable one,
+// such as a gateway's page with status 200. [ErrResponseTooLarge] is not
+// transient, and neither is a [*TransportError] if the server's certificate is
+// not trusted, the server does not speak TLS, or a proxy refuses the connection.
 //
 // Waits and Watch poll again after such an error. It does not mean that a create
 // can be sent again: see [ErrOutcomeUnknown]. A call whose context has ended can
@@ -42,7 +43,7 @@ func IsTransient(err error) bool {
 		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == http.StatusRequestTimeout || e.truncated
 	}
 	if e, ok := errors.AsType[*DecodeError](err); ok {
-		return e.truncated
+		return !errors.Is(e.Err, ErrResponseTooLarge)
 	}
 	e, ok := errors.AsType[*TransportError](err)
 	return ok && !exchange.Misconfigured(e) && (!errors.Is(e, call.ErrNotSent) || errors.Is(e, errTokenSource))

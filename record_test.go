@@ -59,8 +59,11 @@ func TestMixedUpResponses(t *testing.T) {
 		for name, call := range map[string]func() error{
 			"Get by ID":   func() error { _, err := gateway.VMs.Get(ctx, somewhere, a.ID); return err },
 			"Get by name": func() error { _, err := gateway.VMs.Get(ctx, somewhere, "a"); return err },
-			"WaitDeleted": func() error { return gateway.VMs.WaitDeleted(ctx, somewhere, a.ID) },
-			"WaitRunning": func() error { _, err := gateway.VMs.WaitRunning(ctx, somewhere, "a"); return err },
+			"WaitDeleted": func() error { return gateway.VMs.WaitDeleted(ctx, somewhere, a.ID, cloudapi.WaitTolerance(0)) },
+			"WaitRunning": func() error {
+				_, err := gateway.VMs.WaitRunning(ctx, somewhere, "a", cloudapi.WaitTolerance(0))
+				return err
+			},
 			"DeleteExisting by name": func() error {
 				_, err := gateway.DeleteExisting(ctx, somewhere+"/a", cloudapi.KindVM)
 				return err

@@ -122,7 +122,10 @@ func TestWaitTolerates(t *testing.T) {
 		{"not 401", []any{401}, nil, 1, ErrUnauthorized},
 		{"not 403", []any{403}, nil, 1, ErrForbidden},
 		{"not 404", []any{vmIn("creating"), 404}, nil, 2, ErrNotFound},
-		{"not an unusable response", []any{"{}"}, nil, 1, ErrInvalidResponse},
+		{"a gateway's page", []any{vmIn("creating"), "<html>Back soon</html>", "<html>Back soon</html>", vmIn("running")}, nil, 4, nil},
+		{"a record of another VM", []any{`{"id":"` + stub.VMID + `","name":"web-2","state":"running"}`, vmIn("running")}, nil, 2, nil},
+		{"an unusable response", []any{"{}", vmIn("running")}, nil, 2, nil},
+		{"unusable responses only", []any{"{}"}, nil, 6, ErrInvalidResponse},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -52,9 +52,10 @@ type Event[T any] struct {
 // list, and deletions at its end. A record that the token may no longer see is
 // yielded as deleted.
 //
-// A transient failure, such as a server error, does not end a watch. The watch
-// reports it to Progress and tries again after a pause. A round that fails
-// yields no deletions, but the changes that it has yielded before remain valid.
+// A transient failure ([IsTransient]), such as a server error or a gateway's
+// page in place of a list, does not end a watch. The watch reports it to
+// Progress and tries again after a pause. A round that fails yields no
+// deletions, but the changes that it has yielded before remain valid.
 // Any other error, and the error of the context when it ends, is yielded as the
 // last element. A list that stalls ([ErrPaginationStalled]) may have changed
 // while the server read it, so only three stalled rounds without a complete one
