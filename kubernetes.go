@@ -77,6 +77,8 @@ var (
 
 	listKubernetesClusters = listRoutes{project: &opKubernetesList, location: &opKubernetesListInLocation}
 
+	clusterWaits = waitFamily[KubernetesCluster, *KubernetesCluster]{&opKubernetesGet, &listKubernetesClusters, waitSlow}
+
 	kubeconfigFile = fileFormat{name: "kubeconfig.yaml", accept: acceptYAML, notReadyOn500: true}
 )
 
@@ -203,13 +205,12 @@ func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster strin
 // which takes minutes, and returns it. It fails if the cluster is being deleted
 // or is gone. The error is a [*WaitError].
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts ...WaitOption) (*KubernetesCluster, error) {
-	return waitState(ctx, s.conn, &listKubernetesClusters, "Kubernetes.WaitRunning", location, cluster, waitSlow, s.Get,
-		reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
+	return clusterWaits.waitState(ctx, s.conn, "Kubernetes.WaitRunning", location, cluster, reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
 }
 
 // WaitDeleted waits until a cluster that was deleted is gone. Its name is free
 // then. If another cluster has taken the name meanwhile, the wait succeeds,
 // too. The error is a [*WaitError].
 func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster string, opts ...WaitOption) error {
-	return waitDeleted(ctx, s.conn, &listKubernetesClusters, "Kubernetes.WaitDeleted", location, cluster, waitSlow, s.Get, opts)
+	return clusterWaits.waitDeleted(ctx, s.conn, "Kubernetes.WaitDeleted", location, cluster, opts)
 }

@@ -173,6 +173,8 @@ var (
 	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent}
 
 	listLoadBalancers = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation}
+
+	loadBalancerWaits = waitFamily[LoadBalancer, *LoadBalancer]{&opLoadBalancersGet, &listLoadBalancers, waitQuick}
 )
 
 // List returns one page of the project's load balancers, or of those in
@@ -375,12 +377,14 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 		return nil, err
 	}
 	detached := func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
-	return waitState(ctx, s.conn, nil, operation, location, loadBalancer, waitQuick, s.Get, detached, opts)
+	w := loadBalancerWaits.waiter(s.conn, operation, location, loadBalancer)
+	w.done = detached
+	return w.run(ctx, opts)
 }
 
 // WaitDeleted waits until a deleted load balancer is gone. Call Delete first:
 // the record does not show a deletion, so without one WaitDeleted waits until
 // the context ends. The error is a [*WaitError].
 func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts ...WaitOption) error {
-	return waitDeleted(ctx, s.conn, &listLoadBalancers, "LoadBalancers.WaitDeleted", location, loadBalancer, waitQuick, s.Get, opts)
+	return loadBalancerWaits.waitDeleted(ctx, s.conn, "LoadBalancers.WaitDeleted", location, loadBalancer, opts)
 }

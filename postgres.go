@@ -233,6 +233,8 @@ var (
 
 	listPostgres = listRoutes{project: &opPostgresList, location: &opPostgresListInLocation, tags: true}
 
+	postgresWaits = waitFamily[Postgres, *Postgres]{&opPostgresGet, &listPostgres, waitSlow}
+
 	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, check: checkPEM(pemCertificate)}
 )
 
@@ -395,7 +397,7 @@ func postgresRunning(p *Postgres) (bool, error) {
 // made as a replica is running, and returns it. It fails if the database is
 // being deleted or is gone. The error is a [*WaitError].
 func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
-	return waitState(ctx, s.conn, &listPostgres, "Postgres.WaitRunning", location, postgres, waitSlow, s.Get, postgresRunning, opts)
+	return postgresWaits.waitState(ctx, s.conn, "Postgres.WaitRunning", location, postgres, postgresRunning, opts)
 }
 
 // WaitResized waits until a database has the requested sizes and is running,
@@ -409,12 +411,14 @@ func (s *PostgresService) WaitResized(ctx context.Context, location, postgres st
 		sized := p.VMSize == p.TargetVMSize || p.FallbackActive
 		return running && sized && p.StorageSizeGiB == p.TargetStorageSizeGiB, err
 	}
-	return waitState(ctx, s.conn, nil, "Postgres.WaitResized", location, postgres, waitSlow, s.Get, resized, opts)
+	w := postgresWaits.waiter(s.conn, "Postgres.WaitResized", location, postgres)
+	w.done = resized
+	return w.run(ctx, opts)
 }
 
 // WaitDeleted waits until a database that was deleted is gone. Its name is free
 // then. If another database has taken the name meanwhile, the wait succeeds,
 // too. The error is a [*WaitError].
 func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres string, opts ...WaitOption) error {
-	return waitDeleted(ctx, s.conn, &listPostgres, "Postgres.WaitDeleted", location, postgres, waitSlow, s.Get, opts)
+	return postgresWaits.waitDeleted(ctx, s.conn, "Postgres.WaitDeleted", location, postgres, opts)
 }

@@ -120,5 +120,7 @@ func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres s
 		running, err := postgresRunning(p)
 		return running && !p.ReadReplica, err
 	}
-	return waitState(ctx, s.conn, nil, "Postgres.WaitPromoted", location, postgres, waitSlow, s.Get, promoted, opts)
+	w := postgresWaits.waiter(s.conn, "Postgres.WaitPromoted", location, postgres)
+	w.done = promoted
+	return w.run(ctx, opts)
 }

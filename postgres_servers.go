@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"time"
 )
 
 // PostgresServer is one of the servers of a database: the primary, which takes
@@ -98,9 +97,9 @@ func (s *PostgresService) Recycle(ctx context.Context, location, postgres string
 	return fetch[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
 }
 
-// waitFailover is for waits that include a failover. The list of servers fails
-// during a failover.
-var waitFailover = waitConfig{first: 5 * time.Second, max: 15 * time.Second, tolerance: 20}
+// failoverTolerance is the tolerance of waits that include a failover, during
+// which the list of servers fails.
+const failoverTolerance = 20
 
 // WaitServers waits until a database has [Postgres.TargetServerCount] servers,
 // all of them running and the standbys up to date, and returns it. Use it after
@@ -129,7 +128,7 @@ func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, 
 
 func (s *PostgresService) waitServers(ctx context.Context, operation, location, postgres, without string, opts []WaitOption) (*Postgres, error) {
 	var servers []*PostgresServer
-	get := func(ctx context.Context, location, postgres string) (*Postgres, error) {
+	get := func(ctx context.Context) (*Postgres, error) {
 		p, err := s.Get(ctx, location, postgres)
 		if err != nil {
 			return nil, err
@@ -147,5 +146,9 @@ func (s *PostgresService) waitServers(ctx context.Context, operation, location, 
 			return server.ID == without || !server.settled()
 		}), err
 	}
-	return waitState(ctx, s.conn, nil, operation, location, postgres, waitFailover, get, settled, opts)
+	w := postgresWaits.waiter(s.conn, operation, location, postgres)
+	w.fetch = get
+	w.config.tolerance = failoverTolerance
+	w.done = settled
+	return w.run(ctx, opts)
 }

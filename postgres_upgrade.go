@@ -68,7 +68,7 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 // It needs a server of August 2026.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	var status *PostgresUpgrade // nil if there is no upgrade
-	get := func(ctx context.Context, location, postgres string) (*Postgres, error) {
+	get := func(ctx context.Context) (*Postgres, error) {
 		p, err := s.Get(ctx, location, postgres)
 		if err != nil {
 			return nil, err
@@ -87,5 +87,8 @@ func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres s
 		upgrading := status != nil && status.UpgradeStatus == PostgresUpgradeStatusRunning
 		return running && !upgrading && p.Version == p.TargetVersion, err
 	}
-	return waitState(ctx, s.conn, nil, "Postgres.WaitUpgraded", location, postgres, waitSlow, get, upgraded, opts)
+	w := postgresWaits.waiter(s.conn, "Postgres.WaitUpgraded", location, postgres)
+	w.fetch = get
+	w.done = upgraded
+	return w.run(ctx, opts)
 }

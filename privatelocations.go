@@ -87,6 +87,8 @@ var (
 	opPrivateLocationsDelete = Operation{"PrivateLocations.Delete", "DELETE", privateLocationRoute, idempotent}
 
 	listPrivateLocations = listRoutes{project: &opPrivateLocationsList}
+
+	privateLocationWaits = waitFamily[PrivateLocation, *PrivateLocation]{&opPrivateLocationsGet, nil, waitQuick} // lists do not have the names in references
 )
 
 // List returns one page of the project's private locations. The order by name
@@ -173,6 +175,5 @@ func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error
 // deletion, so without one WaitDeleted waits until the context ends. The error
 // is a [*WaitError].
 func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts ...WaitOption) error {
-	get := func(ctx context.Context, _, name string) (*PrivateLocation, error) { return s.Get(ctx, name) }
-	return waitDeleted(ctx, s.conn, nil, "PrivateLocations.WaitDeleted", "", name, waitQuick, get, opts)
+	return privateLocationWaits.waitDeleted(ctx, s.conn, "PrivateLocations.WaitDeleted", "", name, opts)
 }

@@ -86,6 +86,8 @@ var (
 	opPrivateSubnetsRename         = Operation{"PrivateSubnets.Rename", "POST", subnetRoute + "/rename", idempotent}
 
 	listPrivateSubnets = listRoutes{project: &opPrivateSubnetsList, location: &opPrivateSubnetsListInLocation}
+
+	subnetWaits = waitFamily[PrivateSubnet, *PrivateSubnet]{&opPrivateSubnetsGet, &listPrivateSubnets, waitQuick}
 )
 
 // List returns one page of the project's private subnets, or of those in
@@ -229,5 +231,5 @@ func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, ne
 // without a deletion WaitDeleted waits until the context ends. The error is a
 // [*WaitError].
 func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts ...WaitOption) error {
-	return waitDeleted(ctx, s.conn, &listPrivateSubnets, "PrivateSubnets.WaitDeleted", location, subnet, waitQuick, s.Get, opts)
+	return subnetWaits.waitDeleted(ctx, s.conn, "PrivateSubnets.WaitDeleted", location, subnet, opts)
 }

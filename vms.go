@@ -146,6 +146,8 @@ var (
 	opVMsStop           = Operation{"VMs.Stop", "POST", vmRoute + "/stop", once}
 
 	listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}
+
+	vmWaits = waitFamily[VM, *VM]{&opVMsGet, &listVMs, waitQuick}
 )
 
 // List returns one page of the project's VMs, or of those in
@@ -282,7 +284,7 @@ func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error)
 // since such a VM can be neither started nor copied to an image. The error is a
 // [*WaitError].
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
-	return waitState(ctx, s.conn, &listVMs, "VMs.WaitStopped", location, vm, waitQuick, s.Get, reaches[*VM](VMStateStopped), opts)
+	return vmWaits.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }
 
 // WaitRunning waits until a VM that was created, started or restarted is
@@ -291,7 +293,7 @@ func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts 
 // which [WaitProgress] shows, and while the VM is stopped, since it may be
 // started again. The error is a [*WaitError].
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
-	return waitState(ctx, s.conn, &listVMs, "VMs.WaitRunning", location, vm, waitQuick, s.Get, reaches[*VM](VMStateRunning), opts)
+	return vmWaits.waitState(ctx, s.conn, "VMs.WaitRunning", location, vm, reaches[*VM](VMStateRunning), opts)
 }
 
 // WaitDeleted waits until a VM that was deleted is gone. Its name is free then.
@@ -299,5 +301,5 @@ func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts 
 // the wait succeeds, too. It also succeeds if the token cannot see the project,
 // since the token then finds no VM. The error is a [*WaitError].
 func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts ...WaitOption) error {
-	return waitDeleted(ctx, s.conn, &listVMs, "VMs.WaitDeleted", location, vm, waitQuick, s.Get, opts)
+	return vmWaits.waitDeleted(ctx, s.conn, "VMs.WaitDeleted", location, vm, opts)
 }

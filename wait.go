@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -249,11 +250,12 @@ type waiter[T any] struct {
 	// found.
 	gone bool
 
-	// join returns the list that the wait shares with others, or nil. In its
-	// records, by reference, isNotYet sees that the wait is not over.
+	// isNotYet reports whether the short form of a record shows that the wait is
+	// not over. If it is not nil, the wait shares the list that join returns,
+	// unless that is nil, and looks there for the reference.
+	isNotYet  func(*T) bool
 	join      func(context.Context) *sharedList[T]
 	reference string
-	isNotYet  func(*T) bool
 }
 
 // maxListed is how many lists in a row may say that a wait is not over. Then the
@@ -270,7 +272,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 		}
 	}
 	var list *sharedList[T]
-	if w.join != nil {
+	if w.isNotYet != nil {
 		list = w.join(ctx)
 	}
 	if list != nil {
@@ -376,16 +378,26 @@ func recordOf[T any](record *T) any {
 	return record
 }
 
-// newWaiter returns a waiter for the resource with a reference. routes are those
-// of the list that waits share, or nil.
-func newWaiter[T any, P listItem[T]](c *conn, routes *listRoutes, operation, location, ref string, config waitConfig,
-	get func(context.Context, string, string) (*T, error)) waiter[T] {
+// waitFamily is what all waits for the resources of a family have in common.
+type waitFamily[T any, P listItem[T]] struct {
+	get    *Operation
+	lists  *listRoutes
+	config waitConfig
+}
+
+// waiter returns a waiter for the resource with a reference, which gets it at
+// each poll. It has no condition yet.
+func (f *waitFamily[T, P]) waiter(c *conn, operation, location, ref string) waiter[T] {
+	args := []string{location, ref}
+	if !strings.Contains(f.get.Route, "{location}") {
+		args = args[1:]
+	}
 	return waiter[T]{
 		operation: operation,
 		resource:  place(location, ref),
-		config:    config,
-		fetch:     func(ctx context.Context) (*T, error) { return get(ctx, location, ref) },
-		join:      func(ctx context.Context) *sharedList[T] { return joinList[T, P](ctx, c, routes, location) },
+		config:    f.config,
+		fetch:     func(ctx context.Context) (*T, error) { return fetch[T, P](ctx, c, f.get, args...) },
+		join:      func(ctx context.Context) *sharedList[T] { return joinList[T, P](ctx, c, f.lists, location) },
 		reference: ref,
 	}
 }
@@ -393,33 +405,32 @@ func newWaiter[T any, P listItem[T]](c *conn, routes *listRoutes, operation, loc
 // waitDeleted waits until the resource with a reference is gone. A reference
 // that no such resource can have is an error. If the reference is a name, and
 // another resource takes it, the first one is gone too.
-func waitDeleted[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, operation, location, ref string, config waitConfig,
-	get func(context.Context, string, string) (*T, error), opts []WaitOption) error {
-	if reason := (pathParam{kinds: kindSet(kindOf[T]())}).checkDeletion(ref); reason != "" {
+func (f *waitFamily[T, P]) waitDeleted(ctx context.Context, c *conn, operation, location, ref string, opts []WaitOption) error {
+	kind := kindOf[T]()
+	if reason := (pathParam{kinds: kindSet(kind)}).checkDeletion(ref); reason != "" {
 		return argumentError(operation, "reference", ref, reason)
 	}
-	w := newWaiter[T, P](c, routes, operation, location, ref, config, get)
-	w.gone = true
 	id := "" // of the resource that was there first
-	if IsID(ref, kindOf[T]()) {
+	if IsID(ref, kind) {
 		id = ref
 	}
 	current := func(record *T) string { return P(record).cursor(OrderByID) }
-	w.isNotYet = func(record *T) bool { return current(record) == id }
+	w := f.waiter(c, operation, location, ref)
+	w.gone = true
 	w.done = func(record *T) (bool, error) {
 		id = cmp.Or(id, current(record))
 		return current(record) != id, nil
 	}
+	w.isNotYet = func(record *T) bool { return current(record) == id }
 	_, err := w.run(ctx, opts)
 	return err
 }
 
-// waitState waits until a resource satisfies done, and fails if done returns an
-// error, because it never will. Waits share a list if the short form of a record
-// can disprove done.
-func waitState[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, operation, location, ref string, config waitConfig,
-	get func(context.Context, string, string) (*T, error), done func(*T) (bool, error), opts []WaitOption) (*T, error) {
-	w := newWaiter[T, P](c, routes, operation, location, ref, config, get)
+// waitState waits until a resource satisfies done, which also sees from the
+// short form of a record that it does not. It fails if done returns an error,
+// because then the resource never will.
+func (f *waitFamily[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts []WaitOption) (*T, error) {
+	w := f.waiter(c, operation, location, ref)
 	w.done = done
 	w.isNotYet = func(record *T) bool {
 		finished, err := done(record)
