@@ -113,7 +113,7 @@ func itemOf[T identified](items []T, id string) any {
 // part.
 func familyOf(kind Kind) (*family, *part) {
 	var found *part
-	if i := slices.IndexFunc(parts, func(p part) bool { return kindSet(p.kind).has(string(kind)) }); i >= 0 {
+	if i := slices.IndexFunc(parts, func(p part) bool { return p.kind.includes(kind) }); i >= 0 {
 		found = &parts[i]
 		kind = found.of
 	}

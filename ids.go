@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,89 +53,42 @@ const (
 // Prefix returns the first 2 characters of IDs of the kind.
 func (k Kind) Prefix() string { return string(k) }
 
+// kindNames has the names of the known kinds, in words.
+var kindNames = map[Kind]string{
+	KindProject:                   "project",
+	KindFirewall:                  "firewall",
+	KindFirewallRule:              "firewall rule",
+	KindInferenceAPIKey:           "inference API key",
+	KindKubernetesCluster:         "Kubernetes cluster",
+	KindKubernetesNodePool:        "Kubernetes node pool",
+	KindLoadBalancer:              "load balancer",
+	KindNIC:                       "NIC",
+	KindPostgres:                  "Postgres database",
+	KindPostgresFirewallRule:      "Postgres firewall rule",
+	KindPostgresMetricDestination: "Postgres metric destination",
+	KindOther:                     "other",
+	KindPrivateLocation:           "private location",
+	KindPrivateSubnet:             "private subnet",
+	KindSSHPublicKey:              "SSH public key",
+	KindVMInitScript:              "VM init script",
+	KindVM:                        "VM",
+	KindGitHubCacheEntry:          "GitHub cache entry",
+	KindGitHubInstallation:        "GitHub installation",
+	KindGitHubRepository:          "GitHub repository",
+	KindInferenceEndpoint:         "inference endpoint",
+	KindMachineImage:              "machine image",
+	KindMachineImageVersion:       "machine image version",
+	KindPostgresLogDestination:    "Postgres log destination",
+	KindPostgresServer:            "Postgres server",
+	KindRoutedModel:               "routed model",
+}
+
 // String returns the kind's name in words, such as "load balancer", or the
 // prefix if the kind is unknown.
-func (k Kind) String() string {
-	switch k {
-	case KindProject:
-		return "project"
-	case KindFirewall:
-		return "firewall"
-	case KindFirewallRule:
-		return "firewall rule"
-	case KindInferenceAPIKey:
-		return "inference API key"
-	case KindKubernetesCluster:
-		return "Kubernetes cluster"
-	case KindKubernetesNodePool:
-		return "Kubernetes node pool"
-	case KindLoadBalancer:
-		return "load balancer"
-	case KindNIC:
-		return "NIC"
-	case KindPostgres:
-		return "Postgres database"
-	case KindPostgresFirewallRule:
-		return "Postgres firewall rule"
-	case KindPostgresMetricDestination:
-		return "Postgres metric destination"
-	case KindOther:
-		return "other"
-	case KindPrivateLocation:
-		return "private location"
-	case KindPrivateSubnet:
-		return "private subnet"
-	case KindSSHPublicKey:
-		return "SSH public key"
-	case KindVMInitScript:
-		return "VM init script"
-	case KindVM:
-		return "VM"
-	case KindGitHubCacheEntry:
-		return "GitHub cache entry"
-	case KindGitHubInstallation:
-		return "GitHub installation"
-	case KindGitHubRepository:
-		return "GitHub repository"
-	case KindInferenceEndpoint:
-		return "inference endpoint"
-	case KindMachineImage:
-		return "machine image"
-	case KindMachineImageVersion:
-		return "machine image version"
-	case KindPostgresLogDestination:
-		return "Postgres log destination"
-	case KindPostgresServer:
-		return "Postgres server"
-	case KindRoutedModel:
-		return "routed model"
-	}
-	return string(k)
-}
+func (k Kind) String() string { return cmp.Or(kindNames[k], string(k)) }
 
 // Known reports whether k is one of the Kind constants.
-func (k Kind) Known() bool { return allKinds.has(string(k)) }
-
-// A kindSet is a set of kinds: their prefixes, one after the other.
-type kindSet string
-
-// allKinds is the set of the known kinds.
-const allKinds = kindSet(KindProject + KindFirewall + KindFirewallRule + KindInferenceAPIKey +
-	KindKubernetesCluster + KindKubernetesNodePool + KindLoadBalancer + KindNIC + KindPostgres +
-	KindPostgresFirewallRule + KindPostgresMetricDestination + KindOther + KindPrivateLocation +
-	KindPrivateSubnet + KindSSHPublicKey + KindVMInitScript + KindVM +
-	KindGitHubCacheEntry + KindGitHubInstallation + KindGitHubRepository + KindInferenceEndpoint +
-	KindMachineImage + KindMachineImageVersion + KindPostgresLogDestination + KindPostgresServer + KindRoutedModel)
-
-func (set kindSet) has(prefix string) bool {
-	for ; set != ""; set = set[ubid.PrefixLength:] {
-		kind := Kind(set[:ubid.PrefixLength])
-		if prefix == string(kind) || prefix == string(kind.also()) && prefix != "" {
-			return true
-		}
-	}
-	return false
-}
+func (k Kind) Known() bool { return kindNames[k] != "" }
 
 // also returns another kind whose prefix IDs of this kind may have, or "".
 func (k Kind) also() Kind {
@@ -147,32 +101,36 @@ func (k Kind) also() Kind {
 	return ""
 }
 
-// hasID reports whether s has the form of an ID of one of the kinds.
-func (set kindSet) hasID(s string) bool {
-	return ubid.WellFormed(s) && set.has(s[:ubid.PrefixLength])
+// includes reports whether IDs of the kind may have the prefix of another.
+func (k Kind) includes(other Kind) bool { return other == k || other != "" && other == k.also() }
+
+// kinds are the kinds of resources that a reference can stand for.
+type kinds []Kind
+
+func (set kinds) has(kind Kind) bool {
+	return slices.ContainsFunc(set, func(k Kind) bool { return k.includes(kind) })
 }
+
+// hasID reports whether s has the form of an ID of one of the kinds.
+func (set kinds) hasID(s string) bool { return ubid.WellFormed(s) && set.has(ID(s).Kind()) }
 
 // reserves reports whether the server refuses s as a name because it looks like
 // an ID of one of the kinds.
-func (set kindSet) reserves(s string) bool {
-	return len(s) == ubid.Length && set.has(s[:ubid.PrefixLength]) &&
+func (set kinds) reserves(s string) bool {
+	return len(s) == ubid.Length && set.has(ID(s).Kind()) &&
 		!strings.ContainsFunc(s, func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'z') })
 }
 
 // String lists the prefixes.
-func (set kindSet) String() string {
-	var b strings.Builder
-	for ; set != ""; set = set[ubid.PrefixLength:] {
-		if b.Len() > 0 {
-			b.WriteString(", ")
-		}
-		kind := Kind(set[:ubid.PrefixLength])
-		b.WriteString(string(kind))
+func (set kinds) String() string {
+	var prefixes []string
+	for _, kind := range set {
+		prefixes = append(prefixes, kind.Prefix())
 		if also := kind.also(); also != "" {
-			b.WriteString(", " + string(also))
+			prefixes = append(prefixes, also.Prefix())
 		}
 	}
-	return b.String()
+	return strings.Join(prefixes, ", ")
 }
 
 // ID is the identifier of a resource: 26 characters, of which the first two are
@@ -192,12 +150,14 @@ type ID string
 //
 // The server takes a reference that is not an ID for a name.
 func IsID(s string, kinds ...Kind) bool {
-	if len(kinds) == 0 {
-		return allKinds.hasID(s)
+	if !ubid.WellFormed(s) {
+		return false
 	}
-	return slices.ContainsFunc(kinds, func(k Kind) bool {
-		return len(k) == ubid.PrefixLength && kindSet(k).hasID(s)
-	})
+	kind := ID(s).Kind()
+	if len(kinds) == 0 {
+		return kind.Known()
+	}
+	return slices.ContainsFunc(kinds, func(k Kind) bool { return k.includes(kind) })
 }
 
 // ParseID checks the alphabet and both parity bits of s, as the server does,
@@ -232,7 +192,7 @@ func IDFromUUID(uuid string, kind Kind) (ID, error) {
 		return "", argumentError("", "uuid", uuid, "is not a UUID")
 	}
 	id := ID(value.String())
-	if kind != "" && (len(kind) != ubid.PrefixLength || !kindSet(kind).has(id.prefix())) {
+	if kind != "" && !kind.includes(id.Kind()) {
 		return "", argumentError("", "uuid", uuid, fmt.Sprintf("is the ID %s, which is not of kind %q", id, string(kind)))
 	}
 	return id, nil

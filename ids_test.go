@@ -107,8 +107,7 @@ func TestIsID(t *testing.T) {
 func TestNewID(t *testing.T) {
 	t.Parallel()
 	seen := map[ID]bool{}
-	for set := allKinds; set != ""; set = set[2:] {
-		kind := Kind(set[:2])
+	for kind := range kindNames {
 		if kind.String() == string(kind) {
 			t.Errorf("kind %q has no name", kind)
 		}

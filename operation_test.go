@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
-	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // TestPlaceholders: what each placeholder of the contract's routes accepts.
@@ -45,8 +44,7 @@ func TestPlaceholders(t *testing.T) {
 		{"/{private_location_name}", nil, references},
 	} {
 		op := Operation{Name: "Test", Route: tt.route}
-		for known := allKinds; known != ""; known = known[ubid.PrefixLength:] {
-			kind := Kind(known[:ubid.PrefixLength])
+		for kind := range kindNames {
 			id := NewID(kind).String()
 			fits := slices.Contains(tt.kinds, kind)
 			path, byID, err := op.path("", []string{id})

@@ -10,18 +10,54 @@ import (
 
 // A pathParam is the rule for a placeholder of a route.
 type pathParam struct {
-	// kinds are the kinds of resources that the placeholder can stand for.
-	kinds kindSet
-
-	// idOnly is set if the placeholder accepts only an ID and no name.
-	idOnly bool
+	kinds    kinds // the kinds of resources that it can stand for
+	idOnly   bool  // it accepts only an ID and no name
+	nameOnly bool  // it accepts only a name and no ID
 }
 
-// takesIDs reports whether the placeholder accepts IDs. A private location and a
-// version of a machine image are known by their names only.
-func (p pathParam) takesIDs() bool {
-	return p.kinds != "" && p.kinds != kindSet(KindPrivateLocation) && p.kinds != kindSet(KindMachineImageVersion)
+// pathParams are the rules for the placeholders that stand for resources. Any
+// other, such as the location, accepts any segment.
+var pathParams = map[string]pathParam{
+	"project_id":            {kinds: kinds{KindProject}, idOnly: true},
+	"object_id":             {kinds: kinds{KindFirewall, KindKubernetesCluster, KindLoadBalancer, KindMachineImage, KindPostgres, KindPrivateSubnet, KindVM}, idOnly: true},
+	"firewall_rule_id":      {kinds: kinds{KindFirewallRule}, idOnly: true},
+	"github_cache_entry_id": {kinds: kinds{KindGitHubCacheEntry}, idOnly: true},
+	"inference_api_key_id":  {kinds: kinds{KindInferenceAPIKey}, idOnly: true},
+	"log_destination_id":    {kinds: kinds{KindPostgresLogDestination}, idOnly: true},
+	"metric_destination_id": {kinds: kinds{KindPostgresMetricDestination}, idOnly: true},
+	"private_subnet_id":     {kinds: kinds{KindPrivateSubnet}, idOnly: true},
+
+	"firewall_reference":            {kinds: kinds{KindFirewall}},
+	"github_installation_reference": {kinds: kinds{KindGitHubInstallation}},
+	"github_repository_reference":   {kinds: kinds{KindGitHubRepository}},
+	"kubernetes_cluster_reference":  {kinds: kinds{KindKubernetesCluster}},
+	"kubernetes_nodepool_reference": {kinds: kinds{KindKubernetesNodePool}},
+	"load_balancer_reference":       {kinds: kinds{KindLoadBalancer}},
+	"machine_image_reference":       {kinds: kinds{KindMachineImage}},
+	"postgres_database_reference":   {kinds: kinds{KindPostgres}},
+	"private_subnet_reference":      {kinds: kinds{KindPrivateSubnet}},
+	"ssh_public_key_reference":      {kinds: kinds{KindSSHPublicKey}},
+	"vm_init_script_reference":      {kinds: kinds{KindVMInitScript}},
+	"vm_reference":                  {kinds: kinds{KindVM}},
+
+	"private_location_name": {kinds: kinds{KindPrivateLocation}, nameOnly: true},
+	"version":               {kinds: kinds{KindMachineImageVersion}, nameOnly: true},
 }
+
+// postgresFirewallRule is the rule for the firewall_rule_id of a database, since
+// the contract has one name for two kinds.
+var postgresFirewallRule = pathParam{kinds: kinds{KindPostgresFirewallRule}, idOnly: true}
+
+// param returns the rule for a placeholder of the route.
+func (op *Operation) param(name string) pathParam {
+	if name == "firewall_rule_id" && strings.Contains(op.Route, "/postgres/") {
+		return postgresFirewallRule
+	}
+	return pathParams[name]
+}
+
+// takesIDs reports whether the placeholder accepts IDs.
+func (p pathParam) takesIDs() bool { return len(p.kinds) > 0 && !p.nameOnly }
 
 // id returns the ID that a value of the placeholder stands for, in its canonical
 // spelling. It reports false if the value is a name.
@@ -37,65 +73,6 @@ func (p pathParam) id(value string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// param returns the rule for a placeholder of the route.
-func (op *Operation) param(name string) pathParam {
-	switch name {
-	case "project_id":
-		return pathParam{kinds: kindSet(KindProject), idOnly: true}
-	case "object_id":
-		return pathParam{kinds: kindSet(KindFirewall + KindKubernetesCluster + KindLoadBalancer + KindMachineImage + KindPostgres + KindPrivateSubnet + KindVM), idOnly: true}
-	case "github_cache_entry_id":
-		return pathParam{kinds: kindSet(KindGitHubCacheEntry), idOnly: true}
-	case "firewall_rule_id":
-		// The contract has one name for two kinds.
-		if strings.Contains(op.Route, "/postgres/") {
-			return pathParam{kinds: kindSet(KindPostgresFirewallRule), idOnly: true}
-		}
-		return pathParam{kinds: kindSet(KindFirewallRule), idOnly: true}
-	case "inference_api_key_id":
-		return pathParam{kinds: kindSet(KindInferenceAPIKey), idOnly: true}
-	case "log_destination_id":
-		return pathParam{kinds: kindSet(KindPostgresLogDestination), idOnly: true}
-	case "metric_destination_id":
-		return pathParam{kinds: kindSet(KindPostgresMetricDestination), idOnly: true}
-	case "private_subnet_id":
-		return pathParam{kinds: kindSet(KindPrivateSubnet), idOnly: true}
-
-	case "firewall_reference":
-		return pathParam{kinds: kindSet(KindFirewall)}
-	case "github_installation_reference":
-		return pathParam{kinds: kindSet(KindGitHubInstallation)}
-	case "github_repository_reference":
-		return pathParam{kinds: kindSet(KindGitHubRepository)}
-	case "kubernetes_cluster_reference":
-		return pathParam{kinds: kindSet(KindKubernetesCluster)}
-	case "kubernetes_nodepool_reference":
-		return pathParam{kinds: kindSet(KindKubernetesNodePool)}
-	case "load_balancer_reference":
-		return pathParam{kinds: kindSet(KindLoadBalancer)}
-	case "machine_image_reference":
-		return pathParam{kinds: kindSet(KindMachineImage)}
-	case "postgres_database_reference":
-		return pathParam{kinds: kindSet(KindPostgres)}
-	case "private_subnet_reference":
-		return pathParam{kinds: kindSet(KindPrivateSubnet)}
-	case "ssh_public_key_reference":
-		return pathParam{kinds: kindSet(KindSSHPublicKey)}
-	case "vm_init_script_reference":
-		return pathParam{kinds: kindSet(KindVMInitScript)}
-	case "vm_reference":
-		return pathParam{kinds: kindSet(KindVM)}
-
-	case "private_location_name":
-		return pathParam{kinds: kindSet(KindPrivateLocation)}
-	case "version":
-		return pathParam{kinds: kindSet(KindMachineImageVersion)}
-
-	default: // location, kubernetes_node_name
-		return pathParam{}
-	}
 }
 
 // check returns why the value is invalid in the path, or "".

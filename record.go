@@ -58,7 +58,7 @@ func (in *invocation) subject(kind Kind) (s subject) {
 		switch {
 		case name == "location":
 			s.location = value
-		case s.id == "" && s.name == "" && param.kinds.has(string(kind)):
+		case s.id == "" && s.name == "" && param.kinds.has(kind):
 			if id, ok := param.id(value); ok {
 				s.id = id
 			} else {

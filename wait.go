@@ -407,7 +407,7 @@ func (f *waitFamily[T, P]) waiter(c *conn, operation, location, ref string) wait
 // another resource takes it, the first one is gone too.
 func (f *waitFamily[T, P]) waitDeleted(ctx context.Context, c *conn, operation, location, ref string, opts []WaitOption) error {
 	kind := kindOf[T]()
-	if reason := (pathParam{kinds: kindSet(kind)}).checkDeletion(ref); reason != "" {
+	if reason := (pathParam{kinds: kinds{kind}}).checkDeletion(ref); reason != "" {
 		return argumentError(operation, "reference", ref, reason)
 	}
 	id := "" // of the resource that was there first
