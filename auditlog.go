@@ -27,7 +27,7 @@ type AuditLogEntry struct {
 	ObjectIDs []string `json:"object_ids"`
 }
 
-func (e *AuditLogEntry) missing() string { return missingField("action", e.Action) }
+func (e *AuditLogEntry) lacks() string { return lacksField("action", e.Action) }
 
 // AuditLogOptions select what [AuditLogService.List] and [AuditLogService.All]
 // return. An entry must match all options that are set. A value that matches

@@ -99,7 +99,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 		}
 	}
 	if cfg.baseURL == nil {
-		return nil, optionError("base URL", "", "is required: use WithBaseURL, or FromEnv and "+EnvBaseURL+cfg.missing())
+		return nil, optionError("base URL", "", "is required: use WithBaseURL, or FromEnv and "+EnvBaseURL+cfg.unset())
 	}
 	if cfg.baseURL.Scheme == "http" && cfg.hasCredentials() && !cfg.insecureHTTP && !exchange.IsLoopback(cfg.baseURL.Hostname()) {
 		return nil, optionError("base URL", cfg.baseURL.String(),

@@ -68,5 +68,5 @@ func withLookup(failure, lookup error) error {
 	if failure == nil {
 		return lookup
 	}
-	return fmt.Errorf("%w; looked up: %w", failure, within{lookup})
+	return fmt.Errorf("%w; looked up: %w", failure, unprefixed{lookup})
 }

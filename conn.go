@@ -54,10 +54,10 @@ func (c *conn) callConfig() call.Config {
 		calls.Token = func(ctx context.Context) (string, error) {
 			token, err := source(ctx)
 			if err != nil {
-				return "", fmt.Errorf("%w: %w", errTokenSource, within{err})
+				return "", fmt.Errorf("%w: %w", errTokenSource, unprefixed{err})
 			}
 			if err := checkToken(token); err != nil {
-				return "", fmt.Errorf("token source: %w", within{err})
+				return "", fmt.Errorf("token source: %w", unprefixed{err})
 			}
 			return token, nil
 		}

@@ -456,11 +456,11 @@ func (o *outcome) writeEnd(b *strings.Builder, attempts int) {
 	}
 }
 
-// within removes the prefix from the text of an error that another one wraps.
-type within struct{ error }
+// unprefixed removes the prefix from the text of an error that another one wraps.
+type unprefixed struct{ error }
 
-func (w within) Error() string { return strings.TrimPrefix(fmt.Sprint(w.error), "cloudapi: ") }
-func (w within) Unwrap() error { return w.error }
+func (u unprefixed) Error() string { return strings.TrimPrefix(fmt.Sprint(u.error), "cloudapi: ") }
+func (u unprefixed) Unwrap() error { return u.error }
 
 func causes(errs ...error) []error {
 	var out []error

@@ -34,7 +34,7 @@ type Firewall struct {
 	Path string `json:"path"`
 }
 
-func (f *Firewall) missing() string             { return missingID(f.ID) }
+func (f *Firewall) lacks() string               { return lacksID(f.ID) }
 func (f *Firewall) cursor(column string) string { return idOrName(column, f.ID, f.Name) }
 func (f *Firewall) identity() Resource {
 	return Resource{Kind: KindFirewall, ID: f.ID, Location: f.Location, Name: f.Name}
@@ -63,7 +63,7 @@ const (
 	FirewallProtocolUDP = "udp"
 )
 
-func (r *FirewallRule) missing() string    { return missingID(r.ID) }
+func (r *FirewallRule) lacks() string      { return lacksID(r.ID) }
 func (r *FirewallRule) identity() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
 
 // FirewallCreateInProjectRequest is the body of
@@ -142,7 +142,7 @@ func (r *createdRule) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &rules); err != nil {
 		return err
 	}
-	if len(rules) != 2 || rules[1].missing() != "" {
+	if len(rules) != 2 || rules[1].lacks() != "" {
 		return fmt.Errorf("it is an array of %d elements in place of two rules", len(rules))
 	}
 	r.FirewallRule = rules[0]

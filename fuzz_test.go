@@ -182,7 +182,7 @@ func FuzzList(f *testing.F) {
 		if clientErr != nil {
 			t.Fatal(clientErr)
 		}
-		routes := listRoutes{project: &opVMsList, whole: whole}
+		routes := listRoutes{project: &opVMsList, unpaged: whole}
 		items, walkErr := Collect(all[VM](t.Context(), &client.conn, &routes, &opts))
 		if n := len(network.Take()); n > maxWalks {
 			t.Fatalf("%q was asked for %d times", body, n)

@@ -23,7 +23,7 @@ type GitHubInstallation struct {
 	Name string `json:"name"` // the name of the account or organization
 }
 
-func (i *GitHubInstallation) missing() string             { return missingID(i.ID) }
+func (i *GitHubInstallation) lacks() string               { return lacksID(i.ID) }
 func (i *GitHubInstallation) cursor(column string) string { return idOrName(column, i.ID, i.Name) }
 func (i *GitHubInstallation) identity() Resource {
 	return Resource{Kind: KindGitHubInstallation, ID: i.ID, Name: i.Name}
@@ -36,7 +36,7 @@ type GitHubRepository struct {
 	Name             string `json:"name"` // without the name of the installation
 }
 
-func (r *GitHubRepository) missing() string { return missingID(r.ID) }
+func (r *GitHubRepository) lacks() string { return lacksID(r.ID) }
 func (r *GitHubRepository) identity() Resource {
 	return Resource{Kind: KindGitHubRepository, ID: r.ID, Name: r.Name}
 }
@@ -59,7 +59,7 @@ type GitHubCacheEntry struct {
 	LastAccessedAt   time.Time `json:"last_accessed_at"` // zero if it was never used
 }
 
-func (e *GitHubCacheEntry) missing() string      { return missingID(e.ID) }
+func (e *GitHubCacheEntry) lacks() string        { return lacksID(e.ID) }
 func (e *GitHubCacheEntry) cursor(string) string { return e.ID }
 func (e *GitHubCacheEntry) identity() Resource   { return Resource{Kind: KindGitHubCacheEntry, ID: e.ID} }
 

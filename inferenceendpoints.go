@@ -31,13 +31,13 @@ type InferenceEndpointPrice struct {
 	PerMillionCompletionTokens *float64 `json:"per_million_completion_tokens"`
 }
 
-func (e *InferenceEndpoint) missing() string      { return missingID(e.ID) }
+func (e *InferenceEndpoint) lacks() string        { return lacksID(e.ID) }
 func (e *InferenceEndpoint) cursor(string) string { return e.ID }
 
 var (
 	opInferenceEndpointsList = Operation{"InferenceEndpoints.List", "GET", projectRoute + "/inference-endpoint", idempotent}
 
-	listInferenceEndpoints = listRoutes{project: &opInferenceEndpointsList, whole: true}
+	listInferenceEndpoints = listRoutes{project: &opInferenceEndpointsList, unpaged: true}
 )
 
 // List returns the models that the project can use, all in one page: first

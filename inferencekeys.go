@@ -15,7 +15,7 @@ type InferenceAPIKey struct {
 	Key Secret `json:"key"` // the key itself; all responses contain it, also those of lists
 }
 
-func (k *InferenceAPIKey) missing() string      { return missingID(k.ID) }
+func (k *InferenceAPIKey) lacks() string        { return lacksID(k.ID) }
 func (k *InferenceAPIKey) cursor(string) string { return k.ID }
 func (k *InferenceAPIKey) identity() Resource   { return Resource{Kind: KindInferenceAPIKey, ID: k.ID} }
 
@@ -27,7 +27,7 @@ var (
 	opInferenceAPIKeysGet    = Operation{"InferenceAPIKeys.Get", "GET", inferenceAPIKeyRoute, idempotent}
 	opInferenceAPIKeysDelete = Operation{"InferenceAPIKeys.Delete", "DELETE", inferenceAPIKeyRoute, idempotent}
 
-	listInferenceAPIKeys = listRoutes{project: &opInferenceAPIKeysList, whole: true}
+	listInferenceAPIKeys = listRoutes{project: &opInferenceAPIKeysList, unpaged: true}
 )
 
 // List returns the project's valid inference API keys that the token may see.

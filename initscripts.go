@@ -24,7 +24,7 @@ type VMInitScript struct {
 	Script string `json:"script"`
 }
 
-func (s *VMInitScript) missing() string             { return missingID(s.ID) }
+func (s *VMInitScript) lacks() string               { return lacksID(s.ID) }
 func (s *VMInitScript) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
 func (s *VMInitScript) identity() Resource {
 	return Resource{Kind: KindVMInitScript, ID: s.ID, Name: s.Name}
@@ -113,7 +113,7 @@ var (
 	opVMInitScriptsUpdate = Operation{"VMInitScripts.Update", "POST", vmInitScriptRoute, idempotent}
 	opVMInitScriptsDelete = Operation{"VMInitScripts.Delete", "DELETE", vmInitScriptRoute, idempotent}
 
-	listVMInitScripts = listRoutes{project: &opVMInitScriptsList, whole: true}
+	listVMInitScripts = listRoutes{project: &opVMInitScriptsList, unpaged: true}
 )
 
 // List returns the project's init scripts, without their text, all at once and

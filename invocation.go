@@ -24,7 +24,7 @@ type invocation struct {
 func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, error) {
 	path, byID, err := op.path(c.config.project, args)
 	if errors.Is(err, ErrNoProject) {
-		err = fmt.Errorf("%w%s", err, c.config.missing())
+		err = fmt.Errorf("%w%s", err, c.config.unset())
 	}
 	if err != nil {
 		return nil, err

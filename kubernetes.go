@@ -26,7 +26,7 @@ type KubernetesCluster struct {
 	NodePools []KubernetesNodePool `json:"nodepools"` // Create makes one, called "<cluster>-np"
 }
 
-func (k *KubernetesCluster) missing() string             { return missingID(k.ID) }
+func (k *KubernetesCluster) lacks() string               { return lacksID(k.ID) }
 func (k *KubernetesCluster) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
 func (k *KubernetesCluster) identity() Resource {
 	return Resource{Kind: KindKubernetesCluster, ID: k.ID, Location: k.Location, Name: k.Name}

@@ -23,7 +23,7 @@ type KubernetesNodePool struct {
 	VMs []VM `json:"vms"`
 }
 
-func (p *KubernetesNodePool) missing() string { return missingID(p.ID) }
+func (p *KubernetesNodePool) lacks() string { return lacksID(p.ID) }
 func (p *KubernetesNodePool) identity() Resource {
 	return Resource{Kind: KindKubernetesNodePool, ID: p.ID, Name: p.Name}
 }

@@ -42,7 +42,7 @@ type LoadBalancer struct {
 	VMs    []string `json:"vms"`    // the IDs of its VMs, even if the server sends records
 }
 
-func (l *LoadBalancer) missing() string             { return missingID(l.ID) }
+func (l *LoadBalancer) lacks() string               { return lacksID(l.ID) }
 func (l *LoadBalancer) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
 func (l *LoadBalancer) identity() Resource {
 	return Resource{Kind: KindLoadBalancer, ID: l.ID, Location: l.Location, Name: l.Name}

@@ -25,7 +25,7 @@ type MachineImage struct {
 	CreatedAt     time.Time `json:"created_at"`
 }
 
-func (m *MachineImage) missing() string             { return missingID(m.ID) }
+func (m *MachineImage) lacks() string               { return lacksID(m.ID) }
 func (m *MachineImage) cursor(column string) string { return idOrName(column, m.ID, m.Name) }
 func (m *MachineImage) identity() Resource {
 	return Resource{Kind: KindMachineImage, ID: m.ID, Location: m.Location, Name: m.Name}

@@ -21,7 +21,7 @@ type MachineImageVersion struct {
 	Latest    bool      `json:"latest"` // whether it is the latest version of its image
 }
 
-func (v *MachineImageVersion) missing() string      { return missingID(v.ID) }
+func (v *MachineImageVersion) lacks() string        { return lacksID(v.ID) }
 func (v *MachineImageVersion) cursor(string) string { return v.ID }
 func (v *MachineImageVersion) identity() Resource {
 	return Resource{Kind: KindMachineImageVersion, ID: v.ID, Name: v.Version}

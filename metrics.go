@@ -10,7 +10,7 @@ type ResourceMetrics struct {
 	Metrics []ResourceMetric `json:"metrics"`
 }
 
-func (m *ResourceMetrics) missing() string {
+func (m *ResourceMetrics) lacks() string {
 	if m.Metrics == nil {
 		return "metrics"
 	}

@@ -105,9 +105,9 @@ func FromEnv() Option {
 	}
 }
 
-// missing returns a clause that names the variables that FromEnv did not find
+// unset returns a clause that names the variables that FromEnv did not find
 // and that no other option replaces.
-func (c *config) missing() string {
+func (c *config) unset() string {
 	var names []string
 	if c.baseURL == nil {
 		names = append(names, EnvBaseURL)

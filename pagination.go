@@ -91,7 +91,7 @@ const maxPageSize = 1000
 type listRoutes struct {
 	project  *Operation
 	location *Operation // nil: the family has no locations
-	whole    bool       // the list has no parameters: one response has all items
+	unpaged  bool       // the list has no parameters: one response has all items
 	tags     bool       // it can be filtered by tags
 }
 
@@ -109,7 +109,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 	if o.Location != "" {
 		op, args = routes.location, []string{o.Location}
 	}
-	if routes.whole {
+	if routes.unpaged {
 		o = ListOptions{}
 	}
 	in, err := c.invoke(op, nil, args)
@@ -124,7 +124,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 		return nil, err
 	}
 	page := result.(*Page[T])
-	if routes.whole {
+	if routes.unpaged {
 		page.NextStartAfter = ""
 	}
 	return page, nil
@@ -143,9 +143,9 @@ func (routes *listRoutes) check(o *ListOptions) error {
 		return refuse("Location", o.Location, none)
 	case len(o.Tags) > 0 && !routes.tags:
 		return refuse("Tags", fmt.Sprint(o.Tags), none)
-	case o.StartAfter != "" && routes.whole:
+	case o.StartAfter != "" && routes.unpaged:
 		return refuse("StartAfter", o.StartAfter, none+", which comes whole")
-	case o.OrderColumn != "" && routes.whole:
+	case o.OrderColumn != "" && routes.unpaged:
 		return refuse("OrderColumn", o.OrderColumn, none+", which comes whole")
 	}
 	return nil
@@ -208,7 +208,7 @@ func checkItems[T any, P record[T]](items []*T) error {
 		if item == nil {
 			return fmt.Errorf("item %d is null", i)
 		}
-		if field := P(item).missing(); field != "" {
+		if field := P(item).lacks(); field != "" {
 			return fmt.Errorf("item %d has no %s", i, field)
 		}
 	}

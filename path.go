@@ -56,6 +56,12 @@ func (op *Operation) param(name string) pathParam {
 	return pathParams[name]
 }
 
+// lastParam returns the rule for the last placeholder of the route.
+func (op *Operation) lastParam() pathParam {
+	name, _, _ := strings.Cut(op.Route[strings.LastIndex(op.Route, "{")+1:], "}")
+	return op.param(name)
+}
+
 // takesIDs reports whether the placeholder accepts IDs.
 func (p pathParam) takesIDs() bool { return len(p.kinds) > 0 && !p.nameOnly }
 

@@ -93,7 +93,7 @@ type Postgres struct {
 	LatestRestoreTime   time.Time `json:"latest_restore_time"`
 }
 
-func (p *Postgres) missing() string             { return missingID(p.ID) }
+func (p *Postgres) lacks() string               { return lacksID(p.ID) }
 func (p *Postgres) cursor(column string) string { return idOrName(column, p.ID, p.Name) }
 
 func (p *Postgres) identity() Resource {
@@ -203,9 +203,9 @@ type PostgresUpdateRequest struct {
 // passwordRequest is the body of resetting the superuser's password.
 type passwordRequest struct{ password Secret }
 
-func (r passwordRequest) secretValues() []Secret { return []Secret{r.password} }
+func (r passwordRequest) secrets() []Secret { return []Secret{r.password} }
 
-func (r passwordRequest) wire() any {
+func (r passwordRequest) unmasked() any {
 	return map[string]string{"password": r.password.Reveal()}
 }
 

@@ -13,7 +13,7 @@ type PostgresBackup struct {
 	LastModified time.Time `json:"last_modified"`
 }
 
-func (b *PostgresBackup) missing() string      { return missingField("key", b.Key) }
+func (b *PostgresBackup) lacks() string        { return lacksField("key", b.Key) }
 func (b *PostgresBackup) cursor(string) string { return b.Key }
 
 // PostgresBackupCredentials are credentials for reading the backups of a
@@ -28,15 +28,15 @@ type PostgresBackupCredentials struct {
 	Expiration      time.Time `json:"expiration"`
 }
 
-func (c *PostgresBackupCredentials) missing() string {
-	return missingField("secret_access_key", c.SecretAccessKey.Reveal())
+func (c *PostgresBackupCredentials) lacks() string {
+	return lacksField("secret_access_key", c.SecretAccessKey.Reveal())
 }
 
 var (
 	opPostgresListBackups             = Operation{"Postgres.ListBackups", "GET", postgresRoute + "/backup", idempotent}
 	opPostgresCreateBackupCredentials = Operation{"Postgres.CreateBackupCredentials", "POST", postgresRoute + "/backup-credentials", once}
 
-	listPostgresBackups = listRoutes{project: &opPostgresListBackups, whole: true}
+	listPostgresBackups = listRoutes{project: &opPostgresListBackups, unpaged: true}
 )
 
 // ListBackups returns the base backups of a database, all in one page. The

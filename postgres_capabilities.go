@@ -11,7 +11,7 @@ type PostgresCapabilities struct {
 	Metadata PostgresOptionsMetadata `json:"metadata"`
 }
 
-func (c *PostgresCapabilities) missing() string {
+func (c *PostgresCapabilities) lacks() string {
 	if c.OptionTree == nil {
 		return "option_tree"
 	}

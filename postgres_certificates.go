@@ -13,7 +13,7 @@ type PostgresCertificateUsers struct {
 	Items []string `json:"items"` // their names
 }
 
-func (u *PostgresCertificateUsers) missing() string {
+func (u *PostgresCertificateUsers) lacks() string {
 	if u.Items == nil {
 		return "items"
 	}

@@ -27,7 +27,7 @@ type PostgresConfig struct {
 	Message string `json:"message,omitzero"`
 }
 
-func (c *PostgresConfig) missing() string {
+func (c *PostgresConfig) lacks() string {
 	switch {
 	case c.PGConfig == nil:
 		return "pg_config"

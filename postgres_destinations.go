@@ -55,7 +55,7 @@ type PostgresMetricAuthorization struct {
 	Credentials Secret `json:"credentials"`   // required
 }
 
-func (r *PostgresMetricDestinationCreateRequest) secretValues() []Secret {
+func (r *PostgresMetricDestinationCreateRequest) secrets() []Secret {
 	secrets := []Secret{r.Password}
 	if r.Options != nil {
 		secrets = slices.AppendSeq(secrets, maps.Values(r.Options.Headers))
@@ -66,18 +66,18 @@ func (r *PostgresMetricDestinationCreateRequest) secretValues() []Secret {
 	return secrets
 }
 
-func (r *PostgresMetricDestinationCreateRequest) wire() any {
+func (r *PostgresMetricDestinationCreateRequest) unmasked() any {
 	body := map[string]any{"url": r.URL}
 	if r.Options == nil || r.Username != "" || !r.Password.IsZero() {
 		body["username"], body["password"] = r.Username, r.Password.Reveal()
 	}
 	if r.Options != nil {
-		body["options"] = r.Options.wire()
+		body["options"] = r.Options.unmasked()
 	}
 	return body
 }
 
-func (o *PostgresMetricDestinationOptions) wire() any {
+func (o *PostgresMetricDestinationOptions) unmasked() any {
 	options := map[string]any{}
 	if o.Authorization != nil {
 		authorization := map[string]string{"credentials": o.Authorization.Credentials.Reveal()}
@@ -109,7 +109,7 @@ type PostgresLogDestination struct {
 	URL  string `json:"url"`
 }
 
-func (d *PostgresLogDestination) missing() string { return missingID(d.ID) }
+func (d *PostgresLogDestination) lacks() string { return lacksID(d.ID) }
 
 func (d *PostgresLogDestination) identity() Resource {
 	return Resource{Kind: KindPostgresLogDestination, ID: d.ID, Name: d.Name}
@@ -141,7 +141,7 @@ type PostgresLogDestinationOptions struct {
 	StructuredData map[string]map[string]Secret `json:"structured_data,omitzero"` // by the ID of the element and the name; for "syslog" only
 }
 
-func (r *PostgresLogDestinationCreateRequest) secretValues() (secrets []Secret) {
+func (r *PostgresLogDestinationCreateRequest) secrets() (secrets []Secret) {
 	if r.Options != nil {
 		secrets = slices.Collect(maps.Values(r.Options.Headers))
 		for _, element := range r.Options.StructuredData {
@@ -151,7 +151,7 @@ func (r *PostgresLogDestinationCreateRequest) secretValues() (secrets []Secret) 
 	return secrets
 }
 
-func (r *PostgresLogDestinationCreateRequest) wire() any {
+func (r *PostgresLogDestinationCreateRequest) unmasked() any {
 	body := map[string]any{"name": r.Name, "type": r.Type, "url": r.URL}
 	if r.Options != nil {
 		options := map[string]any{}

@@ -13,7 +13,7 @@ type PostgresFirewallRule struct {
 	Port        int    `json:"port"`        // of August 2026: 5432, or 6432 for the connection pooler; 0 from older servers
 }
 
-func (r *PostgresFirewallRule) missing() string      { return missingID(r.ID) }
+func (r *PostgresFirewallRule) lacks() string        { return lacksID(r.ID) }
 func (r *PostgresFirewallRule) cursor(string) string { return r.ID }
 
 func (r *PostgresFirewallRule) identity() Resource {
@@ -48,7 +48,7 @@ var (
 	opPostgresUpdateFirewallRule = Operation{"Postgres.UpdateFirewallRule", "PATCH", postgresFirewallRuleRoute, idempotent}
 	opPostgresDeleteFirewallRule = Operation{"Postgres.DeleteFirewallRule", "DELETE", postgresFirewallRuleRoute, idempotent}
 
-	listPostgresFirewallRules = listRoutes{project: &opPostgresListFirewallRules, whole: true}
+	listPostgresFirewallRules = listRoutes{project: &opPostgresListFirewallRules, unpaged: true}
 )
 
 // ListFirewallRules returns the firewall rules of a database. The real server

@@ -23,7 +23,7 @@ type PostgresLogEntry struct {
 	Context map[string]string `json:"context"`
 }
 
-func (e *PostgresLogEntry) missing() string {
+func (e *PostgresLogEntry) lacks() string {
 	if e.Timestamp.IsZero() {
 		return "timestamp"
 	}

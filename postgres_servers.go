@@ -21,7 +21,7 @@ type PostgresServer struct {
 	FallbackActive bool   `json:"fallback_active"` // whether it has another instance type than requested
 }
 
-func (s *PostgresServer) missing() string      { return missingID(s.ID) }
+func (s *PostgresServer) lacks() string        { return lacksID(s.ID) }
 func (s *PostgresServer) cursor(string) string { return s.ID }
 
 func (s *PostgresServer) identity() Resource { return Resource{Kind: KindPostgresServer, ID: s.ID} }
@@ -64,7 +64,7 @@ var (
 	opPostgresListServers = Operation{"Postgres.ListServers", "GET", postgresRoute + "/servers", idempotent}
 	opPostgresRecycle     = Operation{"Postgres.Recycle", "POST", postgresRoute + "/recycle", once}
 
-	listPostgresServers = listRoutes{project: &opPostgresListServers, whole: true}
+	listPostgresServers = listRoutes{project: &opPostgresListServers, unpaged: true}
 )
 
 // ListServers returns the servers of a database, all in one page. During a

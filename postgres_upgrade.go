@@ -18,7 +18,7 @@ type PostgresUpgrade struct {
 	UpgradeStage string `json:"upgrade_stage"`
 }
 
-func (u *PostgresUpgrade) missing() string { return missingField("upgrade_status", u.UpgradeStatus) }
+func (u *PostgresUpgrade) lacks() string { return lacksField("upgrade_status", u.UpgradeStatus) }
 
 // Values of [PostgresUpgrade.UpgradeStatus].
 const (

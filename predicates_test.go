@@ -66,7 +66,7 @@ func TestPredicates(t *testing.T) {
 	} {
 		wrapped := []error{tt.err}
 		if tt.err != nil {
-			wrapped = append(wrapped, fmt.Errorf("looking: %w", tt.err), within{tt.err}, &WaitError{Err: tt.err})
+			wrapped = append(wrapped, fmt.Errorf("looking: %w", tt.err), unprefixed{tt.err}, &WaitError{Err: tt.err})
 		}
 		for _, err := range wrapped {
 			got := verdict{IsGone(err), errors.Is(err, ErrLocationNotFound), isVanishing(err), IsTransient(err), errors.Is(err, ErrNotFound)}

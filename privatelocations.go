@@ -30,7 +30,7 @@ type PrivateLocation struct {
 	Path     string `json:"path"`     // path within the project: "/private-location/" and UIName
 }
 
-func (l *PrivateLocation) missing() string             { return missingID(l.ID) }
+func (l *PrivateLocation) lacks() string               { return lacksID(l.ID) }
 func (l *PrivateLocation) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
 func (l *PrivateLocation) identity() Resource {
 	return Resource{Kind: KindPrivateLocation, ID: l.ID, Name: l.UIName}
@@ -64,11 +64,11 @@ type PrivateLocationCreateRequest struct {
 	SecretKey Secret `json:"secret_key"`
 }
 
-func (r *PrivateLocationCreateRequest) secretValues() []Secret {
+func (r *PrivateLocationCreateRequest) secrets() []Secret {
 	return []Secret{r.AccessKey, r.SecretKey}
 }
 
-func (r *PrivateLocationCreateRequest) wire() any {
+func (r *PrivateLocationCreateRequest) unmasked() any {
 	return map[string]string{
 		"name":                   r.Name,
 		"provider_location_name": r.ProviderLocationName,

@@ -17,7 +17,7 @@ type Project struct {
 	Discount int     `json:"discount"` // percent, 0 to 100
 }
 
-func (p *Project) missing() string      { return missingID(p.ID) }
+func (p *Project) lacks() string        { return lacksID(p.ID) }
 func (p *Project) cursor(string) string { return p.ID }
 func (p *Project) identity() Resource   { return Resource{Kind: KindProject, ID: p.ID, Name: p.Name} }
 
@@ -35,7 +35,7 @@ type ObjectInfo struct {
 	Name     string `json:"name"`
 }
 
-func (o *ObjectInfo) missing() string {
+func (o *ObjectInfo) lacks() string {
 	switch {
 	case o.Type == "":
 		return "type"

@@ -7,17 +7,17 @@ import "strings"
 type record[T any] interface {
 	*T
 
-	// missing returns the name of a required field that is missing from this
+	// lacks returns the name of a required field that is missing from this
 	// record, or "".
-	missing() string
+	lacks() string
 }
 
-// missingID implements missing for a record whose only required field is the
+// lacksID implements lacks for a record whose only required field is the
 // ID.
-func missingID(id string) string { return missingField("id", id) }
+func lacksID(id string) string { return lacksField("id", id) }
 
-// missingField implements missing for a record with one required field.
-func missingField(name, value string) string {
+// lacksField implements lacks for a record with one required field.
+func lacksField(name, value string) string {
 	if value == "" {
 		return name
 	}

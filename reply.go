@@ -32,7 +32,7 @@ func (d oneRecord[T, P]) Decode(r call.Response) (any, error) {
 	if err := decodeRecords(r, record); err != nil {
 		return nil, err
 	}
-	if field := P(record).missing(); field != "" {
+	if field := P(record).lacks(); field != "" {
 		return nil, fmt.Errorf("it has no %s", field)
 	}
 	if _, field := firstOther(d.invocation, []*T{record}); field != "" {

@@ -453,11 +453,11 @@ type secretRequest struct {
 	Password Secret `json:"password"`
 }
 
-func (r *secretRequest) wire() any {
+func (r *secretRequest) unmasked() any {
 	return map[string]string{"name": r.Name, "password": r.Password.Reveal()}
 }
 
-func (r *secretRequest) secretValues() []Secret { return []Secret{r.Password} }
+func (r *secretRequest) secrets() []Secret { return []Secret{r.Password} }
 
 // TestSecretsInReplies: some errors of the server repeat the request.
 func TestSecretsInReplies(t *testing.T) {

@@ -21,11 +21,11 @@ type renameRequest struct {
 
 func (r renameRequest) newName() string { return r.Name }
 
-// wirer is a request with secrets. Its JSON masks them, so it has another form
-// to send.
-type wirer interface {
-	wire() any
-	secretValues() []Secret
+// confidential is a request with secrets. Its JSON masks them, so it has another
+// form to send.
+type confidential interface {
+	unmasked() any
+	secrets() []Secret
 }
 
 // encodeBody returns the body of an operation, and the secrets in it. A nil
@@ -40,11 +40,11 @@ func encodeBody(operation string, request any) (body []byte, secrets []string, e
 			return nil, nil, err
 		}
 	}
-	if w, ok := request.(wirer); ok {
-		for _, secret := range w.secretValues() {
+	if c, ok := request.(confidential); ok {
+		for _, secret := range c.secrets() {
 			secrets = append(secrets, secret.Reveal())
 		}
-		request = w.wire()
+		request = c.unmasked()
 	}
 	body, err = json.Marshal(request)
 	if err != nil {

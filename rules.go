@@ -166,7 +166,7 @@ func (s *ruleSet[R, W]) apply(ctx context.Context, wanted []W, opts *SetRulesOpt
 	done := &RuleChanges[R]{Kept: plan.Kept}
 	if err := s.carryOut(ctx, plan, rules, wanted, done); err != nil {
 		return nil, fmt.Errorf("cloudapi: %s of %s ended with %d of %d rules added and %d of %d deleted: %w",
-			s.operation, s.resource, len(done.Added), len(plan.Added), len(done.Deleted), len(plan.Deleted), within{err})
+			s.operation, s.resource, len(done.Added), len(plan.Added), len(done.Deleted), len(plan.Deleted), unprefixed{err})
 	}
 	return done, nil
 }
@@ -178,7 +178,7 @@ func (s *ruleSet[R, W]) parse(wanted []W) ([]*R, error) {
 		rule, err := s.read(request)
 		if err != nil {
 			return nil, &ArgumentError{Operation: s.operation, Name: fmt.Sprintf("rules[%d]", i),
-				Reason: "is wrong: " + within{err}.Error()}
+				Reason: "is wrong: " + unprefixed{err}.Error()}
 		}
 		rules[i] = rule
 	}

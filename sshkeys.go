@@ -22,7 +22,7 @@ type SSHPublicKey struct {
 	PublicKey string `json:"public_key"`
 }
 
-func (k *SSHPublicKey) missing() string             { return missingID(k.ID) }
+func (k *SSHPublicKey) lacks() string               { return lacksID(k.ID) }
 func (k *SSHPublicKey) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
 func (k *SSHPublicKey) identity() Resource {
 	return Resource{Kind: KindSSHPublicKey, ID: k.ID, Name: k.Name}
@@ -61,7 +61,7 @@ var (
 	opSSHPublicKeysUpdate = Operation{"SSHPublicKeys.Update", "POST", sshPublicKeyRoute, idempotent}
 	opSSHPublicKeysDelete = Operation{"SSHPublicKeys.Delete", "DELETE", sshPublicKeyRoute, idempotent}
 
-	listSSHPublicKeys = listRoutes{project: &opSSHPublicKeysList, whole: true}
+	listSSHPublicKeys = listRoutes{project: &opSSHPublicKeysList, unpaged: true}
 )
 
 // List returns the project's SSH public keys, without the keys themselves. The

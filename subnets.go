@@ -26,7 +26,7 @@ type PrivateSubnet struct {
 	NICs      []NIC      `json:"nics"`
 }
 
-func (s *PrivateSubnet) missing() string             { return missingID(s.ID) }
+func (s *PrivateSubnet) lacks() string               { return lacksID(s.ID) }
 func (s *PrivateSubnet) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
 func (s *PrivateSubnet) identity() Resource {
 	return Resource{Kind: KindPrivateSubnet, ID: s.ID, Location: s.Location, Name: s.Name}

@@ -39,7 +39,7 @@ type VM struct {
 	GPU         string     `json:"gpu"`          // such as "1x NVIDIA A100 80GB PCIe"; "" if it has none
 }
 
-func (v *VM) missing() string             { return missingID(v.ID) }
+func (v *VM) lacks() string               { return lacksID(v.ID) }
 func (v *VM) cursor(column string) string { return idOrName(column, v.ID, v.Name) }
 func (v *VM) identity() Resource {
 	return Resource{Kind: KindVM, ID: v.ID, Location: v.Location, Name: v.Name}

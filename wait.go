@@ -97,14 +97,14 @@ func (e *WaitError) Error() string {
 		polls = "poll"
 	}
 	return fmt.Sprintf("cloudapi: %s of %s ended after %v and %d %s%s: %v",
-		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, polls, state, within{e.Err})
+		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, polls, state, unprefixed{e.Err})
 }
 
 // Unwrap returns why the wait ended.
 func (e *WaitError) Unwrap() error { return e.Err }
 
-// stater is a record with a state.
-type stater interface{ stateText() string }
+// stateful is a record with a state.
+type stateful interface{ stateText() string }
 
 // stateDeleting is the one state that all families with states share.
 const stateDeleting = "deleting"
@@ -362,7 +362,7 @@ func (w *waiter[T]) tolerates(err error) bool {
 }
 
 func stateOf[T any](record *T) string {
-	if s, ok := any(record).(stater); ok && record != nil {
+	if s, ok := any(record).(stateful); ok && record != nil {
 		return s.stateText()
 	}
 	return ""
@@ -407,7 +407,7 @@ func (f *waitFamily[T, P]) waiter(c *conn, operation, location, ref string) wait
 // another resource takes it, the first one is gone too.
 func (f *waitFamily[T, P]) waitDeleted(ctx context.Context, c *conn, operation, location, ref string, opts []WaitOption) error {
 	kind := kindOf[T]()
-	if reason := (pathParam{kinds: kinds{kind}}).checkDeletion(ref); reason != "" {
+	if reason := f.get.lastParam().checkDeletion(ref); reason != "" {
 		return argumentError(operation, "reference", ref, reason)
 	}
 	id := "" // of the resource that was there first
@@ -441,7 +441,7 @@ func (f *waitFamily[T, P]) waitState(ctx context.Context, c *conn, operation, lo
 
 // reaches returns the condition of having a state. It fails for a resource that
 // is being deleted.
-func reaches[P stater](want string) func(P) (bool, error) {
+func reaches[P stateful](want string) func(P) (bool, error) {
 	return func(record P) (bool, error) {
 		switch record.stateText() {
 		case want:

@@ -196,7 +196,7 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 			return changed, nil
 		}
 	}
-	for _, id := range w.missing() {
+	for _, id := range w.gone() {
 		record := w.records[id].record
 		delete(w.records, id)
 		if !emit(Event[T]{Type: EventDeleted, Record: record}) {
@@ -223,8 +223,8 @@ func (w *watcher[T, P]) compare(record *T) (event Event[T], changed bool) {
 	return event, true
 }
 
-// missing returns the IDs of the records that are not in this round.
-func (w *watcher[T, P]) missing() (ids []string) {
+// gone returns the IDs of the records that are not in this round.
+func (w *watcher[T, P]) gone() (ids []string) {
 	for id, s := range w.records {
 		if s.round != w.round {
 			ids = append(ids, id)

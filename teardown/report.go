@@ -71,11 +71,11 @@ func (e *Error) Unwrap() []error {
 
 // String describes the failure in one line.
 func (f Failure) String() string {
-	return fmt.Sprintf("%v: %s: %v", f.Resource, f.Outcome, within{f.Err})
+	return fmt.Sprintf("%v: %s: %v", f.Resource, f.Outcome, unprefixed{f.Err})
 }
 
-// within removes the prefix from the text of an error that another one wraps.
-type within struct{ error }
+// unprefixed removes the prefix from the text of an error that another one wraps.
+type unprefixed struct{ error }
 
-func (w within) Error() string { return strings.TrimPrefix(fmt.Sprint(w.error), "cloudapi: ") }
-func (w within) Unwrap() error { return w.error }
+func (u unprefixed) Error() string { return strings.TrimPrefix(fmt.Sprint(u.error), "cloudapi: ") }
+func (u unprefixed) Unwrap() error { return u.error }

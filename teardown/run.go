@@ -383,7 +383,7 @@ func (r *run) mayBecomePossible(f *Failure) bool {
 func (r *run) blocked(users []cloudapi.Resource) error {
 	for _, by := range users {
 		if failure := r.failureOf(by); failure != nil {
-			return fmt.Errorf("%v, which needs it, is still there: %w", by, within{failure.Err})
+			return fmt.Errorf("%v, which needs it, is still there: %w", by, unprefixed{failure.Err})
 		}
 	}
 	return fmt.Errorf("%v needs it and is not in the plan", users[0])

@@ -86,7 +86,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	case err == nil:
 		return nil
 	}
-	contentType, _ := mask.Excerpt(c.secrets().Hide(resp.Header.Get("Content-Type")), maxExcerpt)
+	contentType, _ := mask.Excerpt(c.secrets().Mask(resp.Header.Get("Content-Type")), maxExcerpt)
 	c.failure = &Failure{
 		Status:      resp.StatusCode,
 		Cause:       c.withoutSecrets(err),
@@ -106,7 +106,7 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 	secrets := c.secrets()
 	var ok bool
 	if f.Envelope, ok = envelope.Parse(body); !ok {
-		f.Body, _ = mask.Excerpt(secrets.Hide(string(body[:min(len(body), MaxSearched)])), maxExcerpt)
+		f.Body, _ = mask.Excerpt(secrets.Mask(string(body[:min(len(body), MaxSearched)])), maxExcerpt)
 	}
 	e := &f.Envelope
 	if f.Status < 400 && e.Message == "" {
@@ -116,8 +116,8 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 			e.Message = "a redirect to " + u.Scheme + "://" + u.Host + " is not followed, check the base URL"
 		}
 	}
-	e.Type, e.Message = secrets.Hide(e.Type), secrets.Hide(e.Message)
-	if details := secrets.Hide(string(e.Details)); details != string(e.Details) {
+	e.Type, e.Message = secrets.Mask(e.Type), secrets.Mask(e.Message)
+	if details := secrets.Mask(string(e.Details)); details != string(e.Details) {
 		if e.Details = json.RawMessage(details); !json.Valid(e.Details) {
 			e.Details = nil // masking has made it invalid JSON
 		}
@@ -135,6 +135,6 @@ func (c *call) excerpt(body []byte) string {
 	case !strings.HasPrefix(text, "<"):
 		return "" // it may be a file that contains keys
 	}
-	text, _ = mask.Excerpt(c.secrets().Hide(text), maxExcerpt)
+	text, _ = mask.Excerpt(c.secrets().Mask(text), maxExcerpt)
 	return text
 }

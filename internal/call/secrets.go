@@ -24,7 +24,7 @@ func (c *call) withoutSecrets(err error) error {
 	if !shows {
 		return err
 	}
-	return &masked{secrets.Hide(fmt.Sprint(err)), func(target error) bool { return errors.Is(err, target) }, clean}
+	return &masked{secrets.Mask(fmt.Sprint(err)), func(target error) bool { return errors.Is(err, target) }, clean}
 }
 
 // withoutShowing reports whether the error, or one that it wraps, shows a secret.
@@ -40,7 +40,7 @@ func withoutShowing(secrets mask.Secrets, err error) (clean []error, shows bool)
 		wrapped = e.Unwrap()
 	}
 	text := fmt.Sprintf("%v %+v %#v", err, err, err)
-	shows = secrets.Hide(text) != text
+	shows = secrets.Mask(text) != text
 	for _, cause := range wrapped {
 		causes, inCause := withoutShowing(secrets, cause)
 		clean, shows = append(clean, causes...), shows || inCause

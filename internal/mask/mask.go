@@ -48,10 +48,10 @@ func (secrets Secrets) in(text string) bool {
 	return len(secrets) > 0
 }
 
-// Hide returns the text with its secrets replaced. If a secret has an uncommon
+// Mask returns the text with its secrets replaced. If a secret has an uncommon
 // JSON encoding, or the text has too many levels of JSON, the whole text is
 // replaced by [Redacted].
-func (secrets Secrets) Hide(text string) string {
+func (secrets Secrets) Mask(text string) string {
 	if !secrets.in(text) {
 		return text
 	}

@@ -30,14 +30,14 @@ func TestSecrets(t *testing.T) {
 		{"before " + escapeAll("gateway"), "[redacted]"},
 		{"gateway " + escapeAll("gateway"), "[redacted]"},
 	} {
-		if got := secrets.Hide(tt.in); got != tt.want {
+		if got := secrets.Mask(tt.in); got != tt.want {
 			t.Errorf("Hide(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 		if got := secrets.in(tt.in); got != (tt.in != tt.want) {
 			t.Errorf("in(%q) = %v", tt.in, got)
 		}
 	}
-	if got := Secrets(nil).Hide("gateway"); got != "gateway" {
+	if got := Secrets(nil).Mask("gateway"); got != "gateway" {
 		t.Errorf("without secrets: %q", got)
 	}
 }
@@ -47,10 +47,10 @@ func TestSecrets(t *testing.T) {
 func TestDeepNesting(t *testing.T) {
 	t.Parallel()
 	text := `\` + strings.Repeat("u005c", 1000)
-	if got := New([]string{"gateway"}).Hide(text); got != Redacted {
+	if got := New([]string{"gateway"}).Mask(text); got != Redacted {
 		t.Errorf("Hide returned %d bytes, want %q", len(got), Redacted)
 	}
-	if got := New(nil).Hide(text); got != text {
+	if got := New(nil).Mask(text); got != text {
 		t.Errorf("without secrets: %q", got)
 	}
 }

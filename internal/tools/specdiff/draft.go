@@ -307,7 +307,7 @@ func (w *writer) function(o *drafted) {
 			location = fmt.Sprintf(", location: &op%s%s", local.service, local.method)
 		}
 		opts := "nil"
-		whole := ", whole: true"
+		whole := ", unpaged: true"
 		if pages {
 			params += ", opts *ListOptions"
 			opts, whole = "opts", ""
@@ -322,10 +322,10 @@ func (w *writer) function(o *drafted) {
 		fmt.Fprintf(&w.code, "return remove(%s%s)\n}\n", call, args)
 	case o.record == "":
 		head(o.method, "error")
-		fmt.Fprintf(&w.code, "cl, err := s.conn.newCall(&op%s%s, %s, []string{%s})\nif err != nil {\nreturn err\n}\nreturn cl.do(ctx, noContent{})\n}\n", o.service, o.method, body, strings.TrimPrefix(args, ", "))
+		fmt.Fprintf(&w.code, "in, err := s.conn.invoke(&op%s%s, %s, []string{%s})\nif err != nil {\nreturn err\n}\n_, err = in.do(ctx, noContent{})\nreturn err\n}\n", o.service, o.method, body, strings.TrimPrefix(args, ", "))
 	case options != "":
 		head(o.method, "(*"+o.record+", error)")
-		fmt.Fprintf(&w.code, "cl, err := s.conn.newCall(&op%s%s, %s, []string{%s})\nif err != nil {\nreturn nil, err\n}\nif err := cl.setQuery(opts); err != nil {\nreturn nil, err\n}\nreturn perform[%s](ctx, cl)\n}\n",
+		fmt.Fprintf(&w.code, "in, err := s.conn.invoke(&op%s%s, %s, []string{%s})\nif err != nil {\nreturn nil, err\n}\nif err := in.setQuery(opts); err != nil {\nreturn nil, err\n}\nreturn perform[%s](ctx, in)\n}\n",
 			o.service, o.method, body, strings.TrimPrefix(args, ", "), o.record)
 	case body == "nil":
 		head(o.method, "(*"+o.record+", error)")
@@ -364,13 +364,13 @@ func (w *writer) structure(name, tag string, fields map[string]property, role st
 		return
 	}
 	if _, ok := fields["id"]; ok {
-		fmt.Fprintf(&w.code, "\nfunc (r *%s) missing() string { return missingID(r.ID) }\n", name)
+		fmt.Fprintf(&w.code, "\nfunc (r *%s) lacks() string { return lacksID(r.ID) }\n", name)
 		if w.listed[name] {
 			fmt.Fprintf(&w.code, "func (r *%s) cursor(string) string { return r.ID }\n", name)
 		}
 		return
 	}
-	fmt.Fprintf(&w.code, "\nfunc (r *%s) missing() string { return \"\" }\n", name)
+	fmt.Fprintf(&w.code, "\nfunc (r *%s) lacks() string { return \"\" }\n", name)
 	if w.listed[name] {
 		fmt.Fprintf(&w.code, "func (r *%s) cursor(string) string { return \"\" }\n", name)
 	}
