@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // LoadBalancersService works with load balancers, which distribute TCP
@@ -172,19 +173,24 @@ var (
 	opLoadBalancersRename         = Operation{"LoadBalancers.Rename", "POST", loadBalancerRoute + "/rename", idempotent}
 	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent}
 
-	listLoadBalancers = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation}
+	listLoadBalancers = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, unlisted: portlessBalancers}
 
 	loadBalancerWaits = waitFamily[LoadBalancer, *LoadBalancer]{&opLoadBalancersGet, &listLoadBalancers, waitQuick}
 )
 
 // List returns one page of the project's load balancers, or of those in
-// [ListOptions.Location]. Items lack Subnet and VMs.
+// [ListOptions.Location]. Items lack Subnet and VMs. It returns [ErrServer] if
+// the page would contain a load balancer that the service can't show; see All.
 func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Page[LoadBalancer], error) {
 	return list[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
 // All returns the project's load balancers, or those in
 // [ListOptions.Location], page by page. Items lack Subnet and VMs.
+//
+// The service with the August 2026 API can't list the load balancer of a
+// Kubernetes cluster that has no Service. If there is one, All returns all
+// others and ends with an [*UnlistedError] that names it.
 func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
 	return all[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
@@ -311,7 +317,20 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 	if err != nil {
 		return nil, err
 	}
+	l, err := s.Get(ctx, subnet.Location, name)
+	if err == nil && l.Subnet != subnet.Name {
+		l, err = s.otherInSubnet(ctx, subnet, name)
+	}
+	return l, err
+}
+
+// otherInSubnet is inSubnet for a name that a load balancer of another subnet in
+// the location has.
+func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string) (*LoadBalancer, error) {
 	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
+		if isBesides(err, name) {
+			break
+		}
 		if err == nil && l.Name == name {
 			l, err = s.Get(ctx, l.Location, l.ID)
 		}
@@ -324,6 +343,46 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 		}
 	}
 	return nil, fmt.Errorf("cloudapi: load balancer %s in %v: %w", name, *subnet, ErrNotFound)
+}
+
+// portlessBalancers returns the load balancers that the service can't show: those
+// of Kubernetes clusters without a Service, which have no ports. They outlive
+// their cluster for a moment, but not its subnet, so both name them.
+func portlessBalancers(ctx context.Context, c *conn, location string) ([]Resource, error) {
+	own := map[Resource]bool{}
+	add := func(location, cluster string) {
+		own[Resource{Kind: KindLoadBalancer, Location: location, Name: cluster + "-services"}] = true
+	}
+	opts := &ListOptions{Location: location}
+	for cluster, err := range all[KubernetesCluster](ctx, c, &listKubernetesClusters, opts) {
+		if err != nil {
+			return nil, err
+		}
+		add(cluster.Location, cluster.ID)
+	}
+	for subnet, err := range all[PrivateSubnet](ctx, c, &listPrivateSubnets, opts) {
+		if err != nil {
+			return nil, err
+		}
+		if id, ok := strings.CutSuffix(subnet.Name, "-subnet"); ok && IsID(id, KindKubernetesCluster) {
+			add(subnet.Location, id)
+		}
+	}
+	var portless []Resource
+	for balancer := range own {
+		in, err := c.invoke(&opLoadBalancersGet, nil, []string{balancer.Location, balancer.Name})
+		if err == nil {
+			in.request.FinalOn500 = true
+			_, err = perform[LoadBalancer](ctx, in)
+		}
+		switch {
+		case isUnexpected(err):
+			portless = append(portless, balancer)
+		case err != nil && !errors.Is(err, ErrNotFound):
+			return nil, err
+		}
+	}
+	return portless, nil
 }
 
 // Delete starts to delete a load balancer; [LoadBalancersService.WaitDeleted]

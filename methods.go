@@ -34,7 +34,7 @@ func download(ctx context.Context, c *conn, op *Operation, format fileFormat, re
 	if err != nil {
 		return nil, err
 	}
-	in.request.Accept, in.request.NotReadyOn500 = format.accept, format.notReadyOn500
+	in.request.Accept, in.request.FinalOn500 = format.accept, format.notReadyOn500
 	result, err := in.do(ctx, format)
 	if err != nil {
 		return nil, err

@@ -93,6 +93,11 @@ type listRoutes struct {
 	location *Operation // nil: the family has no locations
 	unpaged  bool       // the list has no parameters: one response has all items
 	tags     bool       // it can be filtered by tags
+
+	// unlisted finds the resources that the server can't show, so that it
+	// answers 500 to a page with one of them. It is nil if it can show all.
+	unlisted   func(ctx context.Context, c *conn, location string) ([]Resource, error)
+	finalOn500 bool // a 500 is not retried
 }
 
 // list fetches one page. args are the values for the route besides the
@@ -119,6 +124,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 	if err := in.setQuery(o); err != nil {
 		return nil, err
 	}
+	in.request.FinalOn500 = routes.finalOn500
 	result, err := in.do(ctx, onePage[T, P]{in, &o})
 	if err != nil {
 		return nil, err

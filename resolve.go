@@ -275,6 +275,9 @@ func (c *Client) findNamed(ctx context.Context, operation string, ref Reference,
 	}
 	first := record.(identified).identity()
 	for item, err := range f.all(ctx, c, &ListOptions{Location: ref.Location}) {
+		if isBesides(err, first.Name) {
+			break
+		}
 		if err != nil {
 			return nil, err
 		}

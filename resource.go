@@ -25,10 +25,13 @@ type Resource struct {
 func (r Resource) String() string {
 	var b strings.Builder
 	b.WriteString(r.Kind.String())
-	if r.Name != "" {
-		fmt.Fprintf(&b, " %s (%s)", r.Reference(), r.ID)
-	} else {
+	switch {
+	case r.Name == "":
 		b.WriteString(" " + r.ID)
+	case r.ID == "":
+		b.WriteString(" " + r.Reference())
+	default:
+		fmt.Fprintf(&b, " %s (%s)", r.Reference(), r.ID)
 	}
 	if r.Parent != nil {
 		fmt.Fprintf(&b, " of %v", *r.Parent)

@@ -24,7 +24,8 @@ import (
 // The options apply to the list of each kind. With a Location, the kinds that
 // are in no location are left out. A list that the server does not have, such as
 // machine images in October 2025, counts as empty, but having none of the lists
-// is [ErrNotFound]. An error is the last value of the iterator. A kind that is
+// is [ErrNotFound]. An error is the last value of the iterator; if it is an
+// [*UnlistedError], everything else was yielded before. A kind that is
 // not in a project's lists is an [*ArgumentError].
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
@@ -33,13 +34,18 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 			yield(Resource{}, err)
 			return
 		}
-		var gone error // of a list that the server does not have
-		has := false   // whether it has any
+		var gone error     // of a list that the server does not have
+		var unlisted error // of a list that the server can't show whole
+		has := false       // whether it has any
 		for _, f := range lists {
 			isThere := true
 			for record, err := range f.all(ctx, c, opts) {
 				if isThere = !IsGone(err); !isThere {
 					gone = err
+					break
+				}
+				if isUnlisted(err) {
+					unlisted = err
 					break
 				}
 				if err != nil {
@@ -54,6 +60,8 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 		}
 		if !has && gone != nil {
 			yield(Resource{}, gone)
+		} else if unlisted != nil {
+			yield(Resource{}, unlisted)
 		}
 	}
 }

@@ -59,7 +59,8 @@ type Event[T any] struct {
 // Any other error, and the error of the context when it ends, is yielded as the
 // last element. A list that stalls ([ErrPaginationStalled]) may have changed
 // while the server read it, so only three stalled rounds without a complete one
-// in between end the watch.
+// in between end the watch. An [*UnlistedError] doesn't end a watch either: it
+// yields all changes that the server can show.
 //
 // A watch holds one copy of the records, and about 60 bytes for each. Every
 // range over the sequence is a separate watch, which starts with nothing. It
@@ -141,7 +142,7 @@ func watch[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoute
 				yield(Event[T]{}, err)
 				return
 			}
-			if changed && err == nil {
+			if changed && (err == nil || isUnlisted(err)) {
 				pauses.Reset()
 			}
 			if err := pace.Sleep(ctx, max(pauses.Next(), c.retryAfter(err))); err != nil {
@@ -188,7 +189,12 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 		w.left = !yield(e, nil)
 		return !w.left
 	}
+	var unlisted error
 	for record, err := range w.list {
+		if isUnlisted(err) {
+			unlisted = err
+			break
+		}
 		if err != nil {
 			return changed, err
 		}
@@ -203,7 +209,7 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 			return changed, nil
 		}
 	}
-	return changed, nil
+	return changed, unlisted
 }
 
 // compare stores a record, and returns its event.
@@ -237,13 +243,14 @@ func (w *watcher[T, P]) gone() (ids []string) {
 // tolerates reports whether the watch goes on after a round with the error.
 func (w *watcher[T, P]) tolerates(err error) bool {
 	switch {
-	case err == nil:
+	case err == nil || isUnlisted(err):
 		w.stalls = 0
+		return true
 	case errors.Is(err, ErrPaginationStalled):
 		w.stalls++
 		return w.stalls < maxStalls
 	}
-	return err == nil || IsTransient(err)
+	return IsTransient(err)
 }
 
 // digest returns a hash of a record. Equal records have equal hashes; different

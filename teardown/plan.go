@@ -67,6 +67,8 @@ type Plan struct {
 	steps   []step            // each after those that must end before it
 	kept    []keptResource    // the rest
 	private map[string]string // the IDs of the private locations, by name
+
+	unlisted []cloudapi.Resource // that the server can't list
 }
 
 // step is a resource to be deleted.
@@ -120,7 +122,12 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 		}
 		all = append(all, item{Resource: cloudapi.Resource{Kind: cloudapi.KindProject, ID: project.ID, Name: project.Name}})
 	}
-	p.arrange(all)
+	p.arrange(slices.DeleteFunc(all, func(i item) bool {
+		if i.ID == "" {
+			p.unlisted = append(p.unlisted, i.Resource)
+		}
+		return i.ID == ""
+	}))
 	return p, nil
 }
 
@@ -240,6 +247,11 @@ func (p *Plan) Kept() []cloudapi.Resource {
 	return kept
 }
 
+// Unlisted returns the resources that the server can't list, without their IDs:
+// the load balancers of Kubernetes clusters without a Service. They go with their
+// cluster, and stay if Keep keeps it. See [cloudapi.UnlistedError].
+func (p *Plan) Unlisted() []cloudapi.Resource { return slices.Clone(p.unlisted) }
+
 // String describes the plan, with one resource per line.
 func (p *Plan) String() string {
 	var b strings.Builder
@@ -265,16 +277,24 @@ func (p *Plan) String() string {
 		}
 		b.WriteString("\n")
 	}
+	if len(p.unlisted) > 0 {
+		b.WriteString("not listed by the server, and deleted with their Kubernetes clusters\n")
+	}
+	for _, r := range p.unlisted {
+		fmt.Fprintf(&b, "  %v\n", r)
+	}
 	return b.String()
 }
 
-// MarshalJSON encodes the project's ID, the stages and the kept resources.
+// MarshalJSON encodes the project's ID, the stages, the kept resources and, if
+// there are any, those that the server can't list.
 func (p *Plan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Project string                `json:"project"`
-		Stages  [][]cloudapi.Resource `json:"stages"`
-		Kept    []cloudapi.Resource   `json:"kept"`
-	}{p.project(), p.Stages(), p.Kept()})
+		Project  string                `json:"project"`
+		Stages   [][]cloudapi.Resource `json:"stages"`
+		Kept     []cloudapi.Resource   `json:"kept"`
+		Unlisted []cloudapi.Resource   `json:"unlisted,omitempty"`
+	}{p.project(), p.Stages(), p.Kept(), p.unlisted})
 }
 
 func (p *Plan) project() string {

@@ -3,6 +3,7 @@ package teardown
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ type surveyor struct {
 }
 
 // item is a resource that exists. Those that tell what they need have a record.
+// One that the server can't list has no ID; it needs and blocks nothing, since it
+// goes with its cluster.
 type item struct {
 	cloudapi.Resource
 	record any
@@ -99,8 +102,14 @@ func (s *surveyor) list(ctx context.Context, kind cloudapi.Kind, location string
 		items, err = collect(s.client.LoadBalancers.All(ctx, opts), func(balancer *cloudapi.LoadBalancer) item {
 			return item{cloudapi.Resource{Kind: kind, ID: balancer.ID, Location: balancer.Location, Name: balancer.Name}, balancer}
 		})
-		if err == nil {
+		unlisted, ok := errors.AsType[*cloudapi.UnlistedError](err)
+		if err == nil || ok {
 			items, err = s.complete(ctx, items)
+		}
+		if ok {
+			for _, r := range unlisted.Resources {
+				items = append(items, item{Resource: r})
+			}
 		}
 	default:
 		items, err = collect(s.client.Resources(ctx, opts, kind), func(r cloudapi.Resource) item { return item{Resource: r} })
@@ -111,10 +120,11 @@ func (s *surveyor) list(ctx context.Context, kind cloudapi.Kind, location string
 	return items, err
 }
 
+// collect returns what a list has yielded, and the error at its end.
 func collect[T any](all iter.Seq2[T, error], of func(T) item) (items []item, err error) {
 	for record, err := range all {
 		if err != nil {
-			return nil, err
+			return items, err
 		}
 		items = append(items, of(record))
 	}

@@ -63,9 +63,9 @@ type Request struct {
 	// of one is read.
 	NoContent bool
 
-	// NotReadyOn500 says that a 500 of the API means that something does not
-	// exist yet, and will not during the call.
-	NotReadyOn500 bool
+	// FinalOn500 says that a 500 of the API is final: every attempt of the call
+	// would get it.
+	FinalOn500 bool
 
 	// Owner is what [OwnerOf] returns for the contexts of the call.
 	Owner any

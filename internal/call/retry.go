@@ -90,7 +90,7 @@ func (c *call) next(ctx context.Context) bool {
 func (c *call) mayRetry() bool {
 	f := c.failure
 	switch {
-	case c.req.NotReadyOn500 && f.Status == http.StatusInternalServerError && f.isOwn():
+	case c.req.FinalOn500 && f.Status == http.StatusInternalServerError && f.isOwn():
 		return false
 	case f.isRefusal() && f.Truncated && c.req.Idempotent:
 		return true

@@ -1,0 +1,194 @@
+package cloudapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// UnlistedError says that the server can't show some resources in a list. It is
+// the last element of the list, after all other items.
+//
+// The service has one such resource: the load balancer for the Services of a
+// Kubernetes cluster, as long as there is no Service in the cluster. It answers
+// 500 to every list of load balancers that contains it, and to its Get. It can
+// be listed when somebody creates a Service of type LoadBalancer in the cluster,
+// and it goes with the cluster.
+type UnlistedError struct {
+	Operation string     // the operation's name, such as "LoadBalancers.List"
+	Resources []Resource // without their IDs, which are not known; at least one
+}
+
+// Error names the resources in one line.
+func (e *UnlistedError) Error() string {
+	names := make([]string, len(e.Resources))
+	for i, r := range e.Resources {
+		names[i] = r.String()
+	}
+	return fmt.Sprintf("cloudapi: %s: the server cannot show %s while its Kubernetes cluster has no Service; all others were listed",
+		e.Operation, strings.Join(names, ", "))
+}
+
+// isUnlisted reports whether an error at the end of a list says that the list is
+// complete, as far as the server can show it.
+func isUnlisted(err error) bool {
+	_, ok := errors.AsType[*UnlistedError](err)
+	return ok
+}
+
+// isBesides reports whether an error at the end of a list says nothing about the
+// resources with a name: the list has all of them.
+func isBesides(err error, name string) bool {
+	e, ok := errors.AsType[*UnlistedError](err)
+	return ok && !slices.ContainsFunc(e.Resources, func(r Resource) bool { return r.Name == name })
+}
+
+// isUnexpected reports whether an error is a 500 of the API, which it answers to
+// what it can't show.
+func isUnexpected(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.StatusCode == http.StatusInternalServerError && e.isOwn()
+}
+
+// allListed yields every item of a list that the server may be unable to show.
+// If it is, allListed yields the items that it can show, in the same order, and
+// ends with an [*UnlistedError].
+func allListed[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, o ListOptions) iter.Seq2[*T, error] {
+	once := *routes
+	once.finalOn500 = true
+	return func(yield func(*T, error) bool) {
+		yielded := map[string]bool{}
+		left := false // whether the consumer has left the loop
+		pass := func(list iter.Seq2[*T, error]) error {
+			for item, err := range list {
+				if err != nil {
+					return err
+				}
+				id := P(item).cursor(OrderByID)
+				if yielded[id] {
+					continue
+				}
+				yielded[id] = true
+				if left = !yield(item, nil); left {
+					return nil
+				}
+			}
+			return nil
+		}
+		err := pass(items(ctx, c, walk[T, P](c, &once, o, nil)))
+		if isUnexpected(err) {
+			unlisted, lookup := routes.unlisted(ctx, c, o.Location)
+			switch {
+			case lookup != nil:
+				err = withLookup(err, lookup)
+			case len(unlisted) == 0: // it may be transient
+				err = pass(items(ctx, c, walk[T, P](c, routes, o, nil)))
+			default:
+				err = pass(listAround[T, P](ctx, c, &once, o, unlisted))
+			}
+		}
+		if err != nil && !left {
+			yield(nil, err)
+		}
+	}
+}
+
+// listAround yields the items of a list except some that the server can't show,
+// and then an [*UnlistedError]. It reads the list by name, since these have only
+// names, but yields the items in the order that the options ask for.
+func listAround[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, o ListOptions, unlisted []Resource) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		slices.SortFunc(unlisted, func(a, b Resource) int { return cmp.Compare(a.Name, b.Name) })
+		found, count := map[string]*T{}, 0 // by ID
+		cursor := ""
+		add := func(page *Page[T]) (isEmpty bool) {
+			if page == nil || len(page.Items) == 0 {
+				return true
+			}
+			for _, item := range page.Items {
+				found[P(item).cursor(OrderByID)] = item
+			}
+			if page.Count != nil {
+				count = *page.Count
+			}
+			cursor = page.NextStartAfter
+			return false
+		}
+		fetch := func(size int) (*Page[T], error) {
+			return list[T, P](ctx, c, routes, &ListOptions{Location: o.Location, StartAfter: cursor, PageSize: size, OrderColumn: OrderByName})
+		}
+		for _, next := range unlisted {
+			for cursor < next.Name {
+				page, isLast, err := longestPage(fetch)
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if add(page) || isLast {
+					cursor = max(cursor, next.Name)
+				}
+			}
+		}
+		for isEnd := false; !isEnd; {
+			page, err := fetch(maxPageSize)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			isEnd = add(page)
+		}
+
+		var listed []*T
+		names := map[string]bool{}
+		for _, item := range found {
+			names[P(item).cursor(OrderByName)] = true
+			if o.StartAfter == "" || P(item).cursor(o.OrderColumn) > o.StartAfter {
+				listed = append(listed, item)
+			}
+		}
+		unlisted = slices.DeleteFunc(unlisted, func(r Resource) bool { return names[r.Name] })
+		if n := len(found) + len(unlisted); n < count {
+			yield(nil, fmt.Errorf("cloudapi: %s: %w: %d of %d items reached", routes.project.Name, ErrPaginationStalled, n, count))
+			return
+		}
+		slices.SortFunc(listed, func(a, b *T) int {
+			return cmp.Or(cmp.Compare(P(a).cursor(o.OrderColumn), P(b).cursor(o.OrderColumn)),
+				cmp.Compare(P(a).cursor(OrderByID), P(b).cursor(OrderByID)))
+		})
+		for _, item := range listed {
+			if !yield(item, nil) {
+				return
+			}
+		}
+		if len(unlisted) > 0 {
+			yield(nil, &UnlistedError{Operation: routes.project.Name, Resources: unlisted})
+		}
+	}
+}
+
+// longestPage returns the longest page that the server can show, or nil if it
+// can't show the first item. isLast reports whether it can't show the item after
+// the page.
+func longestPage[T any](fetch func(size int) (*Page[T], error)) (page *Page[T], isLast bool, err error) {
+	shown, refused := 0, maxPageSize+1
+	for size := 1; shown+1 < refused; {
+		p, err := fetch(size)
+		switch {
+		case err == nil:
+			shown, page = size, p
+		case isUnexpected(err):
+			refused = size
+		default:
+			return nil, false, err
+		}
+		if size = (shown + refused) / 2; refused > maxPageSize {
+			size = min(2*shown, maxPageSize)
+		}
+	}
+	return page, refused <= maxPageSize, nil
+}

@@ -1,0 +1,244 @@
+package cloudapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+// withPortlessBalancers runs a test in a project with load balancers "a", "b",
+// "web" in two subnets, and "z", and with two clusters without a Service, whose
+// load balancers the server can't show. It has their names.
+func withPortlessBalancers(t *testing.T, test func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, cloudapitest.WithPortlessBalancers())
+		client, ctx := srv.Client(), t.Context()
+		var subnets []string
+		for _, name := range []string{"net-1", "net-2"} {
+			subnets = append(subnets, stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, name, nil))(t).ID)
+		}
+		for i, name := range []string{"a", "b", "web", "web", "z"} {
+			stub.Must(client.LoadBalancers.Create(ctx, sdktest.Somewhere, name, balancerIn(subnets[i/3])))(t)
+		}
+		var portless []string
+		for _, name := range []string{"one", "two"} {
+			cluster := stub.Must(client.Kubernetes.Create(ctx, sdktest.Somewhere, name,
+				&cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))(t)
+			portless = append(portless, cluster.ID+"-services")
+			stub.Must(client.Kubernetes.WaitRunning(ctx, sdktest.Somewhere, name))(t)
+		}
+		slices.Sort(portless)
+		test(t, srv, client, portless)
+	})
+}
+
+func balancerIn(subnetID string) *cloudapi.LoadBalancerCreateRequest {
+	return &cloudapi.LoadBalancerCreateRequest{Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080,
+		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: subnetID}
+}
+
+// unlisted returns the names in an UnlistedError.
+func unlisted(err error) (names []string) {
+	if e, ok := errors.AsType[*cloudapi.UnlistedError](err); ok {
+		for _, r := range e.Resources {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// TestAllYieldsWhatTheServerCanShow: a list with load balancers that the server
+// can't show has every other item once, in order, and ends with an error that
+// names them. It takes no pause of a retry.
+func TestAllYieldsWhatTheServerCanShow(t *testing.T) {
+	withPortlessBalancers(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string) {
+		ctx := t.Context()
+		all := func(client *cloudapi.Client, opts cloudapi.ListOptions) (balancers []*cloudapi.LoadBalancer, last error) {
+			for l, err := range client.LoadBalancers.All(ctx, &opts) {
+				if last != nil {
+					t.Errorf("the list goes on after its error, with %v, %v", l, err)
+				}
+				if last = err; err == nil {
+					balancers = append(balancers, l)
+				}
+			}
+			return balancers, last
+		}
+		want := []string{"a", "b", strings.Replace(portless[0], "services", "apiserver", 1), strings.Replace(portless[1], "services", "apiserver", 1), "web", "web", "z"}
+		byID := func(a, b *cloudapi.LoadBalancer) int { return strings.Compare(a.ID, b.ID) }
+		names := func(balancers []*cloudapi.LoadBalancer) (names []string) {
+			for _, l := range balancers {
+				names = append(names, l.Name)
+			}
+			return names
+		}
+
+		byName, _ := all(client, cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName})
+		if got := names(byName); !slices.Equal(got, want) {
+			t.Fatalf("by name there are %q, want %q", got, want)
+		}
+		inOrder := slices.SortedFunc(slices.Values(byName), byID)
+		prefetching := stub.Must(client.With(cloudapi.WithPrefetch(2)))(t)
+		for _, tt := range []struct {
+			opts cloudapi.ListOptions
+			want []*cloudapi.LoadBalancer
+		}{
+			{cloudapi.ListOptions{}, inOrder},
+			{cloudapi.ListOptions{PageSize: 2}, inOrder},
+			{cloudapi.ListOptions{Location: sdktest.Somewhere}, inOrder},
+			{cloudapi.ListOptions{PageSize: 1, OrderColumn: cloudapi.OrderByID}, inOrder},
+			{cloudapi.ListOptions{PageSize: 3, OrderColumn: cloudapi.OrderByName}, byName},
+			{cloudapi.ListOptions{StartAfter: byName[0].Name, OrderColumn: cloudapi.OrderByName}, byName[1:]},
+		} {
+			for _, client := range []*cloudapi.Client{client, prefetching} {
+				start := time.Now()
+				got, err := all(client, tt.opts)
+				if !slices.Equal(names(got), names(tt.want)) || !slices.EqualFunc(got, tt.want, func(a, b *cloudapi.LoadBalancer) bool { return a.ID == b.ID }) {
+					t.Errorf("%+v: got %q, want %q", tt.opts, names(got), names(tt.want))
+				}
+				if got := unlisted(err); !slices.Equal(got, portless) {
+					t.Errorf("%+v: the error is %v", tt.opts, err)
+				}
+				if took := time.Since(start); took > 0 {
+					t.Errorf("%+v: took %v", tt.opts, took)
+				}
+			}
+		}
+		if got, err := all(client, cloudapi.ListOptions{Location: sdktest.Elsewhere}); len(got) > 0 || err != nil {
+			t.Errorf("elsewhere there are %q, %v", names(got), err)
+		}
+		_, err := all(client, cloudapi.ListOptions{})
+		if want := fmt.Sprintf("cloudapi: LoadBalancers.List: the server cannot show load balancer %s/%s, load balancer %s/%s "+
+			"while its Kubernetes cluster has no Service; all others were listed", sdktest.Somewhere, portless[0], sdktest.Somewhere, portless[1]); err.Error() != want {
+			t.Errorf("the error is\n%v, want\n%s", err, want)
+		}
+
+		srv.SetClusterService(strings.TrimSuffix(portless[0], "-services"), 80, 30080)
+		if got, err := all(client, cloudapi.ListOptions{}); len(got) != 8 || !slices.Equal(unlisted(err), portless[1:]) {
+			t.Errorf("with a Service: %q, %v", names(got), err)
+		}
+		srv.SetClusterService(strings.TrimSuffix(portless[1], "-services"), 80, 30080)
+		if got, err := all(client, cloudapi.ListOptions{}); len(got) != 9 || err != nil {
+			t.Errorf("with two Services: %q, %v", names(got), err)
+		}
+	})
+}
+
+// TestAServerErrorOfTheListIsRetried: a 500 that no load balancer explains may be
+// transient.
+func TestAServerErrorOfTheListIsRetried(t *testing.T) {
+	withPortlessBalancers(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string) {
+		for _, name := range portless {
+			srv.SetClusterService(strings.TrimSuffix(name, "-services"), 80, 30080)
+		}
+		fault := cloudapitest.Reply(500, nil, stub.Envelope(500))
+		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.List"}, fault, fault)
+		if got, err := cloudapi.Collect(client.LoadBalancers.All(t.Context(), nil)); len(got) != 9 || err != nil {
+			t.Errorf("got %d, %v", len(got), err)
+		}
+		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.List"}, fault.Repeating())
+		_, err := cloudapi.Collect(client.LoadBalancers.All(t.Context(), nil))
+		if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.StatusCode != http.StatusInternalServerError || e.Attempts != 4 {
+			t.Errorf("a list that stays unreadable: %v", err)
+		}
+	})
+}
+
+// TestOneBalancerBesidesThoseThatCannotBeShown: what needs one load balancer
+// works if the list does not.
+func TestOneBalancerBesidesThoseThatCannotBeShown(t *testing.T) {
+	withPortlessBalancers(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, _ []string) {
+		ctx, start := t.Context(), time.Now()
+		subnet := stub.Must(client.PrivateSubnets.Get(ctx, sdktest.Somewhere, "net-2"))(t)
+		for _, tt := range []struct {
+			name string
+			opts *cloudapi.EnsureOptions
+			want cloudapi.EnsureOutcome
+		}{
+			{"web", nil, cloudapi.EnsureUnchanged}, // the other subnet has one with this name
+			{"z", &cloudapi.EnsureOptions{DryRun: true}, cloudapi.EnsureUnchanged},
+			{"a", &cloudapi.EnsureOptions{DryRun: true}, cloudapi.EnsureCreated}, // it is in the other subnet
+			{"new", nil, cloudapi.EnsureCreated},
+		} {
+			l, outcome, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, tt.name, balancerIn(subnet.ID), tt.opts)
+			if err != nil || outcome != tt.want || l.Name != tt.name || outcome == cloudapi.EnsureUnchanged && l.Subnet != "net-2" {
+				t.Errorf("Ensure %s: %q, %v, %v", tt.name, outcome, l, err)
+			}
+		}
+		if r, err := client.Resolve(ctx, sdktest.Somewhere+"/new"); err != nil || r.Name != "new" {
+			t.Errorf("Resolve: %v, %v", r, err)
+		}
+		if _, err := client.Resolve(ctx, sdktest.Somewhere+"/web"); !errors.Is(err, cloudapi.ErrAmbiguous) {
+			t.Errorf("Resolve of a name that two have: %v", err)
+		}
+		if l, err := cloudapi.Lookup[cloudapi.LoadBalancer](ctx, client, sdktest.Somewhere+"/a"); err != nil || l.Subnet != "net-1" {
+			t.Errorf("Lookup: %v, %v", l, err)
+		}
+		if took := time.Since(start); took > 0 {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// TestListsOfAllKindsBesidesWhatCannotBeShown: Resources has everything else.
+func TestListsOfAllKindsBesidesWhatCannotBeShown(t *testing.T) {
+	withPortlessBalancers(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, portless []string) {
+		count := map[cloudapi.Kind]int{}
+		var last error
+		for r, err := range client.Resources(t.Context(), nil) {
+			if last = err; err == nil {
+				count[r.Kind]++
+			}
+		}
+		if got := unlisted(last); !slices.Equal(got, portless) {
+			t.Errorf("the error is %v", last)
+		}
+		if count[cloudapi.KindLoadBalancer] != 7 || count[cloudapi.KindPrivateSubnet] != 4 || count[cloudapi.KindKubernetesCluster] != 2 {
+			t.Errorf("there are %v", count)
+		}
+	})
+}
+
+// TestWatchBesidesWhatCannotBeShown: a watch sees everything else come and go.
+func TestWatchBesidesWhatCannotBeShown(t *testing.T) {
+	withPortlessBalancers(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, portless []string) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var events []string
+		round := func(p cloudapi.Progress) {
+			if !slices.Equal(unlisted(p.Err), portless) {
+				t.Errorf("round %d: %v", p.Polls, p.Err)
+			}
+			switch {
+			case p.Polls == 1:
+				events = nil
+				stub.Must(0, client.LoadBalancers.Delete(ctx, sdktest.Somewhere, "z"))(t)
+				stub.Must(client.LoadBalancers.Rename(ctx, sdktest.Somewhere, "a", "c"))(t)
+			case len(events) == 2 || p.Polls == 10:
+				cancel()
+			}
+		}
+		for e, err := range client.LoadBalancers.Watch(ctx, &cloudapi.WatchOptions{Progress: round}) {
+			if err == nil {
+				events = append(events, string(e.Type)+" "+e.Record.Name)
+			} else if !errors.Is(err, context.Canceled) {
+				t.Errorf("the watch ended with %v", err)
+			}
+		}
+		if slices.Sort(events); !slices.Equal(events, []string{"deleted z", "modified c"}) {
+			t.Errorf("the events are %q", events)
+		}
+	})
+}
