@@ -131,3 +131,13 @@ func Refusal(status int, kind string) cloudapitest.Fault {
 	return cloudapitest.Reply(status, http.Header{"Content-Type": {"application/json"}},
 		fmt.Sprintf(`{"error":{"code":%d,"type":%q,"message":"x","details":null}}`, status, kind))
 }
+
+// Changes counts the requests to a server other than GET.
+func Changes(srv *cloudapitest.Server) (n int) {
+	for _, r := range srv.Requests() {
+		if r.Method != http.MethodGet {
+			n++
+		}
+	}
+	return n
+}

@@ -1,4 +1,5 @@
-package cloudapi_test
+// Package ensure_test holds what Ensure promises, for each family.
+package ensure_test
 
 import (
 	"bytes"
@@ -25,11 +26,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-const (
-	somewhere = sdktest.Somewhere
-	elsewhere = sdktest.Elsewhere
-)
-
 // ensureCase is the Ensure of a family, independent of its types. Of its
 // requests, the family accepts the first, and each other one differs from it in
 // one field.
@@ -47,10 +43,10 @@ type ensureCase struct {
 func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 	t.Helper()
 	ctx := t.Context()
-	firewall := stub.Must(c.Firewalls.Create(ctx, somewhere, "own-rules", nil))(t)
-	other := stub.Must(c.Firewalls.Create(ctx, somewhere, "other-rules", nil))(t)
-	subnet := stub.Must(c.PrivateSubnets.Create(ctx, somewhere, "own-net", nil))(t)
-	otherNet := stub.Must(c.PrivateSubnets.Create(ctx, somewhere, "other-net", nil))(t)
+	firewall := stub.Must(c.Firewalls.Create(ctx, sdktest.Somewhere, "own-rules", nil))(t)
+	other := stub.Must(c.Firewalls.Create(ctx, sdktest.Somewhere, "other-rules", nil))(t)
+	subnet := stub.Must(c.PrivateSubnets.Create(ctx, sdktest.Somewhere, "own-net", nil))(t)
+	otherNet := stub.Must(c.PrivateSubnets.Create(ctx, sdktest.Somewhere, "other-net", nil))(t)
 	key := "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx %s@example.com\n"
 	return []ensureCase{
 		newEnsureCase("VMs", cloudapi.KindVM,
@@ -68,11 +64,13 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 				case "private_subnet_id":
 					r.PrivateSubnetID = otherNet.ID
 				}
-				return c.VMs.Ensure(ctx, somewhere, "x-1", &r, opts)
+				return c.VMs.Ensure(ctx, sdktest.Somewhere, "x-1", &r, opts)
 			},
 			func(vm *cloudapi.VM) (string, string) { return vm.ID, vm.Name },
 			func(c *cloudapi.Client) listing[cloudapi.VM] { return c.VMs },
-			func(ctx context.Context, c *cloudapi.Client) error { return c.VMs.Delete(ctx, somewhere, "x-1") },
+			func(ctx context.Context, c *cloudapi.Client) error {
+				return c.VMs.Delete(ctx, sdktest.Somewhere, "x-1")
+			},
 			[]string{"size", "storage_size", "unix_user", "enable_ip4", "private_subnet_id"}, nil),
 		newEnsureCase("PrivateSubnets", cloudapi.KindPrivateSubnet,
 			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.PrivateSubnet, cloudapi.EnsureOutcome, error) {
@@ -80,7 +78,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 				if variant == "firewall_id" {
 					r.FirewallID = other.ID
 				}
-				return c.PrivateSubnets.Ensure(ctx, somewhere, "x-1", &r, opts)
+				return c.PrivateSubnets.Ensure(ctx, sdktest.Somewhere, "x-1", &r, opts)
 			},
 			func(s *cloudapi.PrivateSubnet) (string, string) { return s.ID, s.Name },
 			func(c *cloudapi.Client) listing[cloudapi.PrivateSubnet] { return c.PrivateSubnets },
@@ -91,11 +89,13 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 				if variant == "description" {
 					r.Description = "other"
 				}
-				return c.Firewalls.Ensure(ctx, somewhere, "x-1", &r, opts)
+				return c.Firewalls.Ensure(ctx, sdktest.Somewhere, "x-1", &r, opts)
 			},
 			func(f *cloudapi.Firewall) (string, string) { return f.ID, f.Name },
 			func(c *cloudapi.Client) listing[cloudapi.Firewall] { return c.Firewalls },
-			func(ctx context.Context, c *cloudapi.Client) error { return c.Firewalls.Delete(ctx, somewhere, "x-1") },
+			func(ctx context.Context, c *cloudapi.Client) error {
+				return c.Firewalls.Delete(ctx, sdktest.Somewhere, "x-1")
+			},
 			[]string{"description"}, nil),
 		newEnsureCase("LoadBalancers", cloudapi.KindLoadBalancer,
 			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.LoadBalancer, cloudapi.EnsureOutcome, error) {
@@ -115,7 +115,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 				case "health_check_endpoint":
 					r.HealthCheckEndpoint = "/health"
 				}
-				return c.LoadBalancers.Ensure(ctx, somewhere, "x-1", &r, opts)
+				return c.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "x-1", &r, opts)
 			},
 			func(l *cloudapi.LoadBalancer) (string, string) { return l.ID, l.Name },
 			func(c *cloudapi.Client) listing[cloudapi.LoadBalancer] { return c.LoadBalancers },
@@ -140,11 +140,13 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 				case "tags":
 					r.Tags = []cloudapi.PostgresTag{}
 				}
-				return c.Postgres.Ensure(ctx, somewhere, "x-1", &r, opts)
+				return c.Postgres.Ensure(ctx, sdktest.Somewhere, "x-1", &r, opts)
 			},
 			func(p *cloudapi.Postgres) (string, string) { return p.ID, p.Name },
 			func(c *cloudapi.Client) listing[cloudapi.Postgres] { return c.Postgres },
-			func(ctx context.Context, c *cloudapi.Client) error { return c.Postgres.Delete(ctx, somewhere, "x-1") },
+			func(ctx context.Context, c *cloudapi.Client) error {
+				return c.Postgres.Delete(ctx, sdktest.Somewhere, "x-1")
+			},
 			[]string{"flavor", "version"}, []string{"storage_size", "ha_type", "tags"}),
 		newEnsureCase("Kubernetes", cloudapi.KindKubernetesCluster,
 			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.KubernetesCluster, cloudapi.EnsureOutcome, error) {
@@ -159,11 +161,13 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 				case "worker_nodes":
 					r.WorkerNodes = 3
 				}
-				return c.Kubernetes.Ensure(ctx, somewhere, "x-1", &r, opts)
+				return c.Kubernetes.Ensure(ctx, sdktest.Somewhere, "x-1", &r, opts)
 			},
 			func(k *cloudapi.KubernetesCluster) (string, string) { return k.ID, k.Name },
 			func(c *cloudapi.Client) listing[cloudapi.KubernetesCluster] { return c.Kubernetes },
-			func(ctx context.Context, c *cloudapi.Client) error { return c.Kubernetes.Delete(ctx, somewhere, "x-1") },
+			func(ctx context.Context, c *cloudapi.Client) error {
+				return c.Kubernetes.Delete(ctx, sdktest.Somewhere, "x-1")
+			},
 			[]string{"version", "worker_size", "cp_nodes"}, []string{"worker_nodes"}),
 		newEnsureCase("PrivateLocations", cloudapi.KindPrivateLocation,
 			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.PrivateLocation, cloudapi.EnsureOutcome, error) {
@@ -269,12 +273,12 @@ func forEachEnsure(t *testing.T, test func(t *testing.T, srv *cloudapitest.Serve
 func TestEnsureDryRun(t *testing.T) {
 	t.Parallel()
 	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
-		before := changes(srv)
+		before := sdktest.Changes(srv)
 		dry := func(variant string, update, wantCreated bool) error {
 			t.Helper()
 			id, created, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{DryRun: true, Update: update})
-			if created != wantCreated || created && id != "" || changes(srv) != before {
-				t.Errorf("%q: created %v with ID %q, %v, after %d changes", variant, created, id, err, changes(srv)-before)
+			if created != wantCreated || created && id != "" || sdktest.Changes(srv) != before {
+				t.Errorf("%q: created %v with ID %q, %v, after %d changes", variant, created, id, err, sdktest.Changes(srv)-before)
 			}
 			return err
 		}
@@ -285,7 +289,7 @@ func TestEnsureDryRun(t *testing.T) {
 			t.Fatalf("after the dry run: %v, %v", created, err)
 		}
 		stub.Elapse(time.Hour)
-		before = changes(srv)
+		before = sdktest.Changes(srv)
 		if err := dry("", true, false); err != nil {
 			t.Errorf("with the resource: %v", err)
 		}
@@ -314,7 +318,7 @@ func TestEnsureDryRun(t *testing.T) {
 		if err := c.remove(t.Context(), client); err != nil {
 			t.Fatal(err)
 		}
-		before = changes(srv)
+		before = sdktest.Changes(srv)
 		if err := dry("", true, true); err != nil {
 			t.Errorf("during or after a deletion: %v", err)
 		}
@@ -330,32 +334,22 @@ func TestEnsureDryRunRecord(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		dry := &cloudapi.EnsureOptions{DryRun: true, Update: true}
 		request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
-		planned, outcome, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", request, dry)
-		if want := (&cloudapi.Postgres{Location: somewhere, Name: "db-1"}); err != nil || outcome != cloudapi.EnsureCreated || !reflect.DeepEqual(planned, want) {
+		planned, outcome, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", request, dry)
+		if want := (&cloudapi.Postgres{Location: sdktest.Somewhere, Name: "db-1"}); err != nil || outcome != cloudapi.EnsureCreated || !reflect.DeepEqual(planned, want) {
 			t.Errorf("it would be %s: %+v, %v", outcome, planned, err)
 		}
 		key, _, err := client.SSHPublicKeys.Ensure(t.Context(), &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}, dry)
 		if err != nil || *key != (cloudapi.SSHPublicKey{Name: "laptop"}) {
 			t.Errorf("the key would be %+v, %v", key, err)
 		}
-		stub.Must(client.Postgres.Create(t.Context(), somewhere, "db-1", request))(t)
-		stub.Must(client.Postgres.WaitRunning(t.Context(), somewhere, "db-1"))(t)
+		stub.Must(client.Postgres.Create(t.Context(), sdktest.Somewhere, "db-1", request))(t)
+		stub.Must(client.Postgres.WaitRunning(t.Context(), sdktest.Somewhere, "db-1"))(t)
 		request.StorageSize = 128
-		db, outcome, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", request, dry)
+		db, outcome, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", request, dry)
 		if err != nil || outcome != cloudapi.EnsureUpdated || db.StorageSizeGiB != 64 {
 			t.Errorf("the update would be %s: %+v, %v", outcome, db, err)
 		}
 	})
-}
-
-// changes counts the requests other than GET.
-func changes(srv *cloudapitest.Server) (n int) {
-	for _, r := range srv.Requests() {
-		if r.Method != http.MethodGet {
-			n++
-		}
-	}
-	return n
 }
 
 func (c *ensureCase) wantOne(t *testing.T, client *cloudapi.Client) {
@@ -374,7 +368,7 @@ func TestEnsure(t *testing.T) {
 			t.Fatalf("the first Ensure: %v, %v, after %v", created, err, time.Since(start))
 		}
 		stub.Elapse(time.Hour) // for fields that are known later
-		before := changes(srv)
+		before := sdktest.Changes(srv)
 		for _, variant := range []string{"", "same, in another order"} {
 			if again, created, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: true}); again != id || created || err != nil {
 				t.Errorf("%q again: %s, %v, %v; want %s", variant, again, created, err, id)
@@ -404,7 +398,7 @@ func TestEnsure(t *testing.T) {
 		for _, variant := range c.updatable {
 			drifts(variant, true, nil)
 		}
-		if n := changes(srv) - before; n != 0 {
+		if n := sdktest.Changes(srv) - before; n != 0 {
 			t.Errorf("%d requests that change something", n)
 		}
 		for _, variant := range c.updatable {
@@ -417,7 +411,7 @@ func TestEnsure(t *testing.T) {
 				t.Errorf("back from %s: %v", variant, err)
 			}
 		}
-		if n, want := changes(srv)-before, 2*len(c.updatable); n < want || n > want {
+		if n, want := sdktest.Changes(srv)-before, 2*len(c.updatable); n < want || n > want {
 			if c.name != "PrivateSubnets" || n != 1 { // it attaches a firewall, and does not detach one
 				t.Errorf("%d requests that change something, want %d", n, want)
 			}
@@ -459,7 +453,7 @@ func TestEnsureRaces(t *testing.T) {
 				// Requests take time, so that many look before the resource
 				// exists.
 				srv.Fail(cloudapitest.Match{}, cloudapitest.Delay(2*time.Millisecond).Repeating())
-				before, changesBefore := len(srv.Requests()), changes(srv)
+				before, changesBefore := len(srv.Requests()), sdktest.Changes(srv)
 				ids, created := make([]string, callers), make([]bool, callers)
 				var group sync.WaitGroup
 				for i := range callers {
@@ -491,7 +485,7 @@ func TestEnsureRaces(t *testing.T) {
 				defer total.Unlock()
 				total.runs++
 				total.calls += callers
-				total.creates += changes(srv) - changesBefore
+				total.creates += sdktest.Changes(srv) - changesBefore
 				total.created += n
 				total.requests += len(srv.Requests()) - before
 			})
@@ -522,10 +516,10 @@ func TestEnsureAfterALostReply(t *testing.T) {
 			t.Parallel()
 			forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
 				srv.Fail(cloudapitest.Match{Method: "POST"}, tt.fault)
-				before := changes(srv)
+				before := sdktest.Changes(srv)
 				_, created, err := c.ensure(t.Context(), client, "", nil)
-				if err != nil || !created || changes(srv)-before != tt.posts {
-					t.Errorf("%v, %v, after %d POSTs", created, err, changes(srv)-before)
+				if err != nil || !created || sdktest.Changes(srv)-before != tt.posts {
+					t.Errorf("%v, %v, after %d POSTs", created, err, sdktest.Changes(srv)-before)
 				}
 				c.wantOne(t, client)
 			})
@@ -569,13 +563,13 @@ func TestEnsureGivesUp(t *testing.T) {
 			t.Parallel()
 			forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
 				srv.Fail(cloudapitest.Match{Method: "POST"}, tt.fault)
-				before, start := changes(srv), time.Now()
+				before, start := sdktest.Changes(srv), time.Now()
 				_, created, err := c.ensure(t.Context(), client, "", nil)
 				if waited := time.Since(start); waited == 0 && tt.posts > 1 {
 					t.Error("it tried again without a pause")
 				}
-				if created || !errors.Is(err, tt.want) || changes(srv)-before != tt.posts {
-					t.Errorf("%v, %v, after %d POSTs", created, err, changes(srv)-before)
+				if created || !errors.Is(err, tt.want) || sdktest.Changes(srv)-before != tt.posts {
+					t.Errorf("%v, %v, after %d POSTs", created, err, sdktest.Changes(srv)-before)
 				}
 				if errors.Is(err, cloudapi.ErrOutcomeUnknown) != (tt.name == "broken") || strings.Contains(err.Error(), "earlier create") {
 					t.Errorf("whether a create was carried out is not the point of %v", err)
@@ -599,10 +593,10 @@ func TestEnsureGivesUp(t *testing.T) {
 	t.Run("a lookup that fails", func(t *testing.T) {
 		t.Parallel()
 		forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
-			before := changes(srv)
+			before := sdktest.Changes(srv)
 			srv.Fail(cloudapitest.Match{Method: "GET"}, cloudapitest.Reply(500, nil, "").Repeating())
-			if _, created, err := c.ensure(t.Context(), client, "", nil); created || !errors.Is(err, cloudapi.ErrServer) || changes(srv) != before {
-				t.Errorf("%v, %v, %d POSTs", created, err, changes(srv)-before)
+			if _, created, err := c.ensure(t.Context(), client, "", nil); created || !errors.Is(err, cloudapi.ErrServer) || sdktest.Changes(srv) != before {
+				t.Errorf("%v, %v, %d POSTs", created, err, sdktest.Changes(srv)-before)
 			}
 		})
 	})
@@ -625,10 +619,10 @@ func TestEnsureLosesAnUpdate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := cloudapitest.New(t)
 				client := srv.Client()
-				firewall := stub.Must(client.Firewalls.Create(t.Context(), somewhere, "fw-1", nil))(t)
-				stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
+				firewall := stub.Must(client.Firewalls.Create(t.Context(), sdktest.Somewhere, "fw-1", nil))(t)
+				stub.Must(client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, "net-1", nil))(t)
 				srv.Fail(cloudapitest.Match{Method: "POST"}, tt.fault)
-				subnet, created, err := client.PrivateSubnets.Ensure(t.Context(), somewhere, "net-1",
+				subnet, created, err := client.PrivateSubnets.Ensure(t.Context(), sdktest.Somewhere, "net-1",
 					&cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}, &cloudapi.EnsureOptions{Update: true})
 				if created == cloudapi.EnsureCreated || !errors.Is(err, tt.want) || (subnet == nil) != (tt.want != nil) || subnet != nil && len(subnet.Firewalls) != 2 {
 					t.Errorf("%+v, %v, %v", subnet, created, err)
@@ -662,11 +656,11 @@ func TestEnsureCannotUpdate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := cloudapitest.New(t)
 				client := srv.Client()
-				firewall := stub.Must(client.Firewalls.Create(t.Context(), somewhere, "fw-1", nil))(t)
-				stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
+				firewall := stub.Must(client.Firewalls.Create(t.Context(), sdktest.Somewhere, "fw-1", nil))(t)
+				stub.Must(client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, "net-1", nil))(t)
 				srv.Fail(cloudapitest.Match{Method: "POST"}, tt.update)
 				srv.Fail(cloudapitest.Match{Operation: "PrivateSubnets.Get", Nth: 2}, tt.lookup.Optional())
-				subnet, outcome, err := client.PrivateSubnets.Ensure(t.Context(), somewhere, "net-1",
+				subnet, outcome, err := client.PrivateSubnets.Ensure(t.Context(), sdktest.Somewhere, "net-1",
 					&cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}, &cloudapi.EnsureOptions{Update: true})
 				if subnet != nil || outcome != "" {
 					t.Errorf("%+v, %q", subnet, outcome)
@@ -691,12 +685,12 @@ func TestEnsureCannotCompare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
-		subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
+		subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, "net-1", nil))(t)
 		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID}
-		stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
+		stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", request))(t)
 		srv.Fail(cloudapitest.Match{Operation: "Projects.ObjectInfo"}, sdktest.Refusal(http.StatusForbidden, "Forbidden").Repeating())
 		for _, opts := range []*cloudapi.EnsureOptions{nil, {DryRun: true}} {
-			if got, outcome, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", request, opts); got != nil || outcome != "" || !errors.Is(err, cloudapi.ErrForbidden) {
+			if got, outcome, err := client.VMs.Ensure(t.Context(), sdktest.Somewhere, "web-1", request, opts); got != nil || outcome != "" || !errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("Ensure is %v, %q, %v", got, outcome, err)
 			}
 		}
@@ -711,14 +705,14 @@ func TestEnsureAfterAPredecessor(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
 		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}
-		before := stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
-		if err := client.VMs.Delete(t.Context(), somewhere, "web-1"); err != nil {
+		before := stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", request))(t)
+		if err := client.VMs.Delete(t.Context(), sdktest.Somewhere, "web-1"); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		vms, err := cloudapi.WaitAll(ctx, make([]int, 10), func(ctx context.Context, _ int) (*cloudapi.VM, error) {
-			vm, _, err := client.VMs.Ensure(ctx, somewhere, "web-1", request, nil)
+			vm, _, err := client.VMs.Ensure(ctx, sdktest.Somewhere, "web-1", request, nil)
 			return vm, err
 		})
 		if err != nil {
@@ -738,8 +732,8 @@ func TestEnsureWithNobodysSubnet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
-		stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
-		_, _, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey,
+		stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		_, _, err := client.VMs.Ensure(t.Context(), sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey,
 			PrivateSubnetID: cloudapi.NewID(cloudapi.KindPrivateSubnet).String()}, nil)
 		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || drift.Fields[0].Field != "private_subnet_id" {
 			t.Errorf("%v", err)
@@ -753,12 +747,12 @@ func TestEnsureInAnotherSubnetOfTheName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
-		here := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, "net-1", nil))(t)
-		there := stub.Must(client.PrivateSubnets.Create(t.Context(), elsewhere, "net-1", nil))(t)
+		here := stub.Must(client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, "net-1", nil))(t)
+		there := stub.Must(client.PrivateSubnets.Create(t.Context(), sdktest.Elsewhere, "net-1", nil))(t)
 		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: here.ID}
-		stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
+		stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", request))(t)
 		request.PrivateSubnetID = there.ID
-		_, _, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", request, nil)
+		_, _, err := client.VMs.Ensure(t.Context(), sdktest.Somewhere, "web-1", request, nil)
 		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || drift.Fields[0].Field != "private_subnet_id" {
 			t.Errorf("%v", err)
 		}
@@ -798,17 +792,17 @@ func TestEnsurePostgresOfALaterServer(t *testing.T) {
 			}
 		}))
 		for i, size := range []string{"burstable-1", "burstable-1", "hobby-1"} {
-			_, created, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1",
+			_, created, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1",
 				&cloudapi.PostgresCreateRequest{Size: size, StorageSize: 16}, &cloudapi.EnsureOptions{Update: true})
 			if (created == cloudapi.EnsureCreated) != (i == 0) || err != nil {
 				t.Errorf("%s: %v, %v", size, created, err)
 			}
 		}
-		_, _, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", &cloudapi.PostgresCreateRequest{Size: "burstable-2", StorageSize: 16}, nil)
+		_, _, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", &cloudapi.PostgresCreateRequest{Size: "burstable-2", StorageSize: 16}, nil)
 		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 1 || drift.Fields[0].Found != "hobby-1" {
 			t.Errorf("another size: %v", err)
 		}
-		if n := changes(srv); n != 1 {
+		if n := sdktest.Changes(srv); n != 1 {
 			t.Errorf("%d requests that change something", n)
 		}
 	})
@@ -822,27 +816,27 @@ func TestEnsurePostgresSettings(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
 		request := cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
-		stub.Must(client.Postgres.Create(t.Context(), somewhere, "db-1", &request))(t)
-		stub.Must(client.Postgres.ReplaceConfig(t.Context(), somewhere, "db-1", &cloudapi.PostgresConfig{
+		stub.Must(client.Postgres.Create(t.Context(), sdktest.Somewhere, "db-1", &request))(t)
+		stub.Must(client.Postgres.ReplaceConfig(t.Context(), sdktest.Somewhere, "db-1", &cloudapi.PostgresConfig{
 			PGConfig: map[string]string{"work_mem": "4MB", "max_connections": "250"}}))(t)
 		request.PGConfig = map[string]string{"work_mem": "8MB"}
 		request.PgBouncerConfig = map[string]string{"pool_mode": "session"}
-		before := changes(srv)
-		_, _, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", &request, nil)
+		before := sdktest.Changes(srv)
+		_, _, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", &request, nil)
 		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 2 ||
 			drift.Fields[0].Field != "pg_config" || drift.Fields[1].Field != "pgbouncer_config" || !drift.Fields[0].Updatable {
 			t.Errorf("other settings: %v", err)
 		}
 		for range 2 {
-			if _, created, err := client.Postgres.Ensure(t.Context(), somewhere, "db-1", &request, &cloudapi.EnsureOptions{Update: true}); created == cloudapi.EnsureCreated || err != nil {
+			if _, created, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", &request, &cloudapi.EnsureOptions{Update: true}); created == cloudapi.EnsureCreated || err != nil {
 				t.Errorf("an update of settings: %v, %v", created, err)
 			}
 		}
-		config := stub.Must(client.Postgres.GetConfig(t.Context(), somewhere, "db-1"))(t)
+		config := stub.Must(client.Postgres.GetConfig(t.Context(), sdktest.Somewhere, "db-1"))(t)
 		if want := map[string]string{"work_mem": "8MB", "max_connections": "250"}; !maps.Equal(config.PGConfig, want) || !maps.Equal(config.PgBouncerConfig, request.PgBouncerConfig) {
 			t.Errorf("the settings are %v", config)
 		}
-		if n := changes(srv) - before; n != 1 {
+		if n := sdktest.Changes(srv) - before; n != 1 {
 			t.Errorf("%d requests that change something", n)
 		}
 	})
@@ -854,14 +848,14 @@ func TestEnsureIsNoReplica(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := sdktest.NewEverything(t)
-		before := changes(p.Server)
+		before := sdktest.Changes(p.Server)
 		for _, request := range []*cloudapi.PostgresCreateRequest{nil, {Size: "standard-2", StorageSize: 64}} {
-			_, _, err := p.Client.Postgres.Ensure(t.Context(), somewhere, "db-2", request, &cloudapi.EnsureOptions{Update: true})
+			_, _, err := p.Client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-2", request, &cloudapi.EnsureOptions{Update: true})
 			if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 1 || drift.Fields[0].Field != "read_replica" {
 				t.Errorf("%v", err)
 			}
 		}
-		if n := changes(p.Server) - before; n != 0 {
+		if n := sdktest.Changes(p.Server) - before; n != 0 {
 			t.Errorf("%d requests that change something", n)
 		}
 	})
@@ -880,7 +874,7 @@ func TestEnsureAmongNodePools(t *testing.T) {
 			}
 		}))
 		ensure := func(name string, nodes int) (bool, error) {
-			_, created, err := client.Kubernetes.Ensure(t.Context(), somewhere, name, &cloudapi.KubernetesClusterCreateRequest{
+			_, created, err := client.Kubernetes.Ensure(t.Context(), sdktest.Somewhere, name, &cloudapi.KubernetesClusterCreateRequest{
 				Version: "v1.34", WorkerSize: "standard-2", WorkerNodes: nodes}, &cloudapi.EnsureOptions{Update: true})
 			return created == cloudapi.EnsureCreated, err
 		}
@@ -889,14 +883,14 @@ func TestEnsureAmongNodePools(t *testing.T) {
 				t.Errorf("%d nodes: %v, %v", nodes, created, err)
 			}
 		}
-		if n := changes(srv); n != 2 { // the creation and the resize
+		if n := sdktest.Changes(srv); n != 2 { // the creation and the resize
 			t.Errorf("%d requests that change something", n)
 		}
-		if _, err := client.Kubernetes.Rename(t.Context(), somewhere, "k8s-1", "renamed"); err != nil { // so that either may be the one
+		if _, err := client.Kubernetes.Rename(t.Context(), sdktest.Somewhere, "k8s-1", "renamed"); err != nil { // so that either may be the one
 			t.Error(err)
 		}
-		if _, err := ensure("renamed", 3); err != nil || changes(srv) != 3 {
-			t.Errorf("%v after %d requests that change something", err, changes(srv))
+		if _, err := ensure("renamed", 3); err != nil || sdktest.Changes(srv) != 3 {
+			t.Errorf("%v after %d requests that change something", err, sdktest.Changes(srv))
 		}
 	})
 }
@@ -914,7 +908,7 @@ func TestEnsureAtTheQuota(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range ids {
 			group.Go(func() {
-				vm, _, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil)
+				vm, _, err := client.VMs.Ensure(t.Context(), sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil)
 				if err != nil {
 					t.Error(err)
 					return
@@ -923,10 +917,10 @@ func TestEnsureAtTheQuota(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if ids[0] != ids[1] || changes(srv) != 2 {
-			t.Errorf("%v after %d POSTs", ids, changes(srv))
+		if ids[0] != ids[1] || sdktest.Changes(srv) != 2 {
+			t.Errorf("%v after %d POSTs", ids, sdktest.Changes(srv))
 		}
-		vm, created, err := client.VMs.Ensure(t.Context(), somewhere, "web-2", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil)
+		vm, created, err := client.VMs.Ensure(t.Context(), sdktest.Somewhere, "web-2", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil)
 		if vm != nil || created == cloudapi.EnsureCreated || !errors.Is(err, cloudapi.ErrInvalidRequest) || errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("another one: %v, %v, %v", vm, created, err)
 		}
@@ -982,13 +976,13 @@ func TestEnsureOutlastsFailures(t *testing.T) {
 				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
 				client := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 				request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}
-				stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
-				if err := client.VMs.Delete(t.Context(), somewhere, "web-1"); err != nil {
+				stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", request))(t)
+				if err := client.VMs.Delete(t.Context(), sdktest.Somewhere, "web-1"); err != nil {
 					t.Fatal(err)
 				}
 				srv.Fail(cloudapitest.Match{Operation: "VMs.Get", Nth: 3}, fault)
 				var events []cloudapi.Progress
-				vm, created, err := client.VMs.Ensure(t.Context(), somewhere, "web-1", request,
+				vm, created, err := client.VMs.Ensure(t.Context(), sdktest.Somewhere, "web-1", request,
 					&cloudapi.EnsureOptions{Progress: func(p cloudapi.Progress) { events = append(events, p) }})
 				if vm == nil || created != cloudapi.EnsureCreated || err != nil {
 					t.Fatalf("%v, %v, %v", vm, created, err)
@@ -1016,14 +1010,14 @@ func TestEnsureEndsWithTheContext(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Delete: time.Hour}))
 		client := srv.Client()
 		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}
-		stub.Must(client.VMs.Create(t.Context(), somewhere, "web-1", request))(t)
-		if err := client.VMs.Delete(t.Context(), somewhere, "web-1"); err != nil {
+		stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", request))(t)
+		if err := client.VMs.Delete(t.Context(), sdktest.Somewhere, "web-1"); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
-		vm, created, err := client.VMs.Ensure(ctx, somewhere, "web-1", request, nil)
+		vm, created, err := client.VMs.Ensure(ctx, sdktest.Somewhere, "web-1", request, nil)
 		if vm != nil || created == cloudapi.EnsureCreated || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
 			t.Errorf("%v, %v, %v after %v", vm, created, err, time.Since(start))
 		}
@@ -1040,11 +1034,11 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		ctx := t.Context()
-		one := stub.Must(client.PrivateSubnets.Create(ctx, somewhere, "one", nil))(t)
-		two := stub.Must(client.PrivateSubnets.Create(ctx, somewhere, "two", nil))(t)
+		one := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "one", nil))(t)
+		two := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "two", nil))(t)
 		ids := map[string]bool{}
 		for _, subnet := range []string{one.ID, two.ID} {
-			for i, location := range []string{somewhere, somewhere, elsewhere} {
+			for i, location := range []string{sdktest.Somewhere, sdktest.Somewhere, sdktest.Elsewhere} {
 				lb, created, err := client.LoadBalancers.Ensure(ctx, location, "lb", sdktest.BalancerIn(subnet), nil)
 				if err != nil || (created == cloudapi.EnsureCreated) != (i == 0) {
 					t.Fatalf("%v, %v", created, err)
@@ -1055,11 +1049,11 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 		if len(ids) != 2 {
 			t.Errorf("there are %v", ids)
 		}
-		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", sdktest.BalancerIn("net-1"), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		if lb, _, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn("net-1"), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("with a name for an ID: %v, %v", lb, err)
 		}
 		nobodys := cloudapi.NewID(cloudapi.KindPrivateSubnet).String()
-		if lb, _, err := client.LoadBalancers.Ensure(ctx, somewhere, "lb", sdktest.BalancerIn(nobodys), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) {
+		if lb, _, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn(nobodys), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) {
 			t.Errorf("with nobody's subnet: %v, %v", lb, err)
 		}
 	})
@@ -1072,7 +1066,7 @@ func TestEnsureRefuses(t *testing.T) {
 		client, ctx := srv.Client(), t.Context()
 		id := cloudapi.NewID(cloudapi.KindVM).String()
 		for _, name := range []string{"", id, "a/b", "..", "ä"} {
-			vm, created, err := client.VMs.Ensure(ctx, somewhere, name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil)
+			vm, created, err := client.VMs.Ensure(ctx, sdktest.Somewhere, name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil)
 			if vm != nil || created == cloudapi.EnsureCreated || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 				t.Errorf("%q: %v, %v, %v", name, vm, created, err)
 			}
@@ -1080,16 +1074,16 @@ func TestEnsureRefuses(t *testing.T) {
 		_, _, errKey := client.SSHPublicKeys.Ensure(ctx, nil, nil)
 		_, _, errScript := client.VMInitScripts.Ensure(ctx, nil, nil)
 		_, _, errLocation := client.PrivateLocations.Ensure(ctx, nil, nil)
-		_, _, errBalancer := client.LoadBalancers.Ensure(ctx, somewhere, "lb", nil, nil)
+		_, _, errBalancer := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", nil, nil)
 		for _, err := range []error{errKey, errScript, errLocation, errBalancer} {
 			if !errors.Is(err, cloudapi.ErrInvalidArgument) {
 				t.Errorf("without a request: %v", err)
 			}
 		}
 		for _, id := range []string{"net-1", "eu-central-h1/net-1", "pat-secret", id} {
-			_, _, errVM := client.VMs.Ensure(ctx, somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: id}, nil)
-			_, _, errSubnet := client.PrivateSubnets.Ensure(ctx, somewhere, "net-1", &cloudapi.PrivateSubnetCreateRequest{FirewallID: id}, nil)
-			_, _, errBalancer := client.LoadBalancers.Ensure(ctx, somewhere, "lb", &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: id}, nil)
+			_, _, errVM := client.VMs.Ensure(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: id}, nil)
+			_, _, errSubnet := client.PrivateSubnets.Ensure(ctx, sdktest.Somewhere, "net-1", &cloudapi.PrivateSubnetCreateRequest{FirewallID: id}, nil)
+			_, _, errBalancer := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: id}, nil)
 			for _, err := range []error{errVM, errSubnet, errBalancer} {
 				if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || !strings.HasSuffix(e.Operation, ".Ensure") || !strings.HasSuffix(e.Name, "_id") ||
 					strings.Contains(err.Error(), "pat-") {
@@ -1100,10 +1094,10 @@ func TestEnsureRefuses(t *testing.T) {
 		if n := len(srv.Requests()); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
-		if _, created, err := client.Firewalls.Ensure(ctx, somewhere, "fw", nil, nil); created != cloudapi.EnsureCreated || err != nil {
+		if _, created, err := client.Firewalls.Ensure(ctx, sdktest.Somewhere, "fw", nil, nil); created != cloudapi.EnsureCreated || err != nil {
 			t.Errorf("a request that may be nil: %v, %v", created, err)
 		}
-		if _, created, err := client.Firewalls.Ensure(ctx, somewhere, "fw", nil, nil); created == cloudapi.EnsureCreated || err != nil {
+		if _, created, err := client.Firewalls.Ensure(ctx, sdktest.Somewhere, "fw", nil, nil); created == cloudapi.EnsureCreated || err != nil {
 			t.Errorf("a request that may be nil, again: %v, %v", created, err)
 		}
 	})

@@ -1,4 +1,5 @@
-package cloudapi_test
+// Package rules_test holds what SetRules promises.
+package rules_test
 
 import (
 	"errors"
@@ -33,14 +34,14 @@ func TestSetRules(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
 		client := srv.Client()
 		ctx := t.Context()
-		edge, err := client.Firewalls.Create(ctx, somewhere, "edge", nil)
+		edge, err := client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, request := range []*cloudapi.FirewallRuleCreateRequest{
 			{CIDR: "10.1.0.0/16", PortRange: "80"}, {CIDR: "10.2.0.0/16", PortRange: "443"}, {CIDR: "::/0"},
 		} {
-			if _, err := client.Firewalls.CreateRule(ctx, somewhere, "edge", request); err != nil {
+			if _, err := client.Firewalls.CreateRule(ctx, sdktest.Somewhere, "edge", request); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -53,7 +54,7 @@ func TestSetRules(t *testing.T) {
 		const want = "=10.1.0.0/16 80..80, =::/0 0..65535, +10.3.0.0/16 80..90, -10.2.0.0/16 443..443"
 
 		before := len(srv.Requests())
-		changes, err := client.Firewalls.SetRules(ctx, somewhere, "edge", wanted, &cloudapi.SetRulesOptions{DryRun: true})
+		changes, err := client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, &cloudapi.SetRulesOptions{DryRun: true})
 		if err != nil || changedRules(changes) != want || !changes.Changed() {
 			t.Fatalf("a dry run is\n%s, %v, want\n%s", changedRules(changes), err, want)
 		}
@@ -64,7 +65,7 @@ func TestSetRules(t *testing.T) {
 		}
 
 		before = len(srv.Requests())
-		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", wanted, &cloudapi.SetRulesOptions{})
+		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, &cloudapi.SetRulesOptions{})
 		if err != nil || changedRules(changes) != want {
 			t.Fatalf("it is\n%s, %v, want\n%s", changedRules(changes), err, want)
 		}
@@ -79,16 +80,16 @@ func TestSetRules(t *testing.T) {
 			t.Errorf("requests are %v, want the additions before the deletions", order)
 		}
 
-		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", wanted, nil)
+		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, nil)
 		if err != nil || changes.Changed() || len(changes.Kept) != 3 {
 			t.Errorf("the second time it is %s, %v", changedRules(changes), err)
 		}
-		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{}, nil)
-		firewall, _ := client.Firewalls.Get(ctx, somewhere, "edge")
+		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{}, nil)
+		firewall, _ := client.Firewalls.Get(ctx, sdktest.Somewhere, "edge")
 		if err != nil || len(changes.Deleted) != 3 || !changes.Changed() || len(firewall.FirewallRules) != 0 {
 			t.Errorf("with no rules it is %s, %v, and leaves %v", changedRules(changes), err, firewall.FirewallRules)
 		}
-		changes, err = client.Firewalls.SetRules(ctx, somewhere, "edge", wanted[:1], nil)
+		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted[:1], nil)
 		if err != nil || len(changes.Added) != 1 || !changes.Changed() {
 			t.Errorf("with no rules before it is %s, %v", changedRules(changes), err)
 		}
@@ -101,7 +102,7 @@ func TestSetRulesByProtocol(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026)).Client()
-		if _, err := client.Firewalls.Create(t.Context(), somewhere, "dns", nil); err != nil {
+		if _, err := client.Firewalls.Create(t.Context(), sdktest.Somewhere, "dns", nil); err != nil {
 			t.Fatal(err)
 		}
 		tcp := cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "53"}
@@ -119,11 +120,11 @@ func TestSetRulesByProtocol(t *testing.T) {
 			{[]cloudapi.FirewallRuleCreateRequest{udp}, 1, 0, 1, "udp"},
 			{[]cloudapi.FirewallRuleCreateRequest{tcp}, 0, 1, 1, "tcp"},
 		} {
-			changes, err := client.Firewalls.SetRules(t.Context(), somewhere, "dns", step.wanted, nil)
+			changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "dns", step.wanted, nil)
 			if err != nil || len(changes.Kept) != step.kept || len(changes.Added) != step.added || len(changes.Deleted) != step.deleted {
 				t.Fatalf("step %d: %v, %v", i, changes, err)
 			}
-			firewall, err := client.Firewalls.Get(t.Context(), somewhere, "dns")
+			firewall, err := client.Firewalls.Get(t.Context(), sdktest.Somewhere, "dns")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +149,7 @@ func TestSetRulesInOtherSpellings(t *testing.T) {
 		`{"id":"frn9n10s8q164j473ra7pj9nqz","cidr":"net-1","port_range":"all"}]}`
 	network := stub.Recorder{Answer: stub.Always(200, firewall)}
 	client := sdktest.Recorded(t, &network)
-	changes, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge",
+	changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge",
 		[]cloudapi.FirewallRuleCreateRequest{{CIDR: "2001:db8::/64", PortRange: "80..80"}}, &cloudapi.SetRulesOptions{DryRun: true})
 	if err != nil || changedRules(changes) != "=2001:DB8:0::1/64 0080, -net-1 all" {
 		t.Errorf("it is %s, %v", changedRules(changes), err)
@@ -168,20 +169,20 @@ func TestSetRulesLooksLostRepliesUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
 				client := srv.Client()
-				if _, err := client.Firewalls.Create(t.Context(), somewhere, "edge", nil); err != nil {
+				if _, err := client.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil); err != nil {
 					t.Fatal(err)
 				}
 				wanted := []cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", PortRange: "21"}}
-				if _, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge", wanted, nil); err != nil {
+				if _, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", wanted, nil); err != nil {
 					t.Fatal(err)
 				}
 				wanted = append(wanted, cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "22"})
 				srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule"}, fault)
-				changes, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge", wanted, nil)
+				changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", wanted, nil)
 				if err != nil || changedRules(changes) != "=10.0.0.0/8 21..21, +10.0.0.0/8 22..22" || changes.Added[0].ID == "" {
 					t.Fatalf("%v, %v", changes, err)
 				}
-				firewall, err := client.Firewalls.Get(t.Context(), somewhere, "edge")
+				firewall, err := client.Firewalls.Get(t.Context(), sdktest.Somewhere, "edge")
 				if err != nil || len(firewall.FirewallRules) != 2 {
 					t.Errorf("it has the rules %v, %v", firewall.FirewallRules, err)
 				}
@@ -218,21 +219,21 @@ func TestSetRulesAtOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
 				other := srv.Client()
-				stub.Must(other.Firewalls.Create(t.Context(), somewhere, "edge", nil))(t)
+				stub.Must(other.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil))(t)
 				for _, rule := range tt.before {
-					stub.Must(other.Firewalls.CreateRule(t.Context(), somewhere, "edge", &rule))(t)
+					stub.Must(other.Firewalls.CreateRule(t.Context(), sdktest.Somewhere, "edge", &rule))(t)
 				}
 				begun := false
 				client := srv.Client(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 						if !begun && req.Method != http.MethodGet {
 							begun = true
-							stub.Must(other.Firewalls.SetRules(t.Context(), somewhere, "edge", tt.other, nil))(t)
+							stub.Must(other.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", tt.other, nil))(t)
 						}
 						return next.RoundTrip(req)
 					})
 				}))
-				changes, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge", tt.own, nil)
+				changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", tt.own, nil)
 				if tt.err != "" {
 					if changes != nil || err == nil || !strings.HasSuffix(err.Error(), tt.err) {
 						t.Errorf("%v, %v", changes, err)
@@ -255,24 +256,24 @@ func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))
 		client := srv.Client()
 		ctx := t.Context()
-		db := stub.Must(client.Postgres.Create(ctx, somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+		db := stub.Must(client.Postgres.Create(ctx, sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
 		list := func() map[int]*cloudapi.PostgresFirewallRule {
 			ports := map[int]*cloudapi.PostgresFirewallRule{}
-			for _, rule := range stub.Must(cloudapi.Collect(client.Postgres.AllFirewallRules(ctx, somewhere, db.ID, nil)))(t) {
+			for _, rule := range stub.Must(cloudapi.Collect(client.Postgres.AllFirewallRules(ctx, sdktest.Somewhere, db.ID, nil)))(t) {
 				ports[rule.Port] = rule
 			}
 			return ports
 		}
 		wanted := []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.0/24"}}
-		stub.Must(client.Postgres.SetFirewallRules(ctx, somewhere, db.ID, wanted, nil))(t)
+		stub.Must(client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, nil))(t)
 		for _, port := range []int{5432, 6432} {
 			whole := list()
-			if err := client.Postgres.DeleteFirewallRule(ctx, somewhere, db.ID, whole[port].ID); err != nil {
+			if err := client.Postgres.DeleteFirewallRule(ctx, sdktest.Somewhere, db.ID, whole[port].ID); err != nil {
 				t.Fatal(err)
 			}
 			half := list()
 			for _, dry := range []bool{true, false} {
-				changes, err := client.Postgres.SetFirewallRules(ctx, somewhere, db.ID, wanted, &cloudapi.SetRulesOptions{DryRun: dry})
+				changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, &cloudapi.SetRulesOptions{DryRun: dry})
 				if err != nil || len(changes.Kept) != 0 || len(changes.Added) != 1 || len(changes.Deleted) != 1 || half[changes.Deleted[0].Port] == nil {
 					t.Errorf("without port %d, dry run %v: %+v, %v", port, dry, changes, err)
 				}
@@ -280,7 +281,7 @@ func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 					t.Errorf("without port %d, dry run %v: %d rules are left", port, dry, n)
 				}
 			}
-			if changes, err := client.Postgres.SetFirewallRules(ctx, somewhere, db.ID, wanted, nil); err != nil || changes.Changed() || len(changes.Kept) != 2 {
+			if changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, nil); err != nil || changes.Changed() || len(changes.Kept) != 2 {
 				t.Errorf("after the repair: %+v, %v", changes, err)
 			}
 		}
@@ -292,36 +293,36 @@ func TestSetRulesErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
-		if _, err := client.Firewalls.Create(t.Context(), somewhere, "edge", nil); err != nil {
+		if _, err := client.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil); err != nil {
 			t.Fatal(err)
 		}
 		before := len(srv.Requests())
-		_, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge",
+		_, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge",
 			[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8"}, {CIDR: "10.0.0.0/33"}}, nil)
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "rules[1]" || len(srv.Requests()) != before {
 			t.Errorf("a rule that cannot be read: %v, after %d requests", err, len(srv.Requests())-before)
 		}
-		_, err = client.Firewalls.SetRules(t.Context(), somewhere, "edge",
+		_, err = client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge",
 			[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", PortRange: "90..80"}}, nil)
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "rules[0]" || len(srv.Requests()) != before {
 			t.Errorf("ports that cannot be read: %v, after %d requests", err, len(srv.Requests())-before)
 		}
-		if _, err := client.Firewalls.SetRules(t.Context(), somewhere, "edge", nil, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		if _, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", nil, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("nil in place of rules is %v", err)
 		}
-		if _, err := client.Firewalls.SetRules(t.Context(), somewhere, "none", []cloudapi.FirewallRuleCreateRequest{}, nil); !errors.Is(err, cloudapi.ErrNotFound) {
+		if _, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "none", []cloudapi.FirewallRuleCreateRequest{}, nil); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("a firewall that does not exist: %v", err)
 		}
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule", Nth: 2},
 			cloudapitest.Reply(403, nil, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`))
-		_, err = client.Firewalls.SetRules(t.Context(), somewhere, "edge",
+		_, err = client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge",
 			[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8"}, {CIDR: "11.0.0.0/8"}}, nil)
 		if !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 2 rules added and 0 of 0 deleted") {
 			t.Errorf("an error on the way: %v", err)
 		}
 		forbidden := cloudapitest.Reply(403, nil, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`)
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.DeleteRule"}, forbidden)
-		_, err = client.Firewalls.SetRules(t.Context(), somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{{CIDR: "11.0.0.0/8"}}, nil)
+		_, err = client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{{CIDR: "11.0.0.0/8"}}, nil)
 		if !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 1 rules added and 0 of 1 deleted") {
 			t.Errorf("a deletion that fails: %v", err)
 		}
@@ -330,7 +331,7 @@ func TestSetRulesErrors(t *testing.T) {
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule"}, cloudapitest.DropAfter())
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.Get", Nth: 2}, forbidden)
 		before = len(srv.Requests())
-		_, err = client.Firewalls.SetRules(t.Context(), somewhere, "edge",
+		_, err = client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge",
 			[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8"}, {CIDR: "11.0.0.0/8"}, {CIDR: "12.0.0.0/8"}}, nil)
 		creates := 0
 		for _, request := range srv.Requests()[before:] {
@@ -350,13 +351,13 @@ func TestSetFirewallRulesOfDatabase(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
 		client := srv.Client()
 		ctx := t.Context()
-		db, err := client.Postgres.Create(ctx, somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+		db, err := client.Postgres.Create(ctx, sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
 		if err != nil {
 			t.Fatal(err)
 		}
 		wanted := []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.7/24", Description: "office"}}
 		before := len(srv.Requests())
-		changes, err := client.Postgres.SetFirewallRules(ctx, somewhere, "orders", wanted, nil)
+		changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, "orders", wanted, nil)
 		if err != nil || len(changes.Added) != 1 || changes.Added[0].Description != "office" {
 			t.Fatalf("%+v, %v", changes, err)
 		}
@@ -365,19 +366,19 @@ func TestSetFirewallRulesOfDatabase(t *testing.T) {
 				t.Errorf("%s %s does not go to the database that was read, if another one takes its name", request.Method, request.Path)
 			}
 		}
-		if _, err := client.Postgres.SetFirewallRules(ctx, somewhere, "none", wanted, nil); !errors.Is(err, cloudapi.ErrNotFound) {
+		if _, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, "none", wanted, nil); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("a database that does not exist: %v", err)
 		}
 		before = len(srv.Requests())
-		_, err = client.Postgres.SetFirewallRules(ctx, somewhere, "orders", []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.7/33"}}, nil)
+		_, err = client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, "orders", []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.7/33"}}, nil)
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "rules[0]" || len(srv.Requests()) != before {
 			t.Errorf("a rule that cannot be read: %v, after %d requests", err, len(srv.Requests())-before)
 		}
-		changes, err = client.Postgres.SetFirewallRules(ctx, somewhere, db.ID, wanted, nil)
+		changes, err = client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, nil)
 		if err != nil || changes.Changed() {
 			t.Errorf("the second time: %+v, %v", changes, err)
 		}
-		rules, err := cloudapi.Collect(client.Postgres.AllFirewallRules(ctx, somewhere, db.ID, nil))
+		rules, err := cloudapi.Collect(client.Postgres.AllFirewallRules(ctx, sdktest.Somewhere, db.ID, nil))
 		if err != nil || len(rules) != 1 || rules[0].CIDR != "203.0.113.0/24" {
 			t.Errorf("rules are %v, %v", rules, err)
 		}

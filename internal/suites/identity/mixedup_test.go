@@ -1,4 +1,6 @@
-package cloudapi_test
+// Package identity_test answers requests with other records than those asked
+// for, as caches and gateways do.
+package identity_test
 
 import (
 	"context"
@@ -40,41 +42,41 @@ func TestMixedUpResponses(t *testing.T) {
 		client := srv.Client()
 		ctx := t.Context()
 		create := func(name string) *cloudapi.VM {
-			return stub.Must(client.VMs.Create(ctx, somewhere, name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+			return stub.Must(client.VMs.Create(ctx, sdktest.Somewhere, name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 		}
 		a, b := create("a"), create("b")
-		other := stub.Must(client.Firewalls.Create(ctx, somewhere, "other", nil))(t)
-		edge := stub.Must(client.Firewalls.Create(ctx, somewhere, "edge", nil))(t)
-		stub.Must(client.Firewalls.CreateRule(ctx, somewhere, other.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24"}))(t)
-		stub.Must(client.VMs.WaitRunning(ctx, somewhere, b.ID))(t)
-		if err := client.VMs.Delete(ctx, somewhere, b.ID); err != nil {
+		other := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "other", nil))(t)
+		edge := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil))(t)
+		stub.Must(client.Firewalls.CreateRule(ctx, sdktest.Somewhere, other.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24"}))(t)
+		stub.Must(client.VMs.WaitRunning(ctx, sdktest.Somewhere, b.ID))(t)
+		if err := client.VMs.Delete(ctx, sdktest.Somewhere, b.ID); err != nil {
 			t.Fatal(err)
 		}
 		gateway := srv.Client(mixingUp(map[string]string{
 			"/vm/" + a.ID: "/vm/" + b.ID, "/vm/a": "/vm/b", "/vm": "/firewall",
 			"/firewall/" + edge.ID: "/firewall/" + other.ID, "/firewall/edge": "/firewall/other",
-			"/north/vm": "/" + somewhere + "/vm",
+			"/north/vm": "/" + sdktest.Somewhere + "/vm",
 		}))
-		before := changes(srv)
+		before := sdktest.Changes(srv)
 		for name, call := range map[string]func() error{
-			"Get by ID":   func() error { _, err := gateway.VMs.Get(ctx, somewhere, a.ID); return err },
-			"Get by name": func() error { _, err := gateway.VMs.Get(ctx, somewhere, "a"); return err },
-			"WaitDeleted": func() error { return gateway.VMs.WaitDeleted(ctx, somewhere, a.ID, cloudapi.WaitTolerance(0)) },
+			"Get by ID":   func() error { _, err := gateway.VMs.Get(ctx, sdktest.Somewhere, a.ID); return err },
+			"Get by name": func() error { _, err := gateway.VMs.Get(ctx, sdktest.Somewhere, "a"); return err },
+			"WaitDeleted": func() error { return gateway.VMs.WaitDeleted(ctx, sdktest.Somewhere, a.ID, cloudapi.WaitTolerance(0)) },
 			"WaitRunning": func() error {
-				_, err := gateway.VMs.WaitRunning(ctx, somewhere, "a", cloudapi.WaitTolerance(0))
+				_, err := gateway.VMs.WaitRunning(ctx, sdktest.Somewhere, "a", cloudapi.WaitTolerance(0))
 				return err
 			},
 			"DeleteExisting by name": func() error {
-				_, err := gateway.DeleteExisting(ctx, somewhere+"/a", cloudapi.KindVM)
+				_, err := gateway.DeleteExisting(ctx, sdktest.Somewhere+"/a", cloudapi.KindVM)
 				return err
 			},
-			"DeleteExisting by ID": func() error { _, err := gateway.DeleteExisting(ctx, somewhere+"/"+a.ID); return err },
+			"DeleteExisting by ID": func() error { _, err := gateway.DeleteExisting(ctx, sdktest.Somewhere+"/"+a.ID); return err },
 			"SetRules": func() error {
-				_, err := gateway.Firewalls.SetRules(ctx, somewhere, edge.ID, []cloudapi.FirewallRuleCreateRequest{}, nil)
+				_, err := gateway.Firewalls.SetRules(ctx, sdktest.Somewhere, edge.ID, []cloudapi.FirewallRuleCreateRequest{}, nil)
 				return err
 			},
 			"SetRules by name": func() error {
-				_, err := gateway.Firewalls.SetRules(ctx, somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{}, nil)
+				_, err := gateway.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{}, nil)
 				return err
 			},
 		} {
@@ -83,7 +85,7 @@ func TestMixedUpResponses(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if n := changes(srv) - before; n != 0 {
+		if n := sdktest.Changes(srv) - before; n != 0 {
 			t.Errorf("%d requests that change something", n)
 		}
 	})

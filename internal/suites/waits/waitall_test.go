@@ -1,4 +1,5 @@
-package cloudapi_test
+// Package waits_test holds what WaitAll promises about lists that waits share.
+package waits_test
 
 import (
 	"context"
@@ -33,7 +34,7 @@ func createVMs(t *testing.T, client *cloudapi.Client, n int) []*cloudapi.VM {
 	t.Helper()
 	created := make([]*cloudapi.VM, n)
 	for i := range created {
-		created[i] = stub.Must(client.VMs.Create(t.Context(), somewhere, fmt.Sprintf("vm-%d", i), &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "burstable-1"}))(t)
+		created[i] = stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, fmt.Sprintf("vm-%d", i), &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "burstable-1"}))(t)
 	}
 	return created
 }
@@ -120,7 +121,7 @@ func TestFewWaitsReadNoList(t *testing.T) {
 		if counts["VMs.ListInLocation"] > 4 || counts["VMs.Get"] < 4*10 { // the first lists tell the size
 			t.Errorf("4 waits among 50 VMs sent %v", counts)
 		}
-		later := stub.Must(client.VMs.Create(t.Context(), somewhere, "later", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		later := stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "later", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 		counts = sentBy(srv, func() { stub.Must(waitRunning(client)(t.Context(), later))(t) })
 		if counts["VMs.ListInLocation"] != 0 {
 			t.Errorf("a wait after others sent %v", counts)
@@ -139,7 +140,7 @@ func TestSharedPollsOfDeletions(t *testing.T) {
 		client := srv.Client()
 		created := createVMs(t, client, 20)
 		for _, vm := range created {
-			if err := client.VMs.Delete(t.Context(), somewhere, vm.ID); err != nil {
+			if err := client.VMs.Delete(t.Context(), sdktest.Somewhere, vm.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -150,7 +151,7 @@ func TestSharedPollsOfDeletions(t *testing.T) {
 				if strings.HasSuffix(vm.Name, "0") {
 					reference = vm.Name
 				}
-				return nil, client.VMs.WaitDeleted(ctx, somewhere, reference, cloudapi.WaitInterval(5*time.Second, 5*time.Second))
+				return nil, client.VMs.WaitDeleted(ctx, sdktest.Somewhere, reference, cloudapi.WaitInterval(5*time.Second, 5*time.Second))
 			}))(t)
 		})
 		if took := time.Since(start); took < 40*time.Second || took > 50*time.Second {
@@ -169,18 +170,18 @@ func TestSharedPollsWithEqualNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		for i := range 8 {
-			subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), somewhere, fmt.Sprintf("net-%d", i), nil))(t)
-			stub.Must(client.LoadBalancers.Create(t.Context(), somewhere, "lb", sdktest.BalancerIn(subnet.ID)))(t)
+			subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, fmt.Sprintf("net-%d", i), nil))(t)
+			stub.Must(client.LoadBalancers.Create(t.Context(), sdktest.Somewhere, "lb", sdktest.BalancerIn(subnet.ID)))(t)
 		}
-		meant := stub.Must(client.LoadBalancers.Get(t.Context(), somewhere, "lb"))(t)
+		meant := stub.Must(client.LoadBalancers.Get(t.Context(), sdktest.Somewhere, "lb"))(t)
 		time.AfterFunc(time.Minute, func() {
-			if err := client.LoadBalancers.Delete(t.Context(), somewhere, meant.ID); err != nil {
+			if err := client.LoadBalancers.Delete(t.Context(), sdktest.Somewhere, meant.ID); err != nil {
 				t.Error(err)
 			}
 		})
 		start := time.Now()
 		stub.Must(cloudapi.WaitAll(t.Context(), make([]int, 10), func(ctx context.Context, _ int) (*int, error) {
-			err := client.LoadBalancers.WaitDeleted(ctx, somewhere, "lb")
+			err := client.LoadBalancers.WaitDeleted(ctx, sdktest.Somewhere, "lb")
 			if took := time.Since(start); took < time.Minute {
 				t.Errorf("a wait ended after %v", took)
 			}
@@ -200,13 +201,13 @@ func TestSharedPollsEndWithTheFullRecord(t *testing.T) {
 		created := createVMs(t, client, 10)
 		time.AfterFunc(time.Minute, func() {
 			for _, vm := range created {
-				if err := client.VMs.Delete(t.Context(), somewhere, vm.ID); err != nil {
+				if err := client.VMs.Delete(t.Context(), sdktest.Somewhere, vm.ID); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 		stub.Must(cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
-			_, err := client.VMs.WaitRunning(ctx, somewhere, vm.ID)
+			_, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, vm.ID)
 			e, ok := errors.AsType[*cloudapi.WaitError](err)
 			if !ok || !errors.Is(err, cloudapi.ErrWaitFailed) || e.Record.(*cloudapi.VM).Subnet == "" {
 				t.Errorf("it is %+v", err)
@@ -226,30 +227,30 @@ func TestSharedPollsKeepWaitsApart(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
 		client := srv.Client()
 		created := createVMs(t, client, 4)
-		if err := client.VMs.Delete(t.Context(), somewhere, created[3].ID); err != nil {
+		if err := client.VMs.Delete(t.Context(), sdktest.Somewhere, created[3].ID); err != nil {
 			t.Fatal(err)
 		}
 		waits := map[string]func(context.Context) error{
 			"by ID": func(ctx context.Context) error {
-				_, err := client.VMs.WaitRunning(ctx, somewhere, created[0].ID)
+				_, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[0].ID)
 				return err
 			},
 			"by name": func(ctx context.Context) error {
-				vm, err := client.VMs.WaitRunning(ctx, somewhere, "vm-1")
+				vm, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, "vm-1")
 				if err == nil && vm.ID != created[1].ID {
 					return fmt.Errorf("it is %s", vm.ID)
 				}
 				return err
 			},
-			"of a deletion": func(ctx context.Context) error { return client.VMs.WaitDeleted(ctx, somewhere, created[3].ID) },
+			"of a deletion": func(ctx context.Context) error { return client.VMs.WaitDeleted(ctx, sdktest.Somewhere, created[3].ID) },
 			"of what is deleted": func(ctx context.Context) error {
-				if _, err := client.VMs.WaitRunning(ctx, somewhere, created[3].ID); !errors.Is(err, cloudapi.ErrWaitFailed) {
+				if _, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[3].ID); !errors.Is(err, cloudapi.ErrWaitFailed) {
 					return fmt.Errorf("it is %w, want ErrWaitFailed", err)
 				}
 				return nil
 			},
 			"of nothing": func(ctx context.Context) error {
-				if _, err := client.VMs.WaitRunning(ctx, somewhere, "none"); !errors.Is(err, cloudapi.ErrNotFound) {
+				if _, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, "none"); !errors.Is(err, cloudapi.ErrNotFound) {
 					return fmt.Errorf("it is %w, want ErrNotFound", err)
 				}
 				return nil
@@ -258,7 +259,7 @@ func TestSharedPollsKeepWaitsApart(t *testing.T) {
 				ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 				defer cancel()
 				start := time.Now()
-				_, err := client.VMs.WaitRunning(ctx, somewhere, created[2].ID)
+				_, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[2].ID)
 				if e, ok := errors.AsType[*cloudapi.WaitError](err); !ok || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 10*time.Second || e.Record == nil {
 					return fmt.Errorf("it is %w after %v", err, time.Since(start))
 				}
@@ -357,7 +358,7 @@ func (f *fleet) waitFor(t *testing.T, client *cloudapi.Client, vms int, opts ...
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	got, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
-		return client.VMs.WaitRunning(ctx, somewhere, name, opts...)
+		return client.VMs.WaitRunning(ctx, sdktest.Somewhere, name, opts...)
 	})
 	if err != nil {
 		t.Errorf("%d waits: %.200v", vms, err)
@@ -472,7 +473,7 @@ func TestWaitsOfOwners(t *testing.T) {
 				}))
 				stub.Must(cloudapi.WaitAll(t.Context(), slices.Repeat(tt.owners, 3), func(ctx context.Context, owner string) (*cloudapi.VM, error) {
 					ctx, c := tt.client(ctx, client, owner)
-					return c.VMs.WaitRunning(ctx, somewhere, "web-1", cloudapi.WaitProgress(func(p cloudapi.Progress) {
+					return c.VMs.WaitRunning(ctx, sdktest.Somewhere, "web-1", cloudapi.WaitProgress(func(p cloudapi.Progress) {
 						if vm := p.Record.(*cloudapi.VM); vm.UnixUser != owner {
 							t.Errorf("the wait of %s got a record of %s", owner, vm.UnixUser)
 						}
@@ -621,7 +622,7 @@ func TestSharedPollsKeepThePace(t *testing.T) {
 		client := cloudapitest.New(t, cloudapitest.WithDelays(delays)).Client()
 		fast := createVMs(t, client, 1)[0]
 		stub.Elapse(30 * time.Second)
-		slow := stub.Must(client.VMs.Create(t.Context(), somewhere, "slow", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		slow := stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "slow", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 		start := time.Now()
 		_, err := cloudapi.WaitAll(t.Context(), []*cloudapi.VM{fast, slow}, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
 			longest := time.Second

@@ -1,4 +1,4 @@
-package cloudapi_test
+package resolve_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -18,7 +19,7 @@ func TestDeleteExisting(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
 		client := srv.Client()
 		ctx := t.Context()
-		firewall := stub.Must(client.Firewalls.Create(ctx, somewhere, "edge", nil))(t)
+		firewall := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil))(t)
 		location := stub.Must(client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
 			Name: "own", ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s"),
 		}))(t)
@@ -64,15 +65,15 @@ func TestDeleteExistingRefuses(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
 		ctx := t.Context()
-		stub.Must(client.Firewalls.Create(ctx, somewhere, "edge", nil))(t)
-		rule := stub.Must(client.Firewalls.CreateRule(ctx, somewhere, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}))(t)
+		stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil))(t)
+		rule := stub.Must(client.Firewalls.CreateRule(ctx, sdktest.Somewhere, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}))(t)
 		for _, test := range []struct {
 			reference string
 			kinds     []cloudapi.Kind
 		}{
 			{rule.ID, nil},
 			{rule.ID, []cloudapi.Kind{cloudapi.KindVM}},
-			{somewhere + "/" + rule.ID, nil},
+			{sdktest.Somewhere + "/" + rule.ID, nil},
 			{strings.ToUpper(rule.ID), nil},
 			{cloudapi.NewID(cloudapi.KindOther).String(), nil},
 			{"../edge", nil},
@@ -84,7 +85,7 @@ func TestDeleteExistingRefuses(t *testing.T) {
 				t.Errorf("%q: it is %v, %v after %d requests, want an ArgumentError and none", test.reference, deleted, err, sent)
 			}
 		}
-		if firewall, err := client.Firewalls.Get(ctx, somewhere, "edge"); err != nil || len(firewall.FirewallRules) != 1 {
+		if firewall, err := client.Firewalls.Get(ctx, sdktest.Somewhere, "edge"); err != nil || len(firewall.FirewallRules) != 1 {
 			t.Errorf("something was deleted: %v, %v", firewall, err)
 		}
 	})
@@ -96,7 +97,7 @@ func TestResolveInProjects(t *testing.T) {
 		srv := cloudapitest.New(t)
 		home := srv.Client()
 		ctx := t.Context()
-		vm := stub.Must(home.VMs.Create(ctx, somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		vm := stub.Must(home.VMs.Create(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 		key := stub.Must(home.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
 		other := stub.Must(home.Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: "other"}))(t)
 		stranger := home.InProject(other.ID)

@@ -1,4 +1,5 @@
-package cloudapi_test
+// Package resolve_test finds, lists and deletes resources of any kind.
+package resolve_test
 
 import (
 	"errors"

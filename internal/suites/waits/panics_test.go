@@ -1,4 +1,4 @@
-package cloudapi_test
+package waits_test
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func TestPanicsReachTheCaller(t *testing.T) {
 		call     func(context.Context, *cloudapi.Client) error
 	}{
 		"Get": {[]int32{1}, func(ctx context.Context, c *cloudapi.Client) error {
-			_, err := c.VMs.Get(ctx, somewhere, "web-1")
+			_, err := c.VMs.Get(ctx, sdktest.Somewhere, "web-1")
 			return err
 		}},
 		"Resolve": {[]int32{1, 3}, func(ctx context.Context, c *cloudapi.Client) error {

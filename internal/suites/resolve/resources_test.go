@@ -1,4 +1,4 @@
-package cloudapi_test
+package resolve_test
 
 import (
 	"errors"
