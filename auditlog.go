@@ -66,7 +66,7 @@ func (o *AuditLogOptions) inUTC() AuditLogOptions {
 	return options
 }
 
-var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-log", idempotent}
+var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-log", idempotent | august2026}
 
 // List returns one page of the project's audit log, the newest entries first.
 // [Page.NextStartAfter] is the PaginationKey of the next page, or "" on the

@@ -28,9 +28,9 @@ import (
 // other methods as idempotent.
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
 	method = strings.ToUpper(method)
-	op := &Operation{Name: "Do", Method: method, retry: idempotent}
+	op := &Operation{Name: "Do", Method: method}
 	if method == http.MethodPost {
-		op.retry = once
+		op.class = once
 	}
 	if !validHeaderName(method) {
 		return argumentError(op.Name, "method", method, "is not an HTTP method")
@@ -54,7 +54,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		Path:       escaped.String(),
 		Unescaped:  path.String(),
 		Query:      query.Encode(),
-		Idempotent: op.retry == idempotent,
+		Idempotent: !op.class.has(once),
 	}}
 	if !isNil(in) || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
 		if err := inv.setBody(in); err != nil {

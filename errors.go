@@ -49,6 +49,13 @@ var (
 	// ErrNotFound matches too, but the resource may exist in another location.
 	ErrLocationNotFound = errors.New("location not found")
 
+	// ErrMaybeUnsupported is a 404 of an operation that the service may not
+	// have: either the resource does not exist, or the operation. That is so if
+	// the operation requires the August 2026 API, and if only the contract has
+	// it. [PostgresService.Capabilities] tells the services apart. ErrNotFound
+	// matches too, so test for this first.
+	ErrMaybeUnsupported = errors.New("operation may be unsupported")
+
 	// ErrConflict is a 409: other resources depend on the one to be deleted.
 	ErrConflict = errors.New("conflict")
 
@@ -144,6 +151,7 @@ type Error struct {
 	// Body is the beginning of the body if it is not the contract's envelope.
 	Body string
 
+	class class // of the operation
 	outcome
 }
 
@@ -164,8 +172,29 @@ func (e *Error) Error() string {
 	if fields := e.fieldText(); fields != "" {
 		b.WriteString(" (" + mask.OneLine(fields) + ")")
 	}
+	if hint := e.hint(); hint != "" {
+		b.WriteString("; " + hint)
+	}
 	e.writeEnd(&b, e.Attempts)
 	return b.String()
+}
+
+// hint returns what is known about the failure beyond the response, or "".
+func (e *Error) hint() string {
+	switch {
+	case e.isMaybeUnsupported() && e.class.has(contractOnly):
+		return "only the contract has this operation, and no version of the service"
+	case e.isMaybeUnsupported():
+		return "the operation requires the August 2026 API: an older service does not have it"
+	case e.class.has(showsPortless) && isUnexpected(e):
+		return "the service cannot show the load balancer of a Kubernetes cluster that has no Service: list with All, which leaves it out, or create a Service"
+	}
+	return ""
+}
+
+// isMaybeUnsupported reports whether the operation may be what was not found.
+func (e *Error) isMaybeUnsupported() bool {
+	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class.has(august2026|contractOnly)
 }
 
 // fieldText lists the field errors in the order of the details.
@@ -209,6 +238,8 @@ func (e *Error) Is(target error) bool {
 		return e.StatusCode == http.StatusNotFound && e.isOwn()
 	case ErrLocationNotFound:
 		return e.StatusCode == http.StatusNotFound && e.Type == "InvalidLocation"
+	case ErrMaybeUnsupported:
+		return e.isMaybeUnsupported()
 	case ErrConflict:
 		return e.StatusCode == http.StatusConflict
 	case ErrAlreadyExists:
@@ -414,13 +445,13 @@ type outcome struct {
 }
 
 // failed returns the error for a failed call of an operation.
-func failed(operation, method, path string, f *call.Failure) error {
+func failed(op *Operation, path string, f *call.Failure) error {
 	outcome := outcome{f.Truncated, f.OutcomeUnknown, f.NotRetried}
 	switch {
 	case f.Status == 0:
-		return &TransportError{operation, method, path, f.Attempts, f.Cause, outcome}
+		return &TransportError{op.Name, op.Method, path, f.Attempts, f.Cause, outcome}
 	case f.Status < 300:
-		return &DecodeError{operation, method, path, f.Attempts, f.Status, f.ContentType, f.Body, f.Cause, outcome}
+		return &DecodeError{op.Name, op.Method, path, f.Attempts, f.Status, f.ContentType, f.Body, f.Cause, outcome}
 	}
 	return &Error{
 		StatusCode: f.Status,
@@ -428,12 +459,13 @@ func failed(operation, method, path string, f *call.Failure) error {
 		Type:       f.Envelope.Type,
 		Message:    f.Envelope.Message,
 		Details:    f.Envelope.Details,
-		Operation:  operation,
-		Method:     method,
+		Operation:  op.Name,
+		Method:     op.Method,
 		Path:       path,
 		Attempts:   f.Attempts,
 		RetryAfter: f.RetryAfter,
 		Body:       f.Body,
+		class:      op.class,
 		outcome:    outcome,
 	}
 }

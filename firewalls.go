@@ -166,19 +166,19 @@ const (
 
 var (
 	opFirewallsList            = Operation{"Firewalls.List", "GET", projectRoute + "/firewall", idempotent}
-	opFirewallsCreateInProject = Operation{"Firewalls.CreateInProject", "POST", projectRoute + "/firewall", once}
+	opFirewallsCreateInProject = Operation{"Firewalls.CreateInProject", "POST", projectRoute + "/firewall", once | contractOnly}
 	opFirewallsListInLocation  = Operation{"Firewalls.ListInLocation", "GET", locationRoute + "/firewall", idempotent}
 	opFirewallsGet             = Operation{"Firewalls.Get", "GET", firewallRoute, idempotent}
 	opFirewallsCreate          = Operation{"Firewalls.Create", "POST", firewallRoute, once}
-	opFirewallsUpdate          = Operation{"Firewalls.Update", "PATCH", firewallRoute, idempotent}
+	opFirewallsUpdate          = Operation{"Firewalls.Update", "PATCH", firewallRoute, idempotent | august2026}
 	opFirewallsDelete          = Operation{"Firewalls.Delete", "DELETE", firewallRoute, idempotent}
 	opFirewallsAttachSubnet    = Operation{"Firewalls.AttachSubnet", "POST", firewallRoute + "/attach-subnet", once}
 	opFirewallsDetachSubnet    = Operation{"Firewalls.DetachSubnet", "POST", firewallRoute + "/detach-subnet", idempotent}
 	opFirewallsRename          = Operation{"Firewalls.Rename", "POST", firewallRoute + "/rename", idempotent}
 	opFirewallsCreateRule      = Operation{"Firewalls.CreateRule", "POST", firewallRoute + "/firewall-rule", once}
 	opFirewallsGetRule         = Operation{"Firewalls.GetRule", "GET", firewallRuleRoute, idempotent}
-	opFirewallsUpdateRule      = Operation{"Firewalls.UpdateRule", "POST", firewallRuleRoute, once}
-	opFirewallsModifyRule      = Operation{"Firewalls.ModifyRule", "PATCH", firewallRuleRoute, idempotent}
+	opFirewallsUpdateRule      = Operation{"Firewalls.UpdateRule", "POST", firewallRuleRoute, once | contractOnly}
+	opFirewallsModifyRule      = Operation{"Firewalls.ModifyRule", "PATCH", firewallRuleRoute, idempotent | august2026}
 	opFirewallsDeleteRule      = Operation{"Firewalls.DeleteRule", "DELETE", firewallRuleRoute, idempotent}
 
 	listFirewalls = listRoutes{project: &opFirewallsList, location: &opFirewallsListInLocation}
@@ -203,8 +203,9 @@ func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.S
 	return watch[Firewall](ctx, s.conn, &listFirewalls, opts)
 }
 
-// CreateInProject makes a firewall without a location. It is in the contract,
-// but the real server answers [ErrNotFound]: use [FirewallsService.Create].
+// CreateInProject is in the contract only: no version of the service has it. It
+// creates a firewall without a location. Use [FirewallsService.Create]. The
+// service answers [ErrNotFound], which is also [ErrMaybeUnsupported].
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, request)
 }
@@ -302,9 +303,10 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
-// UpdateRule replaces a rule. It is in the contract, but the real server
-// answers [ErrNotFound]. Use [FirewallsService.ModifyRule] with a server of
-// August 2026; otherwise delete the rule and create another one.
+// UpdateRule is in the contract only: no version of the service has it. It
+// replaces a rule. Use [FirewallsService.ModifyRule], which requires the August
+// 2026 API; otherwise delete the rule and create another one. The service
+// answers [ErrNotFound], which is also [ErrMaybeUnsupported].
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }

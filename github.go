@@ -71,14 +71,14 @@ const (
 )
 
 var (
-	opGitHubListInstallations     = Operation{"GitHub.ListInstallations", "GET", gitHubRoute, idempotent}
-	opGitHubGetInstallation       = Operation{"GitHub.GetInstallation", "GET", gitHubInstallationRoute, idempotent}
-	opGitHubListRepositories      = Operation{"GitHub.ListRepositories", "GET", gitHubInstallationRoute + "/repository", idempotent}
-	opGitHubGetRepository         = Operation{"GitHub.GetRepository", "GET", gitHubRepositoryRoute, idempotent}
-	opGitHubListCacheEntries      = Operation{"GitHub.ListCacheEntries", "GET", gitHubRepositoryRoute + "/cache", idempotent}
-	opGitHubDeleteAllCacheEntries = Operation{"GitHub.DeleteAllCacheEntries", "DELETE", gitHubRepositoryRoute + "/cache", idempotent}
-	opGitHubGetCacheEntry         = Operation{"GitHub.GetCacheEntry", "GET", gitHubCacheEntryRoute, idempotent}
-	opGitHubDeleteCacheEntry      = Operation{"GitHub.DeleteCacheEntry", "DELETE", gitHubCacheEntryRoute, idempotent}
+	opGitHubListInstallations     = Operation{"GitHub.ListInstallations", "GET", gitHubRoute, idempotent | august2026}
+	opGitHubGetInstallation       = Operation{"GitHub.GetInstallation", "GET", gitHubInstallationRoute, idempotent | august2026}
+	opGitHubListRepositories      = Operation{"GitHub.ListRepositories", "GET", gitHubInstallationRoute + "/repository", idempotent | august2026}
+	opGitHubGetRepository         = Operation{"GitHub.GetRepository", "GET", gitHubRepositoryRoute, idempotent | august2026}
+	opGitHubListCacheEntries      = Operation{"GitHub.ListCacheEntries", "GET", gitHubRepositoryRoute + "/cache", idempotent | august2026}
+	opGitHubDeleteAllCacheEntries = Operation{"GitHub.DeleteAllCacheEntries", "DELETE", gitHubRepositoryRoute + "/cache", idempotent | august2026}
+	opGitHubGetCacheEntry         = Operation{"GitHub.GetCacheEntry", "GET", gitHubCacheEntryRoute, idempotent | august2026}
+	opGitHubDeleteCacheEntry      = Operation{"GitHub.DeleteCacheEntry", "DELETE", gitHubCacheEntryRoute, idempotent | august2026}
 
 	listGitHubInstallations = listRoutes{project: &opGitHubListInstallations}
 	listGitHubRepositories  = listRoutes{project: &opGitHubListRepositories}

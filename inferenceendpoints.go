@@ -35,7 +35,7 @@ func (e *InferenceEndpoint) lacks() string        { return lacksID(e.ID) }
 func (e *InferenceEndpoint) cursor(string) string { return e.ID }
 
 var (
-	opInferenceEndpointsList = Operation{"InferenceEndpoints.List", "GET", projectRoute + "/inference-endpoint", idempotent}
+	opInferenceEndpointsList = Operation{"InferenceEndpoints.List", "GET", projectRoute + "/inference-endpoint", idempotent | august2026}
 
 	listInferenceEndpoints = listRoutes{project: &opInferenceEndpointsList, unpaged: true}
 )

@@ -6,11 +6,12 @@ import (
 	"iter"
 )
 
-// VMInitScriptsService works with the init scripts that are registered in a
-// project. A VM can be created with the name of one. These operations are in
-// the contract, but the real server does not have them and answers
-// [ErrNotFound]. A server of August 2026 takes the script itself when a VM is
-// created: [VMCreateRequest.InitScriptText].
+// VMInitScriptsService is in the contract only: no version of the service has
+// its operations, and answers [ErrNotFound], which is also
+// [ErrMaybeUnsupported]. It works with the init scripts that are registered in a
+// project. A VM can be created with the name of one. A server of August 2026
+// takes the script itself when a VM is created:
+// [VMCreateRequest.InitScriptText].
 //
 // A reference is the ID (prefix 1n) or the name.
 type VMInitScriptsService service
@@ -107,22 +108,24 @@ func (r *VMCreateRequest) body() any {
 const vmInitScriptRoute = projectRoute + "/vm-init-script/{vm_init_script_reference}"
 
 var (
-	opVMInitScriptsList   = Operation{"VMInitScripts.List", "GET", projectRoute + "/vm-init-script", idempotent}
-	opVMInitScriptsCreate = Operation{"VMInitScripts.Create", "POST", projectRoute + "/vm-init-script", once}
-	opVMInitScriptsGet    = Operation{"VMInitScripts.Get", "GET", vmInitScriptRoute, idempotent}
-	opVMInitScriptsUpdate = Operation{"VMInitScripts.Update", "POST", vmInitScriptRoute, idempotent}
-	opVMInitScriptsDelete = Operation{"VMInitScripts.Delete", "DELETE", vmInitScriptRoute, idempotent}
+	opVMInitScriptsList   = Operation{"VMInitScripts.List", "GET", projectRoute + "/vm-init-script", idempotent | contractOnly}
+	opVMInitScriptsCreate = Operation{"VMInitScripts.Create", "POST", projectRoute + "/vm-init-script", once | contractOnly}
+	opVMInitScriptsGet    = Operation{"VMInitScripts.Get", "GET", vmInitScriptRoute, idempotent | contractOnly}
+	opVMInitScriptsUpdate = Operation{"VMInitScripts.Update", "POST", vmInitScriptRoute, idempotent | contractOnly}
+	opVMInitScriptsDelete = Operation{"VMInitScripts.Delete", "DELETE", vmInitScriptRoute, idempotent | contractOnly}
 
 	listVMInitScripts = listRoutes{project: &opVMInitScriptsList, unpaged: true}
 )
 
-// List returns the project's init scripts, without their text, all at once and
-// without a count.
+// List is in the contract only: no version of the service has it. It returns
+// the project's init scripts, without their text, all at once and without a
+// count.
 func (s *VMInitScriptsService) List(ctx context.Context, opts *ListOptions) (*Page[VMInitScript], error) {
 	return list[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
-// All returns the project's init scripts, without their text.
+// All is in the contract only: no version of the service has it. It returns the
+// project's init scripts, without their text.
 func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VMInitScript, error] {
 	return all[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
@@ -133,22 +136,25 @@ func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) it
 	return watch[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
-// Create registers an init script, at once. If the name is taken the error is
+// Create is in the contract only: no version of the service has it. It
+// registers an init script, at once. If the name is taken the error is
 // [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
 // the name up with Get.
 func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScriptCreateRequest) (*VMInitScript, error) {
 	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsCreate, request)
 }
 
-// Get returns an init script, or [ErrNotFound] if it does not exist.
+// Get is in the contract only: no version of the service has it. It returns an
+// init script, or [ErrNotFound] if it does not exist.
 func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {
 	return fetch[VMInitScript](ctx, s.conn, &opVMInitScriptsGet, script)
 }
 
-// Update changes the name or the text or both, at once. VMs that were created
-// with the script do not run it again. If the name is taken the error is
-// [ErrAlreadyExists]. A request that sets nothing is an [*ArgumentError]. To
-// change the name, pass the ID: only then is the call idempotent.
+// Update is in the contract only: no version of the service has it. It changes
+// the name or the text or both, at once. VMs that were created with the script
+// do not run it again. If the name is taken the error is [ErrAlreadyExists]. A
+// request that sets nothing is an [*ArgumentError]. To change the name, pass
+// the ID: only then is the call idempotent.
 func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
 	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
@@ -188,10 +194,11 @@ func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensur
 	}
 }
 
-// Delete deletes an init script, at once; VMs that were created with it are not
-// affected. Deleting one that does not exist is not an error. Pass the ID: a
-// delete is retried after a lost response, and by name it could delete another
-// script that has taken the name meanwhile.
+// Delete is in the contract only: no version of the service has it. It deletes
+// an init script, at once; VMs that were created with it are not affected.
+// Deleting one that does not exist is not an error. Pass the ID: a delete is
+// retried after a lost response, and by name it could delete another script
+// that has taken the name meanwhile.
 func (s *VMInitScriptsService) Delete(ctx context.Context, script string) error {
 	return remove(ctx, s.conn, &opVMInitScriptsDelete, script)
 }

@@ -29,7 +29,7 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	if err != nil {
 		return nil, err
 	}
-	in := &invocation{conn: c, op: op, request: call.Request{Method: op.Method, Path: path, Idempotent: op.retry == idempotent}}
+	in := &invocation{conn: c, op: op, request: call.Request{Method: op.Method, Path: path, Idempotent: !op.class.has(once)}}
 	if r, ok := request.(namer); ok {
 		in.newName = r.newName()
 	}
@@ -78,7 +78,7 @@ func (in *invocation) observed(ctx context.Context, observers []Observer, d call
 	if len(observers) == 0 {
 		result, failure := call.Do(ctx, &in.conn.calls, &in.request, d)
 		if failure != nil {
-			return nil, failed(in.op.Name, in.op.Method, in.request.Path, failure)
+			return nil, failed(in.op, in.request.Path, failure)
 		}
 		return result, nil
 	}

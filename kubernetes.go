@@ -73,7 +73,7 @@ var (
 	opKubernetesDelete         = Operation{"Kubernetes.Delete", "DELETE", kubernetesRoute, idempotent}
 	opKubernetesKubeconfig     = Operation{"Kubernetes.Kubeconfig", "GET", kubernetesRoute + "/kubeconfig", idempotent}
 	opKubernetesRename         = Operation{"Kubernetes.Rename", "POST", kubernetesRoute + "/rename", idempotent}
-	opKubernetesUpgrade        = Operation{"Kubernetes.Upgrade", "POST", kubernetesRoute + "/upgrade", once}
+	opKubernetesUpgrade        = Operation{"Kubernetes.Upgrade", "POST", kubernetesRoute + "/upgrade", once | august2026}
 
 	listKubernetesClusters = listRoutes{project: &opKubernetesList, location: &opKubernetesListInLocation}
 

@@ -47,12 +47,12 @@ type resizeRequest struct {
 const nodePoolRoute = kubernetesRoute + "/nodepool/{kubernetes_nodepool_reference}"
 
 var (
-	opKubernetesCreateNodePool  = Operation{"Kubernetes.CreateNodePool", "POST", kubernetesRoute + "/nodepool", once}
-	opKubernetesDeleteNodePool  = Operation{"Kubernetes.DeleteNodePool", "DELETE", nodePoolRoute, idempotent}
-	opKubernetesRenameNodePool  = Operation{"Kubernetes.RenameNodePool", "POST", nodePoolRoute + "/rename", idempotent}
+	opKubernetesCreateNodePool  = Operation{"Kubernetes.CreateNodePool", "POST", kubernetesRoute + "/nodepool", once | august2026}
+	opKubernetesDeleteNodePool  = Operation{"Kubernetes.DeleteNodePool", "DELETE", nodePoolRoute, idempotent | august2026}
+	opKubernetesRenameNodePool  = Operation{"Kubernetes.RenameNodePool", "POST", nodePoolRoute + "/rename", idempotent | august2026}
 	opKubernetesResizeNodePool  = Operation{"Kubernetes.ResizeNodePool", "POST", nodePoolRoute + "/resize", idempotent}
-	opKubernetesUpgradeNodePool = Operation{"Kubernetes.UpgradeNodePool", "POST", nodePoolRoute + "/upgrade", once}
-	opKubernetesRetireNode      = Operation{"Kubernetes.RetireNode", "POST", kubernetesRoute + "/node/{kubernetes_node_name}/retire", once}
+	opKubernetesUpgradeNodePool = Operation{"Kubernetes.UpgradeNodePool", "POST", nodePoolRoute + "/upgrade", once | august2026}
+	opKubernetesRetireNode      = Operation{"Kubernetes.RetireNode", "POST", kubernetesRoute + "/node/{kubernetes_node_name}/retire", once | august2026}
 )
 
 // CreateNodePool starts to make a node pool with the cluster's version, and

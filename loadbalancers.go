@@ -162,16 +162,16 @@ type certRequest struct {
 const loadBalancerRoute = locationRoute + "/load-balancer/{load_balancer_reference}"
 
 var (
-	opLoadBalancersList           = Operation{"LoadBalancers.List", "GET", projectRoute + "/load-balancer", idempotent}
-	opLoadBalancersListInLocation = Operation{"LoadBalancers.ListInLocation", "GET", locationRoute + "/load-balancer", idempotent}
-	opLoadBalancersGet            = Operation{"LoadBalancers.Get", "GET", loadBalancerRoute, idempotent}
+	opLoadBalancersList           = Operation{"LoadBalancers.List", "GET", projectRoute + "/load-balancer", idempotent | showsPortless}
+	opLoadBalancersListInLocation = Operation{"LoadBalancers.ListInLocation", "GET", locationRoute + "/load-balancer", idempotent | showsPortless}
+	opLoadBalancersGet            = Operation{"LoadBalancers.Get", "GET", loadBalancerRoute, idempotent | showsPortless}
 	opLoadBalancersCreate         = Operation{"LoadBalancers.Create", "POST", loadBalancerRoute, once}
 	opLoadBalancersUpdate         = Operation{"LoadBalancers.Update", "PATCH", loadBalancerRoute, idempotent}
 	opLoadBalancersDelete         = Operation{"LoadBalancers.Delete", "DELETE", loadBalancerRoute, idempotent}
 	opLoadBalancersAttachVM       = Operation{"LoadBalancers.AttachVM", "POST", loadBalancerRoute + "/attach-vm", once}
 	opLoadBalancersDetachVM       = Operation{"LoadBalancers.DetachVM", "POST", loadBalancerRoute + "/detach-vm", idempotent}
 	opLoadBalancersRename         = Operation{"LoadBalancers.Rename", "POST", loadBalancerRoute + "/rename", idempotent}
-	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent}
+	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent | august2026}
 
 	listLoadBalancers = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, unlisted: portlessBalancers}
 

@@ -17,7 +17,7 @@ func logAttempt(ctx context.Context, request *call.Request, a *call.Attempt) {
 	case a.Failure != nil:
 		failure := *a.Failure
 		failure.Body = ""
-		err = failed(in.op.Name, in.op.Method, request.Path, &failure)
+		err = failed(in.op, request.Path, &failure)
 		level, message = slog.LevelWarn, "cloudapi: request failed"
 		if IsGone(err) {
 			level = slog.LevelInfo // a wait for a deletion expects it

@@ -63,13 +63,13 @@ type MachineImageUpdateRequest struct {
 const machineImageRoute = locationRoute + "/machine-image/{machine_image_reference}"
 
 var (
-	opMachineImagesList           = Operation{"MachineImages.List", "GET", projectRoute + "/machine-image", idempotent}
-	opMachineImagesListInLocation = Operation{"MachineImages.ListInLocation", "GET", locationRoute + "/machine-image", idempotent}
-	opMachineImagesGet            = Operation{"MachineImages.Get", "GET", machineImageRoute, idempotent}
-	opMachineImagesCreate         = Operation{"MachineImages.Create", "POST", machineImageRoute, once}
-	opMachineImagesUpdate         = Operation{"MachineImages.Update", "PATCH", machineImageRoute, idempotent}
-	opMachineImagesDelete         = Operation{"MachineImages.Delete", "DELETE", machineImageRoute, idempotent}
-	opMachineImagesRename         = Operation{"MachineImages.Rename", "POST", machineImageRoute + "/rename", idempotent}
+	opMachineImagesList           = Operation{"MachineImages.List", "GET", projectRoute + "/machine-image", idempotent | august2026}
+	opMachineImagesListInLocation = Operation{"MachineImages.ListInLocation", "GET", locationRoute + "/machine-image", idempotent | august2026}
+	opMachineImagesGet            = Operation{"MachineImages.Get", "GET", machineImageRoute, idempotent | august2026}
+	opMachineImagesCreate         = Operation{"MachineImages.Create", "POST", machineImageRoute, once | august2026}
+	opMachineImagesUpdate         = Operation{"MachineImages.Update", "PATCH", machineImageRoute, idempotent | august2026}
+	opMachineImagesDelete         = Operation{"MachineImages.Delete", "DELETE", machineImageRoute, idempotent | august2026}
+	opMachineImagesRename         = Operation{"MachineImages.Rename", "POST", machineImageRoute + "/rename", idempotent | august2026}
 
 	listMachineImages = listRoutes{project: &opMachineImagesList, location: &opMachineImagesListInLocation}
 )

@@ -52,9 +52,9 @@ func (r MachineImageVersionCreateRequest) checkIDs() *ArgumentError { return che
 const machineImageVersionRoute = machineImageRoute + "/version/{version}"
 
 var (
-	opMachineImagesListVersions  = Operation{"MachineImages.ListVersions", "GET", machineImageRoute + "/version", idempotent}
-	opMachineImagesCreateVersion = Operation{"MachineImages.CreateVersion", "POST", machineImageVersionRoute, once}
-	opMachineImagesDeleteVersion = Operation{"MachineImages.DeleteVersion", "DELETE", machineImageVersionRoute, idempotent}
+	opMachineImagesListVersions  = Operation{"MachineImages.ListVersions", "GET", machineImageRoute + "/version", idempotent | august2026}
+	opMachineImagesCreateVersion = Operation{"MachineImages.CreateVersion", "POST", machineImageVersionRoute, once | august2026}
+	opMachineImagesDeleteVersion = Operation{"MachineImages.DeleteVersion", "DELETE", machineImageVersionRoute, idempotent | august2026}
 
 	listMachineImageVersions = listRoutes{project: &opMachineImagesListVersions}
 )

@@ -116,7 +116,7 @@ const (
 	KubernetesMetricClusterObjects      = "cluster_objects"
 )
 
-var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent}
+var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent | august2026}
 
 // Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does
 // for a database. The options may be nil. It is an operation of August 2026; a

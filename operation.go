@@ -16,21 +16,32 @@ type Operation struct {
 	// is "" in calls of [Client.Do], whose Name is "Do".
 	Route string
 
-	retry retryClass
+	class class
 }
 
-// retryClass says whether an operation may be retried after a failure that
-// leaves open whether the server acted.
-type retryClass uint8
+// class is what the SDK knows about an operation besides its request, as a set.
+type class uint8
 
 const (
-	// idempotent: a retry has the same effect as the first attempt alone.
-	idempotent retryClass = iota
-
 	// once: a retry would make a second object, act twice, or fail because of
 	// the first attempt. It is made only if the server certainly did nothing.
-	once
+	once class = 1 << iota
+
+	// august2026: a service with an older API does not have the operation.
+	august2026
+
+	// contractOnly: no version of the service has the operation.
+	contractOnly
+
+	// showsPortless: the service answers 500 if the response would contain a
+	// load balancer without ports; see [UnlistedError].
+	showsPortless
+
+	// idempotent: a retry has the same effect as the first attempt alone.
+	idempotent class = 0
 )
+
+func (c class) has(other class) bool { return c&other != 0 }
 
 // Beginnings of the routes.
 const (

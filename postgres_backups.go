@@ -33,8 +33,8 @@ func (c *PostgresBackupCredentials) lacks() string {
 }
 
 var (
-	opPostgresListBackups             = Operation{"Postgres.ListBackups", "GET", postgresRoute + "/backup", idempotent}
-	opPostgresCreateBackupCredentials = Operation{"Postgres.CreateBackupCredentials", "POST", postgresRoute + "/backup-credentials", once}
+	opPostgresListBackups             = Operation{"Postgres.ListBackups", "GET", postgresRoute + "/backup", idempotent | august2026}
+	opPostgresCreateBackupCredentials = Operation{"Postgres.CreateBackupCredentials", "POST", postgresRoute + "/backup-credentials", once | august2026}
 
 	listPostgresBackups = listRoutes{project: &opPostgresListBackups, unpaged: true}
 )

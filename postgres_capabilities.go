@@ -77,7 +77,7 @@ type PostgresHATypeMetadata struct {
 	StandbyCount int    `json:"standby_count"`
 }
 
-var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRoute + "/postgres/capabilities", idempotent}
+var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRoute + "/postgres/capabilities", idempotent | august2026}
 
 // Capabilities returns the values that [PostgresService.Create] accepts in the
 // project, which depend on the project's features. Without the permission to

@@ -35,9 +35,9 @@ type certificateUserRequest struct {
 }
 
 var (
-	opPostgresCreateClientKeyPair   = Operation{"Postgres.CreateClientKeyPair", "POST", postgresRoute + "/cert/create-client-keypair", once}
-	opPostgresAddCertificateUser    = Operation{"Postgres.AddCertificateUser", "POST", postgresRoute + "/cert/add-auth-user", idempotent}
-	opPostgresRemoveCertificateUser = Operation{"Postgres.RemoveCertificateUser", "POST", postgresRoute + "/cert/remove-auth-user", idempotent}
+	opPostgresCreateClientKeyPair   = Operation{"Postgres.CreateClientKeyPair", "POST", postgresRoute + "/cert/create-client-keypair", once | august2026}
+	opPostgresAddCertificateUser    = Operation{"Postgres.AddCertificateUser", "POST", postgresRoute + "/cert/add-auth-user", idempotent | august2026}
+	opPostgresRemoveCertificateUser = Operation{"Postgres.RemoveCertificateUser", "POST", postgresRoute + "/cert/remove-auth-user", idempotent | august2026}
 
 	clientKeyPairFile = fileFormat{name: "client.pem", accept: acceptPEM, check: checkPEM(pemCertificate, pemPrivateKey)}
 )

@@ -173,8 +173,8 @@ func (r *PostgresLogDestinationCreateRequest) unmasked() any {
 var (
 	opPostgresCreateMetricDestination = Operation{"Postgres.CreateMetricDestination", "POST", postgresRoute + "/metric-destination", once}
 	opPostgresDeleteMetricDestination = Operation{"Postgres.DeleteMetricDestination", "DELETE", postgresRoute + "/metric-destination/{metric_destination_id}", idempotent}
-	opPostgresCreateLogDestination    = Operation{"Postgres.CreateLogDestination", "POST", postgresRoute + "/log-destination", once}
-	opPostgresDeleteLogDestination    = Operation{"Postgres.DeleteLogDestination", "DELETE", postgresRoute + "/log-destination/{log_destination_id}", idempotent}
+	opPostgresCreateLogDestination    = Operation{"Postgres.CreateLogDestination", "POST", postgresRoute + "/log-destination", once | august2026}
+	opPostgresDeleteLogDestination    = Operation{"Postgres.DeleteLogDestination", "DELETE", postgresRoute + "/log-destination/{log_destination_id}", idempotent | august2026}
 )
 
 // CreateMetricDestination makes a database send its metrics to a server, and

@@ -93,7 +93,7 @@ func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
 	return options
 }
 
-var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent}
+var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent | august2026}
 
 // Logs returns one page of the logs of a database: the newest lines of the time
 // in the options, sorted from old to new. [Page.NextStartAfter] is the

@@ -50,7 +50,7 @@ type readReplicaRequest struct {
 func (r readReplicaRequest) newName() string { return r.Name }
 
 var (
-	opPostgresPromoteReadReplica = Operation{"Postgres.PromoteReadReplica", "POST", postgresRoute + "/promote-read-replica", once}
+	opPostgresPromoteReadReplica = Operation{"Postgres.PromoteReadReplica", "POST", postgresRoute + "/promote-read-replica", once | august2026}
 	opPostgresPromote            = Operation{"Postgres.Promote", "POST", postgresRoute + "/promote", once}
 	opPostgresCreateReadReplica  = Operation{"Postgres.CreateReadReplica", "POST", postgresRoute + "/read-replica", once}
 	opPostgresRestore            = Operation{"Postgres.Restore", "POST", postgresRoute + "/restore", once}

@@ -61,8 +61,8 @@ const (
 )
 
 var (
-	opPostgresListServers = Operation{"Postgres.ListServers", "GET", postgresRoute + "/servers", idempotent}
-	opPostgresRecycle     = Operation{"Postgres.Recycle", "POST", postgresRoute + "/recycle", once}
+	opPostgresListServers = Operation{"Postgres.ListServers", "GET", postgresRoute + "/servers", idempotent | august2026}
+	opPostgresRecycle     = Operation{"Postgres.Recycle", "POST", postgresRoute + "/recycle", once | august2026}
 
 	listPostgresServers = listRoutes{project: &opPostgresListServers, unpaged: true}
 )

@@ -28,8 +28,8 @@ const (
 )
 
 var (
-	opPostgresUpgrade       = Operation{"Postgres.Upgrade", "POST", postgresRoute + "/upgrade", once}
-	opPostgresUpgradeStatus = Operation{"Postgres.UpgradeStatus", "GET", postgresRoute + "/upgrade", idempotent}
+	opPostgresUpgrade       = Operation{"Postgres.Upgrade", "POST", postgresRoute + "/upgrade", once | august2026}
+	opPostgresUpgradeStatus = Operation{"Postgres.UpgradeStatus", "GET", postgresRoute + "/upgrade", idempotent | august2026}
 )
 
 // Upgrade starts to upgrade a database, and its read replicas, to the next major

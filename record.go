@@ -66,10 +66,10 @@ func (in *invocation) subject(kind Kind) (s subject) {
 			}
 		}
 	}
-	if in.op.retry == once && strings.HasSuffix(in.op.Route, "}") {
+	if in.op.class.has(once) && strings.HasSuffix(in.op.Route, "}") {
 		s.location = "" // a load balancer is created in the location of its subnet
 	}
-	if in.newName != "" && (s.id == "" || in.op.retry == once) {
+	if in.newName != "" && (s.id == "" || in.op.class.has(once)) {
 		s.id, s.name = "", in.newName
 	}
 	return s

@@ -119,7 +119,11 @@ func TestAllYieldsWhatTheServerCanShow(t *testing.T) {
 		if got, err := all(client, cloudapi.ListOptions{Location: sdktest.Elsewhere}); len(got) > 0 || err != nil {
 			t.Errorf("elsewhere there are %q, %v", names(got), err)
 		}
-		_, err := all(client, cloudapi.ListOptions{})
+		_, err := client.LoadBalancers.List(ctx, nil)
+		if !errors.Is(err, cloudapi.ErrServer) || !strings.Contains(err.Error(), "; the service cannot show the load balancer of a Kubernetes cluster that has no Service: list with All") {
+			t.Errorf("a page: %v", err)
+		}
+		_, err = all(client, cloudapi.ListOptions{})
 		if want := fmt.Sprintf("cloudapi: LoadBalancers.List: the server cannot show load balancer %s/%s, load balancer %s/%s "+
 			"while its Kubernetes cluster has no Service; all others were listed", sdktest.Somewhere, portless[0], sdktest.Somewhere, portless[1]); err.Error() != want {
 			t.Errorf("the error is\n%v, want\n%s", err, want)

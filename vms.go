@@ -142,8 +142,8 @@ var (
 	opVMsDelete         = Operation{"VMs.Delete", "DELETE", vmRoute, idempotent}
 	opVMsRename         = Operation{"VMs.Rename", "POST", vmRoute + "/rename", idempotent}
 	opVMsRestart        = Operation{"VMs.Restart", "POST", vmRoute + "/restart", once}
-	opVMsStart          = Operation{"VMs.Start", "POST", vmRoute + "/start", once}
-	opVMsStop           = Operation{"VMs.Stop", "POST", vmRoute + "/stop", once}
+	opVMsStart          = Operation{"VMs.Start", "POST", vmRoute + "/start", once | august2026}
+	opVMsStop           = Operation{"VMs.Stop", "POST", vmRoute + "/stop", once | august2026}
 
 	listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}
 

@@ -64,6 +64,11 @@ func (r Row) Service() string {
 	return service
 }
 
+// Unserved reports whether no version of the service has the operation.
+func (r Row) Unserved() bool {
+	return r.Service() == "VMInitScripts" || slices.Contains([]string{"Firewalls.CreateInProject", "Firewalls.UpdateRule"}, r.Names[0])
+}
+
 // Once reports whether the operation must not be sent twice.
 func (r Row) Once() bool { return Once(r.Method, r.Names[0]) }
 

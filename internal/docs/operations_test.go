@@ -27,6 +27,7 @@ func TestOperationTables(t *testing.T) {
 	}
 	var short, long strings.Builder
 	fmt.Fprintf(&short, "The %d operations of the contract, which is the OpenAPI description of Ubicloud's API of October 2025, by service, and after %s those of August 2026.\n"+
+		"No version of the service has those with a "+unserved+".\n"+
 		"[docs/operations.md](docs/operations.md) has their routes.\n\n"+
 		"| Service | Methods |\n|---|---|\n", len(contract.Agreed()), later)
 	for _, service := range services {
@@ -43,6 +44,9 @@ func TestOperationTables(t *testing.T) {
 			var methods []string
 			for _, name := range r.Names {
 				name = "`" + strings.TrimPrefix(name, service+".") + "`"
+				if r.Unserved() {
+					name += unserved
+				}
 				methods = append(methods, name)
 				if !slices.Contains(names, name) {
 					names = append(names, name)
@@ -63,6 +67,9 @@ func TestOperationTables(t *testing.T) {
 
 // later marks the operations that the contract does not have.
 const later = "†"
+
+// unserved marks the operations that only the contract has.
+const unserved = "‡"
 
 // TestExamples looks for the example of each service.
 func TestExamples(t *testing.T) {

@@ -20,6 +20,10 @@ import (
 // contract.
 const later = "It is an operation of August 2026; a server of October 2025 answers [ErrNotFound]."
 
+// unserved is the beginning of the documentation of operations that only the
+// contract has, after the name.
+const unserved = "is in the contract only: no version of the service has it."
+
 // TestContract compares three things with each other, row by row: the tables of
 // operations, the Operation variables, and the operations that the bodies of
 // the services' methods name.
@@ -43,9 +47,13 @@ func TestContractFindsDrift(t *testing.T) {
 		{"vms.go", `"VMs.Rename", "POST"`, `"VMs.Renamed", "POST"`,
 			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename: the Operation is called VMs.Renamed"},
 		{"vms.go", `+ "/rename", idempotent`, `+ "/rename", once`,
-			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename: the retry class is once"},
+			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename: whether it is once is not what the tables say"},
 		{"vms.go", `+ "/restart", once`, `+ "/restart", idempotent`,
-			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: the retry class is idempotent"},
+			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: whether it is once is not what the tables say"},
+		{"vms.go", `+ "/stop", once | august2026`, `+ "/stop", once`,
+			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/stop: whether it is august2026 is not what the tables say"},
+		{"firewalls.go", `once | contractOnly`, `once`,
+			"POST /project/{project_id}/firewall: whether it is contractOnly is not what the tables say"},
 		{"operation.go", `"/location/{location}"`, `"/loc/{location}"`,
 			"GET /project/{project_id}/location/{location}/vm: there is no Operation"},
 		{"vms.go", "return remove(ctx, s.conn, &opVMsDelete,", "return remove(ctx, s.conn, &opFirewallsDelete,",
@@ -96,7 +104,10 @@ type packageSource struct {
 	methods    map[string]sourceMethod
 }
 
-type operationRow struct{ name, method, route, class string }
+type operationRow struct {
+	name, method, route string
+	classes             []string
+}
 
 func (o operationRow) String() string { return o.method + " " + o.route }
 
@@ -177,7 +188,7 @@ func (s *packageSource) readVariables(decl ast.Decl) error {
 				}
 				texts[i] = text
 			}
-			s.operations[name] = operationRow{texts[0], texts[1], texts[2], identifier(literal.Elts[len(texts)])}
+			s.operations[name] = operationRow{texts[0], texts[1], texts[2], names(literal.Elts[len(texts)])}
 		case "listRoutes":
 			s.lists[name] = names(literal)
 		}
@@ -289,12 +300,10 @@ func (s *packageSource) compare(rows []contract.Row) (problems []string) {
 		if op.name != row.Operation() {
 			report("%s: the Operation is called %s", key, op.name)
 		}
-		class := "idempotent"
-		if row.Once() {
-			class = "once"
-		}
-		if op.class != class {
-			report("%s: the retry class is %s", key, op.class)
+		for class, want := range map[string]bool{"once": row.Once(), "idempotent": !row.Once(), "august2026": row.Later, "contractOnly": row.Unserved()} {
+			if slices.Contains(op.classes, class) != want {
+				report("%s: whether it is %s is not what the tables say", key, class)
+			}
 		}
 		for _, name := range row.Names {
 			m, ok := s.methods[name]
@@ -305,6 +314,8 @@ func (s *packageSource) compare(rows []contract.Row) (problems []string) {
 				report("%s: %s does not send it", key, name)
 			case row.Later != strings.Contains(m.doc, later):
 				report("%s: whether its documentation says %q is not what the tables say", name, later)
+			case row.Unserved() != strings.HasPrefix(m.doc, strings.TrimPrefix(name, row.Service()+".")+" "+unserved):
+				report("%s: whether its documentation says %q is not what the tables say", name, unserved)
 			}
 		}
 	}

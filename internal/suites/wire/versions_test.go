@@ -5,9 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
@@ -346,6 +348,57 @@ func TestLoadBalancerUpdateThatCannotLook(t *testing.T) {
 	updated, err := sdktest.Recorded(t, &network).LoadBalancers.Update(t.Context(), "eu-central-h1", "plain", &cloudapi.LoadBalancerUpdateRequest{VMs: []string{}})
 	if updated != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) || !errors.Is(err, cloudapi.ErrForbidden) || len(network.Take()) != 2 {
 		t.Errorf("%v, %v", updated, err)
+	}
+}
+
+// TestMissingOperations: a 404 of an operation that the service may not have says
+// so, with every version, since the response doesn't tell what is missing.
+func TestMissingOperations(t *testing.T) {
+	t.Parallel()
+	const (
+		older = "; the operation requires the August 2026 API: an older service does not have it"
+		none  = "; only the contract has this operation, and no version of the service"
+	)
+	id := cloudapi.NewID(cloudapi.KindFirewallRule).String()
+	for _, version := range []cloudapitest.API{cloudapitest.October2025, cloudapitest.August2026} {
+		client := cloudapitest.New(t, cloudapitest.WithAPI(version), cloudapitest.Lenient()).Client()
+		for _, tt := range []struct {
+			call func(context.Context) error
+			end  string // "": the operation exists in every version
+		}{
+			{func(ctx context.Context) error {
+				_, err := client.MachineImages.Get(ctx, sdktest.Somewhere, "golden")
+				return err
+			}, older},
+			{func(ctx context.Context) error {
+				_, err := client.VMs.Stop(ctx, sdktest.Somewhere, "web-1")
+				return err
+			}, older},
+			{func(ctx context.Context) error {
+				_, err := client.Firewalls.CreateInProject(ctx, &cloudapi.FirewallCreateInProjectRequest{Name: "fw-1"})
+				return err
+			}, none},
+			{func(ctx context.Context) error {
+				_, err := client.Firewalls.UpdateRule(ctx, sdktest.Somewhere, "fw-1", id, &cloudapi.FirewallRuleUpdateRequest{CIDR: "10.0.0.0/8"})
+				return err
+			}, none},
+			{func(ctx context.Context) error { _, err := client.VMInitScripts.Get(ctx, "setup"); return err }, none},
+			{func(ctx context.Context) error { _, err := client.VMs.Get(ctx, sdktest.Somewhere, "web-1"); return err }, ""},
+		} {
+			err := tt.call(t.Context())
+			if !errors.Is(err, cloudapi.ErrNotFound) || errors.Is(err, cloudapi.ErrMaybeUnsupported) != (tt.end != "") {
+				t.Errorf("%v: %v", version, err)
+			}
+			if text := err.Error(); !strings.HasSuffix(text, tt.end) || strings.Contains(text, ";") != (tt.end != "") {
+				t.Errorf("%v: %v, want the end %q", version, err, tt.end)
+			}
+		}
+		if version == cloudapitest.August2026 {
+			_, err := client.MachineImages.Get(t.Context(), "mars-1", "golden")
+			if !errors.Is(err, cloudapi.ErrLocationNotFound) || errors.Is(err, cloudapi.ErrMaybeUnsupported) {
+				t.Errorf("in an unknown location: %v", err)
+			}
+		}
 	}
 }
 

@@ -240,7 +240,7 @@ func (w *writer) row(o *drafted) {
 			break
 		}
 	}
-	fmt.Fprintf(&w.rows, "op%s%s = Operation{%q, %q, %s, %s}\n", o.service, o.method, o.name(), o.verb, route, class)
+	fmt.Fprintf(&w.rows, "op%s%s = Operation{%q, %q, %s, %s | august2026}\n", o.service, o.method, o.name(), o.verb, route, class)
 }
 
 // function writes a method with the types that it needs.
