@@ -16,6 +16,10 @@
 // immediately before it deletes a subnet, and keeps the subnet if there are any.
 // But a list does not contain load balancers that the token may not see, so
 // those go with their subnet, as they would with PrivateSubnets.Delete.
+//
+// The service deletes a Kubernetes cluster together with the subnet, firewall and
+// load balancers that it created for it, whose names begin with the cluster's ID.
+// Run leaves them to it: it sends no deletion of them, and waits for their end.
 package teardown
 
 import (
@@ -38,7 +42,9 @@ type Options struct {
 	// of a subnet, the subnet, firewall and load balancers that the service made
 	// for a database or cluster, unless they were renamed, the private location
 	// of any resource in it, and the project. A read replica does not need its
-	// parent, nor a load balancer its VMs.
+	// parent, nor a load balancer its VMs. A cluster also stays if a part of its
+	// network does, or something in its subnet, since those go with it; and a
+	// database if its own subnet or firewall does.
 	Keep func(cloudapi.Resource) bool
 
 	// DeleteProject deletes the project itself after everything in it. The
@@ -64,9 +70,10 @@ type Plan struct {
 	options Options
 	once    *cloudapi.Client // does not retry
 	gate    gate
-	steps   []step            // each after those that must end before it
-	kept    []keptResource    // the rest
-	private map[string]string // the IDs of the private locations, by name
+	steps   []step                         // each after those that must end before it
+	parts   map[string][]cloudapi.Resource // what goes with a cluster, by the cluster's ID
+	kept    []keptResource                 // the rest
+	private map[string]string              // the IDs of the private locations, by name
 
 	unlisted []cloudapi.Resource // that the server can't list
 }
@@ -79,8 +86,8 @@ type step struct {
 	stage    int   // one more than the highest stage of those, from 0
 }
 
-// keptResource is a resource that stays, because Keep keeps it or because
-// another one needs it.
+// keptResource is a resource that stays, because Keep keeps it, because another
+// one needs it, or because it is hidden.
 type keptResource struct{ resource, neededBy cloudapi.Resource }
 
 // NewPlan finds the resources of the client's project and an order in which they
@@ -89,8 +96,10 @@ type keptResource struct{ resource, neededBy cloudapi.Resource }
 // The plan contains everything that the lists of the project show, including the
 // default subnets and firewalls of VMs and subnets. Rules, node pools and other
 // parts are deleted with their resource, and the versions of a machine image
-// before it. The server itself deletes the nodes of clusters and the networks of
-// databases.
+// before it. The service deletes a cluster's nodes, subnet, firewall and load
+// balancers with the cluster: the network is in the text of the plan and in
+// [Plan.GoesWith], but no resource to be deleted of its own. The network of a
+// cluster that the token may not see stays, with the cluster.
 //
 // A plan must be complete, so NewPlan returns an error if a list fails, for
 // example [cloudapi.ErrForbidden] if the token may not see SSH keys. But most
@@ -122,12 +131,17 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 		}
 		all = append(all, item{Resource: cloudapi.Resource{Kind: cloudapi.KindProject, ID: project.ID, Name: project.Name}})
 	}
-	p.arrange(slices.DeleteFunc(all, func(i item) bool {
+	all = slices.DeleteFunc(all, func(i item) bool {
 		if i.ID == "" {
 			p.unlisted = append(p.unlisted, i.Resource)
 		}
 		return i.ID == ""
-	}))
+	})
+	hidden, err := p.hidden(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	p.arrange(slices.Concat(hidden, all))
 	return p, nil
 }
 
@@ -149,12 +163,16 @@ func (p *Plan) connect(client *cloudapi.Client) (err error) {
 // to keep.
 func (p *Plan) arrange(all []item) {
 	needs := p.needs(all)
-	p.subnets = map[string]string{}
-	neededBy := p.keep(all, needs)
+	p.subnets, p.parts = map[string]string{}, map[string][]cloudapi.Resource{}
+	owners := owners(all)
+	neededBy := p.keep(all, needs, owners)
 	index := map[string]int{}
 	for _, item := range all {
+		owner := owners[item.ID]
 		if by, ok := neededBy[item.ID]; ok {
 			p.kept = append(p.kept, keptResource{item.Resource, by})
+		} else if owner.Kind == cloudapi.KindKubernetesCluster {
+			p.parts[owner.ID] = append(p.parts[owner.ID], item.Resource)
 		} else {
 			index[item.ID] = len(p.steps)
 			p.steps = append(p.steps, step{resource: item.Resource})
@@ -163,8 +181,8 @@ func (p *Plan) arrange(all []item) {
 		case cloudapi.KindPrivateLocation:
 			p.private[item.Name] = item.ID
 		case cloudapi.KindLoadBalancer:
-			for _, id := range needs[item.ID] {
-				if cloudapi.IsID(id, cloudapi.KindPrivateSubnet) {
+			for _, id := range append(needs[item.ID], owner.ID) {
+				if cloudapi.IsID(id, cloudapi.KindPrivateSubnet, cloudapi.KindKubernetesCluster) {
 					p.subnets[item.ID] = id
 				}
 			}
@@ -183,24 +201,31 @@ func (p *Plan) arrange(all []item) {
 }
 
 // keep returns the resources that stay, each with the one that needs it, or
-// with none if Keep keeps it.
-func (p *Plan) keep(all []item, needs map[string][]string) map[string]cloudapi.Resource {
+// with none if Keep keeps it or it is hidden.
+func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]cloudapi.Resource) map[string]cloudapi.Resource {
 	kept := map[string]cloudapi.Resource{}
-	if p.options.Keep == nil {
-		return kept
-	}
 	for _, item := range all {
-		if p.options.Keep(item.Resource) {
+		if item.hidden || p.options.Keep != nil && p.options.Keep(item.Resource) {
 			kept[item.ID] = cloudapi.Resource{}
 		}
 	}
-	for _, item := range all { // each comes before the resources that it needs
-		if _, ok := kept[item.ID]; !ok {
-			continue
+	for _, item := range all { // which would go with its owner
+		owner, owned := owners[item.ID]
+		_, stays := kept[item.ID]
+		if _, ok := kept[owner.ID]; owned && stays && !ok {
+			kept[owner.ID] = item.Resource
 		}
-		for _, id := range needs[item.ID] {
-			if _, ok := kept[id]; !ok {
-				kept[id] = item.Resource
+	}
+	for n := -1; n < len(kept); { // until no more stay
+		n = len(kept)
+		for _, item := range all {
+			if _, stays := kept[item.ID]; !stays {
+				continue
+			}
+			for _, id := range needs[item.ID] {
+				if _, ok := kept[id]; !ok {
+					kept[id] = item.Resource
+				}
 			}
 		}
 	}
@@ -238,7 +263,15 @@ func (p *Plan) Stages() [][]cloudapi.Resource {
 	return stages
 }
 
-// Kept returns the resources that stay because of [Options.Keep].
+// GoesWith returns the resources that the service deletes together with a
+// resource of the plan: the subnet, firewall and load balancers of a cluster.
+// Run waits until they are gone, too, before it reports the cluster as deleted.
+func (p *Plan) GoesWith(r cloudapi.Resource) []cloudapi.Resource {
+	return slices.Clone(p.parts[r.ID])
+}
+
+// Kept returns the resources that stay because of [Options.Keep], and clusters
+// and databases that the token may not see but whose networks it sees.
 func (p *Plan) Kept() []cloudapi.Resource {
 	kept := make([]cloudapi.Resource, len(p.kept))
 	for i, k := range p.kept {
@@ -261,6 +294,9 @@ func (p *Plan) String() string {
 		subnets := false
 		for _, r := range stage {
 			fmt.Fprintf(&b, "  %v\n", r)
+			for _, part := range p.parts[r.ID] {
+				fmt.Fprintf(&b, "    and %v, which goes with it\n", part)
+			}
 			subnets = subnets || r.Kind == cloudapi.KindPrivateSubnet
 		}
 		if subnets {
@@ -286,15 +322,17 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// MarshalJSON encodes the project's ID, the stages, the kept resources and, if
-// there are any, those that the server can't list.
+// MarshalJSON encodes the project's ID, the stages, what goes with a cluster, by
+// the cluster's ID, the kept resources and, if there are any, those that the
+// server can't list.
 func (p *Plan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Project  string                `json:"project"`
-		Stages   [][]cloudapi.Resource `json:"stages"`
-		Kept     []cloudapi.Resource   `json:"kept"`
-		Unlisted []cloudapi.Resource   `json:"unlisted,omitempty"`
-	}{p.project(), p.Stages(), p.Kept(), p.unlisted})
+		Project  string                         `json:"project"`
+		Stages   [][]cloudapi.Resource          `json:"stages"`
+		GoesWith map[string][]cloudapi.Resource `json:"goes_with,omitempty"`
+		Kept     []cloudapi.Resource            `json:"kept"`
+		Unlisted []cloudapi.Resource            `json:"unlisted,omitempty"`
+	}{p.project(), p.Stages(), p.parts, p.Kept(), p.unlisted})
 }
 
 func (p *Plan) project() string {

@@ -2,9 +2,11 @@ package teardown_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -24,8 +26,27 @@ import (
 func TestDeletesWhatIsInThePlan(t *testing.T) {
 	t.Parallel()
 	none := func(cloudapi.Resource) bool { return true }
+	clusterStays := func(t *testing.T, p *scene, err error) {
+		there := sdktest.Contents(t, p.Client)
+		for _, id := range append(p.network(), p.Cluster.ID) {
+			if there[id] == "" {
+				t.Errorf("%s is gone", p.before[id])
+			}
+		}
+		if len(p.network()) != 4 || err != nil {
+			t.Errorf("the network is %q; the run returns %v", p.network(), err)
+		}
+	}
+	clusterIsBlocked := func(t *testing.T, _ *scene, err error) {
+		report, ok := errors.AsType[*teardown.Error](err)
+		if !ok || !slices.Equal(outcomes(report), []string{"blocked Kubernetes cluster eu-central-h1/apps", "blocked firewall eu-central-h1/fw-1"}) {
+			t.Errorf("the report is %v", err)
+		}
+	}
 	for name, tt := range map[string]struct {
+		project func(t *testing.T) *sdktest.Everything // default: newFullProject
 		options teardown.Options
+		keep    func(p *scene, r cloudapi.Resource) bool                // for options.Keep
 		before  func(t *testing.T, p *scene)                            // the plan
 		between func(t *testing.T, p *scene)                            // the plan and the run
 		run     func(t *testing.T, p *scene, plan *teardown.Plan) error // default: Run
@@ -152,12 +173,103 @@ func TestDeletesWhatIsInThePlan(t *testing.T) {
 				return r.Name == "lb-1" || r.Name == "net-1" && r.Location == sdktest.Somewhere || r.Name == "fw-1"
 			},
 		},
+		"a cluster, with which its network goes": {
+			project: newClusterProject,
+			after: func(t *testing.T, p *scene, err error) {
+				if there := sdktest.Contents(t, p.Client); len(there) != 0 || err != nil {
+					t.Errorf("%v is left when the run returns %v", there, err)
+				}
+			},
+			others: (*scene).network,
+		},
+		"a cluster that is kept": {
+			project: newClusterProject,
+			keep:    func(p *scene, r cloudapi.Resource) bool { return r.ID == p.Cluster.ID },
+			after:   clusterStays,
+		},
+		"a cluster, part of whose network is kept": {
+			project: newClusterProject,
+			keep:    func(p *scene, r cloudapi.Resource) bool { return r.Name == p.Cluster.ID+"-firewall" },
+			after:   clusterStays,
+		},
+		"a cluster in whose subnet a VM is kept": {
+			project: newClusterProject,
+			keep:    func(p *scene, r cloudapi.Resource) bool { return r.ID == p.VM.ID },
+			after:   clusterStays,
+		},
+		"a cluster whose firewall a kept subnet uses": {
+			project: newClusterProject,
+			before: func(t *testing.T, p *scene) {
+				subnet := stub.Must(p.Client.PrivateSubnets.Get(t.Context(), sdktest.Somewhere, "net-1"))(t)
+				stub.Must(p.Client.Firewalls.AttachSubnet(t.Context(), sdktest.Somewhere, p.Cluster.ID+"-firewall", subnet.ID))(t)
+			},
+			keep:  func(p *scene, r cloudapi.Resource) bool { return r.Name == "net-1" },
+			after: clusterStays,
+		},
+		"a cluster that the token may not see": {
+			project: newClusterProject,
+			before: func(_ *testing.T, p *scene) {
+				p.Server.SetPermissions(p.Client.Project(), p.Server.Token(), append([]string{"LoadBalancer:*"},
+					slices.DeleteFunc(slices.Clone(allButLoadBalancers), func(p string) bool { return p == "KubernetesCluster:*" })...)...)
+			},
+			after: clusterStays,
+		},
+		"a cluster in whose subnet there is a new load balancer": {
+			project: newClusterProject,
+			between: func(t *testing.T, p *scene) {
+				subnet := stub.Must(p.Client.PrivateSubnets.Get(t.Context(), sdktest.Somewhere, p.Cluster.ID+"-subnet"))(t)
+				stub.Must(p.Client.LoadBalancers.Create(t.Context(), sdktest.Somewhere, "new", sdktest.BalancerIn(subnet.ID)))(t)
+			},
+			after: clusterIsBlocked,
+			left:  func(r cloudapi.Resource) bool { return r.Name == "apps" || r.Name == "fw-1" },
+		},
+		"a cluster whose firewall a new subnet uses": {
+			project: newClusterProject,
+			between: func(t *testing.T, p *scene) {
+				subnet := stub.Must(p.Client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, "new", nil))(t)
+				stub.Must(p.Client.Firewalls.AttachSubnet(t.Context(), sdktest.Somewhere, p.Cluster.ID+"-firewall", subnet.ID))(t)
+			},
+			after: clusterIsBlocked,
+			left:  func(r cloudapi.Resource) bool { return r.Name == "apps" || r.Name == "fw-1" },
+		},
+		"a cluster whose firewall a subnet uses": {
+			project: newClusterProject,
+			before: func(t *testing.T, p *scene) {
+				subnet := stub.Must(p.Client.PrivateSubnets.Get(t.Context(), sdktest.Somewhere, "net-1"))(t)
+				stub.Must(p.Client.Firewalls.AttachSubnet(t.Context(), sdktest.Somewhere, p.Cluster.ID+"-firewall", subnet.ID))(t)
+			},
+			others: (*scene).network,
+		},
+		"names like those of a cluster's network": {
+			project: func(t *testing.T) *sdktest.Everything {
+				p := newClusterProject(t)
+				other := cloudapi.NewID(cloudapi.KindKubernetesCluster).String()
+				subnet := stub.Must(p.Client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, other+"-subnet", nil))(t)
+				stub.Must(p.Client.LoadBalancers.Create(t.Context(), sdktest.Somewhere, other+"-services", sdktest.BalancerIn(subnet.ID)))(t)
+				stub.Must(p.Client.Firewalls.Create(t.Context(), sdktest.Elsewhere, p.Cluster.ID+"-firewall", nil))(t)
+				return p
+			},
+			keep: func(p *scene, r cloudapi.Resource) bool { return r.ID == p.Cluster.ID },
+			after: func(t *testing.T, p *scene, err error) {
+				if there := sdktest.Contents(t, p.Client); len(there) != 6 || err != nil { // the cluster, its network and fw-1
+					t.Errorf("%v is left when the run returns %v", there, err)
+				}
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := &scene{Everything: newFullProject(t), options: tt.options}
-				before := sdktest.Contents(t, p.Client)
+				p := &scene{options: tt.options}
+				if tt.project != nil {
+					p.Everything = tt.project(t)
+				} else {
+					p.Everything = newFullProject(t)
+				}
+				if tt.keep != nil {
+					p.options.Keep = func(r cloudapi.Resource) bool { return tt.keep(p, r) }
+				}
+				p.before = sdktest.Contents(t, p.Client)
 				if tt.before != nil {
 					tt.before(t, p)
 				}
@@ -165,6 +277,7 @@ func TestDeletesWhatIsInThePlan(t *testing.T) {
 				if tt.between != nil {
 					tt.between(t, p)
 				}
+				sent := len(p.Server.Requests())
 				var err error
 				if tt.run != nil {
 					err = tt.run(t, p, plan)
@@ -172,6 +285,12 @@ func TestDeletesWhatIsInThePlan(t *testing.T) {
 					err = plan.Run(t.Context())
 				}
 				p.over.Store(true)
+				requested := map[string]bool{}
+				for _, r := range p.Server.Requests()[sent:] {
+					if r.Method == http.MethodDelete {
+						requested[r.Path[strings.LastIndex(r.Path, "/")+1:]] = true
+					}
+				}
 				p.Server.SetPermissions(p.Client.Project(), p.Server.Token(), "*")
 				switch {
 				case tt.after != nil:
@@ -182,22 +301,31 @@ func TestDeletesWhatIsInThePlan(t *testing.T) {
 
 				var want, deleted []string
 				for _, r := range slices.Concat(plan.Stages()...) {
+					delete(requested, r.ID)
+					if r.Kind == cloudapi.KindPrivateLocation {
+						delete(requested, r.Name)
+						delete(requested, "renamed")
+						delete(requested, "old")
+					}
 					if tt.left == nil || !tt.left(r) {
 						want = append(want, r.ID)
 					}
+				}
+				if len(requested) > 0 {
+					t.Errorf("deletions of %v were sent, which are not in the plan", requested)
 				}
 				if tt.others != nil {
 					want = append(want, tt.others(p)...)
 				}
 				after := sdktest.Contents(t, p.Client)
-				for id := range before {
+				for id := range p.before {
 					if after[id] == "" {
 						deleted = append(deleted, id)
 					}
 				}
 				slices.Sort(want)
 				if slices.Sort(deleted); !slices.Equal(deleted, want) {
-					t.Errorf("deleted was %v, want %v of %v", deleted, want, before)
+					t.Errorf("deleted was %v, want %v of %v", deleted, want, p.before)
 				}
 			})
 		})
@@ -208,7 +336,89 @@ func TestDeletesWhatIsInThePlan(t *testing.T) {
 type scene struct {
 	*sdktest.Everything
 	options teardown.Options
-	over    atomic.Bool // whether the run has ended
+	before  map[string]string // what was there, by ID
+	over    atomic.Bool       // whether the run has ended
+}
+
+// network returns the IDs of what the service created for the cluster, of which
+// there are four.
+func (p *scene) network() (ids []string) {
+	for id, text := range p.before {
+		if strings.Contains(text, " "+sdktest.Somewhere+" "+p.Cluster.ID+"-") {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// newClusterProject returns a project of August 2026 with a cluster that has a
+// Service, a VM in its subnet, where the firewall fw-1 also applies, and the
+// subnet net-1.
+func newClusterProject(t *testing.T) *sdktest.Everything {
+	t.Helper()
+	p := &sdktest.Everything{Server: cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))}
+	p.Client = p.Server.Client()
+	ctx, c := t.Context(), p.Client
+	stub.Must(c.Kubernetes.Create(ctx, sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2"}))(t)
+	p.Cluster = stub.Must(c.Kubernetes.WaitRunning(ctx, sdktest.Somewhere, "apps"))(t)
+	p.Server.SetClusterService(p.Cluster.ID, 80, 30080)
+	p.Subnet = stub.Must(c.PrivateSubnets.Get(ctx, sdktest.Somewhere, p.Cluster.ID+"-subnet"))(t)
+	p.Firewall = stub.Must(c.Firewalls.Create(ctx, sdktest.Somewhere, "fw-1", nil))(t)
+	stub.Must(c.Firewalls.AttachSubnet(ctx, sdktest.Somewhere, p.Firewall.ID, p.Subnet.ID))(t)
+	p.VM = stub.Must(c.VMs.Create(ctx, sdktest.Somewhere, "inside", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: p.Subnet.ID}))(t)
+	stub.Must(c.PrivateSubnets.Create(ctx, sdktest.Somewhere, "net-1", nil))(t)
+	return p
+}
+
+// TestPlanTextOfACluster: the network of a cluster stands below it, or is kept
+// because of it, also if the token may not see the cluster.
+func TestPlanTextOfACluster(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newClusterProject(t)
+		id := p.Cluster.ID
+		own := regexp.MustCompile(` \([0-9a-z]{26}\)`)
+		check := func(plan *teardown.Plan, want string) {
+			t.Helper()
+			if got := own.ReplaceAllString(plan.String(), ""); got != "teardown of project "+p.Client.Project()+": "+want {
+				t.Errorf("the plan is\n%s\nwant\n%s", got, want)
+			}
+		}
+		plan := planTeardown(t, p.Client, nil)
+		check(plan, `5 to delete, 0 to keep
+stage 1
+  VM eu-central-h1/inside
+stage 2
+  Kubernetes cluster eu-central-h1/apps
+    and load balancer eu-central-h1/`+id+`-apiserver, which goes with it
+    and load balancer eu-central-h1/`+id+`-services, which goes with it
+    and private subnet eu-central-h1/`+id+`-subnet, which goes with it
+    and firewall eu-central-h1/`+id+`-firewall, which goes with it
+stage 3
+  private subnet eu-central-h1/net-1
+  firewall eu-central-h1/fw-1
+  and the load balancers of these subnets that the token may not see
+stage 4
+  firewall eu-central-h1/net-1-default
+`)
+		var text struct {
+			GoesWith map[string][]cloudapi.Resource `json:"goes_with"`
+		}
+		if err := json.Unmarshal(stub.Must(json.Marshal(plan))(t), &text); err != nil || len(text.GoesWith[id]) != 4 ||
+			!slices.Equal(text.GoesWith[id], plan.GoesWith(cloudapi.Resource{ID: id})) {
+			t.Errorf("%v goes with the cluster, %v", text.GoesWith, err)
+		}
+
+		p.Server.SetPermissions(p.Client.Project(), p.Server.Token(), "PrivateSubnet:*", "Location:*", "Project:*")
+		check(planTeardown(t, p.Client, nil), `1 to delete, 2 to keep
+stage 1
+  private subnet eu-central-h1/net-1
+  and the load balancers of these subnets that the token may not see
+kept
+  Kubernetes cluster `+id+`
+  private subnet eu-central-h1/`+id+`-subnet, needed by Kubernetes cluster `+id+`
+`)
+	})
 }
 
 // allButLoadBalancers are all permissions but those for load balancers.

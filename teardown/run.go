@@ -205,13 +205,18 @@ func notTried(ctx context.Context, resource cloudapi.Resource) *Failure {
 	return &Failure{Resource: resource, Outcome: NotTried, Err: pace.Err(ctx)}
 }
 
-// wait waits until a resource that is being deleted, or its private location,
-// is gone. at is the resource under its present name, or none if it is gone.
+// wait waits until a resource that is being deleted and what goes with it, or
+// its private location, are gone. at is the resource under its present name, or none if it is gone.
 func (r *run) wait(ctx context.Context, resource, at cloudapi.Resource) error {
 	if at.ID == "" {
 		return nil
 	}
 	err := r.client.WaitDeleted(ctx, at, r.waitOptions(resource)...)
+	for _, part := range r.parts[resource.ID] { // which the service deletes later
+		if err == nil {
+			err = r.client.WaitDeleted(ctx, part, r.waitOptions(resource)...)
+		}
+	}
 	if !errors.Is(err, cloudapi.ErrLocationNotFound) {
 		return err
 	}
@@ -354,6 +359,13 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) ([]clouda
 		return nil, err
 	}
 	users := slices.Clone(seen[resource.ID])
+	for _, part := range r.parts[resource.ID] {
+		for _, user := range seen[part.ID] { // for example a subnet that uses the firewall of a cluster
+			if _, planned := r.index[user.ID]; !planned {
+				users = append(users, user)
+			}
+		}
+	}
 	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // the token may no longer see them in a list
 		by := r.Plan.steps[i].resource
 		if r.failureOf(by) == nil || slices.ContainsFunc(users, func(user cloudapi.Resource) bool { return user.ID == by.ID }) {

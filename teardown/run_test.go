@@ -116,8 +116,8 @@ func TestTeardownEverything(t *testing.T) {
 		if len(stages) != 5 || len(plan.Kept()) != 0 {
 			t.Fatal(plan)
 		}
-		equalTexts(t, "stage 1", stages[0], "Kubernetes cluster eu-central-h1/k8s-1", "load balancer eu-central-h1/lb-1",
-			"VM eu-central-h1/stray", "VM eu-central-h1/web-1", "VM own/far", "Postgres database eu-central-h1/db-1",
+		equalTexts(t, "stage 1", stages[0], "load balancer eu-central-h1/lb-1",
+			"VM eu-central-h1/stray", "VM eu-central-h1/web-1", "VM own/far", "Kubernetes cluster eu-central-h1/k8s-1", "Postgres database eu-central-h1/db-1",
 			"Postgres database eu-central-h1/db-2", "private subnet eu-north-h1/net-1", "SSH public key laptop",
 			"VM init script setup", "inference API key")
 		equalTexts(t, "stage 2", stages[1], "private subnet eu-central-h1/default-eu-central-h1", "private subnet eu-central-h1/net-1",

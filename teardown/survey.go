@@ -16,7 +16,7 @@ type surveyor struct {
 	client *cloudapi.Client
 
 	// subnets maps the IDs of load balancers to the IDs of their private
-	// subnets, which never change.
+	// subnets, or of the clusters with which those go. They never change.
 	subnets map[string]string
 }
 
@@ -26,13 +26,14 @@ type surveyor struct {
 type item struct {
 	cloudapi.Resource
 	record any
+	hidden bool // exists, but is in no list
 }
 
 // located are the kinds of resources in locations, and order all in a project.
 // Each kind stands before those that its resources may need, so this is an order
 // in which they can be deleted.
 var (
-	located = []cloudapi.Kind{cloudapi.KindKubernetesCluster, cloudapi.KindLoadBalancer, cloudapi.KindVM, cloudapi.KindMachineImage,
+	located = []cloudapi.Kind{cloudapi.KindLoadBalancer, cloudapi.KindVM, cloudapi.KindMachineImage, cloudapi.KindKubernetesCluster,
 		cloudapi.KindPostgres, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall}
 	order = slices.Concat(located, []cloudapi.Kind{cloudapi.KindPrivateLocation, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript, cloudapi.KindInferenceAPIKey})
 )
@@ -41,6 +42,8 @@ var (
 // kind. The last one is what the server does not keep it for.
 func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
+	case cloudapi.KindKubernetesCluster: // with which its network goes
+		return []cloudapi.Kind{cloudapi.KindKubernetesCluster, cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
 	case cloudapi.KindPrivateSubnet:
 		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer} // a subnet's record also names its VMs
 	case cloudapi.KindFirewall:
@@ -92,15 +95,15 @@ func (s *surveyor) list(ctx context.Context, kind cloudapi.Kind, location string
 	switch kind {
 	case cloudapi.KindVM:
 		items, err = collect(s.client.VMs.All(ctx, opts), func(vm *cloudapi.VM) item {
-			return item{cloudapi.Resource{Kind: kind, ID: vm.ID, Location: vm.Location, Name: vm.Name}, vm}
+			return item{Resource: cloudapi.Resource{Kind: kind, ID: vm.ID, Location: vm.Location, Name: vm.Name}, record: vm}
 		})
 	case cloudapi.KindPrivateSubnet:
 		items, err = collect(s.client.PrivateSubnets.All(ctx, opts), func(subnet *cloudapi.PrivateSubnet) item {
-			return item{cloudapi.Resource{Kind: kind, ID: subnet.ID, Location: subnet.Location, Name: subnet.Name}, subnet}
+			return item{Resource: cloudapi.Resource{Kind: kind, ID: subnet.ID, Location: subnet.Location, Name: subnet.Name}, record: subnet}
 		})
 	case cloudapi.KindLoadBalancer:
 		items, err = collect(s.client.LoadBalancers.All(ctx, opts), func(balancer *cloudapi.LoadBalancer) item {
-			return item{cloudapi.Resource{Kind: kind, ID: balancer.ID, Location: balancer.Location, Name: balancer.Name}, balancer}
+			return item{Resource: cloudapi.Resource{Kind: kind, ID: balancer.ID, Location: balancer.Location, Name: balancer.Name}, record: balancer}
 		})
 		unlisted, ok := errors.AsType[*cloudapi.UnlistedError](err)
 		if err == nil || ok {
@@ -144,7 +147,7 @@ func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 			return &completed{item: i}
 		}
 		balancer, err := s.client.LoadBalancers.Get(ctx, i.Location, i.ID)
-		return &completed{item{i.Resource, balancer}, err}
+		return &completed{item{Resource: i.Resource, record: balancer}, err}
 	}) {
 		switch {
 		case c.err == nil:
@@ -184,9 +187,74 @@ func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource) (map[s
 	return users, nil
 }
 
+// madeFor returns the ID of the cluster or database that a resource has in its
+// name, or "" if the service does not give such names to what it creates for
+// them. The nodes of clusters are in no list.
+func madeFor(r cloudapi.Resource) string {
+	id, purpose, _ := strings.Cut(r.Name, "-")
+	if !cloudapi.IsID(id, cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
+		return ""
+	}
+	switch {
+	case r.Kind == cloudapi.KindPrivateSubnet && purpose == "subnet",
+		r.Kind == cloudapi.KindFirewall && purpose == "firewall",
+		r.Kind == cloudapi.KindLoadBalancer && (purpose == "apiserver" || purpose == "services"):
+		return id
+	}
+	return ""
+}
+
+// owners returns the clusters and databases for which the service created
+// resources, by the IDs of those. A resource that only has such a name is not
+// among them.
+func owners(all []item) map[string]cloudapi.Resource {
+	exists := map[string]cloudapi.Resource{}
+	for _, item := range all {
+		exists[item.ID] = item.Resource
+	}
+	delete(exists, "") // what the server can't list
+	owners := map[string]cloudapi.Resource{}
+	for _, item := range all {
+		if owner, ok := exists[madeFor(item.Resource)]; ok && owner.Location == item.Location && item.ID != "" {
+			owners[item.ID] = owner
+		}
+	}
+	return owners
+}
+
+// hidden returns the clusters and databases whose networks are in the lists but
+// which are not, because the token may not see them or they are new.
+func (s *surveyor) hidden(ctx context.Context, all []item) (hidden []item, err error) {
+	looked := map[string]bool{"": true}
+	for _, item := range all {
+		looked[item.ID] = true
+	}
+	for _, i := range all {
+		id := madeFor(i.Resource)
+		if looked[id] {
+			continue
+		}
+		looked[id] = true
+		owner := cloudapi.Resource{Kind: cloudapi.KindPostgres, ID: id, Location: i.Location}
+		if cloudapi.IsID(id, cloudapi.KindKubernetesCluster) {
+			owner.Kind = cloudapi.KindKubernetesCluster
+		}
+		switch _, err := s.client.Fetch(ctx, owner); {
+		case err == nil || errors.Is(err, cloudapi.ErrForbidden):
+			hidden = append(hidden, item{Resource: owner, hidden: true})
+		case !cloudapi.IsGone(err):
+			return nil, err
+		}
+	}
+	return hidden, nil
+}
+
 // needs returns which resources each resource needs, by their IDs. A needed
 // resource cannot be deleted first, or its deletion would delete the other one
-// or remove its protection. Its kind is always after that of the other one.
+// or remove its protection. Whoever needs a part of a cluster's network needs the
+// cluster, with which it goes, and what the part needs the cluster needs. A needed
+// kind is always after that of the other one, unless a subnet uses the firewall
+// of a cluster.
 func (s *surveyor) needs(all []item) map[string][]string {
 	type name struct {
 		kind           cloudapi.Kind
@@ -200,9 +268,17 @@ func (s *surveyor) needs(all []item) map[string][]string {
 			subnets[item.Location] = append(subnets[item.Location], item.ID)
 		}
 	}
+	owners := owners(all)
+	whole := func(id string) string {
+		if owner := owners[id]; owner.Kind == cloudapi.KindKubernetesCluster {
+			return owner.ID
+		}
+		return id
+	}
 	needs := map[string][]string{}
 	need := func(user, needed string) {
-		if user != "" && needed != "" {
+		user, needed = whole(user), whole(needed)
+		if user != "" && needed != "" && user != needed && !slices.Contains(needs[user], needed) {
 			needs[user] = append(needs[user], needed)
 		}
 	}
@@ -227,15 +303,8 @@ func (s *surveyor) needs(all []item) map[string][]string {
 				}
 			}
 		}
-		switch item.Kind {
-		case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres:
-			// August 2026 makes these for it. Their names begin with its ID.
-			for suffix, kind := range map[string]cloudapi.Kind{
-				"-apiserver": cloudapi.KindLoadBalancer, "-services": cloudapi.KindLoadBalancer,
-				"-subnet": cloudapi.KindPrivateSubnet, "-firewall": cloudapi.KindFirewall,
-			} {
-				need(item.ID, ids[name{kind, item.Location, item.ID + suffix}])
-			}
+		if owner, ok := owners[item.ID]; ok {
+			needs[owner.ID] = append(needs[owner.ID], item.ID)
 		}
 		if item.Location != "" {
 			need(item.ID, ids[name{cloudapi.KindPrivateLocation, "", item.Location}])

@@ -118,7 +118,7 @@ func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 }
 
 // planColumns are the columns of the plan. STAGE is the stage in which a resource
-// is deleted, or "keep". WHY is the reason to keep it.
+// is deleted, or "keep". WHY is the reason to keep it, or what it goes with.
 var planColumns = []string{"STAGE", "KIND", "LOCATION", "NAME", "WHY", "ID"}
 
 // list returns a table of the plan, and the number of resources to delete.
@@ -128,10 +128,16 @@ func (c *command) list(plan *teardown.Plan) (list *demo.Table, total int) {
 		total += len(stage)
 		for _, r := range stage {
 			list.Add(i+1, r.Kind, r.Location, cmp.Or(r.Name, r.ID), "", r.ID)
+			for _, part := range plan.GoesWith(r) {
+				list.Add(i+1, part.Kind, part.Location, part.Name, "goes with "+r.Reference(), part.ID)
+			}
 		}
 	}
 	for _, r := range plan.Kept() {
 		why := "needed by others that stay"
+		if r.Name == "" && r.Location != "" {
+			why = "this token may not see it"
+		}
 		for _, pattern := range c.keep {
 			if matches(pattern, r) {
 				why = "--keep " + pattern
