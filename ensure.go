@@ -85,7 +85,7 @@ type ensureSpec[T any] struct {
 	location  string // "" for families without locations
 	name      string
 	invalid   *ArgumentError // what is wrong with the arguments, or nil
-	config    waitConfig
+	pauses    waitConfig
 
 	find   func(context.Context) (*T, error)
 	create func(context.Context) (*T, error)
@@ -161,7 +161,7 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 		}
 		return nil, "", err
 	}
-	pauses := e.config.pauses()
+	pauses := e.pauses.pauses()
 	for tries := 0; ; {
 		progress.Polls++
 		found, err := e.find(ctx)
@@ -231,7 +231,7 @@ func (e *ensureSpec[T]) waitForDeletion(ctx context.Context, progress func(Progr
 	w := waiter[T]{
 		operation: e.operation,
 		resource:  e.resource(),
-		config:    e.config,
+		config:    e.pauses,
 		fetch:     e.find,
 		done:      func(record *T) (bool, error) { return stateOf(record) != stateDeleting, nil },
 		gone:      true,

@@ -181,7 +181,8 @@ var (
 	opFirewallsModifyRule      = Operation{"Firewalls.ModifyRule", "PATCH", firewallRuleRoute, idempotent | august2026}
 	opFirewallsDeleteRule      = Operation{"Firewalls.DeleteRule", "DELETE", firewallRuleRoute, idempotent}
 
-	listFirewalls = listRoutes{project: &opFirewallsList, location: &opFirewallsListInLocation}
+	listFirewalls  = listRoutes{project: &opFirewallsList, location: &opFirewallsListInLocation}
+	firewallFamily = family[Firewall, *Firewall]{lists: &listFirewalls, get: &opFirewallsGet, del: &opFirewallsDelete, pauses: waitQuick}
 )
 
 // List returns one page of the project's firewalls, or of those in
@@ -200,7 +201,7 @@ func (s *FirewallsService) All(ctx context.Context, opts *ListOptions) iter.Seq2
 // and then the changes of them and their rules, until the context ends. Records
 // lack PrivateSubnets.
 func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Firewall], error] {
-	return watch[Firewall](ctx, s.conn, &listFirewalls, opts)
+	return firewallFamily.watch(ctx, s.conn, opts)
 }
 
 // CreateInProject is in the contract only: no version of the service has it. It
@@ -245,7 +246,7 @@ func (s *FirewallsService) ensurer(location, name string, request *FirewallCreat
 	return ensureSpec[Firewall]{
 		location: location,
 		name:     name,
-		config:   waitQuick,
+		pauses:   firewallFamily.pauses,
 		find:     func(ctx context.Context) (*Firewall, error) { return s.Get(ctx, location, name) },
 		create:   func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, firewall *Firewall) (d drift, err error) {

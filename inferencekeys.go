@@ -27,7 +27,8 @@ var (
 	opInferenceAPIKeysGet    = Operation{"InferenceAPIKeys.Get", "GET", inferenceAPIKeyRoute, idempotent}
 	opInferenceAPIKeysDelete = Operation{"InferenceAPIKeys.Delete", "DELETE", inferenceAPIKeyRoute, idempotent}
 
-	listInferenceAPIKeys = listRoutes{project: &opInferenceAPIKeysList, unpaged: true}
+	listInferenceAPIKeys  = listRoutes{project: &opInferenceAPIKeysList, unpaged: true}
+	inferenceAPIKeyFamily = family[InferenceAPIKey, *InferenceAPIKey]{lists: &listInferenceAPIKeys, get: &opInferenceAPIKeysGet, del: &opInferenceAPIKeysDelete}
 )
 
 // List returns the project's valid inference API keys that the token may see.
@@ -44,7 +45,7 @@ func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) it
 // Watch yields the project's valid inference API keys that the token may see,
 // and then their changes, until the context ends.
 func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[InferenceAPIKey], error] {
-	return watch[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
+	return inferenceAPIKeyFamily.watch(ctx, s.conn, opts)
 }
 
 // Create makes a key. It exists at once, but the inference endpoints may take

@@ -114,7 +114,8 @@ var (
 	opVMInitScriptsUpdate = Operation{"VMInitScripts.Update", "POST", vmInitScriptRoute, idempotent | contractOnly}
 	opVMInitScriptsDelete = Operation{"VMInitScripts.Delete", "DELETE", vmInitScriptRoute, idempotent | contractOnly}
 
-	listVMInitScripts = listRoutes{project: &opVMInitScriptsList, unpaged: true}
+	listVMInitScripts  = listRoutes{project: &opVMInitScriptsList, unpaged: true}
+	vmInitScriptFamily = family[VMInitScript, *VMInitScript]{lists: &listVMInitScripts, get: &opVMInitScriptsGet, del: &opVMInitScriptsDelete, pauses: waitQuick}
 )
 
 // List is in the contract only: no version of the service has it. It returns
@@ -133,7 +134,7 @@ func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.
 // Watch yields the project's init scripts, and then their changes, until the
 // context ends. Records lack the text, so a changed text is not an event.
 func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VMInitScript], error] {
-	return watch[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
+	return vmInitScriptFamily.watch(ctx, s.conn, opts)
 }
 
 // Create is in the contract only: no version of the service has it. It
@@ -178,7 +179,7 @@ func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensur
 	return ensureSpec[VMInitScript]{
 		location: "",
 		name:     request.Name,
-		config:   waitQuick,
+		pauses:   vmInitScriptFamily.pauses,
 		find:     func(ctx context.Context) (*VMInitScript, error) { return s.Get(ctx, request.Name) },
 		create:   func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, script *VMInitScript) (d drift, err error) {

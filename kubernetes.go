@@ -77,7 +77,7 @@ var (
 
 	listKubernetesClusters = listRoutes{project: &opKubernetesList, location: &opKubernetesListInLocation}
 
-	clusterWaits = waitFamily[KubernetesCluster, *KubernetesCluster]{&opKubernetesGet, &listKubernetesClusters, waitSlow}
+	clusterFamily = family[KubernetesCluster, *KubernetesCluster]{lists: &listKubernetesClusters, get: &opKubernetesGet, del: &opKubernetesDelete, pauses: waitSlow, lingers: true}
 
 	kubeconfigFile = fileFormat{name: "kubeconfig.yaml", accept: acceptYAML, notReadyOn500: true}
 )
@@ -98,7 +98,7 @@ func (s *KubernetesService) All(ctx context.Context, opts *ListOptions) iter.Seq
 // then their changes, until the context ends. Records have the short form,
 // which does not show node pools.
 func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[KubernetesCluster], error] {
-	return watch[KubernetesCluster](ctx, s.conn, &listKubernetesClusters, opts)
+	return clusterFamily.watch(ctx, s.conn, opts)
 }
 
 // Get returns a cluster with its nodes, or [ErrNotFound] if it does not exist.
@@ -137,7 +137,7 @@ func (s *KubernetesService) ensurer(location, name string, request *KubernetesCl
 	return ensureSpec[KubernetesCluster]{
 		location: location,
 		name:     name,
-		config:   waitSlow,
+		pauses:   clusterFamily.pauses,
 		find:     find,
 		create:   func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, cluster *KubernetesCluster) (d drift, err error) {
@@ -205,12 +205,12 @@ func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster strin
 // which takes minutes, and returns it. It fails if the cluster is being deleted
 // or is gone. The error is a [*WaitError].
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts ...WaitOption) (*KubernetesCluster, error) {
-	return clusterWaits.waitState(ctx, s.conn, "Kubernetes.WaitRunning", location, cluster, reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
+	return clusterFamily.waitState(ctx, s.conn, "Kubernetes.WaitRunning", location, cluster, reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
 }
 
 // WaitDeleted waits until a cluster that was deleted is gone. Its name is free
 // then. If another cluster has taken the name meanwhile, the wait succeeds,
 // too. The error is a [*WaitError].
 func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster string, opts ...WaitOption) error {
-	return clusterWaits.waitDeleted(ctx, s.conn, "Kubernetes.WaitDeleted", location, cluster, opts)
+	return clusterFamily.waitDeleted(ctx, s.conn, location, cluster, opts)
 }

@@ -175,7 +175,7 @@ var (
 
 	listLoadBalancers = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, unlisted: portlessBalancers}
 
-	loadBalancerWaits = waitFamily[LoadBalancer, *LoadBalancer]{&opLoadBalancersGet, &listLoadBalancers, waitQuick}
+	loadBalancerFamily = family[LoadBalancer, *LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: waitQuick, lingers: true, homonyms: true}
 )
 
 // List returns one page of the project's load balancers, or of those in
@@ -199,7 +199,7 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 // [WatchOptions.Location], and then their changes, until the context ends.
 // Records lack Subnet and VMs, so VMs come and go without an event.
 func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[LoadBalancer], error] {
-	return watch[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
+	return loadBalancerFamily.watch(ctx, s.conn, opts)
 }
 
 // Get returns a load balancer with its subnet and VMs, or [ErrNotFound] if it
@@ -280,7 +280,7 @@ func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalan
 	return ensureSpec[LoadBalancer]{
 		location: location,
 		name:     name,
-		config:   waitQuick,
+		pauses:   loadBalancerFamily.pauses,
 		find: func(ctx context.Context) (*LoadBalancer, error) {
 			return s.inSubnet(ctx, request.PrivateSubnetID, name)
 		},
@@ -436,7 +436,7 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 		return nil, err
 	}
 	detached := func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
-	w := loadBalancerWaits.waiter(s.conn, operation, location, loadBalancer)
+	w := loadBalancerFamily.waiter(s.conn, operation, location, loadBalancer)
 	w.done = detached
 	return w.run(ctx, opts)
 }
@@ -445,5 +445,5 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 // the record does not show a deletion, so without one WaitDeleted waits until
 // the context ends. The error is a [*WaitError].
 func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts ...WaitOption) error {
-	return loadBalancerWaits.waitDeleted(ctx, s.conn, "LoadBalancers.WaitDeleted", location, loadBalancer, opts)
+	return loadBalancerFamily.waitDeleted(ctx, s.conn, location, loadBalancer, opts)
 }

@@ -71,7 +71,8 @@ var (
 	opMachineImagesDelete         = Operation{"MachineImages.Delete", "DELETE", machineImageRoute, idempotent | august2026}
 	opMachineImagesRename         = Operation{"MachineImages.Rename", "POST", machineImageRoute + "/rename", idempotent | august2026}
 
-	listMachineImages = listRoutes{project: &opMachineImagesList, location: &opMachineImagesListInLocation}
+	listMachineImages  = listRoutes{project: &opMachineImagesList, location: &opMachineImagesListInLocation}
+	machineImageFamily = family[MachineImage, *MachineImage]{lists: &listMachineImages, get: &opMachineImagesGet, del: &opMachineImagesDelete, pauses: waitQuick}
 )
 
 // List returns one page of the project's machine images, or of those in
@@ -92,7 +93,7 @@ func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.
 // [WatchOptions.Location], and then their changes, until the context ends. Of
 // the versions, records show only which one is the latest.
 func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[MachineImage], error] {
-	return watch[MachineImage](ctx, s.conn, &listMachineImages, opts)
+	return machineImageFamily.watch(ctx, s.conn, opts)
 }
 
 // Get returns a machine image, or [ErrNotFound] if it does not exist. It is an
@@ -128,7 +129,7 @@ func (s *MachineImagesService) ensurer(location, name string, request *MachineIm
 	return ensureSpec[MachineImage]{
 		location: location,
 		name:     name,
-		config:   waitQuick,
+		pauses:   machineImageFamily.pauses,
 		find:     func(ctx context.Context) (*MachineImage, error) { return s.Get(ctx, location, name) },
 		create:   func(ctx context.Context) (*MachineImage, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, image *MachineImage) (d drift, err error) {

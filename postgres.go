@@ -233,7 +233,10 @@ var (
 
 	listPostgres = listRoutes{project: &opPostgresList, location: &opPostgresListInLocation, tags: true}
 
-	postgresWaits = waitFamily[Postgres, *Postgres]{&opPostgresGet, &listPostgres, waitSlow}
+	postgresFamily = family[Postgres, *Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: waitSlow, lingers: true,
+		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*Postgres, error] {
+			return (&PostgresService{c}).All(ctx, opts) // which has tags
+		}}
 
 	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, check: checkPEM(pemCertificate)}
 )
@@ -270,7 +273,7 @@ func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 // and then their changes, until the context ends. Records have the short form;
 // [PostgresService.Get] returns the rest.
 func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Postgres], error] {
-	return watch[Postgres](ctx, s.conn, &listPostgres, opts)
+	return postgresFamily.watch(ctx, s.conn, opts)
 }
 
 // serverFilters returns the options with only the tags by which a server can
@@ -397,7 +400,7 @@ func postgresRunning(p *Postgres) (bool, error) {
 // made as a replica is running, and returns it. It fails if the database is
 // being deleted or is gone. The error is a [*WaitError].
 func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
-	return postgresWaits.waitState(ctx, s.conn, "Postgres.WaitRunning", location, postgres, postgresRunning, opts)
+	return postgresFamily.waitState(ctx, s.conn, "Postgres.WaitRunning", location, postgres, postgresRunning, opts)
 }
 
 // WaitResized waits until a database has the requested sizes and is running,
@@ -411,7 +414,7 @@ func (s *PostgresService) WaitResized(ctx context.Context, location, postgres st
 		sized := p.VMSize == p.TargetVMSize || p.FallbackActive
 		return running && sized && p.StorageSizeGiB == p.TargetStorageSizeGiB, err
 	}
-	w := postgresWaits.waiter(s.conn, "Postgres.WaitResized", location, postgres)
+	w := postgresFamily.waiter(s.conn, "Postgres.WaitResized", location, postgres)
 	w.done = resized
 	return w.run(ctx, opts)
 }
@@ -420,5 +423,5 @@ func (s *PostgresService) WaitResized(ctx context.Context, location, postgres st
 // then. If another database has taken the name meanwhile, the wait succeeds,
 // too. The error is a [*WaitError].
 func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres string, opts ...WaitOption) error {
-	return postgresWaits.waitDeleted(ctx, s.conn, "Postgres.WaitDeleted", location, postgres, opts)
+	return postgresFamily.waitDeleted(ctx, s.conn, location, postgres, opts)
 }

@@ -24,7 +24,7 @@ func (s *PostgresService) ensurer(location, name string, request *PostgresCreate
 	return ensureSpec[Postgres]{
 		location: location,
 		name:     name,
-		config:   waitSlow,
+		pauses:   postgresFamily.pauses,
 		find:     func(ctx context.Context) (*Postgres, error) { return s.Get(ctx, location, name) },
 		create:   func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, p *Postgres) (d drift, err error) {

@@ -120,7 +120,7 @@ func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres s
 		running, err := postgresRunning(p)
 		return running && !p.ReadReplica, err
 	}
-	w := postgresWaits.waiter(s.conn, "Postgres.WaitPromoted", location, postgres)
+	w := postgresFamily.waiter(s.conn, "Postgres.WaitPromoted", location, postgres)
 	w.done = promoted
 	return w.run(ctx, opts)
 }

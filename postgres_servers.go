@@ -146,7 +146,7 @@ func (s *PostgresService) waitServers(ctx context.Context, operation, location, 
 			return server.ID == without || !server.settled()
 		}), err
 	}
-	w := postgresWaits.waiter(s.conn, operation, location, postgres)
+	w := postgresFamily.waiter(s.conn, operation, location, postgres)
 	w.fetch = get
 	w.config.tolerance = failoverTolerance
 	w.done = settled

@@ -87,7 +87,7 @@ func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres s
 		upgrading := status != nil && status.UpgradeStatus == PostgresUpgradeStatusRunning
 		return running && !upgrading && p.Version == p.TargetVersion, err
 	}
-	w := postgresWaits.waiter(s.conn, "Postgres.WaitUpgraded", location, postgres)
+	w := postgresFamily.waiter(s.conn, "Postgres.WaitUpgraded", location, postgres)
 	w.fetch = get
 	w.done = upgraded
 	return w.run(ctx, opts)

@@ -88,7 +88,7 @@ var (
 
 	listPrivateLocations = listRoutes{project: &opPrivateLocationsList}
 
-	privateLocationWaits = waitFamily[PrivateLocation, *PrivateLocation]{&opPrivateLocationsGet, nil, waitQuick} // lists do not have the names in references
+	privateLocationFamily = family[PrivateLocation, *PrivateLocation]{lists: &listPrivateLocations, get: &opPrivateLocationsGet, del: &opPrivateLocationsDelete, pauses: waitQuick, lingers: true}
 )
 
 // List returns one page of the project's private locations. The order by name
@@ -105,7 +105,7 @@ func (s *PrivateLocationsService) All(ctx context.Context, opts *ListOptions) it
 // Watch yields the project's private locations, and then their changes, until
 // the context ends.
 func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateLocation], error] {
-	return watch[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)
+	return privateLocationFamily.watch(ctx, s.conn, opts)
 }
 
 // Create makes a private location, at once. If the name is taken the error is
@@ -145,7 +145,7 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 	return ensureSpec[PrivateLocation]{
 		location: "",
 		name:     request.Name,
-		config:   waitQuick,
+		pauses:   privateLocationFamily.pauses,
 		find:     func(ctx context.Context) (*PrivateLocation, error) { return s.Get(ctx, request.Name) },
 		create:   func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
@@ -175,5 +175,5 @@ func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error
 // deletion, so without one WaitDeleted waits until the context ends. The error
 // is a [*WaitError].
 func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts ...WaitOption) error {
-	return privateLocationWaits.waitDeleted(ctx, s.conn, "PrivateLocations.WaitDeleted", "", name, opts)
+	return privateLocationFamily.waitDeleted(ctx, s.conn, "", name, opts)
 }

@@ -63,7 +63,8 @@ var (
 	opProjectsDelete     = Operation{"Projects.Delete", "DELETE", projectRoute, idempotent}
 	opProjectsObjectInfo = Operation{"Projects.ObjectInfo", "GET", projectRoute + "/object-info/{object_id}", idempotent}
 
-	listProjects = listRoutes{project: &opProjectsList}
+	listProjects  = listRoutes{project: &opProjectsList}
+	projectFamily = family[Project, *Project]{lists: &listProjects, get: &opProjectsGet, del: &opProjectsDelete}
 )
 
 // List returns one page of the account's projects, including those in which the
@@ -80,7 +81,7 @@ func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 // Watch yields the account's projects, and then their changes, including those
 // of the credit, until the context ends.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Project], error] {
-	return watch[Project](ctx, s.conn, &listProjects, opts)
+	return projectFamily.watch(ctx, s.conn, opts)
 }
 
 // Create makes a project. Names need not be unique: each call makes another

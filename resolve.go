@@ -91,11 +91,11 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	case f == nil:
 		return nil, argumentError("Fetch", "resource", resource.String(), "is of an unknown kind")
 	case part == nil:
-		return f.get(ctx, c, resource.Location, f.address(resource))
+		return f.read(ctx, &c.conn, resource.Location, addressOf(f, resource))
 	case resource.Parent == nil:
 		return nil, argumentError("Fetch", "resource", resource.String(), "must have its Parent")
 	}
-	whole, err := part.whole(ctx, c, f, *resource.Parent)
+	whole, err := part.whole(ctx, &c.conn, f, *resource.Parent)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 		return nil, nil, argumentError(operation, "reference", reference,
 			"is the ID of a "+kind.String()+", which Resolve cannot find")
 	}
-	if ref.Location != "" && !f.inLocation {
+	if ref.Location != "" && !f.hasLocations() {
 		return nil, nil, argumentError(operation, "reference", reference,
 			"has a location, but a "+kind.String()+" is in none")
 	}
@@ -193,13 +193,13 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	switch {
 	case part != nil:
 		return c.findPart(ctx, operation, f, part, ref)
-	case f.inLocation && ref.Location == "":
+	case f.hasLocations() && ref.Location == "":
 		info, err := fetch[ObjectInfo](ctx, &c.conn, &opProjectsObjectInfo, ref.ID)
 		if err != nil {
 			return nil, nil, err
 		}
 		return &Resource{Kind: kind, ID: ref.ID, Location: info.Location, Name: info.Name}, nil, nil
-	case f.byNameOnly:
+	case !f.takesIDs():
 		record, err = c.search(ctx, operation, f, ref, func(item any) (any, error) {
 			if item.(identified).identity().ID != ref.ID {
 				return nil, nil
@@ -207,7 +207,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 			return item, nil
 		})
 	default:
-		record, err = f.get(ctx, c, ref.Location, ref.ID)
+		record, err = f.read(ctx, &c.conn, ref.Location, ref.ID)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -218,9 +218,9 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 
 // findName looks for a name in each family that may have it.
 func (c *Client) findName(ctx context.Context, operation string, ref Reference, kinds []Kind) (*Resource, any, error) {
-	var candidates []family
+	var candidates []anyFamily
 	for _, f := range families() {
-		if f.named && f.inLocation == (ref.Location != "") && (len(kinds) == 0 || slices.Contains(kinds, f.kind)) {
+		if f.takesNames() && f.hasLocations() == (ref.Location != "") && (len(kinds) == 0 || slices.Contains(kinds, f.kind())) {
 			candidates = append(candidates, f)
 		}
 	}
@@ -268,13 +268,13 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 
 // findNamed looks for a name in one family, and checks that it occurs only once
 // there.
-func (c *Client) findNamed(ctx context.Context, operation string, ref Reference, f family) (any, error) {
-	record, err := f.get(ctx, c, ref.Location, ref.Name)
-	if err != nil || !f.ambiguousNames {
+func (c *Client) findNamed(ctx context.Context, operation string, ref Reference, f anyFamily) (any, error) {
+	record, err := f.read(ctx, &c.conn, ref.Location, ref.Name)
+	if err != nil || !f.hasHomonyms() {
 		return record, err
 	}
 	first := record.(identified).identity()
-	for item, err := range f.all(ctx, c, &ListOptions{Location: ref.Location}) {
+	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if isBesides(err, first.Name) {
 			break
 		}
@@ -293,13 +293,13 @@ func ambiguous(operation string, ref Reference, one, other Resource) error {
 }
 
 // findPart looks for a part in all resources that may have it.
-func (c *Client) findPart(ctx context.Context, operation string, f *family, part *part, ref Reference) (*Resource, any, error) {
+func (c *Client) findPart(ctx context.Context, operation string, f anyFamily, part *part, ref Reference) (*Resource, any, error) {
 	var parent Resource
 	record, err := c.search(ctx, operation, f, ref, func(item any) (any, error) {
 		parent = item.(identified).identity()
 		if !part.listed {
 			var err error
-			item, err = part.whole(ctx, c, f, parent)
+			item, err = part.whole(ctx, &c.conn, f, parent)
 			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
 				return nil, nil // it is gone since it was listed, or is about to go, since lists show only visible resources
 			} else if err != nil {
@@ -317,8 +317,8 @@ func (c *Client) findPart(ctx context.Context, operation string, f *family, part
 }
 
 // search returns the first result of pick for the items of a family.
-func (c *Client) search(ctx context.Context, operation string, f *family, ref Reference, pick func(item any) (any, error)) (any, error) {
-	for item, err := range f.all(ctx, c, &ListOptions{Location: ref.Location}) {
+func (c *Client) search(ctx context.Context, operation string, f anyFamily, ref Reference, pick func(item any) (any, error)) (any, error) {
+	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 		has := false       // whether it has any
 		for _, f := range lists {
 			isThere := true
-			for record, err := range f.all(ctx, c, opts) {
+			for record, err := range f.all(ctx, &c.conn, opts) {
 				if isThere = !IsGone(err); !isThere {
 					gone = err
 					break
@@ -67,23 +67,23 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 }
 
 // resourceLists returns the families whose lists contain resources of the kinds.
-func resourceLists(opts *ListOptions, kinds []Kind) ([]family, error) {
-	var lists []family
+func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
+	var lists []anyFamily
 	for _, f := range families() {
 		switch {
-		case f.kind == KindProject:
-		case len(kinds) > 0 && !slices.Contains(kinds, f.kind):
+		case f.kind() == KindProject:
+		case len(kinds) > 0 && !slices.Contains(kinds, f.kind()):
 		default:
 			lists = append(lists, f)
 		}
 	}
 	for _, kind := range kinds {
-		if !slices.ContainsFunc(lists, func(f family) bool { return f.kind == kind }) {
+		if !slices.ContainsFunc(lists, func(f anyFamily) bool { return f.kind() == kind }) {
 			return nil, argumentError("Resources", "kinds", string(kind), "is not the kind of resources in a list of the project")
 		}
 	}
 	if opts != nil && opts.Location != "" {
-		lists = slices.DeleteFunc(lists, func(f family) bool { return !f.inLocation })
+		lists = slices.DeleteFunc(lists, func(f anyFamily) bool { return !f.hasLocations() })
 	}
 	return lists, nil
 }
@@ -100,7 +100,7 @@ func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	if err != nil {
 		return err
 	}
-	return f.remove(ctx, c, resource.Location, f.address(resource))
+	return f.remove(ctx, &c.conn, resource.Location, addressOf(f, resource))
 }
 
 // WaitDeleted waits until a deleted resource is gone: for example the result of
@@ -109,14 +109,14 @@ func (c *Client) Delete(ctx context.Context, resource Resource) error {
 // [*WaitError], or an [*ArgumentError] for a part of another resource.
 func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...WaitOption) error {
 	f, err := wholeFamily("WaitDeleted", resource)
-	if err != nil || f.gone == nil {
+	if err != nil {
 		return err
 	}
-	return f.gone(ctx, c, resource.Location, f.address(resource), opts...)
+	return f.waitGone(ctx, &c.conn, resource.Location, addressOf(f, resource), opts)
 }
 
 // wholeFamily returns the family of a resource that is not a part of another.
-func wholeFamily(operation string, resource Resource) (*family, error) {
+func wholeFamily(operation string, resource Resource) (anyFamily, error) {
 	f, part := familyOf(resource.Kind)
 	switch {
 	case f == nil:

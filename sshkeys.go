@@ -61,7 +61,8 @@ var (
 	opSSHPublicKeysUpdate = Operation{"SSHPublicKeys.Update", "POST", sshPublicKeyRoute, idempotent}
 	opSSHPublicKeysDelete = Operation{"SSHPublicKeys.Delete", "DELETE", sshPublicKeyRoute, idempotent}
 
-	listSSHPublicKeys = listRoutes{project: &opSSHPublicKeysList, unpaged: true}
+	listSSHPublicKeys  = listRoutes{project: &opSSHPublicKeysList, unpaged: true}
+	sshPublicKeyFamily = family[SSHPublicKey, *SSHPublicKey]{lists: &listSSHPublicKeys, get: &opSSHPublicKeysGet, del: &opSSHPublicKeysDelete, pauses: waitQuick}
 )
 
 // List returns the project's SSH public keys, without the keys themselves. The
@@ -79,7 +80,7 @@ func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.
 // Watch yields the project's SSH public keys, and then their changes, until the
 // context ends. Records lack the key itself, so a changed key is not an event.
 func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[SSHPublicKey], error] {
-	return watch[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
+	return sshPublicKeyFamily.watch(ctx, s.conn, opts)
 }
 
 // Create registers an SSH public key, at once. If the name is taken the error
@@ -120,7 +121,7 @@ func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensur
 	return ensureSpec[SSHPublicKey]{
 		location: "",
 		name:     request.Name,
-		config:   waitQuick,
+		pauses:   sshPublicKeyFamily.pauses,
 		find:     func(ctx context.Context) (*SSHPublicKey, error) { return s.Get(ctx, request.Name) },
 		create:   func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, key *SSHPublicKey) (d drift, err error) {

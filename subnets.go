@@ -87,7 +87,7 @@ var (
 
 	listPrivateSubnets = listRoutes{project: &opPrivateSubnetsList, location: &opPrivateSubnetsListInLocation}
 
-	subnetWaits = waitFamily[PrivateSubnet, *PrivateSubnet]{&opPrivateSubnetsGet, &listPrivateSubnets, waitQuick}
+	subnetFamily = family[PrivateSubnet, *PrivateSubnet]{lists: &listPrivateSubnets, get: &opPrivateSubnetsGet, del: &opPrivateSubnetsDelete, pauses: waitQuick, lingers: true}
 )
 
 // List returns one page of the project's private subnets, or of those in
@@ -106,7 +106,7 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 // [WatchOptions.Location], and then the changes of them, their firewalls and
 // their NICs, until the context ends.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateSubnet], error] {
-	return watch[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
+	return subnetFamily.watch(ctx, s.conn, opts)
 }
 
 // Get returns a private subnet, or [ErrNotFound] if it does not exist.
@@ -144,7 +144,7 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 	return ensureSpec[PrivateSubnet]{
 		location: location,
 		name:     name,
-		config:   waitQuick,
+		pauses:   subnetFamily.pauses,
 		find:     find,
 		create:   func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
@@ -231,5 +231,5 @@ func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, ne
 // without a deletion WaitDeleted waits until the context ends. The error is a
 // [*WaitError].
 func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts ...WaitOption) error {
-	return subnetWaits.waitDeleted(ctx, s.conn, "PrivateSubnets.WaitDeleted", location, subnet, opts)
+	return subnetFamily.waitDeleted(ctx, s.conn, location, subnet, opts)
 }

@@ -147,7 +147,7 @@ var (
 
 	listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}
 
-	vmWaits = waitFamily[VM, *VM]{&opVMsGet, &listVMs, waitQuick}
+	vmFamily = family[VM, *VM]{lists: &listVMs, get: &opVMsGet, del: &opVMsDelete, pauses: waitQuick, lingers: true}
 )
 
 // List returns one page of the project's VMs, or of those in
@@ -166,7 +166,7 @@ func (s *VMsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VM, 
 // their changes, until the context ends. Records have the short form;
 // [VMsService.Get] returns the rest.
 func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VM], error] {
-	return watch[VM](ctx, s.conn, &listVMs, opts)
+	return vmFamily.watch(ctx, s.conn, opts)
 }
 
 // Get returns a VM with all its fields, or [ErrNotFound] if it does not exist.
@@ -208,7 +208,7 @@ func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) en
 	return ensureSpec[VM]{
 		location: location,
 		name:     name,
-		config:   waitQuick,
+		pauses:   vmFamily.pauses,
 		find:     func(ctx context.Context) (*VM, error) { return s.Get(ctx, location, name) },
 		create:   func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
@@ -284,7 +284,7 @@ func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error)
 // since such a VM can be neither started nor copied to an image. The error is a
 // [*WaitError].
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
-	return vmWaits.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
+	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }
 
 // WaitRunning waits until a VM that was created, started or restarted is
@@ -293,7 +293,7 @@ func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts 
 // which [WaitProgress] shows, and while the VM is stopped, since it may be
 // started again. The error is a [*WaitError].
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
-	return vmWaits.waitState(ctx, s.conn, "VMs.WaitRunning", location, vm, reaches[*VM](VMStateRunning), opts)
+	return vmFamily.waitState(ctx, s.conn, "VMs.WaitRunning", location, vm, reaches[*VM](VMStateRunning), opts)
 }
 
 // WaitDeleted waits until a VM that was deleted is gone. Its name is free then.
@@ -301,5 +301,5 @@ func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts 
 // the wait succeeds, too. It also succeeds if the token cannot see the project,
 // since the token then finds no VM. The error is a [*WaitError].
 func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts ...WaitOption) error {
-	return vmWaits.waitDeleted(ctx, s.conn, "VMs.WaitDeleted", location, vm, opts)
+	return vmFamily.waitDeleted(ctx, s.conn, location, vm, opts)
 }

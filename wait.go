@@ -378,26 +378,20 @@ func recordOf[T any](record *T) any {
 	return record
 }
 
-// waitFamily is what all waits for the resources of a family have in common.
-type waitFamily[T any, P listItem[T]] struct {
-	get    *Operation
-	lists  *listRoutes
-	config waitConfig
-}
-
 // waiter returns a waiter for the resource with a reference, which gets it at
 // each poll. It has no condition yet.
-func (f *waitFamily[T, P]) waiter(c *conn, operation, location, ref string) waiter[T] {
-	args := []string{location, ref}
-	if !strings.Contains(f.get.Route, "{location}") {
-		args = args[1:]
+func (f *family[T, P]) waiter(c *conn, operation, location, ref string) waiter[T] {
+	args := f.args(location, ref)
+	lists := f.lists
+	if !f.takesIDs() {
+		lists = nil // items are found by ID
 	}
 	return waiter[T]{
 		operation: operation,
 		resource:  place(location, ref),
-		config:    f.config,
+		config:    f.pauses,
 		fetch:     func(ctx context.Context) (*T, error) { return fetch[T, P](ctx, c, f.get, args...) },
-		join:      func(ctx context.Context) *sharedList[T] { return joinList[T, P](ctx, c, f.lists, location) },
+		join:      func(ctx context.Context) *sharedList[T] { return joinList[T, P](ctx, c, lists, location) },
 		reference: ref,
 	}
 }
@@ -405,8 +399,8 @@ func (f *waitFamily[T, P]) waiter(c *conn, operation, location, ref string) wait
 // waitDeleted waits until the resource with a reference is gone. A reference
 // that no such resource can have is an error. If the reference is a name, and
 // another resource takes it, the first one is gone too.
-func (f *waitFamily[T, P]) waitDeleted(ctx context.Context, c *conn, operation, location, ref string, opts []WaitOption) error {
-	kind := kindOf[T]()
+func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts []WaitOption) error {
+	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
 	if reason := f.get.lastParam().checkDeletion(ref); reason != "" {
 		return argumentError(operation, "reference", ref, reason)
 	}
@@ -429,7 +423,7 @@ func (f *waitFamily[T, P]) waitDeleted(ctx context.Context, c *conn, operation, 
 // waitState waits until a resource satisfies done, which also sees from the
 // short form of a record that it does not. It fails if done returns an error,
 // because then the resource never will.
-func (f *waitFamily[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts []WaitOption) (*T, error) {
+func (f *family[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts []WaitOption) (*T, error) {
 	w := f.waiter(c, operation, location, ref)
 	w.done = done
 	w.isNotYet = func(record *T) bool {

@@ -116,10 +116,10 @@ func (o *WatchOptions) withDefaults() WatchOptions {
 }
 
 // watch yields the changes of a list.
-func watch[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, opts *WatchOptions) iter.Seq2[Event[T], error] {
+func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions) iter.Seq2[Event[T], error] {
 	o := opts.withDefaults()
-	list := all[T, P](ctx, c, routes, &ListOptions{Location: o.Location, PageSize: o.PageSize})
-	operation := strings.TrimSuffix(routes.project.Name, "List") + "Watch"
+	list := all[T, P](ctx, c, f.lists, &ListOptions{Location: o.Location, PageSize: o.PageSize})
+	operation := strings.TrimSuffix(f.lists.project.Name, "List") + "Watch"
 	return func(yield func(Event[T], error) bool) {
 		w := watcher[T, P]{list: list, records: map[string]*sighting[T]{}, seed: maphash.MakeSeed()}
 		start, pauses := time.Now(), pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
