@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 )
@@ -235,14 +236,16 @@ func (s *FirewallsService) Update(ctx context.Context, location, firewall string
 
 // Ensure creates a firewall unless there is one of that name; see
 // [EnsureOptions]. The name must not be an ID. Ensure compares the description,
-// but cannot update it, since not every server can. It does not compare or set
-// rules.
+// and Update changes it. That requires the August 2026 API: with an older
+// service, which a dry run doesn't notice, the error is a [*DriftError]. Ensure
+// does not compare or set rules.
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
 }
 
 // ensurer returns what Ensure needs to know about firewalls.
 func (s *FirewallsService) ensurer(location, name string, request *FirewallCreateRequest) ensureSpec[Firewall] {
+	cannotUpdate := false // since the service does not have the operation
 	return ensureSpec[Firewall]{
 		location: location,
 		name:     name,
@@ -251,9 +254,21 @@ func (s *FirewallsService) ensurer(location, name string, request *FirewallCreat
 		create:   func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, firewall *Firewall) (d drift, err error) {
 			if request != nil {
-				wants(&d, "description", request.Description, firewall.Description)
+				compare := wantsUpdatable[string]
+				if cannotUpdate {
+					compare = wants
+				}
+				compare(&d, "description", request.Description, firewall.Description)
 			}
 			return d, nil
+		},
+		update: func(ctx context.Context, firewall *Firewall, _ drift) (*Firewall, error) {
+			_, err := s.Update(ctx, location, firewall.ID, &FirewallUpdateRequest{Description: request.Description})
+			cannotUpdate = errors.Is(err, ErrMaybeUnsupported)
+			if err != nil && !cannotUpdate {
+				return nil, err
+			}
+			return s.Get(ctx, location, firewall.ID)
 		},
 	}
 }

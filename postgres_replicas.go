@@ -62,14 +62,18 @@ var (
 // [ErrInvalidRequest]. A retry would fail in the same way, so a lost response
 // is [ErrOutcomeUnknown].
 //
-// The service of August 2026 also has this operation under a newer name:
-// [PostgresService.PromoteReadReplica].
+// Deprecated: Use [PostgresService.PromoteReadReplica], which requires the August
+// 2026 API. An older service has only Promote.
 func (s *PostgresService) Promote(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresPromote, location, postgres)
 }
 
-// PromoteReadReplica is [PostgresService.Promote] under the newer of its two
-// names in August 2026. Its record is that of an independent database at once.
+// PromoteReadReplica starts to make a read replica an independent database, and
+// returns the short form of the record, which already shows no replica;
+// [PostgresService.WaitPromoted] waits for the end. It returns
+// [ErrInvalidRequest] if the database is not a replica, or no longer one. A retry
+// would fail in the same way, so it returns [ErrOutcomeUnknown] after a lost
+// response.
 //
 // It is an operation of August 2026; a server of October 2025 answers
 // [ErrNotFound].

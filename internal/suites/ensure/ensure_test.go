@@ -84,11 +84,8 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			func(c *cloudapi.Client) listing[cloudapi.PrivateSubnet] { return c.PrivateSubnets },
 			nil, nil, []string{"firewall_id"}),
 		newEnsureCase("Firewalls", cloudapi.KindFirewall,
-			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.Firewall, cloudapi.EnsureOutcome, error) {
+			func(ctx context.Context, c *cloudapi.Client, _ string, opts *cloudapi.EnsureOptions) (*cloudapi.Firewall, cloudapi.EnsureOutcome, error) {
 				r := cloudapi.FirewallCreateRequest{Description: "web"}
-				if variant == "description" {
-					r.Description = "other"
-				}
 				return c.Firewalls.Ensure(ctx, sdktest.Somewhere, "x-1", &r, opts)
 			},
 			func(f *cloudapi.Firewall) (string, string) { return f.ID, f.Name },
@@ -96,7 +93,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			func(ctx context.Context, c *cloudapi.Client) error {
 				return c.Firewalls.Delete(ctx, sdktest.Somewhere, "x-1")
 			},
-			[]string{"description"}, nil),
+			nil, nil), // for the description see TestEnsureFirewallDescription
 		newEnsureCase("LoadBalancers", cloudapi.KindLoadBalancer,
 			func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (*cloudapi.LoadBalancer, cloudapi.EnsureOutcome, error) {
 				r := cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin", SrcPort: 80, DstPort: 8080, HealthCheckProtocol: "http",
@@ -1101,4 +1098,38 @@ func TestEnsureRefuses(t *testing.T) {
 			t.Errorf("a request that may be nil, again: %v, %v", created, err)
 		}
 	})
+}
+
+// TestEnsureFirewallDescription: Update changes the description if the service
+// can, and the DriftError of an older one says that no update can. The record is
+// the full one.
+func TestEnsureFirewallDescription(t *testing.T) {
+	t.Parallel()
+	request := &cloudapi.FirewallCreateRequest{Description: "new"}
+	for version, wanted := range map[cloudapitest.API]struct {
+		outcome cloudapi.EnsureOutcome
+		drift   string // in the error, or ""
+	}{
+		cloudapitest.August2026:  {cloudapi.EnsureUpdated, ""},
+		cloudapitest.October2025: {"", `description is "old", wanted "new" (which no update can change)`},
+	} {
+		client, ctx := cloudapitest.New(t, cloudapitest.WithAPI(version), cloudapitest.Lenient()).Client(), t.Context()
+		firewall := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "fw", &cloudapi.FirewallCreateRequest{Description: "old"}))(t)
+		subnet := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "net", nil))(t)
+		stub.Must(client.Firewalls.AttachSubnet(ctx, sdktest.Somewhere, firewall.ID, subnet.ID))(t)
+
+		_, _, err := client.Firewalls.Ensure(ctx, sdktest.Somewhere, "fw", request, nil)
+		if want := `description is "old", wanted "new"`; !errors.Is(err, cloudapi.ErrAlreadyExists) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, without Update: %v", version, err)
+		}
+		got, outcome, err := client.Firewalls.Ensure(ctx, sdktest.Somewhere, "fw", request, &cloudapi.EnsureOptions{Update: true})
+		switch drift, ok := errors.AsType[*cloudapi.DriftError](err); {
+		case outcome != wanted.outcome || ok != (wanted.drift != ""):
+			t.Errorf("%v: %q, %v", version, outcome, err)
+		case ok && !strings.HasSuffix(drift.Error(), wanted.drift):
+			t.Errorf("%v: %v, want %s", version, drift, wanted.drift)
+		case !ok && (got.Description != "new" || got.ID != firewall.ID || len(got.PrivateSubnets) != 1):
+			t.Errorf("%v: the record is %+v", version, got)
+		}
+	}
 }

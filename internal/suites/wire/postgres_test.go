@@ -1,5 +1,7 @@
 package wire_test
 
+//lint:file-ignore SA1019 an older service has only Promote
+
 import (
 	"context"
 	"encoding/json"
