@@ -132,6 +132,56 @@ func (r VMCreateRequest) checkIDs() *ArgumentError {
 	return cmp.Or(checkOptionalID("private_subnet_id", r.PrivateSubnetID), r.checkInitScript())
 }
 
+// Script is the text of a script, made by [NewScript]. It has its own type so
+// that it is not confused with the name of a registered script. The zero Script
+// is no script.
+type Script struct{ text string }
+
+// NewScript returns a script. A text that could be the name of a registered
+// script, such as a single word, is refused when the script is used.
+func NewScript(text string) Script { return Script{text} }
+
+// String returns the text.
+func (s Script) String() string { return s.text }
+
+// checkInitScript refuses a name in place of a script, a script in place of a
+// name, and both together.
+func (r VMCreateRequest) checkInitScript() *ArgumentError {
+	script := r.InitScriptText.text
+	switch {
+	case r.InitScript != "" && checkSegment(r.InitScript) != "":
+		return &ArgumentError{Name: "init_script", Reason: "must be the name or ID of a registered script; for the text of a script use InitScriptText"}
+	case script != "" && checkSegment(script) == "":
+		return argumentError("", "init_script", script, "must be the text of a script; for the name of a registered script use InitScript")
+	case script != "" && (r.InitScript != "" || r.InitScriptArgs != ""):
+		return &ArgumentError{Name: "init_script", Reason: "must not be both a text and a name, and a text has no arguments"}
+	}
+	return nil
+}
+
+// vmCreateBody is a VMCreateRequest with an init script, in the form that is
+// sent.
+type vmCreateBody struct {
+	*VMCreateRequest
+	InitScript     string  `json:"init_script"`
+	InitScriptArgs *string `json:"init_script_args,omitzero"`
+}
+
+// body returns the body to send. A name is always sent with init_script_args,
+// even if they are empty: a server that takes init_script for a script refuses
+// the arguments, and so does not run the name.
+func (r *VMCreateRequest) body() any {
+	switch {
+	case r == nil:
+		return r // sent as {}
+	case r.InitScriptText.text != "":
+		return vmCreateBody{r, r.InitScriptText.text, nil}
+	case r.InitScript != "":
+		return vmCreateBody{r, r.InitScript, &r.InitScriptArgs}
+	}
+	return r
+}
+
 const vmRoute = locationRoute + "/vm/{vm_reference}"
 
 var (
