@@ -19,8 +19,9 @@ import (
 // [EnsureOutcome] says what was done.
 //
 // A resource that is being deleted still has its name. Ensure waits until it is
-// gone and then creates another one. The context bounds the wait, whose error
-// is a [*WaitError]. Several Ensures of one name may run at the same time: one
+// gone and then creates another one. It also waits while the server refuses an
+// update because of another change of the resource. The context bounds these
+// waits, whose error is a [*WaitError]. Several Ensures of one name may run at the same time: one
 // of them creates the resource, and all return it.
 //
 // If the response to the create is lost, Ensure looks for the resource, and
@@ -94,6 +95,10 @@ type ensureSpec[T any] struct {
 	// removes those that are updatable; it is nil if none is.
 	compare func(context.Context, *T) (drift, error)
 	update  func(context.Context, *T, drift) (*T, error)
+
+	// isBusy reports whether the server refused an update only because another
+	// change is in progress. It is nil if the server never does.
+	isBusy func(error) bool
 }
 
 // ensureTries is how often an Ensure tries to create a resource that it does
@@ -136,8 +141,8 @@ func (e *ensureSpec[T]) check(ctx context.Context) error {
 // resource returns the location and name, for messages.
 func (e *ensureSpec[T]) resource() string { return place(e.location, e.name) }
 
-// run looks the name up, and creates the resource if it does not exist. It
-// repeats both until one of them settles the outcome.
+// run looks the name up, and creates the resource if it does not exist, or
+// updates it. It repeats that until the outcome is settled.
 func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOutcome, error) {
 	progress := Progress{Operation: e.operation, Resource: e.resource(), Total: 1}
 	start := time.Now()
@@ -155,6 +160,7 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 	var failure error // of the last create
 	var lost error    // of a create that may have been carried out
 	refused := false  // whether the server refused a create
+	resent := false   // whether an update was sent again, and refused then
 	failed := func(err error) (*T, EnsureOutcome, error) {
 		if lost != nil && !errors.Is(err, ErrOutcomeUnknown) {
 			err = fmt.Errorf("%w; an earlier create may have been carried out: %w", err, unprefixed{lost})
@@ -181,11 +187,29 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 			continue
 		case err == nil:
 			record, outcome, err := e.reconcile(ctx, found, o, report)
-			if err != nil {
+			switch {
+			case err != nil && e.isBusy != nil && e.isBusy(err):
+				report("updating", found, err)
+				if end := pace.Sleep(ctx, pauses.Next()); end != nil {
+					return failed(&WaitError{
+						Operation: e.operation,
+						Resource:  e.resource(),
+						Polls:     progress.Polls,
+						Elapsed:   time.Since(start),
+						State:     stateOf(found),
+						Record:    found,
+						Err:       fmt.Errorf("%w; the server refused the update: %w", end, unprefixed{err}),
+					})
+				}
+				refusal, ok := errors.AsType[*Error](err)
+				resent = resent || ok && refusal.Attempts > 1
+				continue
+			case err != nil:
 				return nil, "", err
-			}
-			if lost != nil {
+			case lost != nil:
 				outcome = EnsureCreated
+			case resent:
+				outcome = EnsureUpdated
 			}
 			return done(record, outcome)
 		case refused && IsGone(err):

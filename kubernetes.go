@@ -126,7 +126,9 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 // cp_nodes, and worker_size and worker_nodes of the node pool that was made
 // with the cluster. If there are several node pools, that is the one called
 // "<cluster>-np", or none. Update changes worker_nodes;
-// [KubernetesService.WaitNodePool] waits for the end of the change.
+// [KubernetesService.WaitNodePool] waits for the end of the change. While the
+// server refuses that with a 422 because of another change of the cluster,
+// Ensure looks the cluster up again and retries, until the context ends.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Kubernetes.Ensure", opts)
 }
@@ -158,6 +160,7 @@ func (s *KubernetesService) ensurer(location, name string, request *KubernetesCl
 			}
 			return find(ctx)
 		},
+		isBusy: isClusterBusy,
 	}
 }
 

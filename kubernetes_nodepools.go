@@ -2,7 +2,9 @@ package cloudapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 )
 
@@ -93,6 +95,14 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 // call is retried: [Error.Attempts] is then more than 1.
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
+}
+
+// isClusterBusy reports whether the server refused to resize a node pool only
+// because of another change of the cluster. That is the one reason of a 422 of
+// its own; an invalid number or an exceeded quota is a 400.
+func isClusterBusy(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.StatusCode == http.StatusUnprocessableEntity && e.isOwn() && len(e.FieldErrors()) == 0
 }
 
 // UpgradeNodePool starts to upgrade a node pool, given by its ID or name, to

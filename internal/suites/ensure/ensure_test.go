@@ -892,6 +892,91 @@ func TestEnsureAmongNodePools(t *testing.T) {
 	})
 }
 
+// TestEnsureOfABusyCluster: after a resize, which no record shows any more, the
+// server refuses the next one for a while. Ensure waits for the end of that.
+func TestEnsureOfABusyCluster(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))
+		client := srv.Client()
+		ensure := func(ctx context.Context, nodes int, progress func(cloudapi.Progress)) (cloudapi.EnsureOutcome, error) {
+			k, outcome, err := client.Kubernetes.Ensure(ctx, sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{
+				Version: "v1.35", WorkerSize: "standard-2", WorkerNodes: nodes}, &cloudapi.EnsureOptions{Update: true, Progress: progress})
+			if err == nil && len(k.NodePools) == 1 && k.NodePools[0].NodeCount != nodes {
+				t.Errorf("the cluster has %d nodes, want %d", k.NodePools[0].NodeCount, nodes)
+			}
+			return outcome, err
+		}
+		resizes := func() (statuses []int) {
+			for _, r := range srv.Requests() {
+				if r.Name == "Kubernetes.ResizeNodePool" {
+					statuses = append(statuses, r.Status)
+				}
+			}
+			return statuses
+		}
+		srv.SetDelays(cloudapi.KindKubernetesCluster, "", cloudapitest.Delays{Create: time.Minute, Resize: time.Minute})
+		stub.Must(ensure(t.Context(), 1, nil))(t)
+		stub.Must(client.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "apps"))(t)
+		stub.Must(ensure(t.Context(), 2, nil))(t)
+		stub.Must(client.Kubernetes.WaitNodePool(t.Context(), sdktest.Somewhere, "apps", "apps-np"))(t)
+
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := ensure(short, 3, nil)
+		wait, ok := errors.AsType[*cloudapi.WaitError](err)
+		if !ok || !errors.Is(err, context.DeadlineExceeded) || wait.Operation != "Kubernetes.Ensure" || wait.Polls != 1 || wait.State != "running" ||
+			!strings.Contains(err.Error(), "422 UnprocessableContent") {
+			t.Errorf("within a second: %v", err)
+		}
+		var refusals, last int
+		outcome, err := ensure(t.Context(), 3, func(p cloudapi.Progress) {
+			if p.State == "updating" && p.Err != nil && errors.Is(p.Err, cloudapi.ErrInvalidRequest) {
+				refusals++
+			}
+			last = p.Done
+		})
+		if outcome != cloudapi.EnsureUpdated || err != nil || last != 1 {
+			t.Errorf("the next resize: %q, %v, done %d", outcome, err, last)
+		}
+		want := append([]int{200, 422}, slices.Repeat([]int{422}, refusals)...)
+		if got := resizes(); refusals == 0 || refusals > 6 || !slices.Equal(got, append(want, 200)) {
+			t.Errorf("%d refusals were reported, and the resizes were answered with %v", refusals, got)
+		}
+
+		for name, body := range map[string]string{
+			"a gateway's 422":    `<html>unprocessable</html>`,
+			"a field that fails": `{"error":{"code":422,"type":"UnprocessableContent","message":"x","details":{"node_count":"x"}}}`,
+		} {
+			before := len(resizes())
+			srv.Fail(cloudapitest.Match{Operation: "Kubernetes.ResizeNodePool"}, cloudapitest.Reply(422, http.Header{"Content-Type": {"application/json"}}, body))
+			if _, err := ensure(t.Context(), 4, nil); !errors.Is(err, cloudapi.ErrInvalidRequest) || len(resizes()) != before+1 {
+				t.Errorf("%s: %v after %d resizes", name, err, len(resizes())-before)
+			}
+		}
+	})
+}
+
+// TestEnsureAfterARefusedResend: the response to the resize is lost, and the
+// server refuses the retry, because the resize has begun.
+func TestEnsureAfterARefusedResend(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))
+		client := srv.Client()
+		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2", WorkerNodes: 1}
+		stub.Must(client.Kubernetes.Create(t.Context(), sdktest.Somewhere, "apps", request))(t)
+		stub.Must(client.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "apps"))(t)
+		srv.SetDelays(cloudapi.KindKubernetesCluster, "", cloudapitest.Delays{Resize: time.Hour})
+		srv.Fail(cloudapitest.Match{Operation: "Kubernetes.ResizeNodePool"}, cloudapitest.DropAfter())
+		request.WorkerNodes = 2
+		k, outcome, err := client.Kubernetes.Ensure(t.Context(), sdktest.Somewhere, "apps", request, &cloudapi.EnsureOptions{Update: true})
+		if err != nil || outcome != cloudapi.EnsureUpdated || k.NodePools[0].NodeCount != 2 {
+			t.Errorf("%q, %v", outcome, err)
+		}
+	})
+}
+
 // TestEnsureAtTheQuota: two concurrent Ensures of the VM that uses up the
 // quota. The server tells the second one that the quota is exceeded, and not
 // that the name is taken.
