@@ -22,7 +22,8 @@ import (
 // gets the unchanged response, and if it is nil the response is dropped. A
 // response that would take much more memory than [WithResponseLimit] is
 // refused, such as millions of {} decoded into an any. So is a string of more
-// than 4 MiB, or such a value with its own UnmarshalJSON.
+// than 4 MiB, or such a value with its own UnmarshalJSON, and an array of fixed
+// length or a map whose keys aren't strings of more than 1 MiB.
 //
 // Do retries a POST only if it certainly was not carried out. It treats all
 // other methods as idempotent.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"mime"
 	"net/http"
-	"reflect"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
@@ -61,7 +60,6 @@ func decodeJSON(r call.Response, v any, otherForms bool) error {
 	decoder := jsonform.Decoder{
 		Memory:     freeMemory + 2*min(r.Limit, math.MaxInt64/4),
 		OtherForms: otherForms,
-		Divisible:  reflect.TypeFor[Samples](),
 	}
 	return decoder.Decode(r.Context, r.Body, v)
 }

@@ -81,7 +81,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 		return err // the connection, not the response
 	}
 	switch {
-	case len(buf.Bytes()) > jsonform.PieceSize && ctx.Err() != nil:
+	case len(buf.Bytes()) > jsonform.Small && ctx.Err() != nil:
 		return ctx.Err() // a smaller response counts: decoding it took no time
 	case err == nil:
 		return nil

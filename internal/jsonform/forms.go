@@ -13,7 +13,7 @@ const formLevels = 16
 
 // otherForms converts JSON that could not be decoded into a type to the forms
 // that the type has, in the given number of levels.
-func otherForms(data json.RawMessage, t reflect.Type, known fieldsOf, levels int) json.RawMessage {
+func otherForms(data json.RawMessage, t reflect.Type, levels int) json.RawMessage {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -30,7 +30,7 @@ func otherForms(data json.RawMessage, t reflect.Type, known fieldsOf, levels int
 			return data
 		}
 		for i := range items {
-			items[i] = otherForms(idOrRecord(items[i], t.Elem(), known), t.Elem(), known, levels-1)
+			items[i] = otherForms(idOrRecord(items[i], t.Elem()), t.Elem(), levels-1)
 		}
 		return rawJSON(items)
 	case t.Kind() == reflect.Struct:
@@ -38,9 +38,9 @@ func otherForms(data json.RawMessage, t reflect.Type, known fieldsOf, levels int
 		if json.Unmarshal(data, &members) != nil || members == nil {
 			return data
 		}
-		for name, field := range known.of(t).named {
-			if value, ok := members[name]; ok {
-				members[name] = otherForms(value, field.Type, known, levels-1)
+		for _, f := range reflect.VisibleFields(t) {
+			if value, ok := members[fieldName(f)]; ok {
+				members[fieldName(f)] = otherForms(value, f.Type, levels-1)
 			}
 		}
 		return rawJSON(members)
@@ -51,7 +51,7 @@ func otherForms(data json.RawMessage, t reflect.Type, known fieldsOf, levels int
 // idOrRecord converts an element of an array to the form of the element type:
 // an ID or a record. It does not convert the records of a page, which are
 // pointers.
-func idOrRecord(item json.RawMessage, t reflect.Type, known fieldsOf) json.RawMessage {
+func idOrRecord(item json.RawMessage, t reflect.Type) json.RawMessage {
 	switch {
 	case t.Kind() == reflect.String && item[0] == '{':
 		var record struct {
@@ -61,8 +61,10 @@ func idOrRecord(item json.RawMessage, t reflect.Type, known fieldsOf) json.RawMe
 			return record.ID
 		}
 	case t.Kind() == reflect.Struct && item[0] == '"':
-		if id, ok := known.of(t).named["id"]; ok && id.Type.Kind() == reflect.String {
-			return rawJSON(map[string]json.RawMessage{"id": item})
+		for _, f := range reflect.VisibleFields(t) {
+			if fieldName(f) == "id" && f.Type.Kind() == reflect.String {
+				return rawJSON(map[string]json.RawMessage{"id": item})
+			}
 		}
 	}
 	return item

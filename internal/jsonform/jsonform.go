@@ -11,10 +11,21 @@ import (
 	"reflect"
 )
 
+const (
+	// Small is the size up to which JSON, or a value in it, is decoded as a
+	// whole: that takes less than 10 ms, whatever it is.
+	Small = 32 << 10
+
+	// maxWhole is the maximum size of larger values that are decoded as a whole,
+	// too: strings, and values with their own UnmarshalJSON. An array of fixed
+	// length and a map whose keys are no strings may have a quarter of it.
+	maxWhole = 4 << 20
+)
+
 // Decoder has the settings for decoding a JSON text.
 type Decoder struct {
-	// Memory is how many bytes the values in large JSON may take. JSON without
-	// a field takes none.
+	// Memory is how many bytes the values in JSON that is not small may take, by
+	// an estimate that counts them.
 	Memory int64
 
 	// OtherForms accepts values in another form than their type has:
@@ -24,34 +35,41 @@ type Decoder struct {
 	//     an ID;
 	//   - a time that is not in RFC 3339 becomes the zero time.
 	OtherForms bool
-
-	// Divisible is a slice type with an UnmarshalJSON, which may get an array in
-	// parts. They are joined.
-	Divisible reflect.Type
 }
 
-// Decode is like [json.Unmarshal], except that
-//
-//   - it returns the error of the context if that ends, unless the JSON is
-//     small;
-//   - if the JSON ends too early the error matches [io.ErrUnexpectedEOF];
-//   - it writes to large data, and restores it.
+// Decode is like [json.Unmarshal], except that it returns the error of the
+// context if that ends, unless the JSON is small. If the JSON ends too early the
+// error matches [io.ErrUnexpectedEOF].
 func (d Decoder) Decode(ctx context.Context, data []byte, v any) error {
-	return d.decode(ctx, data, v, PieceSize)
+	return d.decode(ctx, data, v, Small)
 }
 
-func (d Decoder) decode(ctx context.Context, data []byte, v any, pieceSize int) error {
+func (d Decoder) decode(ctx context.Context, data []byte, v any, small int) error {
 	target := reflect.ValueOf(v)
-	if len(data) <= pieceSize || target.Kind() != reflect.Pointer || target.IsNil() {
-		return d.unmarshal(data, v, reflect.Value{})
+	if len(data) <= small || target.Kind() != reflect.Pointer || target.IsNil() {
+		return d.unmarshal(data, v)
 	}
-	r := reader{Decoder: d, ctx: ctx, pieceSize: pieceSize, data: data, fields: fieldsOf{}}
-	return r.read(target)
+	ends, size, err := survey(ctx, data, small, d.Memory, sizesOf(target.Type()))
+	if err != nil {
+		return err
+	}
+	r := reader{Decoder: d, data: data, ends: ends, size: size, json: json.NewDecoder(&source{ctx, data})}
+	decoded := reflect.New(target.Type().Elem()).Elem()
+	decoded.Set(target.Elem())
+	if err = r.value(decoded); err == nil {
+		err = r.finish()
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		target.Elem().Set(decoded)
+	}
+	return err
 }
 
-// unmarshal decodes small JSON. If it is in another form the target is set to
-// what it was before, or to zero, and the JSON is decoded again.
-func (d Decoder) unmarshal(data []byte, v any, before reflect.Value) error {
+// unmarshal decodes small JSON, and if that fails, what it is in another form.
+func (d Decoder) unmarshal(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
 		return nil
@@ -62,11 +80,7 @@ func (d Decoder) unmarshal(data []byte, v any, before reflect.Value) error {
 	if _, ok := errors.AsType[*json.InvalidUnmarshalError](err); ok || !d.OtherForms {
 		return err
 	}
-	target := reflect.ValueOf(v).Elem()
-	if target.SetZero(); before.IsValid() {
-		target.Set(before)
-	}
-	if json.Unmarshal(otherForms(data, target.Type(), fieldsOf{}, formLevels), v) != nil {
+	if json.Unmarshal(otherForms(data, reflect.TypeOf(v), formLevels), v) != nil {
 		return err
 	}
 	return nil

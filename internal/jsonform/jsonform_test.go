@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"reflect"
@@ -37,7 +36,7 @@ type embedded struct {
 	Inner []int `json:"inner"`
 }
 
-// pairs is a slice with its own decoder that may get an array in parts.
+// pairs is a slice with its own decoder.
 type pairs []pair
 
 type pair struct{ a, b int }
@@ -54,9 +53,8 @@ func (p *pairs) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]pair)(p))
 }
 
-func decoder() Decoder {
-	return Decoder{Memory: math.MaxInt64, Divisible: reflect.TypeFor[pairs]()}
-}
+// anySize decodes texts of any size.
+var anySize = Decoder{Memory: math.MaxInt64}
 
 // checked is a context that calls a function when it is looked at.
 type checked func() error
@@ -81,8 +79,9 @@ var texts = []string{
 	`{"id":"a","items":[{"id":"b"}`, `{"id":"a","items":[{"id":`, `{"id":"a`, `{"id":"a\`, `[`, `[1`, `[1,`, `{"a"`, `{"a":`, `{"a":1`, `tru`, `[tru`,
 }
 
-// checkPieces compares the decoding in pieces of every size with encoding/json.
-func checkPieces(t *testing.T, text string) {
+// checkDivided compares the decoding of texts of which the values from every size
+// on are divided with encoding/json.
+func checkDivided(t *testing.T, text string) {
 	t.Helper()
 	for _, target := range []any{record{}, []record{}, []*record{}, map[string]any{}, *new(any), "", []string{}, [2]any{}, struct{}{}} {
 		typ := reflect.TypeOf(&target).Elem()
@@ -91,194 +90,183 @@ func checkPieces(t *testing.T, text string) {
 		}
 		want := reflect.New(typ)
 		wantErr := json.Unmarshal([]byte(text), want.Interface())
-		for size := 5; size < min(len(text), 100); size++ { // a pair is not divided
+		for small := range min(len(text), 100) {
 			got := reflect.New(typ)
-			d := decoder()
-			err := d.decode(t.Context(), []byte(text), got.Interface(), size)
+			err := anySize.decode(t.Context(), []byte(text), got.Interface(), small)
 			switch {
 			case (err == nil) != (wantErr == nil):
-				t.Fatalf("%q into %v in pieces of %d: %v, want %v", text, typ, size, err, wantErr)
+				t.Fatalf("%q into %v, divided from %d on: %v, want %v", text, typ, small, err, wantErr)
 			case err == nil && !reflect.DeepEqual(got.Interface(), want.Interface()):
-				t.Fatalf("%q into %v in pieces of %d:\n%+v, want\n%+v", text, typ, size, got.Elem(), want.Elem())
-			case err != nil && !got.Elem().IsZero() && size > 0 && size < len(text):
-				t.Fatalf("%q into %v in pieces of %d: %v, which left %+v", text, typ, size, err, got.Elem())
+				t.Fatalf("%q into %v, divided from %d on:\n%+v, want\n%+v", text, typ, small, got.Elem(), want.Elem())
+			case err != nil && !got.Elem().IsZero():
+				t.Fatalf("%q into %v, divided from %d on: %v, which left %+v", text, typ, small, err, got.Elem())
 			}
 			if cut := json.NewDecoder(strings.NewReader(text)).Decode(new(json.RawMessage)); errors.Is(cut, io.ErrUnexpectedEOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				var typeError *json.UnmarshalTypeError
-				if !errors.As(err, &typeError) { // of a piece before the end
-					t.Fatalf("%q into %v in pieces of %d: %v, want %v", text, typ, size, err, cut)
-				}
+				t.Fatalf("%q into %v, divided from %d on: %v, want %v", text, typ, small, err, cut)
 			}
 		}
 	}
 }
 
-func TestPieces(t *testing.T) {
+func TestDivided(t *testing.T) {
 	t.Parallel()
 	for _, text := range texts {
-		checkPieces(t, text)
+		checkDivided(t, text)
 	}
 }
 
-func FuzzPieces(f *testing.F) {
+func FuzzDivided(f *testing.F) {
 	for _, text := range texts {
 		f.Add(text)
 	}
-	f.Fuzz(checkPieces)
+	f.Fuzz(checkDivided)
 }
 
-// TestContext: decoding ends as soon as the context has ended, whatever the JSON is.
+// repeated returns about n bytes of a unit with commas in between.
+func repeated(n int, begin, unit, end string) string {
+	return begin + strings.Repeat(unit+",", n/(len(unit)+1)) + unit + end
+}
+
+// TestContext: decoding ends when the context has ended, whatever the JSON is.
+// Between two looks at the context there are at most 64 KiB of it.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 18
-	fill := func(begin, unit, end string) string {
-		return begin + strings.Repeat(unit+",", size/len(unit)) + unit + end
-	}
 	for name, text := range map[string]string{
-		"members":           fill(`{`, `"":1`, `}`),
-		"known members":     fill(`{`, `"id":"a"`, `}`),
-		"items":             fill(`{"items":[`, `{}`, `]}`),
-		"unknown items":     fill(`{"x":[`, `{}`, `]}`),
-		"unknown members":   fill(`{"x":{`, `"":1`, `}}`),
-		"named":             fill(`{"named":{`, `"a":{}`, `}}`),
-		"pairs":             fill(`{"pairs":[`, `[1,2]`, `]}`),
-		"any":               fill(`{"any":[`, `[]`, `]}`),
-		"raw":               fill(`{"raw":[`, `[]`, `]}`),
-		"large items":       fill(`{"items":[`, fill(`{"ids":[`, `"a"`, `]}`), `]}`),
-		"a time in a large": fill(`{"items":[`, `{"time":1}`, `]}`),
+		"members":           repeated(size, `{`, `"":1`, `}`),
+		"known members":     repeated(size, `{`, `"id":"a"`, `}`),
+		"items":             repeated(size, `{"items":[`, `{}`, `]}`),
+		"unknown items":     repeated(size, `{"x":[`, `{}`, `]}`),
+		"unknown members":   repeated(size, `{"x":{`, `"":1`, `}}`),
+		"named":             repeated(size, `{"named":{`, `"a":{}`, `}}`),
+		"any":               repeated(size, `{"any":[`, `[]`, `]}`),
+		"raw":               repeated(size, `{"raw":[`, `[]`, `]}`),
+		"large items":       repeated(size, `{"items":[`, repeated(size/4, `{"ids":[`, `"a"`, `]}`), `]}`),
+		"a time in a large": repeated(size, `{"items":[`, `{"time":1}`, `]}`),
 	} {
-		for allowed := range 3 {
-			errEnded, checks := errors.New("ended"), 0
-			d := decoder()
-			d.OtherForms = true
-			ctx := checked(func() error {
-				if checks++; checks > allowed {
+		looks := 0
+		d := Decoder{Memory: math.MaxInt64, OtherForms: true}
+		var v record
+		if err := d.Decode(checked(func() error { looks++; return nil }), []byte(text), &v); err != nil || looks < 2*len(text)/(2*Small) {
+			t.Errorf("%s: %d looks at the context for %d bytes, %v", name, looks, len(text), err)
+		}
+		errEnded := errors.New("ended")
+		for allowed := 0; allowed < looks; allowed += max(1, looks/4) {
+			now := 0
+			v = record{}
+			err := d.Decode(checked(func() error {
+				if now++; now > allowed {
 					return errEnded
 				}
 				return nil
-			})
-			var v record
-			if err := d.Decode(ctx, []byte(text), &v); err != errEnded || checks != allowed+1 {
-				t.Errorf("%s: %v after %d checks, want the error of check %d", name, err, checks, allowed+1)
+			}), []byte(text), &v)
+			if err != errEnded || now > allowed+2 || !reflect.DeepEqual(v, record{}) {
+				t.Errorf("%s: %v after %d looks, of which look %d failed", name, err, now, allowed+1)
 			}
-		}
-		// Between two checks there is no more than a piece, or two levels.
-		checks := 0
-		d := decoder()
-		ctx := checked(func() error { checks++; return nil })
-		var v any
-		if err := d.Decode(ctx, []byte(text), &v); err != nil || checks < len(text)/PieceSize/2 {
-			t.Errorf("%s: %d checks for %d bytes, %v", name, checks, len(text), err)
 		}
 	}
 }
 
-// TestRefused: what cannot be divided is limited, and so is what surrounds it.
+// TestRefused: what is decoded as a whole is limited, and so is the depth.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"a text":   `{"id":"` + strings.Repeat("x", maxWhole) + `"}`,
-		"a key":    `{"` + strings.Repeat("x", maxWhole) + `":1}`,
-		"a number": `[` + strings.Repeat("1", PieceSize) + `,1]`,
-		"an array": `{"array":[` + strings.Repeat("1,", maxWhole/2) + `1]}`,
-		"brackets": strings.Repeat("[", maxWhole),
-		"levels":   strings.Repeat(`{"a":[`, 1<<20),
+		"a text":      `{"id":"` + strings.Repeat("x", maxWhole) + `"}`,
+		"a key":       `{"` + strings.Repeat("x", maxWhole) + `":1}`,
+		"a number":    `[` + strings.Repeat("1", maxWhole) + `,1]`,
+		"white space": `[` + strings.Repeat(" ", maxWhole) + `1]`,
+		"at the end":  `[1]` + strings.Repeat(" ", maxWhole),
+		"an array":    `{"array":[` + strings.Repeat("1,", maxWhole/8) + `1]}`,
+		"a map":       `{"by":{` + strings.Repeat(`"1":2,`, maxWhole/24) + `"1":2}}`,
+		"pairs":       `{"pairs":[` + strings.Repeat("[1,2],", maxWhole/6) + `[1,2]]}`,
+		"brackets":    strings.Repeat("[", maxWhole),
+		"levels":      strings.Repeat(`{"a":[`, 1<<20),
 	} {
-		checks := 0
-		d := decoder()
-		ctx := checked(func() error { checks++; return nil })
-		err := d.Decode(ctx, []byte(text), new(record))
-		if err == nil || checks > maxWhole/PieceSize*2 {
-			t.Errorf("%s: %v after %d checks", name, err, checks)
+		if err := anySize.Decode(t.Context(), []byte(text), new(record)); err != errTooLarge && err != errTooDeep {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	long := strings.Repeat("x", maxWhole/2)
 	var v record
-	d := decoder()
-	if err := d.Decode(t.Context(), []byte(`{"id":"`+long+`","unknown":"`+long+`","ids":["`+long+`"]}`), &v); err != nil || v.ID != long || v.IDs[0] != long {
+	if err := anySize.Decode(t.Context(), []byte(`{"id":"`+long+`","unknown":"`+long+`","ids":["`+long+`"]}`), &v); err != nil || v.ID != long || v.IDs[0] != long {
 		t.Errorf("long texts: %v", err)
 	}
 }
 
-// TestMemory: decoding ends when the values take more memory than they may.
-// What no field wants takes none.
+// TestMemory: what is decoded takes hardly more memory than it may take, however
+// many values it has.
 func TestMemory(t *testing.T) {
 	// Not parallel: other tests would be counted too.
-	const size, most = 4 << 20, 8 << 20
-	fill := func(begin, unit, end string) string {
-		return begin + strings.Repeat(unit+",", size/(len(unit)+1)) + unit + end
-	}
-	var distinct strings.Builder
-	for i := range size / 10 {
-		fmt.Fprintf(&distinct, `"%x":{},`, i)
-	}
+	const memory = 4 << 20
+	d := Decoder{Memory: memory}
 	for name, tt := range map[string]struct {
-		text    string
-		refused bool
+		begin, unit, end string
+		target           func() any
 	}{
-		"items":           {fill(`{"items":[`, `{}`, `]}`), true},
-		"items in items":  {fill(`{"items":[`, `{"items":[{},{},{}]}`, `]}`), true},
-		"refs":            {fill(`{"refs":[`, `{}`, `]}`), true},
-		"numbers":         {fill(`{"any":[`, `1`, `]}`), true},
-		"objects":         {fill(`{"any":[`, `{"a":1}`, `]}`), true},
-		"arrays":          {fill(`{"any":[`, `[]`, `]}`), true},
-		"names":           {`{"named":{` + distinct.String() + `"":{}}}`, true},
-		"pairs":           {fill(`{"pairs":[`, `[1,2]`, `]}`), true},
-		"IDs":             {fill(`{"ids":[`, `""`, `]}`), true},
-		"long IDs":        {fill(`{"ids":[`, `"`+strings.Repeat("x", 100)+`"`, `]}`), false},
-		"the same name":   {fill(`{"named":{`, `"a":{}`, `}}`), false},
-		"unknown items":   {fill(`{"x":[`, `{}`, `]}`), false},
-		"unknown members": {fill(`{"x":{`, `"":1`, `},"id":"a"}`), false},
-		"members":         {fill(`{`, `"":1`, `}`), false},
+		"items":            {`{"items":[`, `{}`, `]}`, func() any { return new(record) }},
+		"refs":             {`{"refs":[`, `{}`, `]}`, func() any { return new(record) }},
+		"pairs":            {`{"raw":[`, `[1,2]`, `]}`, func() any { return new(record) }},
+		"IDs":              {`{"ids":[`, `""`, `]}`, func() any { return new(record) }},
+		"numbers":          {`[`, `1`, `]`, func() any { return new(any) }},
+		"objects":          {`[`, `{"a":1}`, `]`, func() any { return new(any) }},
+		"objects in maps":  {`{"":[`, `{"a":1}`, `]}`, func() any { return new(map[string]any) }},
+		"empty objects":    {`[`, `{}`, `]`, func() any { return new(any) }},
+		"arrays":           {`[`, `[]`, `]`, func() any { return new(any) }},
+		"arrays of arrays": {`[`, `[[[[[]]]]]`, `]`, func() any { return new(any) }},
+		"texts":            {`[`, `"` + strings.Repeat("x", 20) + `"`, `]`, func() any { return new(any) }},
 	} {
-		d := decoder()
-		d.Memory = most
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		err := d.Decode(t.Context(), []byte(tt.text), new(record))
-		runtime.ReadMemStats(&after)
-		if (err != nil) != tt.refused || err != nil && !strings.Contains(err.Error(), " MiB of memory") {
-			t.Errorf("%s: %v", name, err)
+		accepted, least, most := 0, 0, 8<<20
+		var size uint64
+		for range 12 { // the largest text that is accepted
+			n := (least + most) / 2
+			v := tt.target()
+			text := []byte(repeated(n, tt.begin, tt.unit, tt.end))
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			err := d.Decode(t.Context(), text, v)
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			runtime.KeepAlive(v)
+			runtime.KeepAlive(text)
+			if err != nil {
+				most = n
+				continue
+			}
+			least, accepted, size = n, len(text), after.HeapAlloc-before.HeapAlloc
 		}
-		if got := after.TotalAlloc - before.TotalAlloc; tt.refused && name != "pairs" && got > most*3 { // whose decoder is wasteful
-			t.Errorf("%s: %d MiB of memory were allocated", name, got>>20)
+		if size > memory*5/4 || accepted == 0 {
+			t.Errorf("%s: %d bytes became %d", name, accepted, size)
 		}
 	}
 }
 
-// TestFormsInPieces: values are converted in a piece as in the whole.
-func TestFormsInPieces(t *testing.T) {
+// TestDividedForms: values are converted in a divided text as in the whole.
+func TestDividedForms(t *testing.T) {
 	t.Parallel()
-	const text = `{"id":"a","items":["b",{"id":"c","time":1},{"items":["d"]}],"ids":[{"id":"e"},"f"],"time":"soon","next":{"ids":[{"id":"g"}]}}`
+	const text = `{"id":"a","items":["b",{"id":"c","time":1},{"items":["d"]}],"ids":[{"id":"e"},"f"],"time":"soon","next":{"ids":[{"id":"g"}],"time":[1]}}`
 	want := record{ID: "a", Items: []record{{ID: "b"}, {ID: "c"}, {Items: []record{{ID: "d"}}}}, IDs: []string{"e", "f"}, Next: &record{IDs: []string{"g"}}}
-	for size := range len(text) + 1 {
-		d := decoder()
-		d.OtherForms = true
+	for small := range len(text) + 1 {
 		var got record
-		err := d.decode(t.Context(), []byte(text), &got, size)
-		if size >= 40 && (err != nil || !reflect.DeepEqual(got, want)) {
-			t.Errorf("in pieces of %d: %+v, %v", size, got, err)
+		d := Decoder{Memory: math.MaxInt64, OtherForms: true}
+		if err := d.decode(t.Context(), []byte(text), &got, small); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("divided from %d on: %+v, %v", small, got, err)
 		}
 	}
 }
 
+// BenchmarkDecode decodes a page, beside encoding/json.
 func BenchmarkDecode(b *testing.B) {
 	unit := `{"id":"vmy9n10s8q164j473ra7pj9nqz","time":"2026-01-02T03:04:05Z","ids":["a","b"],"unknown":{"x":1},"Plain":5}`
-	text := []byte(`{"refs":[` + strings.Repeat(unit+",", 2000) + unit + `]}`)
-	b.Run("json", func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		for b.Loop() {
-			if err := json.Unmarshal(text, new(record)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	for _, size := range []int{4 << 10, 16 << 10, 32 << 10, 128 << 10} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
+	text := []byte(repeated(200_000, `{"refs":[`, unit, `]}`))
+	for name, decode := range map[string]func([]byte, any) error{
+		"json":     json.Unmarshal,
+		"jsonform": func(data []byte, v any) error { return anySize.Decode(b.Context(), data, v) },
+	} {
+		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
-			d := decoder()
 			for b.Loop() {
-				if err := d.decode(b.Context(), text, new(record), size); err != nil {
+				if err := decode(text, new(record)); err != nil {
 					b.Fatal(err)
 				}
 			}
