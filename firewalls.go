@@ -49,8 +49,8 @@ type FirewallRule struct {
 
 	// Protocol is one of the FirewallProtocol constants. It is "" from a server
 	// of October 2025, where all rules are for TCP.
-	Protocol    string `json:"protocol"`
-	Description string `json:"description"` // "" from a server of October 2025
+	Protocol    string `json:"protocol,omitzero"`
+	Description string `json:"description,omitzero"` // "" from a server of October 2025
 
 	// IPv6Rule is the second rule if CreateRule made two: this rule is for the
 	// IPv4 range of a private subnet, and IPv6Rule for its IPv6 range. Only

@@ -18,10 +18,11 @@ type KubernetesNodePool struct {
 
 	// Version is the desired Kubernetes version: UpgradeNodePool changes it at
 	// once. It is "" from a server of October 2025, which does not send it.
-	Version string `json:"version"`
+	Version string `json:"version,omitzero"`
 
 	// VMs are the existing nodes, in the short form. RenameNodePool does not
-	// return them.
+	// return them. VMs.Get and Resolve don't find their IDs, since the nodes
+	// belong to the service.
 	VMs []VM `json:"vms"`
 }
 

@@ -36,7 +36,7 @@ type LoadBalancer struct {
 	// CertEnabled tells whether there is a certificate for the hostname. A
 	// server of October 2025 does not send it; there it depends on
 	// HealthCheckProtocol.
-	CertEnabled bool `json:"cert_enabled"`
+	CertEnabled bool `json:"cert_enabled,omitzero"`
 
 	// Lists and Rename do not return the remaining fields.
 	Subnet string   `json:"subnet"` // the name of its private subnet

@@ -35,10 +35,10 @@ type Postgres struct {
 
 	// These fields are of August 2026; a server of October 2025 does not send
 	// them.
-	TargetVersion     string    `json:"target_version"`      // differs from Version while an upgrade is pending or after it failed
-	TargetServerCount int       `json:"target_server_count"` // 1 to 3: the primary and the standbys of the HAType
-	FallbackActive    bool      `json:"fallback_active"`     // whether the primary has another instance type than requested
-	CreatedAt         time.Time `json:"created_at"`
+	TargetVersion     string    `json:"target_version,omitzero"`      // differs from Version while an upgrade is pending or after it failed
+	TargetServerCount int       `json:"target_server_count,omitzero"` // 1 to 3: the primary and the standbys of the HAType
+	FallbackActive    bool      `json:"fallback_active,omitzero"`     // whether the primary has another instance type than requested
+	CreatedAt         time.Time `json:"created_at,omitzero"`
 
 	// CACertificates are the root certificates as PEM. It is "" until they
 	// exist, and for a database with a publicly signed certificate.
@@ -52,7 +52,7 @@ type Postgres struct {
 	// MaintenanceWindowDays are the days of the window, from "mon" to "sun";
 	// empty means every day. It is of August 2026, for projects that have the
 	// feature.
-	MaintenanceWindowDays []string `json:"maintenance_window_days"`
+	MaintenanceWindowDays []string `json:"maintenance_window_days,omitzero"`
 
 	ReadReplica bool `json:"read_replica"` // whether it follows another database
 
@@ -73,24 +73,24 @@ type Postgres struct {
 
 	// The same URL for clients in the private network, and its parts. They are
 	// of August 2026.
-	PrivateConnectionString Secret `json:"private_connection_string"`
-	Hostname                string `json:"hostname"`
-	Username                string `json:"username"` // of the superuser
-	Password                Secret `json:"password"`
+	PrivateConnectionString Secret `json:"private_connection_string,omitzero"`
+	Hostname                string `json:"hostname,omitzero"`
+	Username                string `json:"username,omitzero"` // of the superuser
+	Password                Secret `json:"password,omitzero"`
 
 	Primary            bool                        `json:"primary"` // whether its server takes writes
 	FirewallRules      []PostgresFirewallRule      `json:"firewall_rules"`
 	MetricDestinations []PostgresMetricDestination `json:"metric_destinations"`
-	LogDestinations    []PostgresLogDestination    `json:"log_destinations"` // of August 2026
-	ReadReplicas       []Postgres                  `json:"read_replicas"`    // in the short form
+	LogDestinations    []PostgresLogDestination    `json:"log_destinations,omitzero"` // of August 2026
+	ReadReplicas       []Postgres                  `json:"read_replicas"`             // in the short form
 
 	// The earliest and latest time that Restore accepts. They are zero for
 	// replicas and restored databases, and if the server does not know them.
 	// The earliest time is also zero before the first backup. It is 5 minutes
 	// after the backup, so at first it is after the latest time, and Restore
 	// accepts none. All times in records that are not in RFC 3339 are zero, too.
-	EarliestRestoreTime time.Time `json:"earliest_restore_time"`
-	LatestRestoreTime   time.Time `json:"latest_restore_time"`
+	EarliestRestoreTime time.Time `json:"earliest_restore_time,omitzero"`
+	LatestRestoreTime   time.Time `json:"latest_restore_time,omitzero"`
 }
 
 func (p *Postgres) lacks() string               { return lacksID(p.ID) }

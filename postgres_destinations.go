@@ -14,7 +14,7 @@ type PostgresMetricDestination struct {
 
 	// AuthMethods are the ways to authenticate: "basic_auth", "authorization",
 	// "headers". They are of August 2026.
-	AuthMethods []string `json:"auth_methods"`
+	AuthMethods []string `json:"auth_methods,omitzero"`
 }
 
 func (d *PostgresMetricDestination) identity() Resource {

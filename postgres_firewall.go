@@ -7,10 +7,10 @@ import (
 
 // PostgresFirewallRule allows a range of addresses to connect to a database.
 type PostgresFirewallRule struct {
-	ID          string `json:"id"`          // prefix pf, or fr from a server of August 2026
-	CIDR        string `json:"cidr"`        // normalized: with prefix length, host bits cleared
-	Description string `json:"description"` // of the user
-	Port        int    `json:"port"`        // of August 2026: 5432, or 6432 for the connection pooler; 0 from older servers
+	ID          string `json:"id"`            // prefix pf, or fr from a server of August 2026
+	CIDR        string `json:"cidr"`          // normalized: with prefix length, host bits cleared
+	Description string `json:"description"`   // of the user
+	Port        int    `json:"port,omitzero"` // of August 2026: 5432, or 6432 for the connection pooler; 0 from older servers
 }
 
 func (r *PostgresFirewallRule) lacks() string        { return lacksID(r.ID) }

@@ -155,7 +155,11 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Delete(ctx, *resource); err != nil {
+	err = c.Delete(ctx, *resource)
+	if errors.Is(err, ErrForbidden) { // as one that falls into another deletion can be
+		err = c.Delete(ctx, *resource)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return resource, nil

@@ -23,7 +23,7 @@ type VM struct {
 	// BootImage is the boot image of Create, such as "ubuntu-noble" or
 	// "golden@latest", or the server's default. It is "" from a server of
 	// October 2025, which does not send it.
-	BootImage string `json:"boot_image"`
+	BootImage string `json:"boot_image,omitzero"`
 
 	StorageSizeGiB int    `json:"storage_size_gib"` // of all volumes; 0 until the VM is placed on a host
 	IP6            string `json:"ip6"`              // public address; "" until the VM is placed on a host

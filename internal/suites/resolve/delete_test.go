@@ -134,3 +134,24 @@ func TestResolveInProjectsAProject(t *testing.T) {
 		}
 	})
 }
+
+// TestDeleteExistingDuringAnotherDeletion: the service forbids a deletion that
+// falls into another one of the same resource, so one refusal proves nothing.
+func TestDeleteExistingDuringAnotherDeletion(t *testing.T) {
+	t.Parallel()
+	for refusals, want := range []error{nil, nil, cloudapi.ErrForbidden} {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		stub.Must(client.Firewalls.Create(t.Context(), sdktest.Somewhere, "fw", nil))(t)
+		for range refusals {
+			srv.Fail(cloudapitest.Match{Operation: "Firewalls.Delete"}, sdktest.Refusal(403, "Forbidden"))
+		}
+		resource, err := client.DeleteExisting(t.Context(), sdktest.Somewhere+"/fw", cloudapi.KindFirewall)
+		if !errors.Is(err, want) || (resource == nil) != (want != nil) {
+			t.Errorf("after %d refusals: %v, %v, want %v", refusals, resource, err, want)
+		}
+		if _, err := client.Firewalls.Get(t.Context(), sdktest.Somewhere, "fw"); cloudapi.IsGone(err) != (want == nil) {
+			t.Errorf("after %d refusals there is it: %v", refusals, err)
+		}
+	}
+}

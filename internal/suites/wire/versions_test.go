@@ -4,6 +4,7 @@ package wire_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -350,6 +351,36 @@ func TestLoadBalancerUpdateThatCannotLook(t *testing.T) {
 	updated, err := sdktest.Recorded(t, &network).LoadBalancers.Update(t.Context(), "eu-central-h1", "plain", &cloudapi.LoadBalancerUpdateRequest{VMs: []string{}})
 	if updated != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) || !errors.Is(err, cloudapi.ErrForbidden) || len(network.Take()) != 2 {
 		t.Errorf("%v, %v", updated, err)
+	}
+}
+
+// TestRecordsOfAnOlderService: records of October 2025, encoded again, have no
+// fields that the service did not send and that August 2026 has added.
+func TestRecordsOfAnOlderService(t *testing.T) {
+	t.Parallel()
+	for record, added := range map[any][]string{
+		&cloudapi.VM{}:                        {"boot_image"},
+		&cloudapi.LoadBalancer{}:              {"cert_enabled"},
+		&cloudapi.FirewallRule{}:              {"protocol", "description"},
+		&cloudapi.KubernetesNodePool{}:        {"version"},
+		&cloudapi.PostgresFirewallRule{}:      {"port"},
+		&cloudapi.PostgresMetricDestination{}: {"auth_methods"},
+		&cloudapi.Postgres{}: {"target_version", "target_server_count", "fallback_active", "created_at", "maintenance_window_days",
+			"private_connection_string", "hostname", "username", "password", "log_destinations", "earliest_restore_time", "latest_restore_time"},
+	} {
+		var encoded map[string]any
+		if err := json.Unmarshal(stub.JSON(record), &encoded); err != nil || encoded["id"] != "" {
+			t.Fatal(encoded, err)
+		}
+		for _, field := range added {
+			if value, ok := encoded[field]; ok {
+				t.Errorf("%T has %s: %v", record, field, value)
+			}
+		}
+	}
+	body := stub.JSON(cloudapi.LoadBalancer{CertEnabled: true})
+	if !strings.Contains(string(body), `"cert_enabled":true`) {
+		t.Errorf("a field that is set is left out: %s", body)
 	}
 }
 
