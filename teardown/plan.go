@@ -74,8 +74,6 @@ type Plan struct {
 	parts   map[string][]cloudapi.Resource // what goes with a cluster, by the cluster's ID
 	kept    []keptResource                 // the rest
 	private map[string]string              // the IDs of the private locations, by name
-
-	unlisted []cloudapi.Resource // that the server can't list
 }
 
 // step is a resource to be deleted.
@@ -131,9 +129,10 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 		}
 		all = append(all, item{Resource: cloudapi.Resource{Kind: cloudapi.KindProject, ID: project.ID, Name: project.Name}})
 	}
+	var unlisted []cloudapi.Resource // which the server can't list
 	all = slices.DeleteFunc(all, func(i item) bool {
 		if i.ID == "" {
-			p.unlisted = append(p.unlisted, i.Resource)
+			unlisted = append(unlisted, i.Resource)
 		}
 		return i.ID == ""
 	})
@@ -142,6 +141,14 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 		return nil, err
 	}
 	p.arrange(slices.Concat(hidden, all))
+	for _, r := range unlisted {
+		owner := madeFor(r)
+		if i := slices.IndexFunc(p.kept, func(k keptResource) bool { return k.resource.ID == owner }); i >= 0 {
+			p.kept = append(p.kept, keptResource{r, p.kept[i].resource})
+		} else {
+			p.parts[owner] = append(p.parts[owner], r)
+		}
+	}
 	return p, nil
 }
 
@@ -264,14 +271,15 @@ func (p *Plan) Stages() [][]cloudapi.Resource {
 }
 
 // GoesWith returns the resources that the service deletes together with a
-// resource of the plan: the subnet, firewall and load balancers of a cluster.
-// Run waits until they are gone, too, before it reports the cluster as deleted.
+// resource of the plan: the subnet, firewall and load balancers of a cluster. One
+// that the server can't list has no ID; see [cloudapi.UnlistedError]. Run waits until they are gone, too, before it reports the cluster as deleted.
 func (p *Plan) GoesWith(r cloudapi.Resource) []cloudapi.Resource {
 	return slices.Clone(p.parts[r.ID])
 }
 
 // Kept returns the resources that stay because of [Options.Keep], and clusters
-// and databases that the token may not see but whose networks it sees.
+// and databases that the token may not see but whose networks it sees. A load
+// balancer of a kept cluster that the server can't list has no ID.
 func (p *Plan) Kept() []cloudapi.Resource {
 	kept := make([]cloudapi.Resource, len(p.kept))
 	for i, k := range p.kept {
@@ -279,11 +287,6 @@ func (p *Plan) Kept() []cloudapi.Resource {
 	}
 	return kept
 }
-
-// Unlisted returns the resources that the server can't list, without their IDs:
-// the load balancers of Kubernetes clusters without a Service. They go with their
-// cluster, and stay if Keep keeps it. See [cloudapi.UnlistedError].
-func (p *Plan) Unlisted() []cloudapi.Resource { return slices.Clone(p.unlisted) }
 
 // String describes the plan, with one resource per line.
 func (p *Plan) String() string {
@@ -313,26 +316,18 @@ func (p *Plan) String() string {
 		}
 		b.WriteString("\n")
 	}
-	if len(p.unlisted) > 0 {
-		b.WriteString("not listed by the server, and deleted with their Kubernetes clusters\n")
-	}
-	for _, r := range p.unlisted {
-		fmt.Fprintf(&b, "  %v\n", r)
-	}
 	return b.String()
 }
 
 // MarshalJSON encodes the project's ID, the stages, what goes with a cluster, by
-// the cluster's ID, the kept resources and, if there are any, those that the
-// server can't list.
+// the cluster's ID, and the kept resources.
 func (p *Plan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Project  string                         `json:"project"`
 		Stages   [][]cloudapi.Resource          `json:"stages"`
 		GoesWith map[string][]cloudapi.Resource `json:"goes_with,omitempty"`
 		Kept     []cloudapi.Resource            `json:"kept"`
-		Unlisted []cloudapi.Resource            `json:"unlisted,omitempty"`
-	}{p.project(), p.Stages(), p.parts, p.Kept(), p.unlisted})
+	}{p.project(), p.Stages(), p.parts, p.Kept()})
 }
 
 func (p *Plan) project() string {

@@ -213,7 +213,7 @@ func (r *run) wait(ctx context.Context, resource, at cloudapi.Resource) error {
 	}
 	err := r.client.WaitDeleted(ctx, at, r.waitOptions(resource)...)
 	for _, part := range r.parts[resource.ID] { // which the service deletes later
-		if err == nil {
+		if err == nil && part.ID != "" { // one that the server can't list has none, and goes with the others
 			err = r.client.WaitDeleted(ctx, part, r.waitOptions(resource)...)
 		}
 	}

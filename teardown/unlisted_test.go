@@ -1,7 +1,6 @@
 package teardown_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,16 +37,18 @@ func TestClusterWithoutAService(t *testing.T) {
 					DeleteProject: true,
 				}))(t)
 				own := cloudapi.Resource{Kind: cloudapi.KindLoadBalancer, Location: sdktest.Somewhere, Name: cluster.ID + "-services"}
-				if got := plan.Unlisted(); !slices.Equal(got, []cloudapi.Resource{own}) {
-					t.Errorf("unlisted are %v", got)
+				with, line := plan.GoesWith(cloudapi.Resource{ID: cluster.ID}), fmt.Sprintf("    and %v, which goes with it\n", own)
+				if keep {
+					with, line = plan.Kept(), fmt.Sprintf("  %v, needed by Kubernetes cluster eu-central-h1/apps (%s)\n", own, cluster.ID)
 				}
-				end := fmt.Sprintf("not listed by the server, and deleted with their Kubernetes clusters\n  load balancer %s/%s\n", own.Location, own.Name)
-				if text := plan.String(); !strings.HasSuffix(text, end) {
-					t.Errorf("the plan does not end with\n%s:\n%s", end, text)
+				if n := len(with); n == 0 || with[n-1] != own {
+					t.Errorf("%v does not end with %v", with, own)
 				}
-				var encoded struct{ Unlisted []cloudapi.Resource }
-				if err := json.Unmarshal(stub.JSON(plan), &encoded); err != nil || !slices.Equal(encoded.Unlisted, []cloudapi.Resource{own}) {
-					t.Errorf("encoded are %v, %v", encoded.Unlisted, err)
+				if text := plan.String(); !strings.Contains(text, line) {
+					t.Errorf("the plan does not contain\n%s:\n%s", line, text)
+				}
+				if text := string(stub.JSON(plan)); strings.Count(text, own.Name) != 1 {
+					t.Errorf("encoded is %s", text)
 				}
 				if err := plan.Run(ctx); err != nil {
 					t.Fatal(err)
