@@ -36,6 +36,12 @@ type embedded struct {
 	Inner []int `json:"inner"`
 }
 
+// Base is embedded by a pointer, which encoding/json sets.
+type Base struct {
+	IDs   []string `json:"ids"`
+	Items []record `json:"items"`
+}
+
 // pairs is a slice with its own decoder.
 type pairs []pair
 
@@ -83,7 +89,7 @@ var texts = []string{
 // on are divided with encoding/json.
 func checkDivided(t *testing.T, text string) {
 	t.Helper()
-	for _, target := range []any{record{}, []record{}, []*record{}, map[string]any{}, *new(any), "", []string{}, [2]any{}, struct{}{}} {
+	for _, target := range []any{record{}, []record{}, []*record{}, map[string]any{}, *new(any), "", []string{}, [2]any{}, struct{}{}, struct{ *Base }{}, map[string][]string{}} {
 		typ := reflect.TypeOf(&target).Elem()
 		if target != nil {
 			typ = reflect.TypeOf(target)

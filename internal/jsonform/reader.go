@@ -180,18 +180,26 @@ func (r *reader) fields(v reflect.Value) error {
 }
 
 // field returns the field of a struct for a name, or an invalid value.
-func field(v reflect.Value, name string) (found reflect.Value) {
+func field(v reflect.Value, name string) reflect.Value {
+	var index []int
 	for _, f := range reflect.VisibleFields(v.Type()) {
-		switch own := fieldName(f); {
-		case own == "" || !strings.EqualFold(own, name):
-		case own == name:
-			found, _ = v.FieldByIndexErr(f.Index)
-			return found
-		case !found.IsValid():
-			found, _ = v.FieldByIndexErr(f.Index)
+		if own := fieldName(f); own == name && own != "" || index == nil && own != "" && strings.EqualFold(own, name) {
+			index = f.Index
 		}
 	}
-	return found
+	if index == nil {
+		return reflect.Value{}
+	}
+	for i, n := range index {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(n)
+	}
+	return v
 }
 
 // fieldName returns the name of a field in JSON, or "" if it has none.
