@@ -186,10 +186,16 @@ func (e *Error) hint() string {
 		return "only the contract has this operation, and no version of the service"
 	case e.isMaybeUnsupported():
 		return "the operation requires the August 2026 API: an older service does not have it"
-	case e.class.has(showsPortless) && isUnexpected(e):
+	case e.class.has(showsPortless) && e.isUnexpected():
 		return "the service cannot show the load balancer of a Kubernetes cluster that has no Service: list with All, which leaves it out, or create a Service"
 	}
 	return ""
+}
+
+// isUnexpected reports whether the error is a 500 of the API, which it answers to
+// what it can't show.
+func (e *Error) isUnexpected() bool {
+	return e.StatusCode == http.StatusInternalServerError && e.isOwn()
 }
 
 // isMaybeUnsupported reports whether the operation may be what was not found.

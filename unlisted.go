@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -48,11 +47,10 @@ func isBesides(err error, name string) bool {
 	return ok && !slices.ContainsFunc(e.Resources, func(r Resource) bool { return r.Name == name })
 }
 
-// isUnexpected reports whether an error is a 500 of the API, which it answers to
-// what it can't show.
+// isUnexpected is [Error.isUnexpected] for any error.
 func isUnexpected(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.StatusCode == http.StatusInternalServerError && e.isOwn()
+	return ok && e.isUnexpected()
 }
 
 // allListed yields every item of a list that the server may be unable to show.
