@@ -61,6 +61,7 @@ func (p *Plan) Run(ctx context.Context) error {
 		index:     map[string]int{},
 		ended:     make([]chan struct{}, len(p.steps)),
 		failures:  make([]*Failure, len(p.steps)),
+		requested: map[string]bool{},
 		users:     map[cloudapi.Resource]*looks[map[string][]cloudapi.Resource]{},
 		locations: newLooks[[]item](),
 		reporting: make(chan struct{}, 1),
@@ -93,8 +94,10 @@ type run struct {
 	ended    []chan struct{} // closed at the end of the step
 	failures []*Failure      // of steps that have ended; nil: the resource is gone
 
+	mu        sync.Mutex      // guards what follows
+	requested map[string]bool // IDs of the resources that may be gone, since a request to delete them was not refused
+
 	// Looks that deletions share.
-	mu        sync.Mutex
 	users     map[cloudapi.Resource]*looks[map[string][]cloudapi.Resource] // users of resources, by kind and location
 	locations *looks[[]item]                                               // private locations
 
@@ -305,7 +308,11 @@ func (r *run) remove(ctx context.Context, resource cloudapi.Resource, delete fun
 				return err
 			}
 			requesting, requested = true, true
-			return delete(client, ctx, at)
+			err = delete(client, ctx, at)
+			if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.Type == "" {
+				r.markRequested(resource) // the service has not said that it did nothing
+			}
+			return err
 		})
 		if requesting && isLooking && cloudapi.IsTransient(err) {
 			if e, ok := errors.AsType[*cloudapi.Error](err); ok {
@@ -329,10 +336,26 @@ func (r *run) remove(ctx context.Context, resource cloudapi.Resource, delete fun
 		return at, notTried(ctx, resource)
 	case err != nil:
 		return at, &Failure{Resource: resource, Outcome: Failed, Err: err}
+	case len(users) > 0 && r.wasRequested(resource):
+		return at, &Failure{Resource: resource, Outcome: Failed, Err: fmt.Errorf("an earlier request may have deleted it: %w", r.blocked(users))}
 	case len(users) > 0:
 		return at, &Failure{Resource: resource, Outcome: Blocked, BlockedBy: users, Err: r.blocked(users)}
 	}
 	return at, nil
+}
+
+// markRequested notes that the resource may be gone, since the service has not
+// refused a request to delete it.
+func (r *run) markRequested(resource cloudapi.Resource) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requested[resource.ID] = true
+}
+
+func (r *run) wasRequested(resource cloudapi.Resource) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.requested[resource.ID]
 }
 
 // usersOf returns the resources that need a resource now. Deletions of resources
