@@ -216,20 +216,17 @@ func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]clo
 			kept[item.ID] = cloudapi.Resource{}
 		}
 	}
-	for _, item := range all { // which would go with its owner
-		owner, owned := owners[item.ID]
-		_, stays := kept[item.ID]
-		if _, ok := kept[owner.ID]; owned && stays && !ok {
-			kept[owner.ID] = item.Resource
-		}
-	}
 	for n := -1; n < len(kept); { // until no more stay
 		n = len(kept)
 		for _, item := range all {
 			if _, stays := kept[item.ID]; !stays {
 				continue
 			}
-			for _, id := range needs[item.ID] {
+			ids := needs[item.ID]
+			if owner, owned := owners[item.ID]; owned { // with which it would go
+				ids = append(slices.Clone(ids), owner.ID)
+			}
+			for _, id := range ids {
 				if _, ok := kept[id]; !ok {
 					kept[id] = item.Resource
 				}
@@ -300,7 +297,7 @@ func (p *Plan) String() string {
 			for _, part := range p.parts[r.ID] {
 				fmt.Fprintf(&b, "    and %v, which goes with it\n", part)
 			}
-			subnets = subnets || r.Kind == cloudapi.KindPrivateSubnet
+			subnets = subnets || slices.ContainsFunc(append(p.GoesWith(r), r), func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindPrivateSubnet })
 		}
 		if subnets {
 			b.WriteString("  and the load balancers of these subnets that the token may not see\n")

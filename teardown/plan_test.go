@@ -394,6 +394,7 @@ stage 2
     and load balancer eu-central-h1/`+id+`-services, which goes with it
     and private subnet eu-central-h1/`+id+`-subnet, which goes with it
     and firewall eu-central-h1/`+id+`-firewall, which goes with it
+  and the load balancers of these subnets that the token may not see
 stage 3
   private subnet eu-central-h1/net-1
   firewall eu-central-h1/fw-1

@@ -168,6 +168,9 @@ func (r *run) report(resource cloudapi.Resource, p cloudapi.Progress) {
 	r.silent = false
 }
 
+// maxRetryAfter is the longest pause that a server can ask for.
+const maxRetryAfter = time.Minute
+
 // tries is how often a failed deletion is tried, with the pauses of a wait in
 // between: 13 seconds together.
 const tries = 6
@@ -316,7 +319,7 @@ func (r *run) remove(ctx context.Context, resource cloudapi.Resource, delete fun
 		})
 		if requesting && isLooking && cloudapi.IsTransient(err) {
 			if e, ok := errors.AsType[*cloudapi.Error](err); ok {
-				pace.Sleep(ctx, e.RetryAfter)
+				pace.Sleep(ctx, min(e.RetryAfter, maxRetryAfter))
 			}
 			return nil, err
 		}

@@ -868,8 +868,8 @@ func TestTeardownConcurrency(t *testing.T) {
 						}
 						most = max(most, last-i)
 					}
-					if most != want {
-						t.Errorf("the %s made %d requests at a time, want %d", what, most, want)
+					if most > want || most <= want/2 {
+						t.Errorf("the %s made %d requests at a time, want up to %d, and more than half of that", what, most, want)
 					}
 				}
 			})

@@ -44,6 +44,8 @@ func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
 	case cloudapi.KindKubernetesCluster: // with which its network goes
 		return []cloudapi.Kind{cloudapi.KindKubernetesCluster, cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
+	case cloudapi.KindPostgres: // with which its subnet can go
+		return []cloudapi.Kind{cloudapi.KindPostgres, cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
 	case cloudapi.KindPrivateSubnet:
 		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer} // a subnet's record also names its VMs
 	case cloudapi.KindFirewall:
@@ -219,6 +221,16 @@ func owners(all []item) map[string]cloudapi.Resource {
 			owners[item.ID] = owner
 		}
 	}
+	for _, item := range all { // a subnet may have another name by now, which the cluster's own load balancers tell
+		balancer, ok := item.record.(*cloudapi.LoadBalancer)
+		if owner := owners[item.ID]; ok && owner.ID != "" && balancer.Subnet != "" {
+			for _, subnet := range all {
+				if subnet.Kind == cloudapi.KindPrivateSubnet && subnet.Location == item.Location && subnet.Name == balancer.Subnet {
+					owners[subnet.ID] = owner
+				}
+			}
+		}
+	}
 	return owners
 }
 
@@ -276,7 +288,11 @@ func (s *surveyor) needs(all []item) map[string][]string {
 		return id
 	}
 	needs := map[string][]string{}
-	need := func(user, needed string) {
+	var need func(user, needed string)
+	need = func(user, needed string) {
+		if owner := owners[needed]; owner.Kind == cloudapi.KindPostgres && cloudapi.IsID(needed, cloudapi.KindPrivateSubnet) {
+			need(user, owner.ID) // with which the subnet goes, unless it has VMs
+		}
 		user, needed = whole(user), whole(needed)
 		if user != "" && needed != "" && user != needed && !slices.Contains(needs[user], needed) {
 			needs[user] = append(needs[user], needed)

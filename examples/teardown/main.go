@@ -94,7 +94,9 @@ func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 	}
 	list, total := c.list(plan)
 	fmt.Fprintf(c.stderr, "Project %s: %d to delete, %d to keep.\n", client.Project(), total, len(plan.Kept()))
-	if slices.ContainsFunc(slices.Concat(plan.Stages()...), func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindPrivateSubnet }) {
+	if slices.ContainsFunc(slices.Concat(plan.Stages()...), func(r cloudapi.Resource) bool {
+		return slices.ContainsFunc(append(plan.GoesWith(r), r), func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindPrivateSubnet })
+	}) {
 		fmt.Fprintln(c.stderr, "A private subnet is deleted with its load balancers, also those that the token may not see.")
 	}
 	if err := c.output.Write(c.stdout, list); err != nil {
