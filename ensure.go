@@ -244,7 +244,11 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 // planned returns a record of the resource that a dry run does not create.
 func (e *ensureSpec[T]) planned() *T {
 	record := new(T)
-	text, _ := json.Marshal(Resource{Location: e.location, Name: e.name})
+	fields := map[string]string{"location": e.location, "name": e.name}
+	if kindOf[T]() == KindPrivateLocation {
+		fields = map[string]string{"ui_name": e.name} // the name is that of the region
+	}
+	text, _ := json.Marshal(fields)
 	json.Unmarshal(text, record)
 	return record
 }

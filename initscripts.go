@@ -41,6 +41,13 @@ type VMInitScriptCreateRequest struct {
 	Script string `json:"script"`
 }
 
+func (r *VMInitScriptCreateRequest) newName() string {
+	if r == nil {
+		return ""
+	}
+	return r.Name
+}
+
 // VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update]. An
 // empty field stays unchanged; at least one must be set.
 type VMInitScriptUpdateRequest struct {

@@ -66,7 +66,7 @@ func (in *invocation) subject(kind Kind) (s subject) {
 			}
 		}
 	}
-	if in.op.class.has(once) && strings.HasSuffix(in.op.Route, "}") {
+	if kind == KindLoadBalancer && in.op.class.has(once) && strings.HasSuffix(in.op.Route, "}") {
 		s.location = "" // a load balancer is created in the location of its subnet
 	}
 	if in.newName != "" && (s.id == "" || in.op.class.has(once)) {

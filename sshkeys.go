@@ -45,6 +45,13 @@ type SSHPublicKeyUpdateRequest struct {
 	PublicKey string `json:"public_key,omitzero"`
 }
 
+func (r *SSHPublicKeyCreateRequest) newName() string {
+	if r == nil {
+		return ""
+	}
+	return r.Name
+}
+
 func (r *SSHPublicKeyUpdateRequest) newName() string {
 	if r == nil {
 		return ""

@@ -339,6 +339,11 @@ func TestEnsureDryRunRecord(t *testing.T) {
 		if err != nil || *key != (cloudapi.SSHPublicKey{Name: "laptop"}) {
 			t.Errorf("the key would be %+v, %v", key, err)
 		}
+		private, _, err := client.PrivateLocations.Ensure(t.Context(), &cloudapi.PrivateLocationCreateRequest{Name: "own",
+			ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}, dry)
+		if err != nil || *private != (cloudapi.PrivateLocation{UIName: "own"}) {
+			t.Errorf("the private location would be %+v, %v", private, err)
+		}
 		stub.Must(client.Postgres.Create(t.Context(), sdktest.Somewhere, "db-1", request))(t)
 		stub.Must(client.Postgres.WaitRunning(t.Context(), sdktest.Somewhere, "db-1"))(t)
 		request.StorageSize = 128

@@ -195,3 +195,41 @@ func TestRecordsOfAPath(t *testing.T) {
 		})
 	}
 }
+
+// TestMixedUpCreates: the response to a create has the name and the location of
+// the request. If it does not, nobody knows whether the resource was created.
+func TestMixedUpCreates(t *testing.T) {
+	t.Parallel()
+	key := `{"id":"sk00000000065g000008000000","name":"other","public_key":"k"}`
+	location := `{"id":"1000000000065g000008000000","name":"us-east-1","ui_name":"other","provider":"aws","path":"/p"}`
+	script := `{"id":"1n00000000065g000008000000","name":"other","script":"s"}`
+	for name, tt := range map[string]struct {
+		body   string
+		create func(c *cloudapi.Client) error
+	}{
+		"SSH public key": {key, func(c *cloudapi.Client) error {
+			_, err := c.SSHPublicKeys.Create(t.Context(), &cloudapi.SSHPublicKeyCreateRequest{Name: "mine", PublicKey: "k"})
+			return err
+		}},
+		"private location": {location, func(c *cloudapi.Client) error {
+			_, err := c.PrivateLocations.Create(t.Context(), &cloudapi.PrivateLocationCreateRequest{Name: "mine", ProviderLocationName: "us-east-1",
+				AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")})
+			return err
+		}},
+		"init script": {script, func(c *cloudapi.Client) error {
+			_, err := c.VMInitScripts.Create(t.Context(), &cloudapi.VMInitScriptCreateRequest{Name: "mine", Script: "s"})
+			return err
+		}},
+		"VM in another location": {strings.Replace(stub.VM, sdktest.Somewhere, sdktest.Elsewhere, 1), func(c *cloudapi.Client) error {
+			_, err := c.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey})
+			return err
+		}},
+	} {
+		network := stub.RoundTripper(func(*http.Request) (*http.Response, error) { return stub.Respond(http.StatusOK, tt.body), nil })
+		client := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project),
+			cloudapi.WithHTTPClient(&http.Client{Transport: network})))(t)
+		if err := tt.create(client); !errors.Is(err, cloudapi.ErrInvalidResponse) || !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
