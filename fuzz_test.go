@@ -252,7 +252,7 @@ func FuzzExcerpt(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		client := answering(t, http.StatusOK, "", string(body))
+		client := stub.Must(answering(t, http.StatusOK, "", string(body)).With(WithRetry(RetryPolicy{MaxAttempts: 1})))(t)
 		err := client.Do(t.Context(), "GET", []string{"x"}, nil, nil, new([1]int))
 		text := ""
 		if e, ok := errors.AsType[*DecodeError](err); ok {
