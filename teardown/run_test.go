@@ -868,8 +868,12 @@ func TestTeardownConcurrency(t *testing.T) {
 						}
 						most = max(most, last-i)
 					}
-					if most > want || most <= want/2 {
-						t.Errorf("the %s made %d requests at a time, want up to %d, and more than half of that", what, most, want)
+					least := want
+					if what == "run" && want == 8 {
+						least = 7 // the project has no more to do at a time
+					}
+					if most > want || most < least {
+						t.Errorf("the %s made %d requests at a time, want %d to %d", what, most, least, want)
 					}
 				}
 			})
