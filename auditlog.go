@@ -72,8 +72,7 @@ var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-lo
 // [Page.NextStartAfter] is the PaginationKey of the next page, or "" on the
 // last one. Without the permission to see the log the error is [ErrForbidden].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Page[AuditLogEntry], error) {
 	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, opts.inUTC())
 }
@@ -84,8 +83,7 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 // repeats entries in place of the next page, the error is
 // [ErrPaginationStalled].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
 	start := opts.inUTC()
 	hasNewer := func(page, _ []*AuditLogEntry, last *AuditLogEntry) bool {

@@ -54,12 +54,14 @@
 // # The contract and the service
 //
 // In these comments "the contract" is the OpenAPI description of the API of
-// October 2025, version 0.1.0, with 93 operations. "The real server" is
-// [Ubicloud]'s service, as measured in October 2025 and in August 2026. The
-// comments say where it differs from the contract, and the SDK works with both.
-// A comment also says if an operation or a field is of August 2026: an older
-// server answers [ErrNotFound] to the operation, and the SDK sends the field
-// only if it is set. No setting is needed.
+// October 2025, version 0.1.0, with 93 operations, and "the server" is Ubicloud's
+// service, as measured in October 2025 and in August 2026. The SDK works with
+// both versions, without a setting. The comments say where the server differs
+// from the contract.
+//
+// Methods marked "Requires the August 2026 API." return [ErrNotFound], which also
+// matches [ErrMaybeUnsupported], if the server has an older API. The SDK sends a
+// field that needs the August 2026 API only if it's set.
 //
 // # Lists
 //

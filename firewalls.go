@@ -228,8 +228,9 @@ func (s *FirewallsService) Create(ctx context.Context, location, name string, re
 }
 
 // Update changes a firewall's description, at once. It returns the record
-// without PrivateSubnets. It is an operation of August 2026; a server of
-// October 2025 answers [ErrNotFound].
+// without PrivateSubnets.
+//
+// Requires the August 2026 API.
 func (s *FirewallsService) Update(ctx context.Context, location, firewall string, request *FirewallUpdateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsUpdate, request, location, firewall)
 }
@@ -330,8 +331,8 @@ func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, r
 // ModifyRule changes the fields of a rule that the request sets. The rule keeps
 // its ID. The record changes at once; the change takes effect moments later. If
 // the firewall already has the changed rule, the error is [ErrAlreadyExists].
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+//
+// Requires the August 2026 API.
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {
 	if request == nil || *request == (FirewallRuleModifyRequest{}) {
 		return nil, &ArgumentError{Operation: opFirewallsModifyRule.Name, Name: "request", Reason: "must set at least one field"}

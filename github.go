@@ -85,72 +85,80 @@ var (
 	listGitHubCacheEntries  = listRoutes{project: &opGitHubListCacheEntries}
 )
 
-// ListInstallations returns one page of the project's installations. It is an
-// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// ListInstallations returns one page of the project's installations.
+//
+// Requires the August 2026 API.
 func (s *GitHubService) ListInstallations(ctx context.Context, opts *ListOptions) (*Page[GitHubInstallation], error) {
 	return list[GitHubInstallation](ctx, s.conn, &listGitHubInstallations, opts)
 }
 
-// AllInstallations returns the project's installations, page by page. It is an
-// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// AllInstallations returns the project's installations, page by page.
+//
+// Requires the August 2026 API.
 func (s *GitHubService) AllInstallations(ctx context.Context, opts *ListOptions) iter.Seq2[*GitHubInstallation, error] {
 	return all[GitHubInstallation](ctx, s.conn, &listGitHubInstallations, opts)
 }
 
-// GetInstallation returns an installation. It is an operation of August 2026; a
-// server of October 2025 answers [ErrNotFound].
+// GetInstallation returns an installation.
+//
+// Requires the August 2026 API.
 func (s *GitHubService) GetInstallation(ctx context.Context, installation string) (*GitHubInstallation, error) {
 	return fetch[GitHubInstallation](ctx, s.conn, &opGitHubGetInstallation, installation)
 }
 
 // ListRepositories returns one page of the repositories of an installation. The
-// order by name has capital letters first, and a StartAfter in that order begins
-// with the name of the installation: "acme/api". It is an operation of August
-// 2026; a server of October 2025 answers [ErrNotFound].
+// order by name has capital letters first, and a StartAfter in that order
+// begins with the name of the installation: "acme/api".
+//
+// Requires the August 2026 API.
 func (s *GitHubService) ListRepositories(ctx context.Context, installation string, opts *ListOptions) (*Page[GitHubRepository], error) {
 	return list[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
-// AllRepositories returns the repositories of an installation, page by page. It
-// is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// AllRepositories returns the repositories of an installation, page by page.
+//
+// Requires the August 2026 API.
 func (s *GitHubService) AllRepositories(ctx context.Context, installation string, opts *ListOptions) iter.Seq2[*GitHubRepository, error] {
 	return all[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
 // GetRepository returns a repository, given by its ID or by its name without
-// the name of the installation. It is an operation of August 2026; a server of
-// October 2025 answers [ErrNotFound].
+// the name of the installation.
+//
+// Requires the August 2026 API.
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
 	return fetch[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
 }
 
 // ListCacheEntries returns one page of the cache of a repository. The order is
 // by ID only. While an entry is being uploaded the server may answer
-// [ErrServer]. It is an operation of August 2026; a server of October 2025
-// answers [ErrNotFound].
+// [ErrServer].
+//
+// Requires the August 2026 API.
 func (s *GitHubService) ListCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) (*Page[GitHubCacheEntry], error) {
 	return list[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
 // AllCacheEntries returns the cache of a repository, page by page, as
-// [GitHubService.ListCacheEntries] does. It is an operation of August 2026; a
-// server of October 2025 answers [ErrNotFound].
+// [GitHubService.ListCacheEntries] does.
+//
+// Requires the August 2026 API.
 func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) iter.Seq2[*GitHubCacheEntry, error] {
 	return all[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
 // GetCacheEntry returns an entry of the cache of a repository. While the entry
-// is being uploaded the server may answer [ErrServer]. It is an operation of
-// August 2026; a server of October 2025 answers [ErrNotFound].
+// is being uploaded the server may answer [ErrServer].
+//
+// Requires the August 2026 API.
 func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, repository, entryID string) (*GitHubCacheEntry, error) {
 	return fetch[GitHubCacheEntry](ctx, s.conn, &opGitHubGetCacheEntry, installation, repository, entryID)
 }
 
 // DeleteCacheEntry deletes an entry of the cache of a repository, at once, even
 // while it is being uploaded. Deleting one that does not exist is not an error.
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+//
+// Requires the August 2026 API.
 func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repository, entryID string) error {
 	return remove(ctx, s.conn, &opGitHubDeleteCacheEntry, installation, repository, entryID)
 }
@@ -158,8 +166,9 @@ func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repo
 // DeleteAllCacheEntries starts to delete the cache of a repository. The cache
 // is empty when [GitHubService.AllCacheEntries] yields none of its entries any
 // more. Entries that are made meanwhile stay. If the repository does not exist
-// the error is [ErrNotFound]. It is an operation of August 2026; a server of
-// October 2025 answers [ErrNotFound].
+// the error is [ErrNotFound].
+//
+// Requires the August 2026 API.
 func (s *GitHubService) DeleteAllCacheEntries(ctx context.Context, installation, repository string) error {
 	return remove(ctx, s.conn, &opGitHubDeleteAllCacheEntries, installation, repository)
 }

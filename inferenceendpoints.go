@@ -44,8 +44,7 @@ var (
 // endpoints, then routed models, each sorted by name. The token only needs the
 // permission to see the project.
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *InferenceEndpointsService) List(ctx context.Context) (*Page[InferenceEndpoint], error) {
 	return list[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }
@@ -53,8 +52,7 @@ func (s *InferenceEndpointsService) List(ctx context.Context) (*Page[InferenceEn
 // All returns the models that the project can use; see
 // [InferenceEndpointsService.List].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *InferenceEndpointsService) All(ctx context.Context) iter.Seq2[*InferenceEndpoint, error] {
 	return all[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }

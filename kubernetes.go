@@ -198,8 +198,9 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 // If there is no newer version, if another change of the cluster is in
 // progress, or if a node pool is more than two minor versions behind, the error
 // is [ErrInvalidRequest]. A retry could upgrade twice, so a lost response is
-// [ErrOutcomeUnknown]. It is an operation of August 2026; a server of October
-// 2025 answers [ErrNotFound].
+// [ErrOutcomeUnknown].
+//
+// Requires the August 2026 API.
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
 	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesUpgrade, location, cluster)
 }

@@ -63,8 +63,9 @@ var (
 // the cluster already has the name the error is [ErrAlreadyExists]. If the vCPU
 // quota is exceeded it is [ErrQuotaExceeded]. If another change of the cluster
 // is in progress it is [ErrInvalidRequest] (422). If the response is lost it is
-// [ErrOutcomeUnknown]: look for the name in the cluster. It is an operation of
-// August 2026; a server of October 2025 answers [ErrNotFound].
+// [ErrOutcomeUnknown]: look for the name in the cluster.
+//
+// Requires the August 2026 API.
 func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, request, location, cluster)
 }
@@ -72,8 +73,9 @@ func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluste
 // DeleteNodePool starts to delete a node pool, given by its ID or name, with
 // its nodes; [KubernetesService.WaitNodePoolDeleted] waits for the end.
 // Deleting one that does not exist is not an error. If it is the last one of
-// the cluster the error is [ErrInvalidRequest] (422). It is an operation of
-// August 2026; a server of October 2025 answers [ErrNotFound].
+// the cluster the error is [ErrInvalidRequest] (422).
+//
+// Requires the August 2026 API.
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
 	return remove(ctx, s.conn, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
@@ -81,8 +83,9 @@ func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluste
 // RenameNodePool gives a node pool another name of up to 40 characters; its
 // nodes keep their names. It returns the record without VMs. If the cluster
 // already has the name the error is [ErrAlreadyExists]. Pass the ID: only then
-// is the call idempotent. It is an operation of August 2026; a server of
-// October 2025 answers [ErrNotFound].
+// is the call idempotent.
+//
+// Requires the August 2026 API.
 func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluster, nodePool, newName string) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesRenameNodePool, renameRequest{newName}, location, cluster, nodePool)
 }
@@ -112,8 +115,9 @@ func isClusterBusy(err error) bool {
 // [KubernetesService.WaitNodePoolUpgraded] waits for the new ones. If the node
 // pool already has the version, or another change of the cluster is in
 // progress, the error is [ErrInvalidRequest] (422). A retry would fail in the
-// same way, so a lost response is [ErrOutcomeUnknown]. It is an operation of
-// August 2026; a server of October 2025 answers [ErrNotFound].
+// same way, so a lost response is [ErrOutcomeUnknown].
+//
+// Requires the August 2026 API.
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesUpgradeNodePool, location, cluster, nodePool)
 }
@@ -123,8 +127,9 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 // has the new NodeCount, one less, but still has the VM;
 // [KubernetesService.WaitNodeRetired] waits until it is gone. If the node is
 // the last of its node pool the error is [ErrInvalidRequest] (422). A retry
-// would fail in the same way, so a lost response is [ErrOutcomeUnknown]. It is
-// an operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// would fail in the same way, so a lost response is [ErrOutcomeUnknown].
+//
+// Requires the August 2026 API.
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
 }

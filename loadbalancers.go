@@ -420,8 +420,9 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 // ToggleSSLCertificate turns the certificate for the hostname of a load
 // balancer on or off, and returns the record with the new CertEnabled. The
 // certificate itself follows within minutes. If it is already on or off nothing
-// changes. It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// changes.
+//
+// Requires the August 2026 API.
 func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)
 }

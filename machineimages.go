@@ -76,15 +76,17 @@ var (
 )
 
 // List returns one page of the project's machine images, or of those in
-// [ListOptions.Location]. It is an operation of August 2026; a server of October
-// 2025 answers [ErrNotFound].
+// [ListOptions.Location].
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) List(ctx context.Context, opts *ListOptions) (*Page[MachineImage], error) {
 	return list[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
 
 // All returns the project's machine images, or those in [ListOptions.Location],
-// page by page. It is an operation of August 2026; a server of October 2025
-// answers [ErrNotFound].
+// page by page.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*MachineImage, error] {
 	return all[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
@@ -96,8 +98,9 @@ func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions) it
 	return machineImageFamily.watch(ctx, s.conn, opts)
 }
 
-// Get returns a machine image, or [ErrNotFound] if it does not exist. It is an
-// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// Get returns a machine image, or [ErrNotFound] if it does not exist.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) Get(ctx context.Context, location, image string) (*MachineImage, error) {
 	return fetch[MachineImage](ctx, s.conn, &opMachineImagesGet, location, image)
 }
@@ -110,8 +113,9 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 // If the name is taken the error is [ErrAlreadyExists]. If the VM is not
 // stopped, or cannot be copied for another reason, it is [ErrInvalidRequest].
 // If the project has too many versions it is [ErrQuotaExceeded]. If the
-// response is lost it is [ErrOutcomeUnknown]: look the name up with Get. It is
-// an operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// response is lost it is [ErrOutcomeUnknown]: look the name up with Get.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesCreate, request, location, name)
 }
@@ -157,8 +161,9 @@ func (s *MachineImagesService) ensurer(location, name string, request *MachineIm
 }
 
 // Update makes another version the latest one, at once. If the version does not
-// exist or is not ready the error is [ErrInvalidRequest]. It is an operation of
-// August 2026; a server of October 2025 answers [ErrNotFound].
+// exist or is not ready the error is [ErrInvalidRequest].
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) Update(ctx context.Context, location, image string, request *MachineImageUpdateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesUpdate, request, location, image)
 }
@@ -168,16 +173,18 @@ func (s *MachineImagesService) Update(ctx context.Context, location, image strin
 // them first with [MachineImagesService.DeleteVersion]. Deleting an image that
 // does not exist is not an error. Pass the ID: a delete is retried after a lost
 // response, and by name it could delete another image that has taken the name
-// meanwhile. It is an operation of August 2026; a server of October 2025
-// answers [ErrNotFound].
+// meanwhile.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) Delete(ctx context.Context, location, image string) error {
 	return remove(ctx, s.conn, &opMachineImagesDelete, location, image)
 }
 
 // Rename gives a machine image another name; VMs that were created from it show
 // the old one. If the name is taken the error is [ErrAlreadyExists]. Pass the
-// ID: only then is the call idempotent. It is an operation of August 2026; a
-// server of October 2025 answers [ErrNotFound].
+// ID: only then is the call idempotent.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) Rename(ctx context.Context, location, image, newName string) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesRename, renameRequest{newName}, location, image)
 }

@@ -60,14 +60,16 @@ var (
 )
 
 // ListVersions returns one page of the versions of a machine image. The order
-// is by ID only. It is an operation of August 2026; a server of October 2025
-// answers [ErrNotFound].
+// is by ID only.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) ListVersions(ctx context.Context, location, image string, opts *ListOptions) (*Page[MachineImageVersion], error) {
 	return list[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
 
-// AllVersions returns the versions of a machine image, page by page. It is an
-// operation of August 2026; a server of October 2025 answers [ErrNotFound].
+// AllVersions returns the versions of a machine image, page by page.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) AllVersions(ctx context.Context, location, image string, opts *ListOptions) iter.Seq2[*MachineImageVersion, error] {
 	return all[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
@@ -77,8 +79,9 @@ func (s *MachineImagesService) AllVersions(ctx context.Context, location, image 
 // [MachineImagesService.WaitVersion] waits for it. If the image already has the
 // label the error is [ErrAlreadyExists]. If the response is lost it is
 // [ErrOutcomeUnknown]: look for the label with AllVersions. Other errors are
-// those of [MachineImagesService.Create]. It is an operation of August 2026; a
-// server of October 2025 answers [ErrNotFound].
+// those of [MachineImagesService.Create].
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
 	return send[MachineImageVersion](ctx, s.conn, &opMachineImagesCreateVersion, request, location, image, version)
 }
@@ -89,8 +92,9 @@ func (s *MachineImagesService) CreateVersion(ctx context.Context, location, imag
 // the other ready versions becomes the latest. Unlike most deletes,
 // DeleteVersion returns [ErrNotFound] if the version does not exist. After a
 // lost response that can be the result of the call itself, since it is retried:
-// [Error.Attempts] is then more than 1. It is an operation of August 2026; a
-// server of October 2025 answers [ErrNotFound].
+// [Error.Attempts] is then more than 1.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
 	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }

@@ -119,8 +119,9 @@ const (
 var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent | august2026}
 
 // Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does
-// for a database. The options may be nil. It is an operation of August 2026; a
-// server of October 2025 answers [ErrNotFound].
+// for a database. The options may be nil.
+//
+// Requires the August 2026 API.
 func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
 	return metrics(ctx, s.conn, &opKubernetesMetrics, opts, location, cluster)
 }

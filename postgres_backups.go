@@ -43,8 +43,7 @@ var (
 // server reads them from the object store; if it cannot the error is
 // [ErrServer].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) ListBackups(ctx context.Context, location, postgres string) (*Page[PostgresBackup], error) {
 	return list[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
@@ -52,8 +51,7 @@ func (s *PostgresService) ListBackups(ctx context.Context, location, postgres st
 // AllBackups returns the base backups of a database; see
 // [PostgresService.ListBackups].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) AllBackups(ctx context.Context, location, postgres string) iter.Seq2[*PostgresBackup, error] {
 	return all[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
@@ -65,8 +63,7 @@ func (s *PostgresService) AllBackups(ctx context.Context, location, postgres str
 // The error is [ErrInvalidRequest] for read replicas, for databases on GCP, and
 // for databases that are not on AWS unless the project has the feature.
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {
 	return fetch[PostgresBackupCredentials](ctx, s.conn, &opPostgresCreateBackupCredentials, location, postgres)
 }

@@ -83,8 +83,7 @@ var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRo
 // project, which depend on the project's features. Without the permission to
 // see databases the error is [ErrForbidden].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) Capabilities(ctx context.Context) (*PostgresCapabilities, error) {
 	return fetch[PostgresCapabilities](ctx, s.conn, &opPostgresCapabilities)
 }

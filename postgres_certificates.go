@@ -55,8 +55,7 @@ var (
 // are [ErrInvalidRequest]. Until the database has its own certificates, see
 // [Postgres.CACertificates], the error is [ErrServer].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
 	request := clientKeyPairRequest{user, int64(valid / time.Second)}
 	return download(ctx, s.conn, &opPostgresCreateClientKeyPair, clientKeyPairFile, request, location, postgres)
@@ -67,8 +66,7 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 // the database accepts the user moments later. It succeeds if the user is
 // already one of them.
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }
@@ -77,8 +75,7 @@ func (s *PostgresService) AddCertificateUser(ctx context.Context, location, post
 // certificate, and returns the remaining such users at once; the database
 // refuses the user moments later. It succeeds if the user is not one of them.
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresRemoveCertificateUser, certificateUserRequest{user}, location, postgres)
 }

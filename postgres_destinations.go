@@ -205,8 +205,7 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 // Get. If the URL or the options do not fit the type the error is
 // [ErrInvalidRequest], in [Error.FieldErrors] under "url" or "options".
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
 	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, request, location, postgres)
 }
@@ -215,8 +214,7 @@ func (s *PostgresService) CreateLogDestination(ctx context.Context, location, po
 // logs to it moments later. Deleting one that does not exist is not an error. If
 // the database does not exist the error is [ErrNotFound].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteLogDestination, location, postgres, destinationID)
 }

@@ -107,8 +107,7 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 // If the service keeps no logs the error is [ErrInvalidRequest]. If the service
 // cannot reach its logs it is [ErrServer], which is retried.
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, opts.inUTC(), location, postgres)
 }
@@ -119,8 +118,7 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 // have no Start, it is half an hour before End. If the server repeats lines in
 // place of the next page, the error is [ErrPaginationStalled].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	start := opts.inUTC()
 	return newestFirst(ctx, s.conn, &opPostgresLogs, repeatsLines, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {

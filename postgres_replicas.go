@@ -75,8 +75,7 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 // would fail in the same way, so it returns [ErrOutcomeUnknown] after a lost
 // response.
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresPromoteReadReplica, location, postgres)
 }

@@ -70,8 +70,7 @@ var (
 // ListServers returns the servers of a database, all in one page. During a
 // failover the server of August 2026 always answers [ErrServer].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) ListServers(ctx context.Context, location, postgres string) (*Page[PostgresServer], error) {
 	return list[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
@@ -79,8 +78,7 @@ func (s *PostgresService) ListServers(ctx context.Context, location, postgres st
 // AllServers returns the servers of a database; see
 // [PostgresService.ListServers].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) AllServers(ctx context.Context, location, postgres string) iter.Seq2[*PostgresServer, error] {
 	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
@@ -91,8 +89,7 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 // before, and call [PostgresService.WaitRecycled] afterwards. A retry could
 // replace the new server as well, so a lost response is [ErrOutcomeUnknown].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
 }

@@ -44,8 +44,7 @@ var (
 // would fail for one of these reasons, so a lost response is
 // [ErrOutcomeUnknown]: look with UpgradeStatus.
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgrade, location, postgres)
 }
@@ -53,8 +52,7 @@ func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string
 // UpgradeStatus returns the progress of an upgrade. If no upgrade is in
 // progress, even after one has ended, the error is [ErrInvalidRequest].
 //
-// It is an operation of August 2026; a server of October 2025 answers
-// [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgradeStatus, location, postgres)
 }

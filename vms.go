@@ -6,9 +6,8 @@ import (
 	"iter"
 )
 
-// VMsService works with virtual machines.
-//
-// A reference is the ID (prefix vm) or the name.
+// VMsService manages virtual machines. A VM is referred to by its ID (prefix
+// vm) or its name.
 type VMsService service
 
 // VM is a virtual machine.
@@ -20,9 +19,8 @@ type VM struct {
 	Size     string `json:"size"`      // such as "standard-2": the family and the number of vCPUs
 	UnixUser string `json:"unix_user"` // the user who can log in with the public key
 
-	// BootImage is the boot image of Create, such as "ubuntu-noble" or
-	// "golden@latest", or the server's default. It is "" from a server of
-	// October 2025, which does not send it.
+	// BootImage is the image the VM was created with, such as "ubuntu-noble" or
+	// "golden@latest". Servers with the October 2025 API don't send it.
 	BootImage string `json:"boot_image,omitzero"`
 
 	StorageSizeGiB int    `json:"storage_size_gib"` // of all volumes; 0 until the VM is placed on a host
@@ -30,11 +28,10 @@ type VM struct {
 	IP4Enabled     bool   `json:"ip4_enabled"`      // whether it has a public IPv4 address
 	IP4            string `json:"ip4"`              // public address; "" if it has none, or none yet
 
-	// The remaining fields are returned only by Get, Create, Start, Stop and
-	// Restart.
+	// Only Get, Create, Start, Stop and Restart return the fields below.
 	Firewalls   []Firewall `json:"firewalls"`    // of its subnet, each with its Path
-	PrivateIPv4 string     `json:"private_ipv4"` // known from the beginning
-	PrivateIPv6 string     `json:"private_ipv6"` // known from the beginning
+	PrivateIPv4 string     `json:"private_ipv4"` // assigned by Create
+	PrivateIPv6 string     `json:"private_ipv6"` // assigned by Create
 	Subnet      string     `json:"subnet"`       // the name of its private subnet
 	GPU         string     `json:"gpu"`          // such as "1x NVIDIA A100 80GB PCIe"; "" if it has none
 }
@@ -46,85 +43,83 @@ func (v *VM) identity() Resource {
 }
 func (v *VM) stateText() string { return v.State }
 
-// Known values of [VM.State]. There is none for failure: if a VM cannot be set
-// up it stays "creating".
+// Known values of [VM.State]. There's none for failure: a VM that can't be set
+// up stays "creating".
 const (
 	VMStateCreating = "creating"
 
-	// No host has room, and the server keeps trying. After 15 minutes the state
-	// changes to VMStateNoCapacityAvailable, and the server still tries.
+	// No host has capacity, and the server keeps trying. After 15 minutes the
+	// state changes to VMStateNoCapacityAvailable, and the server still tries.
 	VMStateWaitingForCapacity  = "waiting for capacity"
 	VMStateNoCapacityAvailable = "no capacity available"
 
 	VMStateRunning    = "running"
 	VMStateRestarting = "restarting"
 	VMStateRebooting  = "rebooting" // its host is rebooting
-	VMStateStarting   = "starting"  // after Start, or after its host was rebooted
+	VMStateStarting   = "starting"  // after Start, or after a reboot of its host
 	VMStateStopping   = "stopping"  // after Stop
 	VMStateStopped    = "stopped"
-	VMStateDeleting   = "deleting" // until it is gone
+	VMStateDeleting   = "deleting" // until it's gone
 
-	// The provider has stopped the VM, and Start is refused.
+	// The provider has stopped the VM, and refuses to start it.
 	VMStateStoppedByAdmin = "stopped by admin"
 
-	// The VM does not respond to its host.
+	// The VM doesn't respond to its host.
 	VMStateUnavailable = "unavailable"
 )
 
 // VMCreateRequest is the body of [VMsService.Create].
 type VMCreateRequest struct {
-	// PublicKey is one or more lines as in an authorized_keys file, or the name
-	// of a registered SSH public key, which is copied. Its owner can log in.
-	// Required. A single word that is not the name of a registered key is a 400
-	// ("public_key invalid SSH public key format"). The real server checks only
-	// that a line has the form of a key.
+	// PublicKey is the key that can log in: one or more lines in the format of
+	// an authorized_keys file, or the name of a registered SSH public key, which
+	// the server copies. Required. The server checks only the format of a line,
+	// and returns ErrInvalidRequest for the name of a key that isn't registered.
 	PublicKey string `json:"public_key"`
 
 	// BootImage is the operating system, such as "ubuntu-noble",
-	// "ubuntu-jammy", "debian-12" or "almalinux-9". In August 2026 it can be a
-	// machine image of the location: "golden@v1" for a version, "golden@latest"
-	// for the latest. The default is the server's.
+	// "ubuntu-jammy", "debian-12" or "almalinux-9". The August 2026 API also
+	// accepts a machine image of the location, such as "golden@v1" for a version
+	// or "golden@latest" for the latest one. The server chooses the default.
 	BootImage string `json:"boot_image,omitzero"`
 
-	// Size is "standard-" and 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-" and
-	// 1 or 2. The server's default is "standard-2".
+	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or
+	// "burstable-" followed by 1 or 2. The default is "standard-2".
 	Size string `json:"size,omitzero"`
 
-	// StorageSize is in GiB. Each size allows two values: 20 and 40 per vCPU,
-	// or 10 and 20 if it is burstable. The default is the smaller one, also for
-	// negative values on the real server.
+	// StorageSize is in GiB. A size allows two values: 20 or 40 per vCPU, or 10
+	// or 20 per vCPU if it's burstable. The default is the smaller one, which the
+	// server also uses in place of a negative value.
 	StorageSize int `json:"storage_size,omitzero"`
 
-	// PrivateSubnetID is the ID of a subnet in the same location. The default
-	// is the subnet "default-<location>". If it does not exist the server makes
-	// it, with a firewall that lets everything in. Both stay when the VM is
-	// deleted.
+	// PrivateSubnetID is the ID of a subnet in the same location. The default is
+	// the subnet "default-<location>". The server creates it if it doesn't exist,
+	// with a firewall that allows all incoming traffic; both outlive the VM.
 	PrivateSubnetID string `json:"private_subnet_id,omitzero"`
 
-	// EnableIP4 gives the VM a public IPv4 address. The real server's default
-	// is false.
+	// EnableIP4 gives the VM a public IPv4 address. The default is false.
 	EnableIP4 *bool `json:"enable_ip4,omitzero"`
 
-	// UnixUser is the user that the public key is for, up to 32 lower-case
-	// letters, digits, hyphens and underscores. The server's default is "ubi".
+	// UnixUser is the user who can log in with the public key: up to 32
+	// lower-case letters, digits, hyphens and underscores. The default is "ubi".
 	UnixUser string `json:"unix_user,omitzero"`
 
-	// GPU is "count:type", such as "1:20b5".
+	// GPU is a count and a type, such as "1:20b5".
 	GPU string `json:"gpu,omitzero"`
 
-	// InitScript is the name or ID of a registered init script. It runs at the
-	// first start with InitScriptArgs as its arguments, split as in a shell.
-	// This is the contract's form. The real server of October 2025 does not
-	// know these fields. That of August 2026 takes InitScript for the script
-	// itself. To prevent that, the SDK always sends InitScriptArgs, which that
-	// server refuses: use InitScriptText there.
+	// InitScript is the name or ID of a registered init script, which runs when
+	// the VM starts for the first time. InitScriptArgs are its arguments, split
+	// as in a shell. Only the contract has these fields: Ubicloud's service
+	// refuses them, and needs InitScriptText. The SDK always sends both fields,
+	// so that no server takes the name for the text of a script.
 	InitScript     string `json:"init_script,omitzero"`
 	InitScriptArgs string `json:"init_script_args,omitzero"`
 
-	// InitScriptText is a script that runs at the first start, up to 2000
-	// characters: see [NewScript]. It is of August 2026; a server of October
-	// 2025 takes it for the name of a registered script. It cannot be combined
-	// with InitScript and InitScriptArgs.
+	// InitScriptText is a script of up to 2000 characters, which runs when the VM
+	// starts for the first time; see [NewScript]. It can't be combined with
+	// InitScript and InitScriptArgs.
+	//
+	// Requires the August 2026 API; a server with the contract's init scripts
+	// takes the text for the name of a registered script.
 	InitScriptText Script `json:"-"`
 }
 
@@ -132,13 +127,12 @@ func (r VMCreateRequest) checkIDs() *ArgumentError {
 	return cmp.Or(checkOptionalID("private_subnet_id", r.PrivateSubnetID), r.checkInitScript())
 }
 
-// Script is the text of a script, made by [NewScript]. It has its own type so
-// that it is not confused with the name of a registered script. The zero Script
-// is no script.
+// Script is the text of a script. Its own type keeps it apart from the name of a
+// registered script. The zero Script is no script; [NewScript] returns others.
 type Script struct{ text string }
 
-// NewScript returns a script. A text that could be the name of a registered
-// script, such as a single word, is refused when the script is used.
+// NewScript returns a script. Create returns an [*ArgumentError] for a text that
+// could be the name of a registered script, such as a single word.
 func NewScript(text string) Script { return Script{text} }
 
 // String returns the text.
@@ -159,17 +153,16 @@ func (r VMCreateRequest) checkInitScript() *ArgumentError {
 	return nil
 }
 
-// vmCreateBody is a VMCreateRequest with an init script, in the form that is
-// sent.
+// vmCreateBody is the body of a VMCreateRequest with an init script.
 type vmCreateBody struct {
 	*VMCreateRequest
 	InitScript     string  `json:"init_script"`
 	InitScriptArgs *string `json:"init_script_args,omitzero"`
 }
 
-// body returns the body to send. A name is always sent with init_script_args,
-// even if they are empty: a server that takes init_script for a script refuses
-// the arguments, and so does not run the name.
+// body returns the body to send. The name of a script always goes with
+// init_script_args, even if they're empty: a server that takes init_script for a
+// script refuses the arguments, and so doesn't run the name.
 func (r *VMCreateRequest) body() any {
 	switch {
 	case r == nil:
@@ -200,50 +193,51 @@ var (
 	vmFamily = family[VM, *VM]{lists: &listVMs, get: &opVMsGet, del: &opVMsDelete, pauses: waitQuick, lingers: true}
 )
 
-// List returns one page of the project's VMs, or of those in
-// [ListOptions.Location]. Items have the short form.
+// List returns one page of the VMs in the project, or in [ListOptions.Location].
+// Items have the short form.
 func (s *VMsService) List(ctx context.Context, opts *ListOptions) (*Page[VM], error) {
 	return list[VM](ctx, s.conn, &listVMs, opts)
 }
 
-// All returns the project's VMs, or those in [ListOptions.Location], page by
-// page. Items have the short form.
+// All returns an iterator over the VMs in the project, or in
+// [ListOptions.Location]. Items have the short form.
 func (s *VMsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VM, error] {
 	return all[VM](ctx, s.conn, &listVMs, opts)
 }
 
-// Watch yields the project's VMs, or those in [WatchOptions.Location], and then
-// their changes, until the context ends. Records have the short form;
-// [VMsService.Get] returns the rest.
+// Watch yields the VMs in the project, or in [WatchOptions.Location], and then
+// their changes, until the context ends. Records have the short form.
 func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VM], error] {
 	return vmFamily.watch(ctx, s.conn, opts)
 }
 
-// Get returns a VM with all its fields, or [ErrNotFound] if it does not exist.
+// Get returns a VM with all its fields. It returns [ErrNotFound] if the VM
+// doesn't exist.
 func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsGet, location, vm)
 }
 
-// Create starts to make a VM with the given name: 1 to 63 lower-case letters,
-// digits and hyphens, no hyphen at either end. It returns the VM in state
-// "creating", with only the fields that are known so far;
-// [VMsService.WaitRunning] waits for the rest.
+// Create creates a VM. It returns while the VM is still "creating", with the
+// fields that are known by then; [VMsService.WaitRunning] waits for the others.
+// A name is 1 to 63 lower-case letters, digits and hyphens, and can't start or
+// end with a hyphen.
 //
-// If the name is taken the error is [ErrAlreadyExists]; the name stays taken
-// while its last owner is being deleted. If a value is invalid the error is
-// [ErrInvalidRequest], and [Error.FieldErrors] names the field. If the vCPU
-// quota is exceeded the error also matches [ErrQuotaExceeded], and if billing
-// information is missing, [ErrBillingRequired]. If the response is lost the
-// error is [ErrOutcomeUnknown]: look the name up with Get.
+// It returns [ErrAlreadyExists] if the name is taken, which it is until the VM
+// that had it before is deleted completely. It returns [ErrInvalidRequest] if a
+// value is invalid; [Error.FieldErrors] names the field. That error also matches
+// [ErrQuotaExceeded] if the VM would exceed the project's vCPU quota, and
+// [ErrBillingRequired] if the project has no billing information. It returns
+// [ErrOutcomeUnknown] if the response is lost: [Confirm] finds out whether the
+// VM exists.
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsCreate, request.body(), location, name)
 }
 
-// Ensure creates a VM unless there is one of that name; see [EnsureOptions].
-// The name must not be an ID. Ensure compares size, storage_size (once the VM
-// is placed on a host), boot_image (if the record has it), unix_user,
-// enable_ip4 and private_subnet_id. The record does not have the other fields,
-// or, for the GPU, not in the request's form. Ensure cannot update anything.
+// Ensure creates a VM unless one with the name exists; see [EnsureOptions]. The
+// name must not be an ID. Ensure compares size, storage_size (once the VM is
+// placed on a host), boot_image (if the server sends it), unix_user, enable_ip4
+// and private_subnet_id. It can't compare the other fields, and can't update
+// any.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
 }
@@ -282,74 +276,73 @@ func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) en
 	}
 }
 
-// Delete starts to delete a VM; [VMsService.WaitDeleted] waits for the end. Its
-// subnet stays. It also succeeds if the VM does not exist, so a mistyped name,
-// or another existing location, looks like success. While a machine image is
-// being made of the VM the error is [ErrInvalidRequest].
+// Delete deletes a VM, but not its subnet. It returns before the VM is gone;
+// [VMsService.WaitDeleted] waits. It succeeds if the VM doesn't exist, so a
+// mistyped name or a wrong location looks like success. It returns
+// [ErrInvalidRequest] while the server creates a machine image from the VM.
 func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
 	return remove(ctx, s.conn, &opVMsDelete, location, vm)
 }
 
-// Rename gives a VM another name; the operating system keeps the old one. It
-// returns the short form of the record. If the name is taken the error is
-// [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
+// Rename renames a VM; its operating system keeps the old host name. It returns
+// the short form. It returns [ErrAlreadyExists] if the name is taken. Rename is
+// idempotent only if vm is an ID.
 func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsRename, renameRequest{newName}, location, vm)
 }
 
-// Restart starts to restart a VM; [VMsService.WaitRunning] waits for the end. A
-// retry could restart the VM again, so a lost response is [ErrOutcomeUnknown].
+// Restart restarts a VM. It returns before the VM is running again;
+// [VMsService.WaitRunning] waits. It returns [ErrOutcomeUnknown] if the response
+// is lost, since a retry could restart the VM again.
 //
-// A server of October 2025 returns the VM in state "restarting", and accepts a
-// restart in every state. One of August 2026 returns the state before the
-// restart, shows "restarting" from the next Get on, and answers
-// [ErrInvalidRequest] if the VM is not running.
+// With the August 2026 API, the returned VM still has its previous state, and
+// Get then reports "restarting"; Restart returns [ErrInvalidRequest] if the VM
+// isn't running. With the October 2025 API, the returned VM is "restarting", and
+// a VM in any state can be restarted.
 func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsRestart, location, vm)
 }
 
 // Start starts a VM that is stopped or unavailable, and returns it in state
-// "starting"; [VMsService.WaitRunning] waits for the end. In any other state,
-// and while a machine image is being made of the VM, the error is
-// [ErrInvalidRequest]. A retry would fail in the same way, so a lost response
-// is [ErrOutcomeUnknown]. It is an operation of August 2026; a server of
-// October 2025 answers [ErrNotFound].
+// "starting"; [VMsService.WaitRunning] waits. It returns [ErrInvalidRequest] in
+// any other state, and while the server creates a machine image from the VM. It
+// returns [ErrOutcomeUnknown] if the response is lost.
+//
+// Requires the August 2026 API.
 func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStart, location, vm)
 }
 
-// Stop starts to stop a VM that is running, starting, restarting, rebooting or
-// unavailable; [VMsService.WaitStopped] waits for the end. It returns the VM in
-// the state before; from the next Get on the state is "stopping". A stopped VM
-// costs as much as a running one. In any other state the error is
-// [ErrInvalidRequest]. A retry would fail in the same way, so a lost response
-// is [ErrOutcomeUnknown]. It is an operation of August 2026; a server of
-// October 2025 answers [ErrNotFound].
+// Stop stops a VM that is running, starting, restarting, rebooting or
+// unavailable. The returned VM still has its previous state, and Get then
+// reports "stopping"; [VMsService.WaitStopped] waits. A stopped VM costs as much
+// as a running one. Stop returns [ErrInvalidRequest] in any other state, and
+// [ErrOutcomeUnknown] if the response is lost.
+//
+// Requires the August 2026 API.
 func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)
 }
 
-// WaitStopped waits until a VM is stopped, and returns it. It fails if the VM
-// is being deleted or is gone. It goes on if the provider has stopped the VM,
-// since such a VM can be neither started nor copied to an image. The error is a
-// [*WaitError].
+// WaitStopped waits until a VM is stopped, and returns it. It returns a
+// [*WaitError] if the VM is being deleted or is gone. It keeps waiting while the
+// VM is stopped by the provider, since such a VM can't be started or copied to
+// an image.
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }
 
-// WaitRunning waits until a VM that was created, started or restarted is
-// running, and returns it with its addresses. It fails if the VM is being
-// deleted or is gone. It goes on until the context ends while no host has room,
-// which [WaitProgress] shows, and while the VM is stopped, since it may be
-// started again. The error is a [*WaitError].
+// WaitRunning waits until a VM is running, and returns it with its addresses. It
+// returns a [*WaitError] if the VM is being deleted or is gone. It keeps waiting
+// while no host has capacity, which [WaitProgress] reports, and while the VM is
+// stopped.
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitRunning", location, vm, reaches[*VM](VMStateRunning), opts)
 }
 
-// WaitDeleted waits until a VM that was deleted is gone. Its name is free then.
-// If the VM is given by its name, and another VM has taken the name meanwhile,
-// the wait succeeds, too. It also succeeds if the token cannot see the project,
-// since the token then finds no VM. The error is a [*WaitError].
+// WaitDeleted waits until a VM is gone and its name is free. It also succeeds if
+// another VM has taken the name, or if the token can't see the project. Its
+// error is a [*WaitError].
 func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts ...WaitOption) error {
 	return vmFamily.waitDeleted(ctx, s.conn, location, vm, opts)
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/source"
 )
 
-// later is the sentence in the documentation of operations that are not in the
+// later is the line in the documentation of operations that are not in the
 // contract.
-const later = "It is an operation of August 2026; a server of October 2025 answers [ErrNotFound]."
+const later = "Requires the August 2026 API."
 
 // unserved is the beginning of the documentation of operations that only the
 // contract has, after the name.
