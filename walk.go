@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
 	"github.com/cloudapi-sdk/cloudapi/internal/tally"
 )
 
@@ -100,4 +101,83 @@ func stalled(t *tally.Tally, operation, orderColumn string) error {
 		hint = "; of items with the same name some may be left out: order by ID"
 	}
 	return fmt.Errorf("cloudapi: %s: %w: %d of %d items reached%s", operation, ErrPaginationStalled, reached, count, hint)
+}
+
+// pageSeq yields pages until the last one or an error.
+type pageSeq[T any] func(context.Context) iter.Seq2[*Page[T], error]
+
+// items yields the items of pages. It holds one page at a time, and fetches the
+// next when the consumer gets there, or earlier with prefetch.
+func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, error] {
+	if n := c.config.prefetch; n > 0 && ctx != nil {
+		one := pages
+		pages = func(ctx context.Context) iter.Seq2[*Page[T], error] { return parallel.Ahead(ctx, n, one) }
+	}
+	return func(yield func(*T, error) bool) {
+		for page, err := range pages(ctx) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i, item := range page.Items {
+				if ctx.Err() != nil {
+					yield(nil, pace.Err(ctx))
+					return
+				}
+				page.Items[i] = nil // so that a record that the consumer keeps does not keep the page
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// follow fetches pages from a cursor on, until a page has no cursor for the
+// next. It does not interpret cursors. If the next cursor of a page was already
+// used, follow ends with an error.
+func follow[T any](operation, start string, fetch func(ctx context.Context, cursor string) (*Page[T], error)) pageSeq[T] {
+	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
+		return func(yield func(*Page[T], error) bool) {
+			asked := map[string]bool{}
+			for cursor, more := start, true; more; {
+				asked[cursor] = true
+				page, err := fetch(ctx, cursor)
+				if err == nil {
+					more = page.NextStartAfter != ""
+					if more && asked[page.NextStartAfter] {
+						err = fmt.Errorf("cloudapi: %s: %w: the page after %q has a cursor that was already used", operation, ErrPaginationStalled, cursor)
+					}
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				cursor = page.NextStartAfter
+				if !yield(page, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Collect returns all items of a sequence as a slice, which is not nil, or the
+// error of the sequence.
+//
+//	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
+//
+// A nil sequence is an [*ArgumentError], and not an empty list.
+func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
+	if seq == nil {
+		return nil, &ArgumentError{Operation: "Collect", Name: "seq", Reason: "must not be nil"}
+	}
+	items := []*T{}
+	for item, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, nil
 }
