@@ -9,7 +9,18 @@ import (
 
 // gate limits the number of concurrent requests. As an observer of a client it
 // sees every call.
-type gate chan struct{}
+type gate struct {
+	places chan struct{} // has a value for each that is taken
+
+	// turns has a value for each deletion that has a place or waits for one. The
+	// other deletions wait for a turn, so that a poll waits for a few requests
+	// at most, and not for a thousand deletions.
+	turns chan struct{}
+}
+
+func newGate(places int) gate {
+	return gate{make(chan struct{}, places), make(chan struct{}, places)}
+}
 
 // insideKey is the key of the contexts of those who hold a place.
 type insideKey struct{}
@@ -17,10 +28,10 @@ type insideKey struct{}
 // observe lets a call pass when there is a free place, unless its context has
 // one already.
 func (g gate) observe(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) {
-	if isInside(ctx) || g.enter(ctx) != nil { // a call whose context has ended sends nothing
+	if isInside(ctx) || enter(ctx, g.places) != nil { // a call whose context has ended sends nothing
 		return ctx, nil
 	}
-	return ctx, func(error) { <-g }
+	return ctx, func(error) { <-g.places }
 }
 
 // hold calls f when there is a free place, which all calls with f's context use.
@@ -28,16 +39,18 @@ func (g gate) hold(ctx context.Context, f func(context.Context) error) error {
 	if isInside(ctx) {
 		return f(ctx)
 	}
-	if err := g.enter(ctx); err != nil {
-		return err
+	for _, c := range []chan struct{}{g.turns, g.places} {
+		if err := enter(ctx, c); err != nil {
+			return err
+		}
+		defer func() { <-c }()
 	}
-	defer func() { <-g }()
 	return f(context.WithValue(ctx, insideKey{}, true))
 }
 
-func (g gate) enter(ctx context.Context) error {
+func enter(ctx context.Context, c chan struct{}) error {
 	select {
-	case g <- struct{}{}:
+	case c <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return pace.Err(ctx)

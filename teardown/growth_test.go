@@ -2,8 +2,10 @@ package teardown_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -74,6 +76,29 @@ func TestTeardownOfBalancers(t *testing.T) {
 		}
 		if n := len(srv.Requests()) - before; n > 650 {
 			t.Errorf("200 load balancers take %d requests, want at most 650", n)
+		}
+	})
+}
+
+// TestTeardownOfVMs: polls don't wait for the deletions of other VMs, so that
+// the waits share lists, and a VM takes the request that deletes it and the one
+// that finds it gone.
+func TestTeardownOfVMs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const vms = 500
+		srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Delete: 10 * time.Second}),
+			cloudapitest.WithQuota(cloudapitest.Quota{VM: vms, Projects: 1}))
+		srv.AddVMs(sdktest.Somewhere, "web", vms)
+		srv.Fail(cloudapitest.Match{}, cloudapitest.Delay(50*time.Millisecond).Repeating())
+		before := len(srv.Requests())
+		plan := planTeardown(t, srv.Client(), nil)
+		if err := plan.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		resources := len(slices.Concat(plan.Stages()...))
+		if n := len(srv.Requests()) - before; n > 2*resources+60 {
+			t.Errorf("%d resources take %d requests, want at most two each and 60 lists", resources, n)
 		}
 	})
 }

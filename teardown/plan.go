@@ -158,7 +158,7 @@ func (p *Plan) connect(client *cloudapi.Client) (err error) {
 	if concurrency <= 0 {
 		concurrency = 8
 	}
-	p.gate = make(gate, concurrency)
+	p.gate = newGate(concurrency)
 	if p.client, err = client.With(cloudapi.WithObserver(p.gate.observe)); err != nil {
 		return err
 	}
