@@ -145,6 +145,11 @@ type Error struct {
 	Path      string // the path as it is sent
 	Attempts  int    // how often the request was sent
 
+	// RequestID is the ID that the server gave the request, for its support: the
+	// X-Request-Id header of the response. It is "" if there is none, as from
+	// Ubicloud's service.
+	RequestID string
+
 	// RetryAfter is the delay of the Retry-After header, or 0.
 	RetryAfter time.Duration
 
@@ -175,7 +180,7 @@ func (e *Error) Error() string {
 	if hint := e.hint(); hint != "" {
 		b.WriteString("; " + hint)
 	}
-	e.writeEnd(&b, e.Attempts)
+	e.writeEnd(&b, e.Attempts, e.RequestID)
 	return b.String()
 }
 
@@ -333,6 +338,7 @@ type TransportError struct {
 	Method    string // the HTTP method
 	Path      string // the path as it is sent
 	Attempts  int    // how often the SDK tried to send the request
+	RequestID string // as in [Error]; "" unless the response broke off
 	Err       error  // the cause
 
 	outcome
@@ -343,7 +349,7 @@ func (e *TransportError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
 	b.WriteString(mask.OneLine(fmt.Sprint(e.Err)))
-	e.writeEnd(&b, e.Attempts)
+	e.writeEnd(&b, e.Attempts, e.RequestID)
 	return b.String()
 }
 
@@ -368,6 +374,7 @@ type DecodeError struct {
 	Method      string // the HTTP method
 	Path        string // the path as it is sent
 	Attempts    int    // how often the request was sent
+	RequestID   string // as in [Error]
 	StatusCode  int    // the HTTP status
 	ContentType string // the response's Content-Type
 	Body        string // the beginning of the response, without string values
@@ -387,7 +394,7 @@ func (e *DecodeError) Error() string {
 	if e.Body != "" {
 		fmt.Fprintf(&b, ": %q", e.Body)
 	}
-	e.writeEnd(&b, e.Attempts)
+	e.writeEnd(&b, e.Attempts, e.RequestID)
 	return b.String()
 }
 
@@ -455,9 +462,9 @@ func failed(op *Operation, path string, f *call.Failure) error {
 	outcome := outcome{f.Truncated, f.OutcomeUnknown, f.NotRetried}
 	switch {
 	case f.Status == 0:
-		return &TransportError{op.Name, op.Method, path, f.Attempts, f.Cause, outcome}
+		return &TransportError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Cause, outcome}
 	case f.Status < 300:
-		return &DecodeError{op.Name, op.Method, path, f.Attempts, f.Status, f.ContentType, f.Body, f.Cause, outcome}
+		return &DecodeError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Status, f.ContentType, f.Body, f.Cause, outcome}
 	}
 	return &Error{
 		StatusCode: f.Status,
@@ -469,6 +476,7 @@ func failed(op *Operation, path string, f *call.Failure) error {
 		Method:     op.Method,
 		Path:       path,
 		Attempts:   f.Attempts,
+		RequestID:  f.RequestID,
 		RetryAfter: f.RetryAfter,
 		Body:       f.Body,
 		class:      op.class,
@@ -480,11 +488,14 @@ func writeCall(b *strings.Builder, operation, method, path string) {
 	fmt.Fprintf(b, "cloudapi: %s: %s %s: ", operation, method, path)
 }
 
-// writeEnd adds the number of attempts, why there was no further one, and
-// whether the outcome is unknown.
-func (o *outcome) writeEnd(b *strings.Builder, attempts int) {
+// writeEnd adds the number of attempts, the request's ID, why there was no
+// further attempt, and whether the outcome is unknown.
+func (o *outcome) writeEnd(b *strings.Builder, attempts int, requestID string) {
 	if attempts > 1 {
 		fmt.Fprintf(b, " (after %d attempts)", attempts)
+	}
+	if requestID != "" {
+		b.WriteString("; request ID " + mask.OneLine(requestID))
 	}
 	if o.whyNoRetry != nil {
 		b.WriteString("; not tried again: " + mask.OneLine(fmt.Sprint(o.whyNoRetry)))

@@ -76,6 +76,9 @@ func (in *invocation) do(ctx context.Context, d call.Decoder) (any, error) {
 // outermost.
 func (in *invocation) observed(ctx context.Context, observers []Observer, d call.Decoder) (result any, err error) {
 	if len(observers) == 0 {
+		if c := captureOf(ctx); c != nil {
+			in.request.Received = func(r call.Received) { c.keep(in.exchange(r)) }
+		}
 		result, failure := call.Do(ctx, &in.conn.calls, &in.request, d)
 		if failure != nil {
 			return nil, failed(in.op, in.request.Path, failure)
@@ -91,6 +94,20 @@ func (in *invocation) observed(ctx context.Context, observers []Observer, d call
 		defer func() { finish(err) }()
 	}
 	return in.observed(inner, observers[1:], d)
+}
+
+// exchange returns the exchange of an attempt.
+func (in *invocation) exchange(r call.Received) *Exchange {
+	return &Exchange{
+		Operation:  in.op.Name,
+		Method:     in.op.Method,
+		Path:       in.request.Path,
+		Sent:       NewSecret(string(in.request.Body)),
+		Attempt:    r.Attempt,
+		StatusCode: r.Status,
+		Header:     r.Header,
+		Received:   NewSecret(string(r.Body)),
+	}
 }
 
 // errNotReturned is the result that observers get if the call panics, for

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
@@ -67,6 +68,9 @@ type Request struct {
 	// would get it.
 	FinalOn500 bool
 
+	// Received, unless nil, is called with what each attempt has received.
+	Received func(Received)
+
 	// Owner is what [OwnerOf] returns for the contexts of the call.
 	Owner any
 
@@ -92,6 +96,14 @@ type Attempt struct {
 
 	Retried bool          // whether another attempt follows
 	RetryIn time.Duration // after this pause
+}
+
+// Received is what an attempt has received, whether or not it was accepted.
+type Received struct {
+	Attempt int         // from 1
+	Status  int         // 0: no response
+	Header  http.Header // shows no credentials
+	Body    []byte      // as far as it was read; must not be kept: the buffer is reused
 }
 
 // Do makes attempts until one succeeds or none is left. It returns what the
@@ -135,10 +147,11 @@ type call struct {
 	notRetried error    // why a due retry was not made
 
 	// Of the last attempt that was passed to the transport:
-	started time.Time
-	status  int // 0: no response
-	result  any
-	failure *Failure // nil: the response was accepted
+	started   time.Time
+	status    int    // 0: no response
+	requestID string // that the server gave the request, or ""
+	result    any
+	failure   *Failure // nil: the response was accepted
 
 	notSent error // why an attempt ended before the transport
 }
@@ -242,9 +255,12 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.attempts++
-	c.status, c.failure = 0, nil
+	c.status, c.requestID, c.failure = 0, "", nil
 	c.started = time.Now()
 	resp := c.attempt(req, header)
+	if c.failure != nil && c.requestID != "" {
+		c.failure.RequestID, _ = mask.Excerpt(c.secrets().Mask(c.requestID), maxExcerpt)
+	}
 	if resp == nil {
 		return nil, c.failure.Cause
 	}
@@ -312,10 +328,12 @@ func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 		err = errors.New("the transport returned neither a response nor an error")
 	}
 	if err == nil {
-		c.status = resp.StatusCode
+		c.status, c.requestID = resp.StatusCode, resp.Header.Get("X-Request-Id")
 		if err = c.receive(attempt, resp); err == nil {
 			return resp
 		}
+	} else if c.req.Received != nil {
+		c.req.Received(Received{Attempt: c.attempts})
 	}
 	switch {
 	case parent.Err() != nil:

@@ -25,6 +25,7 @@ type Failure struct {
 	Cause error
 
 	Status      int
+	RequestID   string // that the server gave the request, or ""; also without a Status
 	ContentType string // of a response that was not accepted
 	Body        string // the beginning of the body, if it is not an envelope
 	Truncated   bool   // whether the body seems to break off

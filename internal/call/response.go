@@ -53,11 +53,14 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
+	buf := exchange.NewBuffer()
+	defer buf.Release()
+	if c.req.Received != nil {
+		defer func() { c.req.Received(c.received(resp, buf.Bytes())) }()
+	}
 	if resp.StatusCode < 200 {
 		return fmt.Errorf("unexpected status %d", resp.StatusCode)
 	}
-	buf := exchange.NewBuffer()
-	defer buf.Release()
 	if resp.StatusCode >= 300 {
 		// A truncated error body is better than none.
 		err := buf.ReadAtMost(resp.Body, MaxErrorBody)
@@ -95,6 +98,19 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 		Truncated:   errors.Is(err, io.ErrUnexpectedEOF),
 	}
 	return nil
+}
+
+// received returns what an attempt has received, with a header of its own.
+func (c *call) received(resp *http.Response, body []byte) Received {
+	header, secrets := resp.Header.Clone(), c.secrets()
+	for name, values := range header {
+		for i, value := range values {
+			if values[i] = secrets.Mask(value); name == "Set-Cookie" {
+				values[i] = mask.Redacted
+			}
+		}
+	}
+	return Received{c.attempts, resp.StatusCode, header, body}
 }
 
 // refusal returns the failure for a status of 300 or above.
