@@ -86,7 +86,8 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 // Requires the August 2026 API.
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
 	start := opts.inUTC()
-	hasNewer := func(page, _ []*AuditLogEntry, last *AuditLogEntry) bool {
+	hasNewer := func(page, previous []*AuditLogEntry) bool {
+		last := previous[len(previous)-1]
 		return slices.ContainsFunc(page, func(e *AuditLogEntry) bool { return e.At.After(last.At) })
 	}
 	return newestFirst(ctx, s.conn, &opAuditLogList, hasNewer, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {

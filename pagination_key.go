@@ -53,27 +53,24 @@ func (pageByKey[T, P]) Decode(r call.Response) (any, error) {
 
 // newestFirst yields the items of a list by key, the newest first. startsOver
 // reports whether a page shows that the server ignores the key and sends the
-// list from its beginning again, given the first page and the last item of the
-// page before. For each walk, begin fixes defaults of the options at the given
-// time, and returns the first key and the function that fetches the page of a
-// key.
-func newestFirst[T any](ctx context.Context, c *conn, op *Operation, startsOver func(page, first []*T, last *T) bool,
+// list from its beginning again, given the page before. It isn't asked about the
+// last page: such a server has none. For each walk, begin fixes defaults of the
+// options at the given time, and returns the first key and the function that
+// fetches the page of a key.
+func newestFirst[T any](ctx context.Context, c *conn, op *Operation, startsOver func(page, previous []*T) bool,
 	begin func(now time.Time) (key string, fetch func(context.Context, string) (*Page[T], error))) iter.Seq2[*T, error] {
 	return items(ctx, c, func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
 			key, fetch := begin(time.Now().UTC())
-			var first []*T // copies, since the program may change its records
-			var last *T    // likewise
+			var previous []*T // copies, since the program may change its records
 			for page, err := range follow(op.Name, key, fetch)(ctx) {
 				if err == nil && len(page.Items) > 0 {
-					if first != nil && startsOver(page.Items, first, last) {
+					if previous != nil && page.NextStartAfter != "" && startsOver(page.Items, previous) {
 						err = fmt.Errorf("cloudapi: %s: %w: a page starts the list over", op.Name, ErrPaginationStalled)
 					}
-					last = new(*page.Items[len(page.Items)-1])
-					if first == nil {
-						for _, item := range page.Items {
-							first = append(first, new(*item))
-						}
+					previous = make([]*T, len(page.Items))
+					for i, item := range page.Items {
+						previous[i] = new(*item)
 					}
 				}
 				if err != nil {

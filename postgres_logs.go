@@ -143,15 +143,13 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 }
 
 // repeatsLines reports whether the end of a page repeats the beginning of the
-// first page, perhaps after new lines. An equal line elsewhere shows nothing,
-// since a line can occur again, nor does a page of several equal lines.
-func repeatsLines(page, first []*PostgresLogEntry, _ *PostgresLogEntry) bool {
-	if len(page) > 1 && !slices.ContainsFunc(page, func(e *PostgresLogEntry) bool { return !e.equal(page[0]) }) {
-		return false
-	}
+// page before, perhaps after new lines. A single equal line shows nothing, since
+// a line can occur again, and neither do several if all of them are equal.
+func repeatsLines(page, previous []*PostgresLogEntry) bool {
 	for i := range page {
-		n := min(len(page)-i, len(first))
-		if slices.EqualFunc(page[i:i+n], first[:n], (*PostgresLogEntry).equal) {
+		again := page[i:min(len(page), i+len(previous))]
+		if slices.EqualFunc(again, previous[:len(again)], (*PostgresLogEntry).equal) &&
+			slices.ContainsFunc(again, func(e *PostgresLogEntry) bool { return !e.equal(again[0]) }) {
 			return true
 		}
 	}
