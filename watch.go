@@ -2,16 +2,12 @@ package cloudapi
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"hash/maphash"
 	"iter"
-	"math"
-	"reflect"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/diff"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
@@ -121,7 +117,7 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions) i
 	list := all[T, P](ctx, c, f.lists, &ListOptions{Location: o.Location, PageSize: o.PageSize})
 	operation := strings.TrimSuffix(f.lists.project.Name, "List") + "Watch"
 	return func(yield func(Event[T], error) bool) {
-		w := watcher[T, P]{list: list, records: map[string]*sighting[T]{}, seed: maphash.MakeSeed()}
+		w := watcher[T, P]{list: list, known: diff.NewList[T]()}
 		start, pauses := time.Now(), pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
 		for {
 			changed, err := w.look(yield)
@@ -132,8 +128,8 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions) i
 				o.Progress(Progress{
 					Operation: operation,
 					Resource:  o.Location,
-					Done:      len(w.records),
-					Polls:     w.round,
+					Done:      w.known.Len(),
+					Polls:     w.rounds,
 					Elapsed:   time.Since(start),
 					Err:       err,
 				})
@@ -161,29 +157,20 @@ func (c *conn) retryAfter(err error) time.Duration {
 	return 0
 }
 
-// watcher compares a list with its previous state.
+// watcher reads a list again and again.
 type watcher[T any, P listItem[T]] struct {
-	list    iter.Seq2[*T, error]
-	records map[string]*sighting[T] // by ID
-	round   int
-	stalls  int  // rounds that stalled since the last complete one
-	left    bool // whether the consumer has left the loop
-
-	seed   maphash.Seed
-	buffer []byte // for digest
-}
-
-// sighting is the last known state of a record.
-type sighting[T any] struct {
-	record *T     // the yielded record
-	digest uint64 // its digest at that time
-	round  int
+	list   iter.Seq2[*T, error]
+	known  *diff.List[T]
+	rounds int
+	stalls int  // rounds that stalled since the last complete one
+	left   bool // whether the consumer has left the loop
 }
 
 // look walks the list once and yields the changes since the rounds before. It
 // reports whether it has yielded any.
 func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, err error) {
-	w.round++
+	w.rounds++
+	w.known.Begin()
 	emit := func(e Event[T]) bool {
 		changed = true
 		w.left = !yield(e, nil)
@@ -198,46 +185,21 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 		if err != nil {
 			return changed, err
 		}
-		if event, ok := w.compare(record); ok && !emit(event) {
+		old, isNew := w.known.Put(P(record).cursor(OrderByID), record)
+		event := Event[T]{Type: EventModified, Record: record, Old: old}
+		if old == nil {
+			event.Type = EventAdded
+		}
+		if isNew && !emit(event) {
 			return changed, nil
 		}
 	}
-	for _, id := range w.gone() {
-		record := w.records[id].record
-		delete(w.records, id)
+	for record := range w.known.Removed() {
 		if !emit(Event[T]{Type: EventDeleted, Record: record}) {
 			return changed, nil
 		}
 	}
 	return changed, unlisted
-}
-
-// compare stores a record, and returns its event.
-func (w *watcher[T, P]) compare(record *T) (event Event[T], changed bool) {
-	id, digest := P(record).cursor(OrderByID), w.digest(record)
-	known := w.records[id]
-	if known == nil {
-		w.records[id] = &sighting[T]{record, digest, w.round}
-		return Event[T]{Type: EventAdded, Record: record}, true
-	}
-	known.round = w.round
-	if known.digest == digest {
-		return event, false
-	}
-	event = Event[T]{Type: EventModified, Record: record, Old: known.record}
-	known.record, known.digest = record, digest
-	return event, true
-}
-
-// gone returns the IDs of the records that are not in this round.
-func (w *watcher[T, P]) gone() (ids []string) {
-	for id, s := range w.records {
-		if s.round != w.round {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // tolerates reports whether the watch goes on after a round with the error.
@@ -251,56 +213,4 @@ func (w *watcher[T, P]) tolerates(err error) bool {
 		return w.stalls < maxStalls
 	}
 	return IsTransient(err)
-}
-
-// digest returns a hash of a record. Equal records have equal hashes; different
-// ones have the same hash with a probability of 1 in 2^64. Unlike a copy of the
-// pointer, the hash does not change when the program changes the record.
-func (w *watcher[T, P]) digest(record *T) uint64 {
-	w.buffer = appendContent(w.buffer[:0], w.seed, reflect.ValueOf(record).Elem())
-	return maphash.Bytes(w.seed, w.buffer)
-}
-
-// appendContent appends bytes that represent a value, including values behind
-// pointers and in unexported fields, if those are no times. The bytes of a
-// slice do not depend on the order of its elements: they are the length and the
-// sum of the hashes.
-func appendContent(b []byte, seed maphash.Seed, v reflect.Value) []byte {
-	number := binary.LittleEndian.AppendUint64
-	switch v.Kind() {
-	case reflect.String:
-		b = number(b, uint64(v.Len()))
-		return append(b, v.String()...)
-	case reflect.Bool:
-		if v.Bool() {
-			return append(b, 1)
-		}
-		return append(b, 0)
-	case reflect.Int:
-		return number(b, uint64(v.Int()))
-	case reflect.Float64:
-		return number(b, math.Float64bits(v.Float()))
-	case reflect.Pointer:
-		if v.IsNil() {
-			return append(b, 0)
-		}
-		return appendContent(append(b, 1), seed, v.Elem())
-	case reflect.Slice, reflect.Array:
-		sum, start := uint64(0), len(b)
-		for i := range v.Len() {
-			b = appendContent(b[:start], seed, v.Index(i))
-			sum += maphash.Bytes(seed, b[start:])
-		}
-		return number(number(b[:start], uint64(v.Len())), sum)
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			t := v.Addr().Interface().(*time.Time) // its time zone does not matter
-			return number(number(b, uint64(t.Unix())), uint64(t.Nanosecond()))
-		}
-		for i := range v.NumField() {
-			b = appendContent(b, seed, v.Field(i))
-		}
-		return b
-	}
-	panic("cloudapi: Watch cannot compare values of type " + v.Type().String())
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"iter"
 	"log"
@@ -19,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/diff"
 	"github.com/cloudapi-sdk/cloudapi/internal/fill"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -695,8 +695,7 @@ func TestWatchIgnoresOrder(t *testing.T) {
 // at a time, which must cause an event.
 func TestWatchComparesEverything(t *testing.T) {
 	t.Parallel()
-	seed := maphash.MakeSeed()
-	digest := func(v reflect.Value) uint64 { return maphash.Bytes(seed, appendContent(nil, seed, v)) }
+	digest := diff.NewDigester().Sum
 	watches := 0
 	for _, service := range reflect.VisibleFields(reflect.TypeFor[Client]()) {
 		watch, ok := service.Type.MethodByName("Watch")
