@@ -1,9 +1,12 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
 )
 
 // family is what the SDK knows about the resources of one kind: how they are
@@ -95,3 +98,86 @@ func untyped[T any](seq iter.Seq2[*T, error]) iter.Seq2[any, error] {
 
 // untypedRecord returns what a method has returned, without its type.
 func untypedRecord[T any](record *T, err error) (any, error) { return recordOf(record), err }
+
+// waiter returns a waiter for the resource with a reference, which gets it at
+// each poll. It has no condition yet.
+func (f *family[T, P]) waiter(c *conn, operation, location, ref string) waiter[T] {
+	args := f.args(location, ref)
+	return waiter[T]{
+		operation: operation,
+		resource:  place(location, ref),
+		config:    f.pauses,
+		fetch:     func(ctx context.Context) (*T, error) { return fetch[T, P](ctx, c, f.get, args...) },
+		join:      func(ctx context.Context) *sharedlist.List[T] { return f.join(ctx, c, location) },
+		reference: ref,
+	}
+}
+
+// listKey identifies a list that waits share.
+type listKey struct {
+	conn     *conn
+	routes   *listRoutes
+	location string
+}
+
+// join lets a wait share the list of a location with other waits of a WaitAll.
+// It returns nil if there is nothing to share.
+func (f *family[T, P]) join(ctx context.Context, c *conn, location string) *sharedlist.List[T] {
+	if f.lists == nil || !f.takesIDs() { // records are found by ID
+		return nil
+	}
+	return sharedlist.Join(ctx, listKey{c, f.lists, location}, func() sharedlist.Source[T] {
+		pages := walk[T, P](c, f.lists, ListOptions{Location: location, PageSize: maxPageSize}, nil)
+		return sharedlist.Source[T]{
+			Read: func(ctx context.Context, add func(items []*T, count *int) bool) error {
+				for page, err := range pages(ctx) {
+					if err != nil {
+						return err
+					}
+					if !add(page.Items, page.Count) {
+						break
+					}
+				}
+				return nil
+			},
+			Keys: func(record *T) (id, name string) { return P(record).cursor(OrderByID), P(record).cursor(OrderByName) },
+		}
+	})
+}
+
+// waitDeleted waits until the resource with a reference is gone. A reference
+// that no such resource can have is an error. If the reference is a name, and
+// another resource takes it, the first one is gone too.
+func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts []WaitOption) error {
+	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
+	if reason := f.get.lastParam().checkDeletion(ref); reason != "" {
+		return argumentError(operation, "reference", ref, reason)
+	}
+	id := "" // of the resource that was there first
+	if IsID(ref, kind) {
+		id = ref
+	}
+	current := func(record *T) string { return P(record).cursor(OrderByID) }
+	w := f.waiter(c, operation, location, ref)
+	w.gone = true
+	w.done = func(record *T) (bool, error) {
+		id = cmp.Or(id, current(record))
+		return current(record) != id, nil
+	}
+	w.isNotYet = func(record *T) bool { return current(record) == id }
+	_, err := w.run(ctx, opts)
+	return err
+}
+
+// waitState waits until a resource satisfies done, which also sees from the
+// short form of a record that it does not. It fails if done returns an error,
+// because then the resource never will.
+func (f *family[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts []WaitOption) (*T, error) {
+	w := f.waiter(c, operation, location, ref)
+	w.done = done
+	w.isNotYet = func(record *T) bool {
+		finished, err := done(record)
+		return !finished && err == nil
+	}
+	return w.run(ctx, opts)
+}

@@ -1,17 +1,13 @@
 package cloudapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
-	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
+	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
 )
 
 // Progress is a report of an operation that takes longer than one request: a
@@ -139,105 +135,6 @@ func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), d
 	return w.run(ctx, opts)
 }
 
-// WaitAllOption is a setting of [WaitAll].
-type WaitAllOption func(*waitAllConfig)
-
-type waitAllConfig struct {
-	atOnce   *int
-	failFast bool
-}
-
-// WaitConcurrency sets how many waits run at the same time, at least 1. Others
-// begin in the order of the items as soon as one has ended. By default all run
-// at the same time.
-func WaitConcurrency(waits int) WaitAllOption {
-	return func(c *waitAllConfig) { c.atOnce = &waits }
-}
-
-// WaitFailFast lets the first wait that fails end the others. Their context is
-// canceled, and its cause is the error of the failed wait. Waits that have not
-// begun are not called. WaitAll returns when all that had begun have ended, with
-// the records of those that succeeded and the error of the first failure alone.
-func WaitFailFast() WaitAllOption {
-	return func(c *waitAllConfig) { c.failFast = true }
-}
-
-// WaitAll calls wait for each of the items concurrently, and returns when all
-// calls have ended. The records are in the order of the items; the record of a
-// failed wait is nil. The error joins the errors of all failed waits in the
-// order of the items, and is nil if none failed.
-//
-//	names := []string{"web-1", "web-2", "web-3"}
-//	vms, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
-//		return client.VMs.WaitRunning(ctx, location, name)
-//	})
-//
-// Waits of one client for resources of one family in one location share lists,
-// if that takes fewer requests than a Get for each. This applies to waits for a
-// deletion, and for a state that lists show. A list only tells a wait that it is
-// not over: the full record decides. Before that, the records in [Progress] can
-// be in the short form of a list. A wait never waits for a list longer than one
-// of its own pauses, and a list that fails ends no wait. Waits share lists only
-// if they get the context that WaitAll passes, and not one derived from it: set
-// a deadline for all on the context of WaitAll.
-//
-// WaitAll returns an [*ArgumentError], and calls nothing, if wait is nil or a
-// [WaitConcurrency] is less than 1.
-func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts ...WaitAllOption) ([]*T, error) {
-	const operation = "WaitAll"
-	c := waitAllConfig{}
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&c)
-		}
-	}
-	atOnce := len(items)
-	if c.atOnce != nil {
-		atOnce = *c.atOnce
-	}
-	switch {
-	case ctx == nil:
-		return nil, noContext(operation)
-	case wait == nil:
-		return nil, &ArgumentError{Operation: operation, Name: "wait", Reason: "must not be nil"}
-	case c.atOnce != nil && atOnce < 1:
-		return nil, argumentError(operation, "WaitConcurrency", strconv.Itoa(atOnce), "must be at least 1")
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	shared := &sharing{Context: ctx, atOnce: atOnce, calls: len(items), lists: map[listKey]interface{ end() }{}}
-	defer shared.end()
-	defer cancel(nil)
-	records, errs := make([]*T, len(items)), make([]error, len(items))
-	var isOver atomic.Bool // a wait has failed, and ends the others
-	var first error        // of that wait
-	parallel.Do(len(items), atOnce, func(i int) {
-		defer shared.called()
-		if isOver.Load() {
-			return
-		}
-		ended := false
-		defer func() {
-			if !ended { // a panic, which ends all
-				cancel(nil)
-			}
-		}()
-		records[i], errs[i] = wait(shared, items[i])
-		ended = true
-		if errs[i] == nil {
-			return
-		}
-		records[i] = nil
-		if c.failFast && isOver.CompareAndSwap(false, true) {
-			first = errs[i]
-			cancel(first)
-		}
-	})
-	if c.failFast {
-		return records, first
-	}
-	return records, errors.Join(errs...)
-}
-
 // waiter is the poller of all waits.
 type waiter[T any] struct {
 	operation string
@@ -254,7 +151,7 @@ type waiter[T any] struct {
 	// not over. If it is not nil, the wait shares the list that join returns,
 	// unless that is nil, and looks there for the reference.
 	isNotYet  func(*T) bool
-	join      func(context.Context) *sharedList[T]
+	join      func(context.Context) *sharedlist.List[T]
 	reference string
 }
 
@@ -271,12 +168,12 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			opt(&w.config)
 		}
 	}
-	var list *sharedList[T]
+	var list *sharedlist.List[T]
 	if w.isNotYet != nil {
 		list = w.join(ctx)
 	}
 	if list != nil {
-		defer list.leave()
+		defer list.Leave()
 	}
 	start := time.Now()
 	progress := Progress{Operation: w.operation, Resource: w.resource, Total: 1}
@@ -301,7 +198,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 		var err, end error
 		if list != nil && failures == 0 && listed < maxListed {
 			var records map[string]*T
-			records, end = list.await(ctx, polled, due, pause)
+			records, end = list.Await(ctx, polled, due, pause)
 			if r := records[w.reference]; r != nil && w.isNotYet(r) {
 				record = r
 			}
@@ -376,61 +273,6 @@ func recordOf[T any](record *T) any {
 		return nil
 	}
 	return record
-}
-
-// waiter returns a waiter for the resource with a reference, which gets it at
-// each poll. It has no condition yet.
-func (f *family[T, P]) waiter(c *conn, operation, location, ref string) waiter[T] {
-	args := f.args(location, ref)
-	lists := f.lists
-	if !f.takesIDs() {
-		lists = nil // items are found by ID
-	}
-	return waiter[T]{
-		operation: operation,
-		resource:  place(location, ref),
-		config:    f.pauses,
-		fetch:     func(ctx context.Context) (*T, error) { return fetch[T, P](ctx, c, f.get, args...) },
-		join:      func(ctx context.Context) *sharedList[T] { return joinList[T, P](ctx, c, lists, location) },
-		reference: ref,
-	}
-}
-
-// waitDeleted waits until the resource with a reference is gone. A reference
-// that no such resource can have is an error. If the reference is a name, and
-// another resource takes it, the first one is gone too.
-func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts []WaitOption) error {
-	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
-	if reason := f.get.lastParam().checkDeletion(ref); reason != "" {
-		return argumentError(operation, "reference", ref, reason)
-	}
-	id := "" // of the resource that was there first
-	if IsID(ref, kind) {
-		id = ref
-	}
-	current := func(record *T) string { return P(record).cursor(OrderByID) }
-	w := f.waiter(c, operation, location, ref)
-	w.gone = true
-	w.done = func(record *T) (bool, error) {
-		id = cmp.Or(id, current(record))
-		return current(record) != id, nil
-	}
-	w.isNotYet = func(record *T) bool { return current(record) == id }
-	_, err := w.run(ctx, opts)
-	return err
-}
-
-// waitState waits until a resource satisfies done, which also sees from the
-// short form of a record that it does not. It fails if done returns an error,
-// because then the resource never will.
-func (f *family[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts []WaitOption) (*T, error) {
-	w := f.waiter(c, operation, location, ref)
-	w.done = done
-	w.isNotYet = func(record *T) bool {
-		finished, err := done(record)
-		return !finished && err == nil
-	}
-	return w.run(ctx, opts)
 }
 
 // reaches returns the condition of having a state. It fails for a resource that

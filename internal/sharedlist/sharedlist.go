@@ -1,0 +1,241 @@
+// Package sharedlist lets waits for resources in one list share its readings.
+//
+// When one of the waits is due to poll, it has the list read, and all take their
+// records from it. So n waits cost the requests of one list, and not of n Gets.
+//
+// A list only ever says that a wait is not over. If it says anything else, if it
+// fails, takes longer than the pause of a wait or is too long, the wait gets its
+// resource itself, as it does from time to time in any case. So a wait never
+// depends on a list, and the full record decides its end.
+package sharedlist
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
+)
+
+// Group is the context of calls whose waits share lists. Only waits that get
+// this context itself share them. One that is derived from it can have other
+// values, for example for a token source, with which the same list could show
+// something else.
+type Group struct {
+	context.Context
+
+	atOnce int // how many calls run at the same time
+
+	mu    sync.Mutex                 // guards the rest, and what is in the lists
+	calls int                        // that have not ended
+	waits int                        // that share a list
+	lists map[any]interface{ end() } // of *List
+}
+
+// NewGroup returns the context for a number of calls, of which some run at the
+// same time.
+func NewGroup(ctx context.Context, calls, atOnce int) *Group {
+	return &Group{Context: ctx, atOnce: atOnce, calls: calls, lists: map[any]interface{ end() }{}}
+}
+
+// EndCall records that a call has ended.
+func (g *Group) EndCall() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls--
+}
+
+// End waits for the goroutines of a group whose context has ended. If one of
+// them panicked, so does End.
+func (g *Group) End() {
+	g.mu.Lock()
+	lists := maps.Clone(g.lists)
+	g.mu.Unlock()
+	for _, list := range lists {
+		defer list.end()
+	}
+}
+
+// Source reads a list.
+type Source[T any] struct {
+	// Read calls page for each page, with the size of the list if it is known,
+	// until the last page or until page returns false.
+	Read func(ctx context.Context, page func(items []*T, count *int) bool) error
+
+	// Keys returns the ID and the name of a record.
+	Keys func(*T) (id, name string)
+}
+
+// List is a list that waits share.
+type List[T any] struct {
+	group  *Group
+	source Source[T]
+
+	waits int         // how many waits share it
+	items int         // its size, as far as it is known
+	last  *reading[T] // the one before next
+	next  *reading[T] // in progress, or not begun
+	wait  func()      // waits for the goroutine of the last reading
+}
+
+// reading is one attempt to read a list.
+type reading[T any] struct {
+	began   time.Time     // zero if it has not begun
+	ended   chan struct{} // closed when records is set
+	records map[string]*T // by ID and by name; nil for a name that occurs twice; nil if the list is not known
+}
+
+// Join lets a wait share the list with the key, until it calls Leave. The first
+// wait that joins opens the list. Join returns nil if the context is not a
+// Group.
+func Join[T any](ctx context.Context, key any, open func() Source[T]) *List[T] {
+	g, ok := ctx.(*Group)
+	if !ok {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list, found := g.lists[key].(*List[T])
+	if !found {
+		list = &List[T]{
+			group:  g,
+			source: open(),
+			last:   &reading[T]{},
+			next:   &reading[T]{ended: make(chan struct{})},
+			wait:   func() {},
+		}
+		g.lists[key] = list
+	}
+	list.waits++
+	g.waits++
+	return list
+}
+
+// end waits for the goroutine that reads. If it panicked, so does end.
+func (l *List[T]) end() {
+	l.group.mu.Lock()
+	wait := l.wait
+	l.group.mu.Unlock()
+	wait()
+}
+
+// Leave ends the sharing of one wait.
+func (l *List[T]) Leave() {
+	l.group.mu.Lock()
+	defer l.group.mu.Unlock()
+	l.waits--
+	l.group.waits--
+}
+
+// Await returns the records of the next list that has begun after since. From
+// due on it takes one more pause at most. It returns nil if the wait is to look
+// for itself. The error is that of the context.
+func (l *List[T]) Await(ctx context.Context, since, due time.Time, pause time.Duration) (map[string]*T, error) {
+	timer := time.NewTimer(time.Until(due))
+	defer timer.Stop()
+	r := l.current()
+	for isDue := false; ; {
+		select {
+		case <-ctx.Done():
+			return nil, pace.Err(ctx)
+		case <-r.ended:
+			if isDue || r.records != nil && !r.began.Before(since) {
+				return r.records, nil
+			}
+			r = l.current()
+		case <-timer.C:
+			if isDue {
+				return nil, nil
+			}
+			if r = l.begin(since); r == nil {
+				return nil, nil
+			}
+			isDue = true
+			timer.Reset(pause)
+		}
+	}
+}
+
+// current returns the reading in progress, or the next.
+func (l *List[T]) current() *reading[T] {
+	l.group.mu.Lock()
+	defer l.group.mu.Unlock()
+	return l.next
+}
+
+// begin returns the last reading if it has begun after since, or else the
+// reading in progress, which it begins if there is none. It returns nil if the
+// list is not worth it, and if the reading in progress has begun before since:
+// then it takes too long.
+func (l *List[T]) begin(since time.Time) *reading[T] {
+	l.group.mu.Lock()
+	defer l.group.mu.Unlock()
+	if l.last.records != nil && l.last.began.After(since) {
+		return l.last
+	}
+	r := l.next
+	if r.began.IsZero() {
+		if !l.isWorthIt() {
+			return nil
+		}
+		l.wait() // not at all, but if the last reading panicked, so does this wait
+		r.began = time.Now()
+		l.wait = parallel.Go(func() { l.read(r) })
+	}
+	if r.began.Before(since) {
+		return nil
+	}
+	return r
+}
+
+// isWorthIt reports whether the list does not have many times more items than
+// there are waits, and so takes fewer requests than their Gets. Calls of
+// the group that do not wait yet count, since they may be about to.
+func (l *List[T]) isWorthIt() bool {
+	g := l.group
+	coming := max(0, min(g.calls, g.atOnce)-g.waits)
+	return l.waits > 1 && l.items <= 10*(l.waits+coming)
+}
+
+// read reads the list, unless the first page shows that it is not worth it.
+func (l *List[T]) read(r *reading[T]) {
+	defer func() {
+		l.group.mu.Lock()
+		defer l.group.mu.Unlock()
+		l.last, l.next = r, &reading[T]{ended: make(chan struct{})}
+		close(r.ended)
+	}()
+	records, items, complete := map[string]*T{}, 0, true
+	err := l.source.Read(l.group, func(page []*T, count *int) bool {
+		items += len(page)
+		size := items
+		if count != nil {
+			size = max(size, *count)
+		}
+		if complete = l.hasSize(size); !complete {
+			return false
+		}
+		for _, record := range page {
+			id, name := l.source.Keys(record)
+			records[id] = record
+			if _, found := records[name]; found {
+				record = nil
+			}
+			records[name] = record
+		}
+		return true
+	})
+	if err == nil && complete {
+		r.records = records
+	}
+}
+
+// hasSize records the size of the list, and reports whether it is worth it.
+func (l *List[T]) hasSize(items int) bool {
+	l.group.mu.Lock()
+	defer l.group.mu.Unlock()
+	l.items = items
+	return l.isWorthIt()
+}

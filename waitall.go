@@ -1,0 +1,110 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
+	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
+)
+
+// WaitAllOption is a setting of [WaitAll].
+type WaitAllOption func(*waitAllConfig)
+
+type waitAllConfig struct {
+	atOnce   *int
+	failFast bool
+}
+
+// WaitConcurrency sets how many waits run at the same time, at least 1. Others
+// begin in the order of the items as soon as one has ended. By default all run
+// at the same time.
+func WaitConcurrency(waits int) WaitAllOption {
+	return func(c *waitAllConfig) { c.atOnce = &waits }
+}
+
+// WaitFailFast lets the first wait that fails end the others. Their context is
+// canceled, and its cause is the error of the failed wait. Waits that have not
+// begun are not called. WaitAll returns when all that had begun have ended, with
+// the records of those that succeeded and the error of the first failure alone.
+func WaitFailFast() WaitAllOption {
+	return func(c *waitAllConfig) { c.failFast = true }
+}
+
+// WaitAll calls wait for each of the items concurrently, and returns when all
+// calls have ended. The records are in the order of the items; the record of a
+// failed wait is nil. The error joins the errors of all failed waits in the
+// order of the items, and is nil if none failed.
+//
+//	names := []string{"web-1", "web-2", "web-3"}
+//	vms, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
+//		return client.VMs.WaitRunning(ctx, location, name)
+//	})
+//
+// Waits of one client for resources of one family in one location share lists,
+// if that takes fewer requests than a Get for each. This applies to waits for a
+// deletion, and for a state that lists show. A list only tells a wait that it is
+// not over: the full record decides. Before that, the records in [Progress] can
+// be in the short form of a list. A wait never waits for a list longer than one
+// of its own pauses, and a list that fails ends no wait. Waits share lists only
+// if they get the context that WaitAll passes, and not one derived from it: set
+// a deadline for all on the context of WaitAll.
+//
+// WaitAll returns an [*ArgumentError], and calls nothing, if wait is nil or a
+// [WaitConcurrency] is less than 1.
+func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts ...WaitAllOption) ([]*T, error) {
+	const operation = "WaitAll"
+	c := waitAllConfig{}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&c)
+		}
+	}
+	atOnce := len(items)
+	if c.atOnce != nil {
+		atOnce = *c.atOnce
+	}
+	switch {
+	case ctx == nil:
+		return nil, noContext(operation)
+	case wait == nil:
+		return nil, &ArgumentError{Operation: operation, Name: "wait", Reason: "must not be nil"}
+	case c.atOnce != nil && atOnce < 1:
+		return nil, argumentError(operation, "WaitConcurrency", strconv.Itoa(atOnce), "must be at least 1")
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	group := sharedlist.NewGroup(ctx, len(items), atOnce)
+	defer group.End()
+	defer cancel(nil)
+	records, errs := make([]*T, len(items)), make([]error, len(items))
+	var isOver atomic.Bool // a wait has failed, and ends the others
+	var first error        // of that wait
+	parallel.Do(len(items), atOnce, func(i int) {
+		defer group.EndCall()
+		if isOver.Load() {
+			return
+		}
+		ended := false
+		defer func() {
+			if !ended { // a panic, which ends all
+				cancel(nil)
+			}
+		}()
+		records[i], errs[i] = wait(group, items[i])
+		ended = true
+		if errs[i] == nil {
+			return
+		}
+		records[i] = nil
+		if c.failFast && isOver.CompareAndSwap(false, true) {
+			first = errs[i]
+			cancel(first)
+		}
+	})
+	if c.failFast {
+		return records, first
+	}
+	return records, errors.Join(errs...)
+}
