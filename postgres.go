@@ -8,11 +8,8 @@ import (
 	"time"
 )
 
-// PostgresService works with Postgres databases: their firewall rules,
-// configuration, metrics, logs, backups, certificates, servers, replicas,
-// restores and upgrades.
-//
-// A reference is the ID (prefix pg) or the name.
+// PostgresService manages Postgres databases. A database is referred to by its
+// ID (prefix pg) or its name.
 type PostgresService service
 
 // Postgres is a Postgres database.
@@ -22,8 +19,8 @@ type Postgres struct {
 	State    string `json:"state"`    // one of the PostgresState constants, or another
 	Location string `json:"location"` // such as "eu-central-h1"
 
-	// A target is the requested value. It differs from the actual value while a
-	// resize is pending.
+	// The targets are the requested values. They differ from the actual values
+	// while a resize is pending.
 	VMSize               string `json:"vm_size"` // such as "standard-2"
 	TargetVMSize         string `json:"target_vm_size"`
 	StorageSizeGiB       int    `json:"storage_size_gib"` // 0 until the server is placed on a host
@@ -33,62 +30,62 @@ type Postgres struct {
 	HAType  string `json:"ha_type"` // one of the PostgresHAType constants
 	Flavor  string `json:"flavor"`  // one of the PostgresFlavor constants
 
-	// These fields are of August 2026; a server of October 2025 does not send
-	// them.
-	TargetVersion     string    `json:"target_version,omitzero"`      // differs from Version while an upgrade is pending or after it failed
+	// Servers with the October 2025 API don't send these fields.
+	TargetVersion     string    `json:"target_version,omitzero"`      // differs from Version while an upgrade is pending, and after one failed
 	TargetServerCount int       `json:"target_server_count,omitzero"` // 1 to 3: the primary and the standbys of the HAType
 	FallbackActive    bool      `json:"fallback_active,omitzero"`     // whether the primary has another instance type than requested
 	CreatedAt         time.Time `json:"created_at,omitzero"`
 
-	// CACertificates are the root certificates as PEM. It is "" until they
-	// exist, and for a database with a publicly signed certificate.
+	// CACertificates are the root certificates in PEM format, or "" until they
+	// exist. A database with a publicly signed certificate never has any.
 	CACertificates string `json:"ca_certificates"`
 
-	// MaintenanceWindowStartAt is the hour of the day in UTC, 0 to 23, at which
-	// the maintenance window of two hours begins. Only in the window may the
-	// server interrupt the service. Nil means at any time.
+	// MaintenanceWindowStartAt is the hour in UTC, 0 to 23, at which the two-hour
+	// maintenance window begins. The server may interrupt the service only in
+	// that window; nil means at any time.
 	MaintenanceWindowStartAt *int `json:"maintenance_window_start_at"`
 
 	// MaintenanceWindowDays are the days of the window, from "mon" to "sun";
-	// empty means every day. It is of August 2026, for projects that have the
-	// feature.
+	// empty means every day. Requires the August 2026 API, and a project with
+	// this feature.
 	MaintenanceWindowDays []string `json:"maintenance_window_days,omitzero"`
 
 	ReadReplica bool `json:"read_replica"` // whether it follows another database
 
-	// Parent is the database from which CreateReadReplica or Restore made this
-	// one, as a path within the project:
-	// "/location/<location>/postgres/<name>". It is "" for others, and when the
-	// parent is gone.
+	// Parent is the database that CreateReadReplica or Restore copied, as a path
+	// within the project: "/location/<location>/postgres/<name>". It's "" for
+	// other databases, and after the parent is deleted.
 	Parent string `json:"parent"`
 
 	Tags []PostgresTag `json:"tags"`
 
-	// Lists, ReadReplicas, Rename and Promote do not return the remaining
-	// fields.
+	// Lists, ReadReplicas, Rename, Promote and PromoteReadReplica don't return
+	// the fields below.
 	//
-	// ConnectionString is a URL with the name and password of the superuser.
-	// Rename changes its host.
+	// ConnectionString is a URL with the superuser's name and password. Rename
+	// changes its host.
 	ConnectionString Secret `json:"connection_string"`
 
-	// The same URL for clients in the private network, and its parts. They are
-	// of August 2026.
+	// PrivateConnectionString is the same URL for clients in the private network.
+	// The other three are parts of ConnectionString. All four require the August
+	// 2026 API.
 	PrivateConnectionString Secret `json:"private_connection_string,omitzero"`
 	Hostname                string `json:"hostname,omitzero"`
 	Username                string `json:"username,omitzero"` // of the superuser
 	Password                Secret `json:"password,omitzero"`
 
-	Primary            bool                        `json:"primary"` // whether its server takes writes
+	Primary            bool                        `json:"primary"` // whether its server accepts writes
 	FirewallRules      []PostgresFirewallRule      `json:"firewall_rules"`
 	MetricDestinations []PostgresMetricDestination `json:"metric_destinations"`
-	LogDestinations    []PostgresLogDestination    `json:"log_destinations,omitzero"` // of August 2026
+	LogDestinations    []PostgresLogDestination    `json:"log_destinations,omitzero"` // requires the August 2026 API
 	ReadReplicas       []Postgres                  `json:"read_replicas"`             // in the short form
 
-	// The earliest and latest time that Restore accepts. They are zero for
-	// replicas and restored databases, and if the server does not know them.
-	// The earliest time is also zero before the first backup. It is 5 minutes
-	// after the backup, so at first it is after the latest time, and Restore
-	// accepts none. All times in records that are not in RFC 3339 are zero, too.
+	// Restore accepts times from EarliestRestoreTime, which is 5 minutes after
+	// the oldest backup, to LatestRestoreTime. EarliestRestoreTime is zero before
+	// the first backup, and later than LatestRestoreTime until 5 minutes after
+	// it, when Restore accepts no time. Both are zero for replicas and restored
+	// databases, and if the server doesn't know them. Any time in a record is
+	// zero if it isn't in RFC 3339 format.
 	EarliestRestoreTime time.Time `json:"earliest_restore_time,omitzero"`
 	LatestRestoreTime   time.Time `json:"latest_restore_time,omitzero"`
 }
@@ -102,21 +99,20 @@ func (p *Postgres) identity() Resource {
 
 func (p *Postgres) stateText() string { return p.State }
 
-// Known values of [Postgres.State]. The database stays "running" during a
-// resize, a promotion or a change of the password. With a server of October
-// 2025 it also stays "running" during a restart, and all steps of a restore are
-// "creating".
+// Known values of [Postgres.State]. A database stays "running" during a resize,
+// a promotion or a password change. With the October 2025 API, it also stays
+// "running" during a restart, and every step of a restore is "creating".
 const (
-	// The database is being set up, or is under short maintenance.
+	// The server is setting the database up, or doing brief maintenance.
 	PostgresStateCreating = "creating"
 
 	PostgresStateRunning     = "running"
 	PostgresStateUnavailable = "unavailable" // it fails its health check, or a failover is in progress
-	PostgresStateDeleting    = "deleting"    // until it is gone
+	PostgresStateDeleting    = "deleting"    // until it's gone
 
-	// States of August 2026.
+	// These states require the August 2026 API.
 	PostgresStateRestarting        = "restarting"
-	PostgresStateRestoringBackup   = "restoring_backup" // the first step of a restored database or read replica
+	PostgresStateRestoringBackup   = "restoring_backup" // the first step of a restore or a new read replica
 	PostgresStateReplayingWAL      = "replaying_wal"
 	PostgresStateFinalizingRestore = "finalizing_restore"
 )
@@ -137,42 +133,40 @@ const (
 
 // PostgresCreateRequest is the body of [PostgresService.Create].
 type PostgresCreateRequest struct {
-	// Size is "standard-" and 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-" and
-	// 1 or 2, which the service of August 2026 accepts and calls "hobby-". In
-	// private locations it is one of the provider's sizes, such as
-	// "m6id.large". [PostgresService.Capabilities] returns the available sizes.
-	// Required.
+	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or
+	// "burstable-" followed by 1 or 2, which the server shows as "hobby-" with
+	// the August 2026 API. In a private location, it's one of the provider's
+	// sizes, such as "m6id.large". [PostgresService.Capabilities] returns the
+	// available sizes. Required.
 	Size string `json:"size"`
 
-	// StorageSize is in GiB. Required. Each size allows three values, from 32
-	// per vCPU ("burstable": from 16) to four times that. The two largest sizes
-	// allow 1024, 2048 and 4096, and sizes of private locations one value.
+	// StorageSize is in GiB. Each size allows three values: 32, 64 or 128 per
+	// vCPU, or half that for "burstable-". The two largest sizes allow 1024, 2048
+	// or 4096, and a size in a private location only one value. Required.
 	StorageSize int `json:"storage_size"`
 
-	// Flavor is one of the PostgresFlavor constants. The server's default is
-	// "standard".
+	// Flavor is one of the PostgresFlavor constants. The default is "standard".
 	Flavor string `json:"flavor,omitzero"`
 
-	// HAType is one of the PostgresHAType constants. The server's default is
-	// "none".
+	// HAType is one of the PostgresHAType constants. The default is "none".
 	HAType string `json:"ha_type,omitzero"`
 
-	// Version is the major version, such as "16" or "17". The default is the
-	// server's: "17" in October 2025, "18" in August 2026.
+	// Version is the major version, such as "16" or "17". The default is "18", or
+	// "17" with the October 2025 API.
 	Version string `json:"version,omitzero"`
 
-	// RestrictByDefault true makes a database without firewall rules, so that
-	// nothing can reach it. The real server's default is two rules that let
-	// everything in.
+	// RestrictByDefault creates the database without firewall rules, so that
+	// nothing can connect to it. The default is false: two rules allow
+	// connections from everywhere.
 	RestrictByDefault *bool `json:"restrict_by_default,omitzero"`
 
 	Tags []PostgresTag `json:"tags,omitzero"`
 
-	// The remaining fields are of August 2026. A server of October 2025 answers
+	// The fields below require the August 2026 API. Older servers return
 	// [ErrInvalidRequest] if one of them is set.
 	//
-	// PrivateSubnetName is the name of the subnet that is made for the
-	// database. The default is the database's ID and "-subnet".
+	// PrivateSubnetName is the name of the subnet that the server creates for the
+	// database. The default is the database's ID followed by "-subnet".
 	PrivateSubnetName string `json:"private_subnet_name,omitzero"`
 
 	// PGConfig and PgBouncerConfig are the initial configuration; see
@@ -182,25 +176,25 @@ type PostgresCreateRequest struct {
 }
 
 // PostgresUpdateRequest is the body of [PostgresService.Update]. Fields that
-// are not set stay unchanged.
+// aren't set stay unchanged.
 type PostgresUpdateRequest struct {
-	// Size is the new size of the servers. Set StorageSize too if the size does
-	// not allow the present one.
+	// Size is the new size of the servers. Set StorageSize as well if the new
+	// size doesn't allow the current one.
 	Size string `json:"size,omitzero"`
 
-	// StorageSize is in GiB. It can be smaller than before if less than 80 % of
-	// it will be in use.
+	// StorageSize is in GiB. It can shrink if less than 80% of the new size will
+	// be in use.
 	StorageSize int `json:"storage_size,omitzero"`
 
 	// HAType is one of the PostgresHAType constants.
 	HAType string `json:"ha_type,omitzero"`
 
-	// Tags replaces all tags of the database. Nil means no change; an empty
-	// slice removes all tags.
+	// Tags replaces all tags. Nil leaves them unchanged, and an empty slice
+	// removes them.
 	Tags []PostgresTag `json:"tags,omitzero"`
 }
 
-// passwordRequest is the body of resetting the superuser's password.
+// passwordRequest is the body of ResetSuperuserPassword.
 type passwordRequest struct{ password Secret }
 
 func (r passwordRequest) secrets() []Secret { return []Secret{r.password} }
@@ -209,8 +203,8 @@ func (r passwordRequest) unmasked() any {
 	return map[string]string{"password": r.password.Reveal()}
 }
 
-// maintenanceWindowRequest is the body of setting the maintenance window. The
-// server removes the window if the hour is absent; it refuses null.
+// maintenanceWindowRequest is the body of SetMaintenanceWindow. The server
+// removes the window if the hour is absent, and refuses null.
 type maintenanceWindowRequest struct {
 	StartAt *int     `json:"maintenance_window_start_at,omitzero"`
 	Days    []string `json:"maintenance_window_days,omitempty"`
@@ -235,14 +229,14 @@ var (
 
 	postgresFamily = family[Postgres, *Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: waitSlow, lingers: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*Postgres, error] {
-			return (&PostgresService{c}).All(ctx, opts) // which has tags
+			return (&PostgresService{c}).All(ctx, opts) // which filters by tags
 		}}
 
 	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, check: checkPEM(pemCertificate)}
 )
 
-// List returns one page of the project's databases, or of those in
-// [ListOptions.Location], with all of the [ListOptions.Tags]. Items have the
+// List returns one page of the databases in the project, or in
+// [ListOptions.Location], that have all [ListOptions.Tags]. Items have the
 // short form.
 func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Postgres], error) {
 	page, err := list[Postgres](ctx, s.conn, &listPostgres, opts.serverFilters())
@@ -252,8 +246,9 @@ func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Po
 	return page, err
 }
 
-// All returns the project's databases, or those in [ListOptions.Location], with
-// all of the [ListOptions.Tags], page by page. Items have the short form.
+// All returns an iterator over the databases in the project, or in
+// [ListOptions.Location], that have all [ListOptions.Tags]. Items have the
+// short form.
 func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Postgres, error] {
 	databases := all[Postgres](ctx, s.conn, &listPostgres, opts.serverFilters())
 	if opts == nil || len(opts.Tags) == 0 {
@@ -269,17 +264,16 @@ func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	}
 }
 
-// Watch yields the project's databases, or those in [WatchOptions.Location],
-// and then their changes, until the context ends. Records have the short form;
-// [PostgresService.Get] returns the rest.
+// Watch yields the databases in the project, or in [WatchOptions.Location], and
+// then their changes, until the context ends. Records have the short form.
 func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Postgres], error] {
 	return postgresFamily.watch(ctx, s.conn, opts)
 }
 
-// serverFilters returns the options with only the tags by which a server can
-// filter. A server of August 2026 filters the list of a project. It cannot parse
-// a tag with a comma or a second colon, and removes spaces around keys and
-// values.
+// serverFilters returns the options with only the tags that the server can
+// filter by. With the August 2026 API, the server filters a project's list. It
+// can't parse a tag with a comma or a second colon, and trims spaces around
+// keys and values.
 func (o *ListOptions) serverFilters() *ListOptions {
 	if o == nil || len(o.Tags) == 0 {
 		return o
@@ -294,11 +288,11 @@ func (o *ListOptions) serverFilters() *ListOptions {
 	return &asked
 }
 
-// isSelectable reports whether a server can filter by a key or value.
+// isSelectable reports whether the server can filter by a key or value.
 func isSelectable(s string) bool { return !strings.ContainsAny(s, ",:") && strings.TrimSpace(s) == s }
 
-// selectTags removes the databases without the tags from a page. It then also
-// drops the count, which includes them.
+// selectTags removes the databases without the tags from a page. If there are
+// any, it also drops the count, which includes them.
 func (o *ListOptions) selectTags(page *Page[Postgres]) {
 	sent := len(page.Items)
 	page.Items = slices.DeleteFunc(page.Items, func(p *Postgres) bool { return !hasTags(p.Tags, o.Tags) })
@@ -308,106 +302,106 @@ func (o *ListOptions) selectTags(page *Page[Postgres]) {
 }
 
 // Get returns a database with all its fields, including the superuser's
-// password in [Postgres.ConnectionString], or [ErrNotFound] if it does not
-// exist.
+// password. It returns [ErrNotFound] if the database doesn't exist.
 func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresGet, location, postgres)
 }
 
-// Create starts to make a database with the given name: 1 to 63 lower-case
-// letters, digits and hyphens, no hyphen at either end. It returns the database
-// in state "creating", with only the fields that are known so far.
-// [PostgresService.WaitRunning] waits for the rest, which takes minutes.
+// Create creates a database. It returns while the database is "creating", with
+// the fields that are known by then; [PostgresService.WaitRunning] waits for
+// the others, which takes minutes. A name is 1 to 63 lower-case letters, digits
+// and hyphens, and can't start or end with a hyphen.
 //
-// If the name is taken the error is [ErrAlreadyExists]; the name stays taken
-// while its last owner is being deleted. If a value is invalid the error is
-// [ErrInvalidRequest], and [Error.FieldErrors] names the field. If the vCPU
-// quota is exceeded the error also matches [ErrQuotaExceeded], and if billing
-// information is missing, [ErrBillingRequired]. If the response is lost the
-// error is [ErrOutcomeUnknown]: look the name up with Get.
+// It returns [ErrAlreadyExists] if the name is taken, even by a database that
+// is being deleted, and [ErrInvalidRequest] if a value is invalid;
+// [Error.FieldErrors] names the field. That error also matches
+// [ErrQuotaExceeded] if the database would exceed the project's vCPU quota, and
+// [ErrBillingRequired] if the project has no billing information. It returns
+// [ErrOutcomeUnknown] if the response is lost; see [Confirm].
 func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreate, request, location, name)
 }
 
-// Update starts to change a database, in the maintenance window if it has one.
-// [PostgresService.WaitResized] waits for another size, and with a server of
-// August 2026 [PostgresService.WaitServers] waits for another HAType; one of
-// October 2025 does not show when the HAType is changed. Read replicas follow
-// their parent, and a server of August 2026 answers [ErrInvalidRequest] to an
-// update of one. If the sizes do not fit each other, or the storage is too
-// small, the error is [ErrInvalidRequest]. If the vCPU quota is exceeded it is
-// [ErrQuotaExceeded].
+// Update changes a database, in its maintenance window if it has one, and the
+// sizes of its read replicas. It returns before the change is complete:
+// [PostgresService.WaitResized] waits for new sizes, and
+// [PostgresService.WaitServers] for a new HAType, which the October 2025 API
+// doesn't show. It returns [ErrInvalidRequest] if the sizes don't fit each
+// other, or the storage is too small; that error also matches
+// [ErrQuotaExceeded] if the change would exceed the project's vCPU quota. With
+// the August 2026 API, it also returns ErrInvalidRequest for a read replica.
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresUpdate, request, location, postgres)
 }
 
-// Delete starts to delete a database; [PostgresService.WaitDeleted] waits for
-// the end. Its read replicas stay read replicas. It also succeeds if the
-// database does not exist, so a mistyped name or location looks like success.
+// Delete deletes a database, but not its read replicas, which remain replicas.
+// It returns before the database is gone; [PostgresService.WaitDeleted] waits.
+// It succeeds if the database doesn't exist, so a mistyped name or a wrong
+// location looks like success.
 func (s *PostgresService) Delete(ctx context.Context, location, postgres string) error {
 	return remove(ctx, s.conn, &opPostgresDelete, location, postgres)
 }
 
 // CACertificates returns the root certificates of a database as a PEM file, for
-// clients that verify the server. The error is [ErrNotFound] until the
-// certificates exist. Until then [Postgres.CACertificates] is "".
+// clients that verify the server. It returns [ErrNotFound] while
+// [Postgres.CACertificates] is "".
 func (s *PostgresService) CACertificates(ctx context.Context, location, postgres string) (*File, error) {
 	return download(ctx, s.conn, &opPostgresCACertificates, caCertificatesFile, nil, location, postgres)
 }
 
-// Rename gives a database another name, and changes the host in
-// [Postgres.ConnectionString]. It returns the short form of the record. If the
-// name is taken the error is [ErrAlreadyExists]. Pass the ID: only then is the
-// call idempotent.
+// Rename renames a database, which changes the host in
+// [Postgres.ConnectionString]. It returns the short form. It returns
+// [ErrAlreadyExists] if the name is taken. Rename is idempotent only if
+// postgres is an ID.
 func (s *PostgresService) Rename(ctx context.Context, location, postgres, newName string) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresRename, renameRequest{newName}, location, postgres)
 }
 
-// ResetSuperuserPassword sets the password of the superuser: at least 12
-// characters, among them a lower-case letter, an upper-case letter and a digit.
-// If the password is refused, or the database is a read replica, the error is
-// [ErrInvalidRequest] with the reasons in [Error.FieldErrors]. The returned
-// record has the new password; the database accepts it seconds later.
+// ResetSuperuserPassword sets the superuser's password: at least 12 characters,
+// with a lower-case letter, an upper-case letter and a digit. The returned
+// record has the new password, which the database accepts seconds later. It
+// returns [ErrInvalidRequest] if the server refuses the password, or the
+// database is a read replica; [Error.FieldErrors] has the reasons.
 func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, postgres string, password Secret) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
 }
 
-// Restart starts to restart the servers of a database, whatever its state is.
-// With a server of August 2026 the state is "restarting" until the restart is
-// over, and [PostgresService.WaitRunning] waits for that. With a server of
-// October 2025 the state stays "running", and nothing shows the end of the
-// restart. A second request would restart the servers again, so a lost response
-// is [ErrOutcomeUnknown].
+// Restart restarts the servers of a database in any state. It returns before
+// the restart is complete. It returns [ErrOutcomeUnknown] if the response is
+// lost, since a retry could restart them again.
+//
+// With the August 2026 API, the database is "restarting" until then;
+// [PostgresService.WaitRunning] waits. With the October 2025 API, it stays
+// "running", and nothing shows the end.
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
 }
 
-// SetMaintenanceWindow sets the hour of the day in UTC, 0 to 23, at which the
-// maintenance window begins, as in new(3); nil removes the window. The days,
-// from "mon" to "sun", are the days that have a window; without days every day
-// has one. Days are of August 2026, for projects that have the feature;
-// otherwise they are [ErrInvalidRequest].
+// SetMaintenanceWindow sets the hour in UTC, 0 to 23, at which the maintenance
+// window begins, such as new(3); nil removes the window. It begins only on the
+// given days, from "mon" to "sun", or on every day if there are none. Days
+// require the August 2026 API and a project with this feature; otherwise
+// SetMaintenanceWindow returns [ErrInvalidRequest].
 func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int, days ...string) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)
 }
 
-// postgresRunning is a part of the conditions of several waits.
+// postgresRunning is the condition that most waits have in common.
 func postgresRunning(p *Postgres) (bool, error) {
 	return reaches[*Postgres](PostgresStateRunning)(p)
 }
 
-// WaitRunning waits until a database that was created, restored, restarted or
-// made as a replica is running, and returns it. It fails if the database is
-// being deleted or is gone. The error is a [*WaitError].
+// WaitRunning waits until a database is running, and returns it. It returns a
+// [*WaitError] if the database is being deleted or is gone.
 func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	return postgresFamily.waitState(ctx, s.conn, "Postgres.WaitRunning", location, postgres, postgresRunning, opts)
 }
 
-// WaitResized waits until a database has the requested sizes and is running,
-// and returns it. If [Postgres.FallbackActive] is set, the server has another
-// size that the service takes in place of the requested one. With a maintenance
-// window the wait can take until the next window. It fails if the database is
-// being deleted or is gone. The error is a [*WaitError].
+// WaitResized waits until a database is running with the requested sizes, and
+// returns it. If [Postgres.FallbackActive] is set, the VM size may differ,
+// since the server has chosen another one instead. The wait can last until the
+// next maintenance window. It returns a [*WaitError] if the database is being
+// deleted or is gone.
 func (s *PostgresService) WaitResized(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	resized := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)
@@ -419,9 +413,9 @@ func (s *PostgresService) WaitResized(ctx context.Context, location, postgres st
 	return w.run(ctx, opts)
 }
 
-// WaitDeleted waits until a database that was deleted is gone. Its name is free
-// then. If another database has taken the name meanwhile, the wait succeeds,
-// too. The error is a [*WaitError].
+// WaitDeleted waits until a database is gone and its name is free. It also
+// succeeds if another database has taken the name, or if the token can't see
+// the project. Its error is a [*WaitError].
 func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres string, opts ...WaitOption) error {
 	return postgresFamily.waitDeleted(ctx, s.conn, location, postgres, opts)
 }

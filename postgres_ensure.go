@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// Ensure creates a database unless there is one of that name; see
+// Ensure creates a database unless one with the name exists; see
 // [EnsureOptions]. The name must not be an ID. Ensure compares flavor, ha_type,
 // tags in any order, the settings in pg_config and pgbouncer_config, and the
-// target values of size, storage_size and version. It does not compare other
-// settings, firewall rules and the private_subnet_name. A read replica always
-// differs, since it takes no writes. Update changes size, storage_size,
-// ha_type, tags and settings. [PostgresService.WaitResized] waits for the new
-// size, and [PostgresService.WaitServers] for the new ha_type.
+// targets of size, storage_size and version, but not the other fields. A read
+// replica always differs. Ensure can update size, storage_size, ha_type, tags
+// and settings; [PostgresService.WaitResized] waits for the new size, and
+// [PostgresService.WaitServers] for the new ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Postgres.Ensure", opts)
 }
@@ -80,8 +79,8 @@ func (s *PostgresService) ensurer(location, name string, request *PostgresCreate
 	}
 }
 
-// contractSize returns the contract's name for a size. A server of August 2026
-// still accepts "burstable", but shows it as "hobby".
+// contractSize returns the contract's name for a size. With the August 2026
+// API, the server still accepts "burstable", but shows "hobby".
 func contractSize(size string) string {
 	if cpus, found := strings.CutPrefix(size, "hobby-"); found {
 		return "burstable-" + cpus
@@ -89,8 +88,8 @@ func contractSize(size string) string {
 	return size
 }
 
-// wantsSettings adds a map of settings if the record lacks one of the wanted
-// settings, or has another value for it.
+// wantsSettings adds a map of settings if the record lacks one of them, or has
+// another value for it.
 func wantsSettings(d *drift, field string, wanted, found map[string]string) {
 	for name, value := range wanted {
 		if other, ok := found[name]; !ok || other != value {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// PostgresTag is a key and a value that users give to a database.
+// PostgresTag is a key and a value that users attach to a database.
 type PostgresTag struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -16,12 +16,12 @@ type PostgresTag struct {
 // "team:payments".
 func (t PostgresTag) String() string { return t.Key + ":" + t.Value }
 
-// hasTags reports whether all of the wanted tags are among the tags.
+// hasTags reports whether tags has all the wanted tags.
 func hasTags(tags, wanted []PostgresTag) bool {
 	return !slices.ContainsFunc(wanted, func(tag PostgresTag) bool { return !slices.Contains(tags, tag) })
 }
 
-// sortedTags returns the tags in the order of their keys and values.
+// sortedTags returns the tags sorted by key and value.
 func sortedTags(tags []PostgresTag) []PostgresTag {
 	return slices.SortedFunc(slices.Values(tags), func(a, b PostgresTag) int {
 		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
