@@ -2,10 +2,9 @@ package cloudapi
 
 import "context"
 
-// PostgresCapabilities are the databases that can be created in a project.
+// PostgresCapabilities describes the databases that a project can create.
 type PostgresCapabilities struct {
-	// OptionTree has the possible combinations of options, starting with the
-	// flavor.
+	// OptionTree has the valid combinations of options, starting with the flavor.
 	OptionTree PostgresOptions `json:"option_tree"`
 
 	Metadata PostgresOptionsMetadata `json:"metadata"`
@@ -18,9 +17,9 @@ func (c *PostgresCapabilities) lacks() string {
 	return ""
 }
 
-// PostgresOptions maps the name of an option to its values, and each value to
-// the options that it allows. A flavor has locations and versions, a location
-// families, a family sizes, a size storage_sizes (in GiB), and a storage_size
+// PostgresOptions maps an option to its values, and each value to the options
+// it allows. A flavor has locations and versions, a location has families, a
+// family has sizes, a size has storage_sizes (in GiB), and a storage_size has
 // ha_types:
 //
 //	capabilities, err := client.Postgres.Capabilities(ctx)
@@ -32,9 +31,9 @@ func (c *PostgresCapabilities) lacks() string {
 //		fmt.Println(size)
 //	}
 //
-// An option or value that does not exist gives a nil map, which is safe to
-// index. Locations have the provider's names. The methods take the DisplayName
-// in [PostgresOptionsMetadata].
+// An option or value that doesn't exist gives a nil map, which is safe to
+// index. Locations have the provider's names; methods take the DisplayName in
+// [PostgresOptionsMetadata].
 type PostgresOptions map[string]map[string]PostgresOptions
 
 // PostgresOptionsMetadata describes the values in [PostgresOptions], by option
@@ -80,8 +79,8 @@ type PostgresHATypeMetadata struct {
 var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRoute + "/postgres/capabilities", idempotent | august2026}
 
 // Capabilities returns the values that [PostgresService.Create] accepts in the
-// project, which depend on the project's features. Without the permission to
-// see databases the error is [ErrForbidden].
+// project, which depend on the project's features. It returns [ErrForbidden] if
+// the token can't see databases.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Capabilities(ctx context.Context) (*PostgresCapabilities, error) {

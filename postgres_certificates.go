@@ -8,7 +8,7 @@ import (
 )
 
 // PostgresCertificateUsers are the database users that log in with a client
-// certificate in place of a password.
+// certificate instead of a password.
 type PostgresCertificateUsers struct {
 	Items []string `json:"items"` // their names
 }
@@ -23,13 +23,14 @@ func (u *PostgresCertificateUsers) lacks() string {
 	return ""
 }
 
-// clientKeyPairRequest is the body of making a client certificate.
+// clientKeyPairRequest is the body of CreateClientKeyPair.
 type clientKeyPairRequest struct {
 	CommonName string `json:"common_name"`
 	Duration   int64  `json:"duration"` // in seconds
 }
 
-// certificateUserRequest is the body of adding and removing a user.
+// certificateUserRequest is the body of AddCertificateUser and
+// RemoveCertificateUser.
 type certificateUserRequest struct {
 	Name string `json:"name"`
 }
@@ -43,17 +44,16 @@ var (
 )
 
 // CreateClientKeyPair returns a client certificate and its private key, in that
-// order, as one PEM file. The user is a database user with a name of 1 to 64
-// letters, digits, hyphens and underscores, but not "postgres" or
-// "ubi_replication". The certificate is valid for up to 366 days, in whole
-// seconds. To log in with it the user must exist and be added with
-// [PostgresService.AddCertificateUser]. A response without both is
-// [ErrInvalidResponse].
+// order, as one PEM file. A user's name is 1 to 64 letters, digits, hyphens and
+// underscores, but not "postgres" or "ubi_replication". To log in with the
+// certificate, the user must exist and be added with
+// [PostgresService.AddCertificateUser]. The certificate is valid for up to 366
+// days, in whole seconds.
 //
-// The server keeps neither the certificate nor the key, and each call makes
-// another pair: after [ErrOutcomeUnknown] just call it again. Invalid values
-// are [ErrInvalidRequest]. Until the database has its own certificates, see
-// [Postgres.CACertificates], the error is [ErrServer].
+// The server doesn't store the pair, so after [ErrOutcomeUnknown] it's safe to
+// call again. CreateClientKeyPair returns [ErrInvalidRequest] if a value is
+// invalid, [ErrServer] until the database has certificates of its own, and
+// [ErrInvalidResponse] if the certificate or the key is missing.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
@@ -62,18 +62,18 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 }
 
 // AddCertificateUser allows a database user, which need not exist yet, to log
-// in with a client certificate of that name. It returns all such users at once;
-// the database accepts the user moments later. It succeeds if the user is
-// already one of them.
+// in with a client certificate of that name. It returns all such users, before
+// the database accepts the new one. It succeeds if the user is already one of
+// them.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }
 
-// RemoveCertificateUser no longer allows a user to log in with a client
-// certificate, and returns the remaining such users at once; the database
-// refuses the user moments later. It succeeds if the user is not one of them.
+// RemoveCertificateUser stops a user from logging in with a client certificate.
+// It returns the remaining users, before the database refuses the removed one.
+// It succeeds if the user isn't one of them.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {

@@ -8,22 +8,22 @@ import (
 )
 
 // PostgresConfig contains the settings of a database that users have set; all
-// other settings are at their defaults. Names are those of the Postgres version
-// and of PgBouncer, in their case. It is a record and the body of
+// others are at their defaults. Names are case-sensitive, and depend on the
+// database's version. PostgresConfig is also the body of
 // [PostgresService.ReplaceConfig].
 type PostgresConfig struct {
 	PGConfig        map[string]string `json:"pg_config"`        // of the server, such as "work_mem": "32MB"
 	PgBouncerConfig map[string]string `json:"pgbouncer_config"` // of the connection pooler, such as "pool_mode": "transaction"
 
-	// The remaining fields come from a server of August 2026 and are never part
+	// Servers with the August 2026 API send the fields below. They're never part
 	// of a request.
 	//
-	// DefaultPGConfig, which [PostgresService.GetConfig] returns, has the
-	// settings that the server makes itself for this size of database.
+	// DefaultPGConfig contains the settings that the server chooses for a
+	// database of this size. Only [PostgresService.GetConfig] returns it.
 	DefaultPGConfig map[string]string `json:"default_pg_config,omitzero"`
 
-	// Message, which a change returns, is text for people, for example that a
-	// restart is needed. It is "" if there is nothing to do.
+	// Message says what is left to do after a change, such as a restart; "" means
+	// nothing.
 	Message string `json:"message,omitzero"`
 }
 
@@ -37,8 +37,8 @@ func (c *PostgresConfig) lacks() string {
 	return ""
 }
 
-// UnmarshalJSON decodes a configuration. Numbers and booleans, which the real
-// server returns if a client has set them, become their JSON text.
+// UnmarshalJSON decodes a configuration. Numbers and booleans, which the server
+// returns if a client has sent them, become their JSON text.
 func (c *PostgresConfig) UnmarshalJSON(data []byte) error {
 	var lenient struct {
 		PGConfig        map[string]configValue `json:"pg_config"`
@@ -56,7 +56,7 @@ func (c *PostgresConfig) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// configValue is a value of a configuration, of any scalar JSON type.
+// configValue is a setting's value, of any scalar JSON type.
 type configValue string
 
 func (v *configValue) UnmarshalJSON(data []byte) error {
@@ -107,13 +107,13 @@ func (s *PostgresService) GetConfig(ctx context.Context, location, postgres stri
 	return fetch[PostgresConfig](ctx, s.conn, &opPostgresGetConfig, location, postgres)
 }
 
-// ReplaceConfig replaces the whole configuration of a database. Settings that
-// are not in it get their defaults. A nil map counts as empty. A nil config is
-// an [*ArgumentError], so that a forgotten argument does not reset a database.
-// ReplaceConfig returns the new settings. They take effect moments later, but
-// some need a Restart; a server of August 2026 says so in
-// [PostgresConfig.Message]. Invalid names and values are [ErrInvalidRequest],
-// in [Error.FieldErrors] under names such as "pg_config.work_mem".
+// ReplaceConfig replaces the configuration of a database, and returns it.
+// Settings that config lacks are reset to their defaults; a nil map counts as
+// empty. Settings take effect after the response, and some need a Restart; with
+// the August 2026 API, [PostgresConfig.Message] says so. It returns
+// [ErrInvalidRequest] if a name or value is invalid; [Error.FieldErrors] has
+// names such as "pg_config.work_mem". It returns an [*ArgumentError] if config
+// is nil.
 func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres string, config *PostgresConfig) (*PostgresConfig, error) {
 	if config == nil {
 		return nil, &ArgumentError{Operation: opPostgresReplaceConfig.Name, Name: "config", Reason: "must not be nil"}
@@ -124,9 +124,9 @@ func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres 
 	return send[PostgresConfig](ctx, s.conn, &opPostgresReplaceConfig, body, location, postgres)
 }
 
-// UpdateConfig changes some settings of a database and returns all that are now
-// set. A request without a map is an [*ArgumentError]. For the effect and the
-// other errors see [PostgresService.ReplaceConfig].
+// UpdateConfig changes some settings of a database, and returns all that are
+// now set. It returns an [*ArgumentError] if both maps are nil. The settings
+// take effect as in [PostgresService.ReplaceConfig], with the same errors.
 func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres string, request *PostgresConfigUpdateRequest) (*PostgresConfig, error) {
 	if request == nil || request.PGConfig == nil && request.PgBouncerConfig == nil {
 		return nil, &ArgumentError{Operation: opPostgresUpdateConfig.Name, Name: "request", Reason: "must set a map"}
@@ -135,8 +135,8 @@ func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres s
 	return send[PostgresConfig](ctx, s.conn, &opPostgresUpdateConfig, body, location, postgres)
 }
 
-// withoutAbsent returns a copy without absent values: they would be encoded as
-// null, which removes a setting.
+// withoutAbsent returns a copy without absent values, which would be sent as
+// null and so reset a setting.
 func withoutAbsent(settings map[string]Opt[string]) map[string]Opt[string] {
 	settings = maps.Clone(settings)
 	maps.DeleteFunc(settings, func(_ string, value Opt[string]) bool { return value.IsZero() })

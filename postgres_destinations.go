@@ -12,8 +12,8 @@ type PostgresMetricDestination struct {
 	Username string `json:"username"` // for basic authentication; "" if there is none
 	URL      string `json:"url"`      // of a server that accepts Prometheus remote writes
 
-	// AuthMethods are the ways to authenticate: "basic_auth", "authorization",
-	// "headers". They are of August 2026.
+	// AuthMethods are the authentication methods in use: "basic_auth",
+	// "authorization" or "headers". Requires the August 2026 API.
 	AuthMethods []string `json:"auth_methods,omitzero"`
 }
 
@@ -26,26 +26,26 @@ func (d *PostgresMetricDestination) identity() Resource {
 type PostgresMetricDestinationCreateRequest struct {
 	URL string `json:"url"` // must begin with https://; required
 
-	// Username and Password are for basic authentication. Both are required,
-	// unless Options are set.
+	// Username and Password are for basic authentication. Both are required
+	// unless Options is set.
 	Username string `json:"username"`
 	Password Secret `json:"password"`
 
 	// Options are other ways to authenticate, instead of or in addition to a
-	// name and a password. They are of August 2026: a server of October 2025
-	// answers [ErrInvalidRequest].
+	// username and password. Requires the August 2026 API; older servers return
+	// ErrInvalidRequest.
 	Options *PostgresMetricDestinationOptions `json:"options,omitzero"`
 }
 
 // PostgresMetricDestinationOptions are headers of the requests that send the
-// metrics. At least one is required, unless there is a name and a password.
+// metrics. At least one is required if there's no username and password.
 type PostgresMetricDestinationOptions struct {
-	// Authorization is the Authorization header. It cannot be combined with a
-	// name and a password.
+	// Authorization is the Authorization header. It can't be combined with a
+	// username and password.
 	Authorization *PostgresMetricAuthorization `json:"authorization,omitzero"`
 
-	// Headers are other headers. Those that the server sets itself are refused,
-	// such as Authorization, Content-Type and Host.
+	// Headers are other headers. The server refuses the ones it sets itself, such
+	// as Authorization, Content-Type and Host.
 	Headers map[string]Secret `json:"headers,omitzero"`
 }
 
@@ -127,8 +127,8 @@ type PostgresLogDestinationCreateRequest struct {
 	Name string `json:"name"` // any text, need not be unique; required
 	Type string `json:"type"` // one of the PostgresLogDestination constants; required
 
-	// URL begins with https:// for "otlp". For "syslog" it is tcp:// with a
-	// host and a port. Required.
+	// URL begins with https:// for "otlp", and is tcp:// with a host and a port
+	// for "syslog". Required.
 	URL string `json:"url"`
 
 	// Options may be nil. No operation returns them.
@@ -138,7 +138,7 @@ type PostgresLogDestinationCreateRequest struct {
 // PostgresLogDestinationOptions are headers or data to send with the logs.
 type PostgresLogDestinationOptions struct {
 	Headers        map[string]Secret            `json:"headers,omitzero"`         // of the requests; for "otlp" only
-	StructuredData map[string]map[string]Secret `json:"structured_data,omitzero"` // by the ID of the element and the name; for "syslog" only
+	StructuredData map[string]map[string]Secret `json:"structured_data,omitzero"` // by element ID and name; for "syslog" only
 }
 
 func (r *PostgresLogDestinationCreateRequest) secrets() (secrets []Secret) {
@@ -177,42 +177,37 @@ var (
 	opPostgresDeleteLogDestination    = Operation{"Postgres.DeleteLogDestination", "DELETE", postgresRoute + "/log-destination/{log_destination_id}", idempotent | august2026}
 )
 
-// CreateMetricDestination makes a database send its metrics to a server, and
-// returns the database. [Postgres.MetricDestinations] contains all destinations
-// and does not mark the new one: look for its URL and user name, or for the ID
-// that is new.
-//
-// Each call makes another destination, even if the same one exists. After a
-// lost response the error is [ErrOutcomeUnknown]: look for the destination with
-// Get.
+// CreateMetricDestination adds a server to which a database sends its metrics,
+// and returns the database. [Postgres.MetricDestinations] doesn't mark the new
+// one: look for its URL and username, or for the new ID. Adding an existing
+// destination creates a duplicate. It returns [ErrOutcomeUnknown] if the
+// response is lost: look for the destination with Get.
 func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, request, location, postgres)
 }
 
-// DeleteMetricDestination removes a destination: the database stops sending
-// metrics to it. Deleting one that does not exist is not an error. If the
-// database does not exist the error is [ErrNotFound].
+// DeleteMetricDestination removes a destination, and the database stops sending
+// metrics to it. It succeeds if the destination doesn't exist, but returns
+// [ErrNotFound] if the database doesn't.
 func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
 }
 
-// CreateLogDestination makes a database send its logs to a server, from moments
-// later on, and returns the destination. [Postgres.LogDestinations] contains all
-// of them at once.
-//
-// Each call makes another destination, even if the same one exists. After a
-// lost response the error is [ErrOutcomeUnknown]: look for the destination with
-// Get. If the URL or the options do not fit the type the error is
-// [ErrInvalidRequest], in [Error.FieldErrors] under "url" or "options".
+// CreateLogDestination adds a server to which a database sends its logs, and
+// returns the destination before the database uses it. Adding an existing
+// destination creates a duplicate. It returns [ErrInvalidRequest] if the URL or
+// the options don't fit the type; [Error.FieldErrors] names "url" or "options".
+// It returns [ErrOutcomeUnknown] if the response is lost: look for the
+// destination with Get.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
 	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, request, location, postgres)
 }
 
-// DeleteLogDestination removes a destination at once: the database stops sending
-// logs to it moments later. Deleting one that does not exist is not an error. If
-// the database does not exist the error is [ErrNotFound].
+// DeleteLogDestination removes a destination. It returns before the database
+// stops sending logs to it. It succeeds if the destination doesn't exist, but
+// returns [ErrNotFound] if the database doesn't.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {
