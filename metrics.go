@@ -26,8 +26,8 @@ type ResourceMetric struct {
 	Series      []ResourceMetricSeries `json:"series"`      // empty if there is no data
 }
 
-// ResourceMetricSeries are the values of a metric, or of a part of it, over
-// time.
+// ResourceMetricSeries contains the values of a metric, or of a part of it,
+// over time.
 type ResourceMetricSeries struct {
 	Labels map[string]string `json:"labels"` // distinguish the series of a metric, such as "mode": "user"
 	Values Samples           `json:"values"` // sorted by time
@@ -37,12 +37,13 @@ type ResourceMetricSeries struct {
 // [KubernetesService.Metrics] return.
 type ResourceMetricsOptions struct {
 	// Start and End limit the time. The defaults are half an hour ago and now.
-	// The real server keeps 31 days; an older time is [ErrInvalidRequest].
+	// The server keeps 31 days, and returns [ErrInvalidRequest] for an earlier
+	// time.
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 
-	// Key is one of the PostgresMetric or KubernetesMetric constants. The
-	// default is all metrics.
+	// Key is one of the PostgresMetric or KubernetesMetric constants. The default
+	// is all metrics.
 	Key string `url:"key,omitempty"`
 }
 
@@ -63,7 +64,7 @@ func metrics(ctx context.Context, c *conn, op *Operation, opts *ResourceMetricsO
 	return perform[ResourceMetrics](ctx, in)
 }
 
-// The metrics of a database are a [ResourceMetrics].
+// The metrics of a database are [ResourceMetrics].
 type (
 	PostgresMetrics        = ResourceMetrics
 	PostgresMetric         = ResourceMetric
@@ -71,8 +72,8 @@ type (
 	PostgresMetricsOptions = ResourceMetricsOptions
 )
 
-// Known values of [ResourceMetric.Key] for a database. Each can be requested by
-// itself.
+// Known values of [ResourceMetric.Key] for a database. Each can be requested on
+// its own.
 const (
 	PostgresMetricCPUUsage            = "cpu_usage"
 	PostgresMetricLoadAverage         = "load_average"
@@ -90,17 +91,17 @@ const (
 
 var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/metrics", idempotent}
 
-// Metrics returns the metrics of a database. The server chooses the interval of
-// the values, so that a series has at most about 480. The options may be nil.
-// Metrics that the server cannot read have no series. If one metric was
-// requested by its key and cannot be read, the error is [ErrServer].
-// [ErrNotFound] may mean that the server keeps no metrics.
+// Metrics returns the metrics of a database. The options may be nil. The server
+// chooses the interval between values, so that a series has at most about 480.
+// A metric that it can't read has no series, but Metrics returns [ErrServer] if
+// Key selects that one. It returns [ErrNotFound] if the database doesn't exist,
+// or the server keeps no metrics.
 func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *PostgresMetricsOptions) (*PostgresMetrics, error) {
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }
 
-// Known values of [ResourceMetric.Key] for a cluster. Each can be requested by
-// itself.
+// Known values of [ResourceMetric.Key] for a cluster. Each can be requested on
+// its own.
 const (
 	KubernetesMetricCPUUsage            = "cpu_usage"
 	KubernetesMetricLoadAverage         = "load_average"
@@ -119,7 +120,7 @@ const (
 var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent | august2026}
 
 // Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does
-// for a database. The options may be nil.
+// for a database.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {

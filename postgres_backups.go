@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// PostgresBackup is a base backup of a database. The database can be restored
-// from it and from the write-ahead log that follows it.
+// PostgresBackup is a base backup of a database. The server restores from it
+// and from the write-ahead log that follows it.
 type PostgresBackup struct {
 	Key          string    `json:"key"` // of the object that marks the end of the backup in the object store
 	LastModified time.Time `json:"last_modified"`
@@ -16,8 +16,8 @@ type PostgresBackup struct {
 func (b *PostgresBackup) lacks() string        { return lacksField("key", b.Key) }
 func (b *PostgresBackup) cursor(string) string { return b.Key }
 
-// PostgresBackupCredentials are credentials for reading the backups of a
-// database from an S3-compatible object store. They expire.
+// PostgresBackupCredentials can read the backups of a database from an
+// S3-compatible object store. They expire.
 type PostgresBackupCredentials struct {
 	Bucket          string    `json:"bucket"`
 	Endpoint        string    `json:"endpoint"` // the URL of the store
@@ -39,29 +39,25 @@ var (
 	listPostgresBackups = listRoutes{project: &opPostgresListBackups, unpaged: true}
 )
 
-// ListBackups returns the base backups of a database, all in one page. The
-// server reads them from the object store; if it cannot the error is
-// [ErrServer].
+// ListBackups returns the base backups of a database, all in one page. It
+// returns [ErrServer] if the server can't read the object store.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) ListBackups(ctx context.Context, location, postgres string) (*Page[PostgresBackup], error) {
 	return list[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
 
-// AllBackups returns the base backups of a database; see
-// [PostgresService.ListBackups].
+// AllBackups returns an iterator over the base backups of a database.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AllBackups(ctx context.Context, location, postgres string) iter.Seq2[*PostgresBackup, error] {
 	return all[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
 
-// CreateBackupCredentials returns read-only credentials for the backups of a
-// database. Each call makes new credentials, and they expire by themselves:
-// after [ErrOutcomeUnknown] just call it again.
-//
-// The error is [ErrInvalidRequest] for read replicas, for databases on GCP, and
-// for databases that are not on AWS unless the project has the feature.
+// CreateBackupCredentials returns new read-only credentials for the backups of
+// a database. After [ErrOutcomeUnknown], it's safe to call again. It returns
+// [ErrInvalidRequest] for read replicas and databases on GCP, and for databases
+// outside AWS unless the project has the feature.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {

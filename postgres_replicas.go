@@ -10,38 +10,36 @@ type PostgresRestoreRequest struct {
 	Name string `json:"name"` // of the new database; required
 
 	// RestoreTarget is the time to restore to, from
-	// [Postgres.EarliestRestoreTime] to [Postgres.LatestRestoreTime]. The new
-	// database has the data of this time. Required.
+	// [Postgres.EarliestRestoreTime] to [Postgres.LatestRestoreTime]. Required.
 	RestoreTarget time.Time `json:"restore_target"`
 
-	// The remaining fields are of August 2026. A server of October 2025 answers
+	// The fields below require the August 2026 API; older servers return
 	// [ErrInvalidRequest] if one of them is set.
 	//
-	// PGConfig and PgBouncerConfig change settings of the configuration, which
-	// is copied from the other database; see [PostgresConfig].
+	// PGConfig and PgBouncerConfig override settings copied from the original
+	// database; see [PostgresConfig].
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 
-	// Tags replace the tags, which are copied from the other database by
-	// default.
+	// Tags replace the original's tags, which are copied by default.
 	Tags []PostgresTag `json:"tags,omitzero"`
 }
 
 func (r PostgresRestoreRequest) newName() string { return r.Name }
 
 // PostgresReadReplicaOptions are the settings of a read replica that differ
-// from its parent. They are of August 2026: a server of October 2025 answers
+// from its parent. They require the August 2026 API; older servers return
 // [ErrInvalidRequest] if one of them is set.
 type PostgresReadReplicaOptions struct {
-	// PGConfig and PgBouncerConfig change settings of the configuration, which
-	// is copied from the parent; see [PostgresConfig].
+	// PGConfig and PgBouncerConfig override the parent's settings; see
+	// [PostgresConfig].
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 
 	Tags []PostgresTag `json:"tags,omitzero"` // none by default
 }
 
-// readReplicaRequest is the body of making a read replica.
+// readReplicaRequest is the body of CreateReadReplica.
 type readReplicaRequest struct {
 	Name string `json:"name"`
 	PostgresReadReplicaOptions
@@ -56,37 +54,33 @@ var (
 	opPostgresRestore            = Operation{"Postgres.Restore", "POST", postgresRoute + "/restore", once}
 )
 
-// Promote starts to make a read replica an independent database, and returns
-// the short form of the record; [PostgresService.WaitPromoted] waits for the
-// end. If the database is not a replica, or no longer one, the error is
-// [ErrInvalidRequest]. A retry would fail in the same way, so a lost response
-// is [ErrOutcomeUnknown].
+// Promote promotes a read replica like [PostgresService.PromoteReadReplica],
+// but the returned record may still be a replica.
 //
-// Deprecated: Use [PostgresService.PromoteReadReplica], which requires the August
-// 2026 API. An older service has only Promote.
+// Deprecated: Use [PostgresService.PromoteReadReplica], which requires the
+// August 2026 API. Older servers only have Promote.
 func (s *PostgresService) Promote(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresPromote, location, postgres)
 }
 
-// PromoteReadReplica starts to make a read replica an independent database, and
-// returns the short form of the record, which already shows no replica;
-// [PostgresService.WaitPromoted] waits for the end. It returns
-// [ErrInvalidRequest] if the database is not a replica, or no longer one. A retry
-// would fail in the same way, so it returns [ErrOutcomeUnknown] after a lost
-// response.
+// PromoteReadReplica turns a read replica into an independent database. It
+// returns the short form, in which ReadReplica is false, before the promotion
+// is complete; [PostgresService.WaitPromoted] waits. It returns
+// [ErrInvalidRequest] if the database isn't a replica. It returns
+// [ErrOutcomeUnknown] if the response is lost, since a retry would find no
+// replica.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresPromoteReadReplica, location, postgres)
 }
 
-// CreateReadReplica starts to make a read replica of a database, with the given
-// name, and returns the replica; [PostgresService.WaitRunning] waits for it, up
-// to hours. It has the same size and no standby. At most one element of opts
-// may be given. Before the first backup, see [Postgres.EarliestRestoreTime],
-// the error is [ErrInvalidRequest]. If the name is taken it is
-// [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
-// the name up with Get.
+// CreateReadReplica creates a read replica of a database, with the same size
+// and no standby. It returns the replica before it's running;
+// [PostgresService.WaitRunning] waits, which can take hours. At most one
+// element of opts is allowed. It returns [ErrInvalidRequest] before the first
+// backup (see [Postgres.EarliestRestoreTime]), [ErrAlreadyExists] if the name
+// is taken, and [ErrOutcomeUnknown] if the response is lost; see [Confirm].
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts ...PostgresReadReplicaOptions) (*Postgres, error) {
 	request := readReplicaRequest{Name: name}
 	switch len(opts) {
@@ -99,12 +93,12 @@ func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postg
 	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, request, location, postgres)
 }
 
-// Restore starts to make another database with the data that this one had at a
-// time in the past, and returns the new one; [PostgresService.WaitRunning]
-// waits for it, up to hours. It has the same size and password, and no standby.
-// If the time is not possible the error is [ErrInvalidRequest]. If the name is
-// taken it is [ErrAlreadyExists]. If the response is lost it is
-// [ErrOutcomeUnknown]: look the name up with Get.
+// Restore creates a database with the data that another one had at an earlier
+// time. The new database has the same size and password, and no standby.
+// Restore returns it before it's running; [PostgresService.WaitRunning] waits,
+// which can take hours. It returns [ErrInvalidRequest] if the time isn't
+// possible, [ErrAlreadyExists] if the name is taken, and [ErrOutcomeUnknown] if
+// the response is lost; see [Confirm].
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
 	var body PostgresRestoreRequest
 	if request != nil {
@@ -114,10 +108,10 @@ func (s *PostgresService) Restore(ctx context.Context, location, postgres string
 	return send[Postgres](ctx, s.conn, &opPostgresRestore, body, location, postgres)
 }
 
-// WaitPromoted waits until a promoted database is no longer a replica and is
-// running, and returns it. Its server takes writes within half a minute after
-// that, as [Postgres.Primary] shows. It fails if the database is being deleted
-// or is gone. The error is a [*WaitError].
+// WaitPromoted waits until a promoted database is running and no longer a
+// replica, and returns it. It accepts writes within the next 30 seconds;
+// [Postgres.Primary] is then true. It returns a [*WaitError] if the database is
+// being deleted or is gone.
 func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	promoted := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// PostgresServer is one of the servers of a database: the primary, which takes
-// writes, or a standby.
+// PostgresServer is one of the servers of a database: the primary, which
+// accepts writes, or a standby.
 type PostgresServer struct {
 	ID    string `json:"id"`    // prefix pv
 	Role  string `json:"role"`  // one of the PostgresServerRole constants
 	State string `json:"state"` // one of the PostgresServerState constants, or another
 
-	// SynchronizationStatus is "ready" or "catching_up". It has no meaning for
-	// the primary of a read replica.
+	// SynchronizationStatus is "ready" or "catching_up". It's meaningless for the
+	// primary of a read replica.
 	SynchronizationStatus string `json:"synchronization_status"`
 
 	VMSize         string `json:"vm_size"`         // such as "standard-2"
@@ -28,7 +28,7 @@ func (s *PostgresServer) identity() Resource { return Resource{Kind: KindPostgre
 
 func (s *PostgresServer) stateText() string { return s.State }
 
-// settled reports whether the server is running and, if it is a standby, has
+// settled reports whether the server is running and, if it's a standby, has
 // caught up with the primary.
 func (s *PostgresServer) settled() bool {
 	return s.State == PostgresServerStateRunning &&
@@ -41,8 +41,8 @@ const (
 	PostgresServerRoleStandby = "standby"
 )
 
-// Known values of [PostgresServer.State]. A new server is "updating" before it
-// is "creating".
+// Known values of [PostgresServer.State]. A new server is "updating" before
+// it's "creating".
 const (
 	PostgresServerStateUpdating      = "updating"
 	PostgresServerStateCreating      = "creating"
@@ -67,27 +67,27 @@ var (
 	listPostgresServers = listRoutes{project: &opPostgresListServers, unpaged: true}
 )
 
-// ListServers returns the servers of a database, all in one page. During a
-// failover the server of August 2026 always answers [ErrServer].
+// ListServers returns the servers of a database, all in one page. It always
+// returns [ErrServer] during a failover.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) ListServers(ctx context.Context, location, postgres string) (*Page[PostgresServer], error) {
 	return list[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
-// AllServers returns the servers of a database; see
-// [PostgresService.ListServers].
+// AllServers returns an iterator over the servers of a database. It always
+// yields [ErrServer] during a failover.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AllServers(ctx context.Context, location, postgres string) iter.Seq2[*PostgresServer, error] {
 	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
-// Recycle starts to replace the primary server of a database by a new one, and
-// to fail over to it. It returns the database. Only the list of servers shows
-// the progress: get the ID of the primary from [PostgresService.ListServers]
-// before, and call [PostgresService.WaitRecycled] afterwards. A retry could
-// replace the new server as well, so a lost response is [ErrOutcomeUnknown].
+// Recycle replaces the primary server of a database with a new one, which
+// involves a failover. It returns before that happens. To wait, get the
+// primary's ID from [PostgresService.ListServers] before the call, then pass it
+// to [PostgresService.WaitRecycled]. It returns [ErrOutcomeUnknown] if the
+// response is lost, since a retry could replace the new server as well.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
@@ -95,26 +95,24 @@ func (s *PostgresService) Recycle(ctx context.Context, location, postgres string
 }
 
 // failoverTolerance is the tolerance of waits that include a failover, during
-// which the list of servers fails.
+// which ListServers fails.
 const failoverTolerance = 20
 
 // WaitServers waits until a database has [Postgres.TargetServerCount] servers,
-// all of them running and the standbys up to date, and returns it. Use it after
-// a change of the HAType, for example. It fails if the database is being
-// deleted or is gone. The error is a [*WaitError].
+// all running and the standbys up to date, and returns it. Use it after
+// changing the HAType, for example. It returns a [*WaitError] if the database
+// is being deleted or is gone.
 //
-// It needs a server of August 2026; with one of October 2025, where
-// TargetServerCount is 0, the wait fails with [ErrNotFound].
+// Requires the August 2026 API.
 func (s *PostgresService) WaitServers(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }
 
-// WaitRecycled waits as [PostgresService.WaitServers] does, and until the
-// server with the given ID, the primary before [PostgresService.Recycle], is
-// gone. The error is a [*WaitError], or an [*ArgumentError] if serverID is not a
-// server's ID.
+// WaitRecycled waits like [PostgresService.WaitServers], and until the server
+// with the given ID is gone: the primary before [PostgresService.Recycle]. It
+// returns an [*ArgumentError] if serverID isn't the ID of a server.
 //
-// It needs a server of August 2026.
+// Requires the August 2026 API.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts ...WaitOption) (*Postgres, error) {
 	const operation = "Postgres.WaitRecycled"
 	if err := checkIDOf(KindPostgresServer, operation, "server_id", serverID); err != nil {

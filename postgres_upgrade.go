@@ -6,15 +6,14 @@ import (
 	"fmt"
 )
 
-// PostgresUpgrade is the progress of an upgrade of a database to another major
-// version.
+// PostgresUpgrade is the progress of an upgrade to another major version.
 type PostgresUpgrade struct {
 	CurrentVersion string `json:"current_version"` // such as "17"
 	TargetVersion  string `json:"target_version"`  // such as "18"
 	UpgradeStatus  string `json:"upgrade_status"`  // one of the PostgresUpgradeStatus constants
 
-	// UpgradeStage is a label of the server for people, such as
-	// "wait_for_maintenance_window". It is "" before the first stage.
+	// UpgradeStage is a label for people, such as "wait_for_maintenance_window".
+	// It's "" before the first stage.
 	UpgradeStage string `json:"upgrade_stage"`
 }
 
@@ -32,38 +31,37 @@ var (
 	opPostgresUpgradeStatus = Operation{"Postgres.UpgradeStatus", "GET", postgresRoute + "/upgrade", idempotent | august2026}
 )
 
-// Upgrade starts to upgrade a database, and its read replicas, to the next major
-// version, in the maintenance window if it has one;
-// [PostgresService.WaitUpgraded] waits for the end. [Postgres.TargetVersion] has
-// the new version at once.
+// Upgrade upgrades a database and its read replicas to the next major version,
+// in the maintenance window if it has one. It sets [Postgres.TargetVersion],
+// and returns before the upgrade is complete; [PostgresService.WaitUpgraded]
+// waits.
 //
-// The error is [ErrInvalidRequest] if another change of the database is in
-// progress, such as an upgrade, for a read replica, for a flavor other than
-// "standard", and for the latest version. [Error.FieldErrors] has the reason
-// under "needs_convergence", "read_replica", "flavor" or "version". A retry
-// would fail for one of these reasons, so a lost response is
-// [ErrOutcomeUnknown]: look with UpgradeStatus.
+// It returns [ErrInvalidRequest] while another change or upgrade is in
+// progress, and for a read replica, a flavor other than "standard", or the
+// latest version. [Error.FieldErrors] has the reason under "needs_convergence",
+// "read_replica", "flavor" or "version". It returns [ErrOutcomeUnknown] if the
+// response is lost; see [PostgresService.UpgradeStatus].
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgrade, location, postgres)
 }
 
-// UpgradeStatus returns the progress of an upgrade. If no upgrade is in
-// progress, even after one has ended, the error is [ErrInvalidRequest].
+// UpgradeStatus returns the progress of an upgrade. It returns
+// [ErrInvalidRequest] if there's none to report, as after one has succeeded.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgradeStatus, location, postgres)
 }
 
-// WaitUpgraded waits until an upgrade has ended, and returns the database,
-// which is running with the new version. It fails with [ErrWaitFailed] if the
-// upgrade failed or the database is being deleted, and with [ErrNotFound] if
-// the database is gone. It can take until the next maintenance window, and
-// hours if there is much data. The error is a [*WaitError].
+// WaitUpgraded waits until an upgrade is complete, and returns the database,
+// which is running with the new version. The wait can last until the next
+// maintenance window, and hours if there's much data. It returns a [*WaitError]
+// that matches [ErrWaitFailed] if the upgrade failed or the database is being
+// deleted, and [ErrNotFound] if the database is gone.
 //
-// It needs a server of August 2026.
+// Requires the August 2026 API.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	var status *PostgresUpgrade // nil if there is no upgrade
 	get := func(ctx context.Context) (*Postgres, error) {
