@@ -42,22 +42,94 @@ import (
 // without a lookup. If find is nil, the error also wraps an [*ArgumentError].
 // If the given error is nil, Confirm returns an ArgumentError.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
-	switch {
-	case unknown == nil:
+	if unknown == nil {
 		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}
-	case !errors.Is(unknown, ErrOutcomeUnknown):
+	}
+	if !errors.Is(unknown, ErrOutcomeUnknown) {
 		return nil, unknown
-	case find == nil:
-		return nil, withLookup(unknown, &ArgumentError{Operation: "Confirm", Name: "find", Reason: "must not be nil"})
+	}
+	return lookUp(ctx, "Confirm", unknown, find, func(found *T) error {
+		if same != nil && !same(found) {
+			return fmt.Errorf("%w, but is a different resource", withLookup(unknown, ErrAlreadyExists))
+		}
+		return nil
+	})
+}
+
+// ConfirmChange looks at the resource of an operation that failed but may have
+// been carried out, to find out whether it was. It works for every operation
+// whose effect a record shows: those that stop, start, resize, upgrade, rename
+// or attach something.
+//
+//	vm, err := client.VMs.Stop(ctx, location, "web-1")
+//	if err != nil {
+//		vm, err = cloudapi.ConfirmChange(ctx, err, func(ctx context.Context) (*cloudapi.VM, error) {
+//			return client.VMs.Get(ctx, location, "web-1")
+//		}, func(vm *cloudapi.VM) bool {
+//			return vm.State == cloudapi.VMStateStopping || vm.State == cloudapi.VMStateStopped
+//		})
+//	}
+//
+// ConfirmChange looks once, and changes nothing:
+//
+//   - If changed accepts the record that find returns, ConfirmChange returns it.
+//     Another program may have made the change.
+//   - If changed rejects the record, the error also matches [ErrUnchanged]. The
+//     change may still come, since the server may still work on the request, and
+//     a short state such as "restarting" may be over. If the change sets a state,
+//     the caller can try again: the worst result is [ErrInvalidRequest].
+//   - If find fails, the error also wraps the error of find.
+//
+// The error is always that of the operation, with the result of the lookup
+// added. ConfirmChange looks after [ErrOutcomeUnknown], and after a failed
+// idempotent operation whose attempts may have been carried out. It returns any
+// other error unchanged, without a lookup, such as that of a server that
+// refused the only attempt. If find or changed is nil, the error also wraps an
+// [*ArgumentError]. If the given error is nil, ConfirmChange returns an
+// ArgumentError.
+func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
+	if failure == nil {
+		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}
+	}
+	if !mayHaveRun(failure) {
+		return nil, failure
+	}
+	if changed == nil {
+		return nil, withLookup(failure, &ArgumentError{Operation: "ConfirmChange", Name: "changed", Reason: "must not be nil"})
+	}
+	return lookUp(ctx, "ConfirmChange", failure, find, func(found *T) error {
+		if !changed(found) {
+			return withLookup(failure, ErrUnchanged)
+		}
+		return nil
+	})
+}
+
+// mayHaveRun reports whether the operation with an error may have been carried
+// out.
+func mayHaveRun(err error) bool {
+	open, ok := errors.AsType[interface {
+		error
+		isOpen() bool
+	}](err)
+	return ok && open.isOpen() || errors.Is(err, ErrOutcomeUnknown)
+}
+
+// lookUp returns what find returns, if check has nothing against it, or the
+// failure with the result of the lookup.
+func lookUp[T any](ctx context.Context, operation string, failure error, find func(context.Context) (*T, error), check func(*T) error) (*T, error) {
+	if find == nil {
+		return nil, withLookup(failure, &ArgumentError{Operation: operation, Name: "find", Reason: "must not be nil"})
 	}
 	found, err := find(ctx)
-	switch {
-	case err != nil:
-		return nil, withLookup(unknown, err)
-	case found == nil:
-		return nil, fmt.Errorf("%w; looked up: find returned neither a record nor an error", unknown)
-	case same != nil && !same(found):
-		return nil, fmt.Errorf("%w, but is a different resource", withLookup(unknown, ErrAlreadyExists))
+	if err != nil {
+		return nil, withLookup(failure, err)
+	}
+	if found == nil {
+		return nil, fmt.Errorf("%w; looked up: find returned neither a record nor an error", failure)
+	}
+	if err := check(found); err != nil {
+		return nil, err
 	}
 	return found, nil
 }

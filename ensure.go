@@ -160,7 +160,6 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 	var failure error // of the last create
 	var lost error    // of a create that may have been carried out
 	refused := false  // whether the server refused a create
-	resent := false   // whether an update was sent again, and refused then
 	failed := func(err error) (*T, EnsureOutcome, error) {
 		if lost != nil && !errors.Is(err, ErrOutcomeUnknown) {
 			err = fmt.Errorf("%w; an earlier create may have been carried out: %w", err, unprefixed{lost})
@@ -201,15 +200,11 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 						Err:       fmt.Errorf("%w; the server refused the update: %w", end, unprefixed{err}),
 					})
 				}
-				refusal, ok := errors.AsType[*Error](err)
-				resent = resent || ok && refusal.Attempts > 1
 				continue
 			case err != nil:
 				return nil, "", err
 			case lost != nil:
 				outcome = EnsureCreated
-			case resent:
-				outcome = EnsureUpdated
 			}
 			return done(record, outcome)
 		case refused && IsGone(err):

@@ -112,9 +112,18 @@ var (
 
 	// ErrOutcomeUnknown: a request that is not idempotent was sent, and it is
 	// not known whether the server carried it out: the response was lost or
-	// unusable, or it was a server error that leaves this open. The resource to
-	// be created may exist. Look for it before you try again; [Confirm] helps.
+	// unusable, or it was a server error that leaves this open. An idempotent
+	// request is retried then; if the server refuses the retry, perhaps because
+	// of what the first attempt did, this matches, too.
+	//
+	// The resource to be created may exist, or the change may have begun. Look
+	// before you try again: [Confirm] helps with creates, and [ConfirmChange]
+	// with changes.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
+
+	// ErrUnchanged: [ConfirmChange] has looked, and the resource does not show
+	// the change.
+	ErrUnchanged = errors.New("the change does not show")
 
 	// ErrRetryBudget: a call failed and was not retried, because too many calls
 	// of the client fail at the moment. See [RetryPolicy.Budget].
@@ -453,13 +462,18 @@ func noContext(operation string) error {
 // outcome is what the errors of calls know about the call as a whole.
 type outcome struct {
 	truncated  bool  // whether the body seems to break off
-	unknown    bool  // whether the operation may have been carried out; false if it is idempotent
+	mayHaveRun bool  // whether a change may have been carried out
+	unknown    bool  // whether that matters: the operation is not idempotent, or earlier
+	earlier    bool  // whether an earlier attempt may have been carried out, and the server refused the retry
 	whyNoRetry error // why a due retry was not made, such as the context's error; or nil
 }
 
+// isOpen reports whether the operation may have been carried out.
+func (o *outcome) isOpen() bool { return o.mayHaveRun }
+
 // failed returns the error for a failed call of an operation.
 func failed(op *Operation, path string, f *call.Failure) error {
-	outcome := outcome{f.Truncated, f.OutcomeUnknown, f.NotRetried}
+	outcome := outcome{f.Truncated, f.MayHaveRun, f.OutcomeUnknown, f.Earlier, f.NotRetried}
 	switch {
 	case f.Status == 0:
 		return &TransportError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Cause, outcome}
@@ -500,7 +514,10 @@ func (o *outcome) writeEnd(b *strings.Builder, attempts int, requestID string) {
 	if o.whyNoRetry != nil {
 		b.WriteString("; not tried again: " + mask.OneLine(fmt.Sprint(o.whyNoRetry)))
 	}
-	if o.unknown {
+	switch {
+	case o.earlier:
+		b.WriteString("; an earlier attempt may have been carried out: ConfirmChange finds out")
+	case o.unknown:
 		b.WriteString("; it is unknown whether the operation was carried out")
 	}
 }

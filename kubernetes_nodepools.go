@@ -95,8 +95,9 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 // the old VMs; [KubernetesService.WaitNodePool] waits for the new ones. If the
 // vCPU quota is exceeded the error is [ErrQuotaExceeded]. A server of August
 // 2026 answers [ErrInvalidRequest] (422) while another change of the cluster is
-// in progress. After a lost response that may be this change itself, since the
-// call is retried: [Error.Attempts] is then more than 1.
+// in progress. The call is retried after a lost response, so that change may be
+// this one: the error then also matches [ErrOutcomeUnknown], and [ConfirmChange]
+// finds out.
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
 }

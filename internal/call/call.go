@@ -77,6 +77,11 @@ type Request struct {
 	call call // here to be allocated with the request
 }
 
+// changes reports whether the request can change anything on the server.
+func (r *Request) changes() bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
+}
+
 // Decoder decodes a response with a status below 300, or returns what is wrong
 // with it.
 type Decoder interface{ Decode(Response) (any, error) }
@@ -143,6 +148,7 @@ type call struct {
 
 	tokens     []string // that the source of tokens has returned
 	attempts   int      // requests passed to the transport
+	mayHaveRun bool     // whether the server may have carried one of them out
 	retrying   bool     // whether there is another attempt
 	notRetried error    // why a due retry was not made
 
@@ -182,7 +188,9 @@ func (c *call) run(ctx context.Context) (any, *Failure) {
 	}
 	f := c.failure
 	f.Attempts, f.NotRetried = c.attempts, c.notRetried
-	f.OutcomeUnknown = !c.req.Idempotent && f.mayHaveRun()
+	f.MayHaveRun = c.mayHaveRun && c.req.changes()
+	f.Earlier = f.MayHaveRun && c.req.Idempotent && c.isAnswered()
+	f.OutcomeUnknown = f.Earlier || f.MayHaveRun && !c.req.Idempotent
 	return nil, f
 }
 
@@ -258,6 +266,7 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.status, c.requestID, c.failure = 0, "", nil
 	c.started = time.Now()
 	resp := c.attempt(req, header)
+	c.mayHaveRun = c.mayHaveRun || c.failure != nil && c.failure.mayHaveRun()
 	if c.failure != nil && c.requestID != "" {
 		c.failure.RequestID, _ = mask.Excerpt(c.secrets().Mask(c.requestID), maxExcerpt)
 	}

@@ -18,7 +18,9 @@ import (
 type Failure struct {
 	Attempts       int
 	NotRetried     error // why a due retry was not made, such as the context's error; or nil
-	OutcomeUnknown bool  // whether a request that is not idempotent may have been carried out
+	MayHaveRun     bool  // whether a request that changes something may have been carried out
+	OutcomeUnknown bool  // whether that matters: the request is not idempotent, or Earlier
+	Earlier        bool  // whether an earlier attempt may have been carried out, and the API refused the retry
 
 	// Cause is why there was no complete response, or what is wrong with it. It
 	// is nil for a refusal.

@@ -1,0 +1,321 @@
+// Package changes_test loses the responses to operations that change a resource
+// which exists, and finds out from the resource whether they were carried out.
+package changes_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+const location = "eu-central-h1"
+
+// world has one resource of each kind, all of them at rest.
+type world struct {
+	client                     *cloudapi.Client
+	vm                         *cloudapi.VM
+	db, replica                *cloudapi.Postgres
+	servers                    []*cloudapi.PostgresServer
+	cluster                    *cloudapi.KubernetesCluster
+	pool                       cloudapi.KubernetesNodePool
+	firewall, balancer, subnet string
+}
+
+func newWorld(t *testing.T, srv *cloudapitest.Server) *world {
+	ctx := t.Context()
+	w := &world{client: srv.Client()}
+	c := w.client
+	subnet := stub.Must(c.PrivateSubnets.Create(ctx, location, "net", nil))(t)
+	w.subnet = subnet.ID
+	w.firewall = stub.Must(c.Firewalls.Create(ctx, location, "edge", nil))(t).ID
+	w.balancer = stub.Must(c.LoadBalancers.Create(ctx, location, "lb", &cloudapi.LoadBalancerCreateRequest{
+		PrivateSubnetID: subnet.ID, Algorithm: "round_robin", Stack: "dual", SrcPort: 80, DstPort: 8080, HealthCheckEndpoint: "/", HealthCheckProtocol: "http"}))(t).ID
+	stub.Must(c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID, EnableIP4: new(true)}))(t)
+	w.vm = stub.Must(c.VMs.WaitRunning(ctx, location, "web-1"))(t)
+	stub.Must(c.Postgres.Create(ctx, location, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Version: "17"}))(t)
+	w.db = stub.Must(c.Postgres.WaitRunning(ctx, location, "db"))(t)
+	stub.Elapse(time.Hour) // until there is a backup, in the time of the bubble
+	stub.Must(c.Postgres.CreateReadReplica(ctx, location, "db", "copy"))(t)
+	w.replica = stub.Must(c.Postgres.WaitRunning(ctx, location, "copy"))(t)
+	w.servers = stub.Must(cloudapi.Collect(c.Postgres.AllServers(ctx, location, "db")))(t)
+	stub.Must(c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2", WorkerNodes: 2}))(t)
+	w.cluster = stub.Must(c.Kubernetes.WaitRunning(ctx, location, "apps"))(t)
+	w.pool = w.cluster.NodePools[0]
+	stub.Elapse(time.Hour) // until the cluster rests
+	return w
+}
+
+func (w *world) stopped(t *testing.T) {
+	stub.Must(w.client.VMs.Stop(t.Context(), location, "web-1"))(t)
+	stub.Must(w.client.VMs.WaitStopped(t.Context(), location, "web-1"))(t)
+}
+
+// upgraded upgrades the control plane, which node pools can follow then.
+func (w *world) upgraded(t *testing.T) {
+	stub.Must(w.client.Kubernetes.Upgrade(t.Context(), location, "apps"))(t)
+	stub.Elapse(time.Hour)
+}
+
+// change is an operation, and how its effect is seen.
+type change struct {
+	operation string
+	before    func(*world, *testing.T) // or nil
+	call      func(*world, context.Context) error
+	confirm   func(*world, context.Context, error) error
+}
+
+func confirm[T any](find func(*world, context.Context) (*T, error), changed func(*world, *T) bool) func(*world, context.Context, error) error {
+	return func(w *world, ctx context.Context, failure error) error {
+		found, err := cloudapi.ConfirmChange(ctx, failure, func(ctx context.Context) (*T, error) { return find(w, ctx) },
+			func(found *T) bool { return changed(w, found) })
+		if (found == nil) == (err == nil) {
+			return errors.New("it returned both a record and an error, or neither")
+		}
+		return err
+	}
+}
+
+func fails[T any](call func(*world, context.Context) (*T, error)) func(*world, context.Context) error {
+	return func(w *world, ctx context.Context) error {
+		_, err := call(w, ctx)
+		return err
+	}
+}
+
+func getVM(w *world, ctx context.Context) (*cloudapi.VM, error) {
+	return w.client.VMs.Get(ctx, location, w.vm.ID)
+}
+func getDB(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
+	return w.client.Postgres.Get(ctx, location, w.db.ID)
+}
+func getReplica(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
+	return w.client.Postgres.Get(ctx, location, w.replica.ID)
+}
+func getCluster(w *world, ctx context.Context) (*cloudapi.KubernetesCluster, error) {
+	return w.client.Kubernetes.Get(ctx, location, w.cluster.ID)
+}
+func getPool(w *world, ctx context.Context) (*cloudapi.KubernetesNodePool, error) {
+	cluster, err := getCluster(w, ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &cluster.NodePools[0], nil
+}
+
+// changes are the operations of docs/retries.md, with what shows their effect.
+func changes() []change {
+	return []change{
+		{"VMs.Stop", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.VM, error) {
+				return w.client.VMs.Stop(ctx, location, "web-1")
+			}),
+			confirm(getVM, func(_ *world, vm *cloudapi.VM) bool {
+				return vm.State == cloudapi.VMStateStopping || vm.State == cloudapi.VMStateStopped
+			})},
+		{"VMs.Start", (*world).stopped,
+			fails(func(w *world, ctx context.Context) (*cloudapi.VM, error) {
+				return w.client.VMs.Start(ctx, location, "web-1")
+			}),
+			confirm(getVM, func(_ *world, vm *cloudapi.VM) bool {
+				return vm.State == cloudapi.VMStateStarting || vm.State == cloudapi.VMStateRunning
+			})},
+		{"VMs.Restart", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.VM, error) {
+				return w.client.VMs.Restart(ctx, location, "web-1")
+			}),
+			confirm(getVM, func(_ *world, vm *cloudapi.VM) bool { return vm.State == cloudapi.VMStateRestarting })},
+		{"VMs.Rename", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.VM, error) {
+				return w.client.VMs.Rename(ctx, location, "web-1", "web-2")
+			}),
+			confirm(getVM, func(_ *world, vm *cloudapi.VM) bool { return vm.Name == "web-2" })},
+		{"Firewalls.AttachSubnet", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.Firewall, error) {
+				return w.client.Firewalls.AttachSubnet(ctx, location, "edge", w.subnet)
+			}),
+			confirm(func(w *world, ctx context.Context) (*cloudapi.Firewall, error) {
+				return w.client.Firewalls.Get(ctx, location, "edge")
+			},
+				func(w *world, f *cloudapi.Firewall) bool {
+					return slices.ContainsFunc(f.PrivateSubnets, func(s cloudapi.PrivateSubnet) bool { return s.ID == w.subnet })
+				})},
+		{"LoadBalancers.AttachVM", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.LoadBalancer, error) {
+				return w.client.LoadBalancers.AttachVM(ctx, location, "lb", w.vm.ID)
+			}),
+			confirm(func(w *world, ctx context.Context) (*cloudapi.LoadBalancer, error) {
+				return w.client.LoadBalancers.Get(ctx, location, "lb")
+			}, func(w *world, lb *cloudapi.LoadBalancer) bool { return slices.Contains(lb.VMs, w.vm.ID) })},
+		{"Postgres.Update", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
+				return w.client.Postgres.Update(ctx, location, "db", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128})
+			}),
+			confirm(getDB, func(_ *world, db *cloudapi.Postgres) bool {
+				return db.TargetVMSize == "standard-4" && db.TargetStorageSizeGiB == 128
+			})},
+		{"Postgres.Restart", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
+				return w.client.Postgres.Restart(ctx, location, "db")
+			}),
+			confirm(getDB, func(_ *world, db *cloudapi.Postgres) bool { return db.State == cloudapi.PostgresStateRestarting })},
+		{"Postgres.Upgrade", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.PostgresUpgrade, error) {
+				return w.client.Postgres.Upgrade(ctx, location, "db")
+			}),
+			confirm(getDB, func(w *world, db *cloudapi.Postgres) bool { return db.TargetVersion != w.db.TargetVersion })},
+		{"Postgres.PromoteReadReplica", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
+				return w.client.Postgres.PromoteReadReplica(ctx, location, "copy")
+			}),
+			confirm(getReplica, func(_ *world, db *cloudapi.Postgres) bool { return !db.ReadReplica })},
+		{"Postgres.Recycle", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
+				return w.client.Postgres.Recycle(ctx, location, "db")
+			}),
+			confirm(func(w *world, ctx context.Context) (*cloudapi.Page[cloudapi.PostgresServer], error) {
+				return w.client.Postgres.ListServers(ctx, location, "db")
+			}, func(w *world, page *cloudapi.Page[cloudapi.PostgresServer]) bool {
+				return slices.ContainsFunc(page.Items, func(server *cloudapi.PostgresServer) bool {
+					return !slices.ContainsFunc(w.servers, func(before *cloudapi.PostgresServer) bool { return before.ID == server.ID })
+				})
+			})},
+		{"Kubernetes.Upgrade", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.KubernetesCluster, error) {
+				return w.client.Kubernetes.Upgrade(ctx, location, "apps")
+			}),
+			confirm(getCluster, func(w *world, k *cloudapi.KubernetesCluster) bool { return k.Version != w.cluster.Version })},
+		{"Kubernetes.ResizeNodePool", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.KubernetesNodePool, error) {
+				return w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 3)
+			}),
+			confirm(getPool, func(_ *world, p *cloudapi.KubernetesNodePool) bool { return p.NodeCount == 3 })},
+		{"Kubernetes.UpgradeNodePool", (*world).upgraded,
+			fails(func(w *world, ctx context.Context) (*cloudapi.KubernetesNodePool, error) {
+				return w.client.Kubernetes.UpgradeNodePool(ctx, location, "apps", w.pool.ID)
+			}),
+			confirm(getPool, func(w *world, p *cloudapi.KubernetesNodePool) bool { return p.Version != w.pool.Version })},
+		{"Kubernetes.RetireNode", nil,
+			fails(func(w *world, ctx context.Context) (*cloudapi.KubernetesNodePool, error) {
+				return w.client.Kubernetes.RetireNode(ctx, location, "apps", w.pool.VMs[0].Name)
+			}),
+			confirm(getPool, func(w *world, p *cloudapi.KubernetesNodePool) bool { return p.NodeCount == w.pool.NodeCount-1 })},
+	}
+}
+
+// TestLostChanges loses every response of an operation, or every request. The
+// resource tells which it was, and a change that did not take place succeeds
+// when it is tried again.
+func TestLostChanges(t *testing.T) {
+	t.Parallel()
+	for _, c := range changes() {
+		for name, fault := range map[string]cloudapitest.Fault{"responses": cloudapitest.DropAfter(), "requests": cloudapitest.DropBefore()} {
+			t.Run(c.operation+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					srv := cloudapitest.New(t, cloudapitest.WithQuota(cloudapitest.Quota{VM: 100, Postgres: 100, Kubernetes: 100}))
+					w := newWorld(t, srv)
+					if c.before != nil {
+						c.before(w, t)
+					}
+					attempts := 0
+					srv.Fail(cloudapitest.Match{Operation: c.operation, Func: func(cloudapitest.Request) bool { attempts++; return attempts <= 4 }}, fault.Repeating())
+					failure := c.call(w, t.Context())
+					if failure == nil {
+						t.Fatal("it succeeded")
+					}
+					err := c.confirm(w, t.Context(), failure)
+					if name == "responses" {
+						if err != nil {
+							t.Errorf("it was carried out, and ConfirmChange returns %v", err)
+						}
+						return
+					}
+					if !errors.Is(err, cloudapi.ErrUnchanged) || !errors.Is(err, failure) || !strings.HasPrefix(err.Error(), failure.Error()) {
+						t.Errorf("it was not carried out, and ConfirmChange returns %v", err)
+					}
+					attempts = 4
+					if err := c.call(w, t.Context()); err != nil {
+						t.Errorf("tried again, it fails: %v", err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestRefusedRetries: the response to an idempotent change is lost, and the
+// retry refused because of it. The error says so.
+func TestRefusedRetries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		w := newWorld(t, srv)
+		ctx := t.Context()
+		resize := cloudapitest.Match{Operation: "Kubernetes.ResizeNodePool"}
+		srv.Fail(resize, cloudapitest.DropAfter())
+		_, err := w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 3)
+		e, ok := errors.AsType[*cloudapi.Error](err)
+		if !ok || e.StatusCode != 422 || e.Attempts != 2 || !errors.Is(err, cloudapi.ErrOutcomeUnknown) || !errors.Is(err, cloudapi.ErrInvalidRequest) ||
+			!strings.HasSuffix(err.Error(), " (after 2 attempts); an earlier attempt may have been carried out: ConfirmChange finds out") {
+			t.Fatalf("a resize that took place ends with %v", err)
+		}
+		pool, err := cloudapi.ConfirmChange(ctx, err, func(ctx context.Context) (*cloudapi.KubernetesNodePool, error) { return getPool(w, ctx) },
+			func(p *cloudapi.KubernetesNodePool) bool { return p.NodeCount == 3 })
+		if err != nil || pool.NodeCount != 3 {
+			t.Errorf("it is confirmed as %v, %v", pool, err)
+		}
+
+		// What was not lost is refused without a doubt, also behind attempts that
+		// the server did not carry out, and reads change nothing.
+		_, err = w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 4)
+		if errors.Is(err, cloudapi.ErrOutcomeUnknown) || !errors.Is(err, cloudapi.ErrInvalidRequest) {
+			t.Errorf("a resize that is refused ends with %v", err)
+		}
+		if found, same := cloudapi.ConfirmChange(ctx, err, func(context.Context) (*cloudapi.VM, error) {
+			t.Error("it looks")
+			return nil, nil
+		}, func(*cloudapi.VM) bool { return true }); found != nil || same != err {
+			t.Errorf("ConfirmChange returns %v, %v", found, same)
+		}
+		srv.Fail(resize, cloudapitest.Reply(503, nil, stub.Envelope(503)))
+		if _, err = w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 4); errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+			t.Errorf("behind an attempt that was declined it ends with %v", err)
+		}
+		srv.Fail(cloudapitest.Match{Operation: "VMs.Get"}, cloudapitest.DropAfter())
+		if _, err = w.client.VMs.Get(ctx, location, "none"); errors.Is(err, cloudapi.ErrOutcomeUnknown) || !errors.Is(err, cloudapi.ErrNotFound) {
+			t.Errorf("a read ends with %v", err)
+		}
+	})
+}
+
+// TestConfirmChangeRefuses: what ConfirmChange cannot look with is named, and
+// keeps the failure.
+func TestConfirmChangeRefuses(t *testing.T) {
+	t.Parallel()
+	changed := func(*cloudapi.VM) bool { return true }
+	find := func(context.Context) (*cloudapi.VM, error) { return nil, errors.ErrUnsupported }
+	if _, err := cloudapi.ConfirmChange(t.Context(), nil, find, changed); err == nil || err.Error() != "cloudapi: ConfirmChange: failure must be the error of a change" {
+		t.Errorf("without a failure: %v", err)
+	}
+	for name, err := range map[string]error{
+		"find must not be nil":    second(cloudapi.ConfirmChange(t.Context(), cloudapi.ErrOutcomeUnknown, nil, changed)),
+		"changed must not be nil": second(cloudapi.ConfirmChange(t.Context(), cloudapi.ErrOutcomeUnknown, find, nil)),
+	} {
+		if !errors.Is(err, cloudapi.ErrInvalidArgument) || !errors.Is(err, cloudapi.ErrOutcomeUnknown) || !strings.HasSuffix(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := cloudapi.ConfirmChange(t.Context(), cloudapi.ErrOutcomeUnknown, find, changed); !errors.Is(err, errors.ErrUnsupported) || !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+		t.Errorf("if the lookup fails: %v", err)
+	}
+}
+
+func second[T any](_ *T, err error) error { return err }
