@@ -102,8 +102,12 @@ func newClient(from config, opts []Option) (*Client, error) {
 		return nil, optionError("base URL", "", "is required: use WithBaseURL, or FromEnv and "+EnvBaseURL+cfg.unset())
 	}
 	if cfg.baseURL.Scheme == "http" && cfg.hasCredentials() && !cfg.insecureHTTP && !exchange.IsLoopback(cfg.baseURL.Hostname()) {
+		permission := "WithInsecureHTTP"
+		if cfg.fromEnv {
+			permission += " or " + EnvInsecureHTTP + "=true"
+		}
 		return nil, optionError("base URL", cfg.baseURL.String(),
-			"would send the credentials unencrypted: use https, or WithInsecureHTTP if the network is trusted")
+			"would send the credentials unencrypted: use https, or "+permission+" if the network is trusted")
 	}
 	if from.baseURL == nil || cfg.baseURL.Host != from.baseURL.Host {
 		cfg.budget = &made.budget

@@ -63,6 +63,8 @@ const (
 	EnvBaseURL = "CLOUDAPI_BASE_URL"
 	EnvToken   = "CLOUDAPI_TOKEN"
 	EnvProject = "CLOUDAPI_PROJECT"
+	// EnvInsecureHTTP is "true" to allow what [WithInsecureHTTP] allows.
+	EnvInsecureHTTP = "CLOUDAPI_INSECURE_HTTP"
 )
 
 const (
@@ -75,9 +77,11 @@ func defaultConfig() config {
 }
 
 // FromEnv sets the base URL, the token and the project from the environment
-// variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT. A variable
-// that is unset or empty changes nothing. If a client or a call then lacks a
-// setting, the error names all missing variables.
+// variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT. If
+// CLOUDAPI_INSECURE_HTTP is "true" it also applies [WithInsecureHTTP]; any value
+// but "true" and "false" is an error. A variable that is unset or empty changes
+// nothing. If a client or a call then lacks a setting, the error names all
+// missing variables.
 func FromEnv() Option {
 	return func(c *config) error {
 		c.fromEnv = true
@@ -88,6 +92,7 @@ func FromEnv() Option {
 			{EnvBaseURL, WithBaseURL},
 			{EnvToken, WithToken},
 			{EnvProject, WithProject},
+			{EnvInsecureHTTP, insecureHTTP},
 		} {
 			value := os.Getenv(setting.variable)
 			if value == "" {
@@ -472,9 +477,14 @@ func WithPrefetch(pages int) Option {
 
 // WithInsecureHTTP permits sending credentials over plain http to hosts other
 // than loopback. Everybody on the network path can read them.
-func WithInsecureHTTP() Option {
+func WithInsecureHTTP() Option { return insecureHTTP("true") }
+
+func insecureHTTP(allowed string) Option {
 	return func(c *config) error {
-		c.insecureHTTP = true
+		if allowed != "true" && allowed != "false" {
+			return optionError("insecure HTTP", allowed, `must be "true" or "false"`)
+		}
+		c.insecureHTTP = allowed == "true"
 		return nil
 	}
 }

@@ -251,6 +251,29 @@ func TestFromEnv(t *testing.T) {
 		t.Errorf("without the variable the project is %v, %v", client, err)
 	}
 
+	t.Setenv(EnvBaseURL, "http://cloudapi.internal:8080")
+	if _, err = NewClient(FromEnv()); err == nil || !strings.HasSuffix(err.Error(), "use https, or WithInsecureHTTP or CLOUDAPI_INSECURE_HTTP=true if the network is trusted") {
+		t.Errorf("plain http is refused with %v", err)
+	}
+	t.Setenv(EnvInsecureHTTP, "true")
+	if client, err = NewClient(FromEnv()); err != nil || client.BaseURL() != "http://cloudapi.internal:8080" {
+		t.Errorf("plain http that the environment allows: %v, %v", client, err)
+	}
+	if _, err = NewClient(WithBaseURL("http://cloudapi.internal:8080"), WithToken(stub.Token)); err == nil {
+		t.Error("the environment allows plain http to a client that does not read it")
+	}
+	for _, value := range []string{"false", "1", "yes", "TRUE", " true"} {
+		t.Setenv(EnvInsecureHTTP, value)
+		want := "cloudapi: CLOUDAPI_INSECURE_HTTP "
+		if value == "false" {
+			want = "cloudapi: base URL "
+		}
+		if _, err = NewClient(FromEnv()); !errors.Is(err, ErrInvalidArgument) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q is reported as %v", value, err)
+		}
+	}
+	t.Setenv(EnvInsecureHTTP, "")
+
 	t.Setenv(EnvToken, stub.Token+"\n")
 	if _, err = NewClient(FromEnv()); !errors.Is(err, ErrInvalidArgument) || !strings.HasPrefix(err.Error(), "cloudapi: CLOUDAPI_TOKEN has a character") {
 		t.Errorf("a bad token is reported as %v", err)

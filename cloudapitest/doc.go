@@ -17,7 +17,8 @@
 // the service, and also fails the test. [Lenient] turns that off.
 //
 // [Server.Fail] scripts faults: error responses, lost responses, delays. A
-// scripted fault that no request meets fails the test. [Server.SetState] sets
+// scripted fault that no request meets fails the test. [Server.ClearFaults] ends
+// all of them, and [Server.Reset] everything. [Server.SetState] sets
 // the state of an object, [Server.SetPermissions] changes the permissions of a
 // token, [Server.AddVMs] adds many VMs at once, and [Server.Requests] returns
 // the requests that arrived.

@@ -53,6 +53,7 @@ type Fault struct {
 	limit     int              // of truncate
 	handler   http.HandlerFunc // of custom
 	between   func()           // of beforeCount
+	lasts     time.Duration    // of For; negative if it is invalid
 	repeating bool
 	optional  bool
 }
@@ -92,8 +93,8 @@ func DropAfter() Fault { return Fault{kind: dropAfter} }
 
 // Truncate executes the request and closes the connection after the first n
 // bytes of the response body. If the body has n bytes or fewer nothing is cut,
-// which fails the test unless the fault is [Fault.Optional] or
-// [Fault.Repeating].
+// which fails the test unless the fault is [Fault.Optional],
+// [Fault.Repeating] or [Fault.For] a time.
 func Truncate(n int) Fault { return Fault{kind: truncate, limit: n} }
 
 // Delay executes the request after the duration.
@@ -103,7 +104,7 @@ func Delay(d time.Duration) Fault { return Fault{delay: d} }
 // service does: it reads the items of the page, calls f, and then counts all
 // items. f may send requests to the server; they change the count but not the
 // page. If the response is not such a page the test fails, unless the fault is
-// [Fault.Optional] or [Fault.Repeating].
+// [Fault.Optional], [Fault.Repeating] or [Fault.For] a time.
 func BeforeCount(f func()) Fault { return Fault{kind: beforeCount, between: f} }
 
 // Handle calls f to respond to the request, and does not execute it. A panic in
@@ -119,7 +120,7 @@ func (f Fault) After(d time.Duration) Fault {
 }
 
 // canMiss reports whether the fault may have no effect.
-func (f Fault) canMiss() bool { return f.optional || f.repeating }
+func (f Fault) canMiss() bool { return f.optional || f.repeating || f.lasts > 0 }
 
 // Optional returns a fault that does not fail the test if no request meets it,
 // or if it has no effect.
@@ -135,6 +136,17 @@ func (f Fault) Repeating() Fault {
 	return f
 }
 
+// For returns a fault that applies to all further matching requests, or to none,
+// until the duration has passed since the first of them. Then the next fault of
+// the script follows. It is for outages that end. The time is that of the
+// server's clock; see [WithClock].
+func (f Fault) For(d time.Duration) Fault {
+	if f.lasts = d; d <= 0 {
+		f.lasts = -1
+	}
+	return f
+}
+
 // Fail scripts faults for the matching requests: the first fault for the first
 // request, the second for the next, and so on. Later requests are executed as
 // usual. There may be several scripts: a request gets its fault from the oldest
@@ -142,18 +154,25 @@ func (f Fault) Repeating() Fault {
 //
 // A match that no request can meet, such as an unknown operation, and a fault
 // without effect fail the test. A fault that no request has met by the end of
-// the test also fails it, unless it is [Fault.Optional] or [Fault.Repeating].
-func (s *Server) Fail(match Match, faults ...Fault) {
+// the test also fails it, unless it is [Fault.Optional], [Fault.Repeating] or
+// [Fault.For] a time, or was cleared.
+func (s *Server) Fail(match Match, faults ...Fault) *Script {
+	script := &Script{scripts: &s.faults, match: match}
 	if problem := s.checkScript(match, faults); problem != "" {
 		s.complain("cloudapitest: Fail: %s", problem)
-		return
+		return script
 	}
-	script := &faultScript{match: match, faults: slices.Clone(faults)}
+	script.faults = slices.Clone(faults)
 	if _, file, line, ok := runtime.Caller(1); ok {
 		script.caller = fmt.Sprintf("%s:%d", filepath.Base(file), line)
 	}
 	s.faults.add(script)
+	return script
 }
+
+// ClearFaults ends all scripts of faults. It does not fail the test that no
+// request has met them.
+func (s *Server) ClearFaults() { s.faults.clear() }
 
 // checkScript returns what is wrong with a script, or "".
 func (s *Server) checkScript(match Match, faults []Fault) string {
@@ -179,6 +198,10 @@ func (s *Server) checkScript(match Match, faults []Fault) string {
 		switch {
 		case fault.repeating && i < len(faults)-1:
 			return "a fault follows one that is repeating, so it can never come"
+		case fault.lasts < 0:
+			return "a fault lasts for no time"
+		case fault.repeating && fault.lasts > 0:
+			return "a fault is both repeating and for a time"
 		case fault.kind == noFault && fault.delay <= 0:
 			return "a fault does nothing"
 		case fault.kind == replyInstead && (fault.reply.Status < 200 || fault.reply.Status > 999):
@@ -193,21 +216,78 @@ func (s *Server) checkScript(match Match, faults []Fault) string {
 }
 
 type faultScripts struct {
+	now     func() time.Time
 	mu      sync.Mutex
-	scripts []*faultScript
+	scripts []*Script
 }
 
-type faultScript struct {
-	caller string // the caller of Fail: file and line
-	match  Match
-	seen   int     // number of matching requests while there were faults left
-	faults []Fault // faults that are left
+// Script is a script of faults that [Server.Fail] has started.
+type Script struct {
+	scripts *faultScripts
+	caller  string // the caller of Fail: file and line
+	match   Match
+	seen    int       // number of matching requests while there were faults left
+	met     int       // number of requests that met a fault
+	faults  []Fault   // faults that are left
+	until   time.Time // when the first of them ends; zero if no request has met it, or it has no end
 }
 
-func (f *faultScripts) add(script *faultScript) {
+// Met returns the number of requests that have met a fault of the script.
+func (s *Script) Met() int {
+	s.scripts.mu.Lock()
+	defer s.scripts.mu.Unlock()
+	return s.met
+}
+
+// Left returns the number of faults that are left. One that is
+// [Fault.Repeating] is left until [Server.ClearFaults].
+func (s *Script) Left() int {
+	s.scripts.mu.Lock()
+	defer s.scripts.mu.Unlock()
+	s.expire(s.scripts.now())
+	return len(s.faults)
+}
+
+// expire removes the first fault if its time has passed.
+func (s *Script) expire(now time.Time) {
+	if !s.until.IsZero() && !now.Before(s.until) {
+		s.faults, s.until = s.faults[1:], time.Time{}
+	}
+}
+
+// next returns the fault for a request, if the script has one.
+func (s *Script) next(r Request) (fault Fault, ok bool) {
+	s.expire(r.Time)
+	if len(s.faults) == 0 || !s.match.fits(r) {
+		return Fault{}, false
+	}
+	if s.seen++; s.seen < s.match.Nth {
+		return Fault{}, false
+	}
+	s.met++
+	fault = s.faults[0]
+	switch {
+	case fault.lasts > 0 && s.until.IsZero():
+		s.until = r.Time.Add(fault.lasts)
+	case fault.lasts == 0 && !fault.repeating:
+		s.faults = s.faults[1:]
+	}
+	return fault, true
+}
+
+func (f *faultScripts) add(script *Script) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.scripts = append(f.scripts, script)
+}
+
+func (f *faultScripts) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, script := range f.scripts {
+		script.faults, script.until = nil, time.Time{}
+	}
+	f.scripts = nil
 }
 
 // unmet returns a report for each script with faults left that are not
@@ -235,17 +315,9 @@ func (f *faultScripts) next(r Request) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, script := range f.scripts {
-		if len(script.faults) == 0 || !script.match.fits(r) {
-			continue
+		if fault, ok := script.next(r); ok {
+			return fault
 		}
-		if script.seen++; script.seen < script.match.Nth {
-			continue
-		}
-		fault := script.faults[0]
-		if !fault.repeating {
-			script.faults = script.faults[1:]
-		}
-		return fault
 	}
 	return Fault{}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -153,12 +154,15 @@ func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	srv.Fail(Match{Operation: "Postgres.ListServers"}, DropAfter()) // of August 2026
 	srv.Fail(Match{Route: "/project/{project_id}/audit-log"}, DropAfter())
 	srv.Fail(Match{Operation: "VMs.Get", Method: "DELETE"}, DropAfter())
-	if len(problems) != 15 {
-		t.Errorf("%d problems were reported, want 15: %q", len(problems), problems)
+	srv.Fail(Match{}, DropAfter().For(0))
+	srv.Fail(Match{}, DropAfter().For(-time.Second), DropAfter())
+	srv.Fail(Match{}, DropAfter().For(time.Second).Repeating())
+	if len(problems) != 18 {
+		t.Errorf("%d problems were reported, want 18: %q", len(problems), problems)
 	}
 	srv.Fail(Match{Operation: "GET /project", Method: "GET", Route: "/project", Nth: 2}, Delay(time.Second), Reply(503, nil, ""))
-	if len(problems) != 15 {
-		t.Errorf("a proper script is refused: %s", problems[15])
+	if len(problems) != 18 {
+		t.Errorf("a proper script is refused: %s", problems[18])
 	}
 }
 
@@ -186,6 +190,8 @@ func TestFaultsThatNobodyMetAreReported(t *testing.T) {
 		"optional":        {Match{Method: "POST"}, []Fault{DropAfter().Optional(), Delay(time.Hour).Optional()}, ""},
 		"partly optional": {Match{Method: "POST"}, []Fault{DropAfter(), DropAfter().Optional()}, "met 1 of the faults"},
 		"repeating":       {Match{Method: "POST"}, []Fault{DropAfter().Repeating()}, ""},
+		"for a time":      {Match{Method: "POST"}, []Fault{DropAfter().For(time.Hour)}, ""},
+		"after that":      {Match{}, []Fault{DropAfter().For(time.Hour), DropAfter()}, "met 1 of the faults"},
 		"before that":     {Match{Method: "POST"}, []Fault{DropBefore(), DropAfter().Repeating()}, "met 1 of the faults"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,6 +207,49 @@ func TestFaultsThatNobodyMetAreReported(t *testing.T) {
 				t.Errorf("reported %q, want %q", reports, tt.want)
 			}
 		})
+	}
+}
+
+// TestFaultsThatEnd: an outage begins with the first request that meets it, ends
+// when its time has passed, and the rest of the script follows.
+func TestFaultsThatEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := New(t)
+		script := srv.Fail(Match{Method: "GET", Nth: 2}, Reply(502, nil, "").For(time.Minute), Reply(429, nil, ""), Reply(504, nil, "").For(time.Second))
+		var got []int
+		send := func(after time.Duration) {
+			time.Sleep(after)
+			status, _ := stub.Do(t, srv, "GET", "/project", "")
+			got = append(got, status, script.Left())
+		}
+		for _, after := range []time.Duration{
+			time.Hour, time.Hour, 0, time.Minute - 1, 1, 0, time.Second - 1, 1, 0,
+		} {
+			send(after)
+		}
+		want := []int{200, 3, 502, 3, 502, 3, 502, 3, 429, 1, 504, 1, 504, 1, 200, 0, 200, 0}
+		if !slices.Equal(got, want) || script.Met() != 6 {
+			t.Errorf("status and faults left: %v, want %v; %d requests have met a fault", got, want, script.Met())
+		}
+	})
+}
+
+// TestClearFaults: nothing is left of the scripts, and nobody complains.
+func TestClearFaults(t *testing.T) {
+	t.Parallel()
+	srv := New(t)
+	outage, once := srv.Fail(Match{}, Reply(503, nil, "").Repeating()), srv.Fail(Match{Method: "POST"}, DropAfter(), DropBefore())
+	if status, _ := stub.Do(t, srv, "GET", "/project", ""); status != 503 || outage.Met() != 1 || outage.Left() != 1 {
+		t.Errorf("%d during an outage that %d requests have met", status, outage.Met())
+	}
+	srv.ClearFaults()
+	if status, _ := stub.Do(t, srv, "GET", "/project", ""); status != 200 || outage.Left() != 0 || once.Left() != 0 || once.Met() != 0 {
+		t.Errorf("%d after the outage, with %d and %d faults left", status, outage.Left(), once.Left())
+	}
+	srv.Fail(Match{}, Reply(418, nil, ""))
+	if status, _ := stub.Do(t, srv, "GET", "/project", ""); status != 418 {
+		t.Errorf("%d, want a later fault", status)
 	}
 }
 

@@ -32,6 +32,7 @@ type config struct {
 	api            API
 	log            io.Writer
 	portless       bool
+	now            func() time.Time
 }
 
 type tokenConfig struct {
@@ -49,6 +50,7 @@ func newConfig(opts []Option) (config, error) {
 		delays:         DefaultDelays(),
 		quota:          DefaultQuota(),
 		locations:      []string{"eu-central-h1", "eu-north-h1", "us-east-a2"},
+		now:            time.Now,
 	}
 	for _, opt := range opts {
 		if opt == nil {
@@ -125,6 +127,21 @@ func WithAPI(v API) Option {
 func WithLog(w io.Writer) Option {
 	return func(c *config) error {
 		c.log = w
+		return nil
+	}
+}
+
+// WithClock sets the clock of the server, which must be safe for concurrent use
+// and must not go back. States, logs, the Date of responses and [Fault.For]
+// follow it. The default is the clock of package time, which the pauses of
+// [Delay] and [Fault.After] follow in any case. In a test, testing/synctest is
+// simpler.
+func WithClock(now func() time.Time) Option {
+	return func(c *config) error {
+		if now == nil {
+			return fmt.Errorf("WithClock: the function is nil")
+		}
+		c.now = now
 		return nil
 	}
 }
@@ -298,12 +315,16 @@ func DefaultQuota() Quota {
 // subnet has room for only 59 VMs.
 func WithQuota(q Quota) Option {
 	return func(c *config) error {
-		if min(q.VM, q.Postgres, q.Kubernetes, q.MachineImageVersions, q.Projects) < 0 {
-			return fmt.Errorf("WithQuota: %+v has a negative quota", q)
-		}
 		c.quota = q
-		return nil
+		return q.check()
 	}
+}
+
+func (q Quota) check() error {
+	if min(q.VM, q.Postgres, q.Kubernetes, q.MachineImageVersions, q.Projects) < 0 {
+		return fmt.Errorf("%+v has a negative quota", q)
+	}
+	return nil
 }
 
 // WithLocations replaces the public locations. The default is eu-central-h1,

@@ -71,6 +71,7 @@ func TestOptionsRefuseUnusableValues(t *testing.T) {
 		"access":    WithTokenAccess("pat-a", AccessRevoked+1),
 		"no access": WithTokenAccess("pat-a", -1),
 		"delays":    WithDelays(Delays{Detach: -1}),
+		"clock":     WithClock(nil),
 		"quota":     WithQuota(Quota{VM: 1, Projects: -1}),
 	} {
 		if _, err := newConfig([]Option{opt}); err == nil {

@@ -45,12 +45,22 @@ func (s *Server) Requests() []Request {
 	return requests
 }
 
+// ClearRequests removes the requests that have arrived so far from
+// [Server.Requests].
+func (s *Server) ClearRequests() { s.log.clear() }
+
 type requestLog struct {
 	bounded bool
 	bound   int
 
 	mu      sync.Mutex
 	entries []*logEntry
+}
+
+func (l *requestLog) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = nil
 }
 
 // last returns the entries within the limit. Older ones are dropped when there
@@ -73,7 +83,7 @@ func requestFor(op *api.Operation) Request {
 	return Request{Name: op.Name, Operation: op.Target(), Route: op.Route, Method: op.Method}
 }
 
-func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte) *logEntry {
+func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte, now time.Time) *logEntry {
 	e := &logEntry{log: l}
 	if op != nil {
 		e.request = requestFor(op)
@@ -83,7 +93,7 @@ func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte) *logEn
 	e.request.RawQuery = r.URL.RawQuery
 	e.request.Header = maskCredentials(r.Header)
 	e.request.Body = body
-	e.request.Time = time.Now()
+	e.request.Time = now
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.entries = append(l.entries, e)

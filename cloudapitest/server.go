@@ -106,6 +106,7 @@ func newServer(cfg config) *Server {
 	s := &Server{
 		config:   cfg,
 		log:      requestLog{bounded: cfg.logBounded, bound: cfg.logBound},
+		faults:   faultScripts{now: cfg.now},
 		service:  families.New(cfg.service()),
 		memory:   memnet.Listen(),
 		closing:  make(chan struct{}),
@@ -267,7 +268,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	op, params := s.service.Match(r.Method, r.URL.EscapedPath())
-	entry := s.log.add(r, op, body)
+	now := s.config.now()
+	w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
+	entry := s.log.add(r, op, body, now)
 	if cut {
 		entry.answered(tooLarge.Code)
 		reply.New(nil, tooLarge).Write(w)

@@ -39,6 +39,19 @@ func (s *Server) SetState(id, state string) {
 	})
 }
 
+// IDs returns the IDs of the project's objects of a kind with a name, or of all
+// if the name is "", in the order of creation. It sends no requests.
+func (s *Server) IDs(kind cloudapi.Kind, name string) (ids []string) {
+	s.service.Do(func(at *api.Moment) {
+		for _, o := range at.State.Index.All(api.Scope{Kind: kind, Project: at.State.Project(s.config.projectID)}) {
+			if core := o.Core(); name == "" || core.Name == name {
+				ids = append(ids, core.ID)
+			}
+		}
+	})
+	return ids
+}
+
 // SetClusterService sets the ports of the load balancer for the Services of a
 // running cluster, whose name is the cluster's ID with "-services", as if
 // somebody had created a Service in the cluster. If there is no such cluster, or
@@ -140,17 +153,43 @@ func (s *Server) setProject(method, id string, change func(*api.Moment, *api.Pro
 
 // SetDelays replaces the delays of [WithDelays] for the object of a kind with
 // the ID or name ref, which need not exist yet, or for all objects of the kind
-// if ref is "". Effects that have already begun keep their delay. VMs,
-// databases, clusters, subnets, load balancers, private locations and image
-// versions have delays. Another kind, or a negative delay, fails the test.
+// if ref is "", or for all without delays of their own if both are "". Effects
+// that have already begun keep their delay. VMs, databases, clusters, subnets,
+// load balancers, private locations and image versions have delays. Another
+// kind, or a negative delay, fails the test.
 func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
-	if !families.HasDelays(kind) {
+	if !families.HasDelays(kind) && (kind != "" || ref != "") {
 		s.complain("cloudapitest: SetDelays: %s has no delays", kind)
 	}
 	if err := d.check(); err != nil {
 		s.complain("cloudapitest: SetDelays: %v", err)
 	}
-	s.service.Do(func(at *api.Moment) { at.State.SetDelays(kind, ref, api.Delays(d)) })
+	s.service.Do(func(at *api.Moment) {
+		if kind == "" {
+			at.Config.Delays = api.Delays(d)
+			return
+		}
+		at.State.SetDelays(kind, ref, api.Delays(d))
+	})
+}
+
+// SetQuota replaces the quotas of [WithQuota]. What exists remains. A negative
+// quota fails the test.
+func (s *Server) SetQuota(q Quota) {
+	if err := q.check(); err != nil {
+		s.complain("cloudapitest: SetQuota: %v", err)
+	}
+	s.service.Do(func(at *api.Moment) { at.Config.Quota = api.Quota(q) })
+}
+
+// Reset returns the server to its beginning: it deletes all objects, and undoes
+// what the methods of the server have set. It clears the faults and the log of
+// requests. The tokens and the IDs of the first projects remain. The clock goes
+// on.
+func (s *Server) Reset() {
+	s.ClearFaults()
+	s.service.Reset(s.config.seed)
+	s.ClearRequests()
 }
 
 // service returns the part of the configuration that operations depend on.
@@ -161,6 +200,7 @@ func (cfg config) service() api.Config {
 		PageCap:   cfg.pageCap,
 		Delays:    api.Delays(cfg.delays),
 		Quota:     api.Quota(cfg.quota),
+		Now:       cfg.now,
 
 		PortlessBalancers: cfg.portless,
 	}

@@ -242,12 +242,101 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	srv.SetFeatures(srv.ProjectID(), "arm")
 	srv.SetDelays(cloudapi.KindSSHPublicKey, "", Delays{})
 	srv.SetDelays(cloudapi.KindVM, "", Delays{Create: -1})
-	if len(tb.reports) != 11 {
-		t.Errorf("%d mistakes are reported, want 11: %q", len(tb.reports), tb.reports)
+	srv.SetDelays("", "web-1", Delays{})
+	srv.SetQuota(Quota{VM: -1})
+	if len(tb.reports) != 13 {
+		t.Errorf("%d mistakes are reported, want 13: %q", len(tb.reports), tb.reports)
 	}
 	for _, report := range tb.reports {
 		if !strings.HasPrefix(report, "cloudapitest: ") || strings.Contains(report, "pat-") {
 			t.Errorf("reported %q", report)
 		}
+	}
+}
+
+// TestReset changes all that methods of a server change, and looks for what is
+// left of it.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := New(t, WithQuota(Quota{VM: 2, Projects: 9}), WithDelays(Delays{}))
+		c, ctx := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})), t.Context()
+		create := func(name string) (string, error) {
+			vm, err := c.VMs.Create(ctx, here, name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", Size: "standard-2"})
+			if err == nil {
+				vm, err = c.VMs.Get(ctx, here, vm.ID)
+			}
+			if err != nil {
+				return "", err
+			}
+			return vm.State, nil
+		}
+		for round := range 2 {
+			if state, err := create("web-1"); state != cloudapi.VMStateRunning || err != nil {
+				t.Errorf("round %d: %q, %v, want it running", round, state, err)
+			}
+			if _, err := create("web-2"); !errors.Is(err, cloudapi.ErrInvalidRequest) {
+				t.Errorf("round %d: %v, want the quota of the option", round, err)
+			}
+			if ids := srv.IDs(cloudapi.KindVM, "web-1"); len(ids) != 1 || len(srv.IDs(cloudapi.KindVM, "")) != 1 || srv.IDs(cloudapi.KindVM, "web-2") != nil {
+				t.Errorf("round %d: the IDs are %q", round, ids)
+			} else if srv.SetState(ids[0], "stopped"); srv.Requests() == nil {
+				t.Errorf("round %d: no request", round)
+			}
+			srv.SetQuota(Quota{VM: 4})
+			srv.SetDelays("", "", Delays{Create: time.Hour})
+			if state, err := create("web-3"); state != cloudapi.VMStateCreating || err != nil {
+				t.Errorf("round %d: %q, %v, want a VM that takes an hour", round, state, err)
+			}
+			srv.SetDelays(cloudapi.KindVM, "web-1", Delays{Create: time.Hour})
+			srv.SetBilling(srv.ProjectID(), false)
+			srv.SetFeatures(srv.ProjectID(), FeatureLantern)
+			other := srv.AddProject("other")
+			outage := srv.Fail(Match{}, Reply(503, nil, "").Repeating())
+			srv.SetPermissions(srv.ProjectID(), srv.Token())
+
+			srv.Reset()
+			if n, ids := len(srv.Requests()), srv.IDs(cloudapi.KindVM, ""); n != 0 || ids != nil || outage.Left() != 0 {
+				t.Errorf("round %d: %d requests, the VMs %q and %d faults are left", round, n, ids, outage.Left())
+			}
+			if _, err := c.Projects.Get(ctx, other); !errors.Is(err, cloudapi.ErrNotFound) {
+				t.Errorf("round %d: %v, want no other project", round, err)
+			}
+		}
+	})
+}
+
+// TestClock: states, the log and the Date of responses follow the given clock.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
+	srv := New(t, WithClock(func() time.Time { return now }), WithDelays(Delays{Create: time.Hour}))
+	c, ctx := srv.Client(), t.Context()
+	vm, err := c.VMs.Create(ctx, here, "web-1", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outage := srv.Fail(Match{Operation: "VMs.List"}, Reply(422, nil, "").For(time.Hour))
+	if _, err := c.VMs.List(ctx, nil); !errors.Is(err, cloudapi.ErrInvalidRequest) {
+		t.Errorf("%v, want a 422", err)
+	}
+	for _, step := range []struct {
+		by    time.Duration
+		state string
+		left  int
+	}{{0, "creating", 1}, {time.Hour - 1, "creating", 1}, {1, "running", 0}} {
+		now = now.Add(step.by)
+		if vm, err = c.VMs.Get(ctx, here, vm.ID); err != nil || vm.State != step.state || outage.Left() != step.left {
+			t.Errorf("at %v: %v, %v, want it %s; %d faults are left, want %d", now, vm, err, step.state, outage.Left(), step.left)
+		}
+	}
+	response, err := srv.HTTPClient().Get(srv.URL() + "/project")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	requests := srv.Requests()
+	if date, at := response.Header.Get("Date"), requests[len(requests)-1].Time; date != "Sat, 02 Jan 2027 04:04:05 GMT" || !at.Equal(now) {
+		t.Errorf("the response is of %q, and logged at %v", date, at)
 	}
 }

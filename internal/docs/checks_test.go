@@ -27,7 +27,7 @@ func step(t *testing.T, step string, variables ...string) (output string, err er
 // contributor there, since one of them deletes all its resources.
 func TestChecksForgetTheProject(t *testing.T) {
 	t.Parallel()
-	variables := []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject}
+	variables := []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject, cloudapi.EnvInsecureHTTP}
 	var set []string
 	for _, variable := range variables {
 		set = append(set, variable+"=set")

@@ -23,6 +23,7 @@ type Config struct {
 	PageCap   int      // the largest page of a list
 	Delays    Delays
 	Quota     Quota
+	Now       func() time.Time // nil: time.Now
 
 	// PortlessBalancers: a cluster has a load balancer for its Services even if
 	// it has none. It has no ports.
@@ -44,7 +45,8 @@ type Quota struct{ VM, Postgres, Kubernetes, MachineImageVersions, Projects int 
 
 // Service executes requests on its state, one at a time.
 type Service struct {
-	Config     Config
+	Config     Config // guarded by mu, as far as it changes
+	initial    Config
 	Operations []Operation // of the API
 
 	router *router // of Operations
@@ -56,9 +58,13 @@ type Service struct {
 
 // New returns a service without projects.
 func New(cfg Config) *Service {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	operations := In(cfg.API, cfg.Operations)
 	return &Service{
 		Config:     cfg,
+		initial:    cfg,
 		Operations: operations,
 		router:     newRouter(operations),
 		every:      newRouter(cfg.Operations),
@@ -122,11 +128,19 @@ func (s *Service) Execute(r Request) (out reply.Reply, remarks Remarks) {
 	return out, remarks
 }
 
+// Reset makes the service what [New] returned, and then calls seed.
+func (s *Service) Reset(seed func(*Moment)) {
+	s.Do(func(m *Moment) {
+		s.Config, *s.State = s.initial, *newState(s.initial.Locations, s.initial.Hidden)
+		seed(m)
+	})
+}
+
 // Do calls f while no request is being executed.
 func (s *Service) Do(f func(*Moment)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := &Moment{Config: &s.Config, State: s.State, Now: time.Now()}
+	m := &Moment{Config: &s.Config, State: s.State, Now: s.initial.Now()}
 	s.State.Sweep(m.Now)
 	f(m)
 }
@@ -136,7 +150,7 @@ func (s *Service) whileUnlocked(f func()) {
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
-		s.State.Sweep(time.Now())
+		s.State.Sweep(s.initial.Now())
 	}()
 	f()
 }
