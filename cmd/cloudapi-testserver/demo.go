@@ -17,16 +17,9 @@ const location = "eu-central-h1"
 // and the database can be restored as if it were a day old. After that the
 // delays apply.
 func addDemo(ctx context.Context, srv *cloudapitest.Server, o options) error {
-	kinds := []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster,
-		cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
-	for _, kind := range kinds {
-		srv.SetDelays(kind, "", cloudapitest.Delays{Backup: -24 * time.Hour})
-	}
-	err := create(ctx, srv.Client(), cloudapitest.API(o.api))
-	for _, kind := range kinds {
-		srv.SetDelays(kind, "", o.delays())
-	}
-	return err
+	srv.SetDelays("", "", cloudapitest.Delays{Backup: -24 * time.Hour})
+	defer srv.SetDelays("", "", o.delays())
+	return create(ctx, srv.Client(), cloudapitest.API(o.api))
 }
 
 func create(ctx context.Context, c *cloudapi.Client, api cloudapitest.API) error {

@@ -19,6 +19,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -66,16 +68,26 @@ What a program does in a large project, with a slow service, or without rights:
   cloudapi-testserver -demo -delay 2m
   cloudapi-testserver -demo -no-permission
 
+What it does when the service fails: the first create gets a 503, and the response
+to the second is lost. With -control, or a -scenario, everything else can be
+changed while it runs:
+
+  cloudapi-testserver -fail VMs.Create=503,drop-after
+  cloudapi-testserver -control 127.0.0.1:0
+  curl "$CLOUDAPI_CONTROL_URL" -H "Authorization: Bearer $CLOUDAPI_TOKEN" -d '{"quota": {"vm": 200}}'
+
 Flags:
 `
 
 // options are the values of the flags.
 type options struct {
 	addr, token, project string
+	control, scenario    string
+	healthCheck          string
 	api                  string
-	demo, noPermission   bool
-	vms                  int
+	demo                 bool
 	delay                time.Duration
+	steps                []step // changes that flags stand for
 }
 
 // parse prints the help to stderr if the arguments ask for it. All its other
@@ -89,15 +101,15 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		cloudapitest.October2025, cloudapitest.August2026, cloudapitest.Contract))
 	flags.StringVar(&o.token, "token", "", "`token` that has every permission, \"pat-\" and visible characters (default a random one)")
 	flags.StringVar(&o.project, "project", "", "`ID` of the project (default a random one)")
+	flags.StringVar(&o.control, "control", "", "`address` on which the server can be changed while it runs (default none)")
+	flags.StringVar(&o.scenario, "scenario", "", "`file` with changes to make at the start, in JSON as for the control address")
+	flags.StringVar(&o.healthCheck, "health-check", "", "only ask whether the server with the control `URL` is healthy; the status is 1 if it isn't")
 	flags.BoolVar(&o.demo, "demo", false, "fill the project with one resource or more of each family")
-	flags.IntVar(&o.vms, "vms", 0, "`number` of running VMs to add, \"vm-1\" and so on, in "+location)
 	flags.Func("delay", "`time` that creating, restarting, resizing and deleting take each, such as 500ms (default 3s)", func(text string) (err error) {
-		if o.delay, err = time.ParseDuration(text); err != nil {
-			return errors.New("a time needs a unit, such as 2s")
-		}
-		return nil
+		o.delay, err = parseTime(text)
+		return err
 	})
-	flags.BoolVar(&o.noPermission, "no-permission", false, "take every permission in the project from the token")
+	o.changeFlags(flags)
 	err := given.Parse(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -109,8 +121,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, usageError{err}
 	case flags.NArg() > 0:
 		return o, usageError{fmt.Errorf("unexpected argument %q", flags.Arg(0))}
-	case o.vms < 0:
-		return o, usageError{fmt.Errorf("-vms: %d is not a number of VMs", o.vms)}
 	}
 	return o, nil
 }
@@ -121,25 +131,84 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	srv, err := newServer(o.config(stderr)...)
+	if o.healthCheck != "" {
+		return checkHealth(ctx, o.healthCheck)
+	}
+	start, err := o.start()
+	if err != nil {
+		return usageError{err}
+	}
+	srv, err := newServer(ctx, o, start, o.config(stderr)...)
 	if err != nil {
 		return err
 	}
 	defer srv.Close()
-	if err := o.fill(ctx, srv); err != nil {
-		return err
-	}
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
 		return err
 	}
+	defer listener.Close()
+	printed := fmt.Sprintf("export CLOUDAPI_BASE_URL=%s\nexport CLOUDAPI_TOKEN=%s\nexport CLOUDAPI_PROJECT=%s\n",
+		quote(usable(listener.Addr())), quote(srv.Token()), quote(srv.ProjectID()))
+	if needsPermission(listener.Addr()) {
+		printed += "export CLOUDAPI_INSECURE_HTTP=true\n"
+	}
+	if o.control != "" {
+		controlled, stop, err := srv.serveControl(o.control)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		printed += fmt.Sprintf("export CLOUDAPI_CONTROL_URL=%s\n", quote(usable(controlled)))
+	}
 	defer context.AfterFunc(ctx, srv.Close)()
-	if _, err := fmt.Fprintf(stdout, "export CLOUDAPI_BASE_URL=%s\nexport CLOUDAPI_TOKEN=%s\nexport CLOUDAPI_PROJECT=%s\n",
-		quote("http://"+listener.Addr().String()), quote(srv.Token()), quote(srv.ProjectID())); err != nil {
+	if _, err := io.WriteString(stdout, printed); err != nil {
 		return err
 	}
 	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
+	}
+	return nil
+}
+
+// usable returns the URL of an address for programs on this machine.
+func usable(addr net.Addr) string {
+	at := addr.(*net.TCPAddr).AddrPort()
+	ip := at.Addr().Unmap()
+	if ip.IsUnspecified() { // all interfaces, the loopback one among them
+		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return "http://" + netip.AddrPortFrom(ip, at.Port()).String()
+}
+
+// needsPermission reports whether a client of the SDK refuses to send a token to
+// the address without CLOUDAPI_INSECURE_HTTP.
+func needsPermission(addr net.Addr) bool {
+	ip := addr.(*net.TCPAddr).IP
+	return !ip.IsUnspecified() && !ip.IsLoopback()
+}
+
+// checkHealth asks the server with the control URL. It is for containers, in
+// which there is no other program.
+func checkHealth(ctx context.Context, control string) error {
+	address, err := url.JoinPath(control, "health")
+	if err != nil {
+		return usageError{err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return usageError{err}
+	}
+	transport := &http.Transport{DisableKeepAlives: true} // without a proxy
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s is not healthy: %s", control, response.Status)
 	}
 	return nil
 }
@@ -155,22 +224,16 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// newServer is [cloudapitest.NewServer] with an error in place of its panic.
-func newServer(opts ...cloudapitest.Option) (srv *cloudapitest.Server, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = usageError{fmt.Errorf("%v", v)}
-		}
-	}()
-	return cloudapitest.NewServer(opts...), nil
-}
-
 // config returns the options of the server, which logs to stderr.
 func (o options) config(stderr io.Writer) []cloudapitest.Option {
+	requests := 0 // nobody can see them
+	if o.control != "" {
+		requests = logged
+	}
 	opts := []cloudapitest.Option{
 		cloudapitest.WithLog(stderr),
 		cloudapitest.WithDelays(o.delays()),
-		cloudapitest.WithRequestLog(0), // the log is not used
+		cloudapitest.WithRequestLog(requests),
 	}
 	if o.api != "" {
 		opts = append(opts, cloudapitest.WithAPI(cloudapitest.API(o.api)))
@@ -184,21 +247,9 @@ func (o options) config(stderr io.Writer) []cloudapitest.Option {
 	return opts
 }
 
-func (o options) delays() cloudapitest.Delays {
-	d := o.delay
-	return cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
-}
+func (o options) delays() cloudapitest.Delays { return uniform(o.delay) }
 
-// fill adds what the flags ask for to the project.
-func (o options) fill(ctx context.Context, srv *cloudapitest.Server) error {
-	if o.demo {
-		if err := addDemo(ctx, srv, o); err != nil {
-			return err
-		}
-	}
-	srv.AddVMs(location, "vm", o.vms)
-	if o.noPermission {
-		srv.SetPermissions(srv.ProjectID(), srv.Token())
-	}
-	return nil
+// uniform returns delays that are all the same.
+func uniform(d time.Duration) cloudapitest.Delays {
+	return cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +39,11 @@ func startWith(t *testing.T, stderr io.Writer, args ...string) (client *cloudapi
 	}()
 	env = map[string]string{}
 	lines := bufio.NewScanner(stdout)
-	for len(env) < 3 && lines.Scan() {
+	variables := 3
+	if slices.Contains(args, "-control") {
+		variables++
+	}
+	for len(env) < variables && lines.Scan() {
 		name, value, ok := strings.Cut(strings.TrimPrefix(lines.Text(), "export "), "=")
 		if !ok {
 			t.Fatalf("printed %q", lines.Text())
@@ -143,6 +148,32 @@ func TestTokenAndProjectSurviveARestart(t *testing.T) {
 	}
 }
 
+// build returns the path of the built program.
+func build(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "cloudapi-testserver")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// startProgram starts the built program, and returns the lines that it prints.
+func startProgram(t *testing.T, program *exec.Cmd, lines int) (printed string) {
+	t.Helper()
+	stdout, err := program.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for s := bufio.NewScanner(stdout); strings.Count(printed, "\n") < lines && s.Scan(); {
+		printed += s.Text() + "\n"
+	}
+	return printed
+}
+
 // TestShell: a shell that reads what the built program prints sets the
 // variables, and does nothing else.
 func TestShell(t *testing.T) {
@@ -151,27 +182,14 @@ func TestShell(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	program := filepath.Join(t.TempDir(), "cloudapi-testserver")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := build(t)
 	for _, token := range []string{"pat-test", "pat-a;>x", "pat-$(>x)", "pat-`>x`", `pat-'$(>x)'"\`, "pat-*"} {
 		t.Run(token, func(t *testing.T) {
 			t.Parallel()
 			server := exec.CommandContext(t.Context(), program, "-addr", "127.0.0.1:0", "-token", token)
-			stdout, err := server.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := server.Start(); err != nil {
-				t.Fatal(err)
-			}
+			printed := startProgram(t, server, 3)
 			defer server.Wait()
 			defer server.Process.Kill()
-			printed := ""
-			for lines := bufio.NewScanner(stdout); strings.Count(printed, "\n") < 3 && lines.Scan(); {
-				printed += lines.Text() + "\n"
-			}
 			command := exec.CommandContext(t.Context(), shell)
 			command.Dir = t.TempDir()
 			command.Stdin = strings.NewReader(printed + `printf %s "$CLOUDAPI_TOKEN"`)
@@ -203,7 +221,7 @@ func TestHelpTeaches(t *testing.T) {
 	if err := run(t.Context(), []string{"--help"}, io.Discard, &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("error %v, want %v", err, flag.ErrHelp)
 	}
-	for _, want := range []string{"-addr", "-token", "-project", "-demo", "-vms", "-delay", "-no-permission", "curl", "CLOUDAPI_BASE_URL"} {
+	for _, want := range []string{"-addr", "-token", "-project", "-demo", "-vms", "-delay", "-no-permission", "-control", "-scenario", "-quota", "-fail", "-health-check", "curl", "CLOUDAPI_BASE_URL"} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help says nothing of %s:\n%s", want, &help)
 		}
@@ -230,6 +248,16 @@ func TestRunRefuses(t *testing.T) {
 		{"a flag in the place of a value", "-token -demo", "that is the next flag", false},
 		{"a version of one", "-api=", "is a variable not set?", false},
 		{"a time without a unit", "-delay 2", `"2" for flag -delay: a time needs a unit, such as 2s`, false},
+		{"a quota without a number", "-quota vm", `"vm" is not a quota, such as vm=200`, false},
+		{"a quota of nothing", "-quota vm=1,gpu=2", `for flag -quota: quota: unknown field "gpu"`, false},
+		{"less than no quota", "-quota vm=-1", "quota: {VM:-1", false},
+		{"a fault of no operation", "-fail VMs.All=503", `fail: there is no operation "VMs.All"`, false},
+		{"a fault that is none", "-fail VMs.Get=down", `"down" is not a fault, such as 503 or drop-after`, false},
+		{"a drop at no time", "-fail VMs.Get=drop-now", `fail: with: fault 1: drop is "now", and must be before or after`, false},
+		{"no fault", "-fail VMs.Get", `"" is not a fault`, false},
+		{"a scenario that is not there", "-scenario nowhere.json", "nowhere.json", false},
+		{"an unusable control address", "-addr 127.0.0.1:0 -control nowhere:-1", "-1", true},
+		{"a server that is not there", "-health-check http://127.0.0.1:0", "127.0.0.1:0", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// failure scripts faults for the requests that match.
+type failure struct {
+	Operation string  `json:"operation,omitzero"`
+	Method    string  `json:"method,omitzero"`
+	Route     string  `json:"route,omitzero"`
+	Path      string  `json:"path,omitzero"`
+	Nth       int     `json:"nth,omitzero"`
+	With      []fault `json:"with"`
+}
+
+func (c *failure) apply(s *server) error {
+	faults := make([]cloudapitest.Fault, len(c.With))
+	for i, f := range c.With {
+		var err error
+		if faults[i], err = f.build(); err != nil {
+			return fmt.Errorf("with: fault %d: %w", i+1, err)
+		}
+	}
+	match := cloudapitest.Match{Operation: c.Operation, Method: c.Method, Route: c.Route, Path: c.Path, Nth: c.Nth}
+	return try(func() { s.scripts = append(s.scripts, script{c, s.Fail(match, faults...)}) })
+}
+
+// fault is the fault of one request.
+type fault struct {
+	Status   int               `json:"status,omitzero"`
+	Header   map[string]string `json:"header,omitzero"`
+	Body     json.RawMessage   `json:"body,omitzero"`
+	Drop     string            `json:"drop,omitzero"`
+	Truncate *int              `json:"truncate,omitzero"`
+	Delay    duration          `json:"delay,omitzero"`
+	Repeat   bool              `json:"repeat,omitzero"`
+	For      duration          `json:"for,omitzero"`
+}
+
+func (f fault) build() (cloudapitest.Fault, error) {
+	var effects []cloudapitest.Fault
+	if f.Status != 0 {
+		effects = append(effects, f.reply())
+	}
+	switch f.Drop {
+	case "":
+	case "before":
+		effects = append(effects, cloudapitest.DropBefore())
+	case "after":
+		effects = append(effects, cloudapitest.DropAfter())
+	default:
+		return cloudapitest.Fault{}, fmt.Errorf("drop is %q, and must be before or after", f.Drop)
+	}
+	if f.Truncate != nil {
+		effects = append(effects, cloudapitest.Truncate(*f.Truncate))
+	}
+	switch {
+	case len(effects) > 1:
+		return cloudapitest.Fault{}, errors.New("it has more than one of status, drop and truncate")
+	case f.Status == 0 && (f.Header != nil || f.Body != nil):
+		return cloudapitest.Fault{}, errors.New("a header or a body needs a status")
+	case f.Delay < 0:
+		return cloudapitest.Fault{}, errors.New("delay is negative")
+	case f.For < 0:
+		return cloudapitest.Fault{}, errors.New("for is negative")
+	}
+	effect := cloudapitest.Delay(time.Duration(f.Delay))
+	if len(effects) > 0 {
+		effect = effects[0].After(time.Duration(f.Delay))
+	}
+	effect = effect.Optional()
+	if f.Repeat {
+		effect = effect.Repeating()
+	}
+	if f.For > 0 {
+		effect = effect.For(time.Duration(f.For))
+	}
+	return effect, nil
+}
+
+// reply returns the response with the status. A body that is a string is sent
+// as text, and another one as JSON.
+func (f fault) reply() cloudapitest.Fault {
+	var header http.Header
+	for name, value := range f.Header {
+		if header == nil {
+			header = http.Header{}
+		}
+		header.Set(name, value)
+	}
+	body := string(f.Body)
+	var text string
+	if json.Unmarshal(f.Body, &text) == nil {
+		body = text
+	}
+	return cloudapitest.Reply(f.Status, header, body)
+}
+
+// delays replaces the delays of everything, of a kind, or of an object. What is
+// not given is as the flag -delay says, or as all says.
+type delays struct {
+	Kind    cloudapi.Kind `json:"kind"`
+	Ref     string        `json:"ref"`
+	All     *duration     `json:"all"`
+	Create  *duration     `json:"create"`
+	Backup  *duration     `json:"backup"`
+	Restart *duration     `json:"restart"`
+	Resize  *duration     `json:"resize"`
+	Promote *duration     `json:"promote"`
+	Detach  *duration     `json:"detach"`
+	Delete  *duration     `json:"delete"`
+}
+
+func (c *delays) apply(s *server) error {
+	if c.Kind != "" && !c.Kind.Known() {
+		return noKind(c.Kind)
+	}
+	d := s.options.delays()
+	if c.All != nil {
+		d = uniform(time.Duration(*c.All))
+	}
+	for from, to := range map[*duration]*time.Duration{
+		c.Create: &d.Create, c.Backup: &d.Backup, c.Restart: &d.Restart, c.Resize: &d.Resize,
+		c.Promote: &d.Promote, c.Detach: &d.Detach, c.Delete: &d.Delete,
+	} {
+		if from != nil {
+			*to = time.Duration(*from)
+		}
+	}
+	return try(func() { s.SetDelays(c.Kind, c.Ref, d) })
+}
+
+// quota replaces all quotas. What is not given is as by default.
+type quota struct {
+	VM                   *int `json:"vm"`
+	Postgres             *int `json:"postgres"`
+	Kubernetes           *int `json:"kubernetes"`
+	MachineImageVersions *int `json:"machine_image_versions"`
+	Projects             *int `json:"projects"`
+}
+
+func (c *quota) apply(s *server) error {
+	q := cloudapitest.DefaultQuota()
+	for from, to := range map[*int]*int{
+		c.VM: &q.VM, c.Postgres: &q.Postgres, c.Kubernetes: &q.Kubernetes,
+		c.MachineImageVersions: &q.MachineImageVersions, c.Projects: &q.Projects,
+	} {
+		if from != nil {
+			*to = *from
+		}
+	}
+	return try(func() { s.SetQuota(q) })
+}
+
+// billing says whether a project has valid billing information.
+type billing struct {
+	Project string `json:"project"`
+	Valid   *bool  `json:"valid"`
+}
+
+func (c *billing) apply(s *server) error {
+	if c.Valid == nil {
+		return errors.New("valid is missing")
+	}
+	return try(func() { s.SetBilling(s.project(c.Project), *c.Valid) })
+}
+
+// features replaces the features of a project.
+type features struct {
+	Project  string                 `json:"project"`
+	Features []cloudapitest.Feature `json:"features"`
+}
+
+func (c *features) apply(s *server) error {
+	if c.Features == nil {
+		return errors.New("features are missing; [] is none")
+	}
+	return try(func() { s.SetFeatures(s.project(c.Project), c.Features...) })
+}
+
+// permissions replaces the permissions of a token in a project.
+type permissions struct {
+	Project     string   `json:"project"`
+	Token       string   `json:"token"`
+	Permissions []string `json:"permissions"`
+}
+
+func (c *permissions) apply(s *server) error {
+	if c.Permissions == nil {
+		return errors.New("permissions are missing; [] is none")
+	}
+	token := c.Token
+	if token == "" {
+		token = s.Token()
+	}
+	return try(func() { s.SetPermissions(s.project(c.Project), token, c.Permissions...) })
+}
+
+// state sets the state that a resource shows.
+type state struct {
+	Kind  cloudapi.Kind `json:"kind"`
+	Ref   string        `json:"ref"`
+	State *string       `json:"state"`
+}
+
+func (c *state) apply(s *server) error {
+	if c.State == nil {
+		return errors.New(`state is missing; "" is the resource's own`)
+	}
+	id, err := s.find(c.Kind, c.Ref)
+	if err != nil {
+		return err
+	}
+	return try(func() { s.SetState(id, *c.State) })
+}
+
+// clusterService gives a cluster a Service.
+type clusterService struct {
+	Cluster string `json:"cluster"`
+	SrcPort int    `json:"src_port"`
+	DstPort int    `json:"dst_port"`
+}
+
+func (c *clusterService) apply(s *server) error {
+	id, err := s.find(cloudapi.KindKubernetesCluster, c.Cluster)
+	if err != nil {
+		return err
+	}
+	return try(func() { s.SetClusterService(id, c.SrcPort, c.DstPort) })
+}
+
+// clockChange changes the clock.
+type clockChange struct {
+	Advance duration `json:"advance"`
+	Speed   *float64 `json:"speed"`
+}
+
+func (c *clockChange) apply(s *server) error {
+	if c.Advance == 0 && c.Speed == nil {
+		return errors.New("it has neither advance nor speed")
+	}
+	return s.clock.change(time.Duration(c.Advance), c.Speed)
+}
+
+// vms adds running VMs.
+type vms struct {
+	Location string `json:"location"`
+	Prefix   string `json:"prefix"`
+	Count    int    `json:"count"`
+}
+
+func (c *vms) apply(s *server) error {
+	if c.Count < 1 || c.Count > 100_000 {
+		return fmt.Errorf("count is %d, and must be from 1 to 100000", c.Count)
+	}
+	at, prefix := c.Location, c.Prefix
+	if at == "" {
+		at = location
+	}
+	if prefix == "" {
+		prefix = "vm"
+	}
+	return try(func() { s.AddVMs(at, prefix, c.Count) })
+}

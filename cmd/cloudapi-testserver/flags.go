@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// changeFlags defines the flags that stand for a change of a scenario each.
+func (o *options) changeFlags(flags *flag.FlagSet) {
+	add := func(name string, value any) error {
+		text, err := json.Marshal(map[string]any{name: value})
+		if err != nil {
+			return err
+		}
+		s, err := parseStep(text)
+		o.steps = append(o.steps, s)
+		return err
+	}
+	flags.Func("vms", "`number` of running VMs to add, \"vm-1\" and so on, in "+location, func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return errors.New("it is not a number of VMs")
+		}
+		if n == 0 {
+			return nil
+		}
+		return add("vms", map[string]int{"count": n})
+	})
+	flags.Func("quota", "`quotas` of the project, such as vm=200,kubernetes=64 (default those of a new project)", func(text string) error {
+		quotas := map[string]int{}
+		for part := range strings.SplitSeq(text, ",") {
+			name, value, _ := strings.Cut(part, "=")
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return fmt.Errorf("%q is not a quota, such as vm=200", part)
+			}
+			quotas[name] = n
+		}
+		return add("quota", quotas)
+	})
+	flags.Func("fail", "`faults` of the requests for an operation, one each, such as VMs.Create=503,drop-after; "+
+		"statuses, drop-before and drop-after. It can be given several times", func(text string) error {
+		operation, list, _ := strings.Cut(text, "=")
+		var faults []map[string]any
+		for part := range strings.SplitSeq(list, ",") {
+			status, err := strconv.Atoi(part)
+			when, isDrop := strings.CutPrefix(part, "drop-")
+			switch {
+			case isDrop:
+				faults = append(faults, map[string]any{"drop": when})
+			case err == nil:
+				faults = append(faults, map[string]any{"status": status})
+			default:
+				return fmt.Errorf("%q is not a fault, such as 503 or drop-after", part)
+			}
+		}
+		return add("fail", map[string]any{"operation": operation, "with": faults})
+	})
+	flags.BoolFunc("no-permission", "take every permission in the project from the token", func(text string) error {
+		if none, err := strconv.ParseBool(text); err != nil || !none {
+			return err
+		}
+		return add("permissions", map[string]any{"permissions": []string{}})
+	})
+}
+
+// start returns the changes to make at the start: those of the flags, and then
+// those of the scenario.
+func (o options) start() ([]step, error) {
+	if o.scenario == "" {
+		return o.steps, nil
+	}
+	text, err := os.ReadFile(o.scenario)
+	if err != nil {
+		return nil, err
+	}
+	more, err := parseScenario(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.scenario, err)
+	}
+	return append(o.steps, more...), nil
+}
