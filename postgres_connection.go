@@ -1,6 +1,12 @@
 package cloudapi
 
-import "net/url"
+import (
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // ConnectionOptions are the changes that [ConnectionURL] makes. Zero fields
 // change nothing.
@@ -18,29 +24,138 @@ type ConnectionOptions struct {
 	// WithoutPassword leaves the password out. It is for programs that get the
 	// password from PGPASSWORD or a password file, for example.
 	WithoutPassword bool
+
+	// SSLMode is how far the client verifies the server: "disable", "allow",
+	// "prefer", "require", "verify-ca" or "verify-full". The service's URLs have
+	// "require", which encrypts but verifies nothing.
+	SSLMode string
+
+	// SSLRootCert is the path of the file with the certificates that the server's
+	// certificate must be signed by, for "verify-ca" and "verify-full". Save the
+	// result of [PostgresService.CACertificates] there.
+	SSLRootCert string
+
+	// Parameters are further parameters of the connection, such as
+	// "application_name" or "connect_timeout", without escaping. They replace
+	// those of the URL. User, password, server, database, sslmode and
+	// sslrootcert can't be among them.
+	Parameters map[string]string
 }
 
-// ConnectionURL returns the connection URL of a database for another role or
-// another database on the same server. The connection is
-// [Postgres.ConnectionString] of a record from Get. Host, port and parameters
-// such as sslmode stay unchanged. ConnectionURL escapes names and passwords.
+// sslModes are the values of sslmode.
+var sslModes = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
+
+// sslParameters are the other parameters whose names begin with "ssl". A driver
+// may ignore a mistyped one.
+var sslParameters = []string{"ssl_max_protocol_version", "ssl_min_protocol_version", "sslcert", "sslcertmode", "sslcompression", "sslcrl", "sslcrldir",
+	"sslkey", "sslkeylogfile", "sslnegotiation", "sslpassword", "sslsni"}
+
+// parameterForm is the form of a parameter's name. Names of the server's
+// settings are among them.
+var parameterForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+
+// parameters returns the parameters that the options set.
+func (o *ConnectionOptions) parameters() (map[string]string, error) {
+	fail := func(name, value, reason string) (map[string]string, error) {
+		return nil, argumentError(connectionURL, name, value, reason)
+	}
+	if o.SSLMode != "" && !slices.Contains(sslModes, o.SSLMode) {
+		return fail("SSLMode", o.SSLMode, "must be one of "+strings.Join(sslModes, ", "))
+	}
+	set := map[string]string{}
+	for name, value := range o.Parameters {
+		lower := strings.ToLower(name)
+		switch {
+		case slices.Contains([]string{"user", "password", "dbname", "sslmode", "sslrootcert"}, lower):
+			return fail("Parameters", name, "has a field of its own in ConnectionOptions")
+		case slices.Contains([]string{"host", "hostaddr", "port"}, lower):
+			return fail("Parameters", name, "would connect to another server")
+		case !parameterForm.MatchString(name):
+			return fail("Parameters", name, "can't be the name of a parameter")
+		case strings.HasPrefix(lower, "ssl") && !slices.Contains(sslParameters, name):
+			return fail("Parameters", name, "is not one of the parameters that begin with ssl: "+strings.Join(sslParameters, ", "))
+		case strings.Contains(value, "\x00"):
+			return fail("Parameters", name, "has a value with a NUL")
+		}
+		set[name] = value
+	}
+	if o.SSLMode != "" {
+		set["sslmode"] = o.SSLMode
+	}
+	if strings.Contains(o.SSLRootCert, "\x00") {
+		return fail("SSLRootCert", o.SSLRootCert, "can't be a path")
+	}
+	if o.SSLRootCert != "" {
+		set["sslrootcert"] = o.SSLRootCert
+	}
+	return set, nil
+}
+
+// withParameters returns a query with parameters replaced in their places, and
+// new ones at the end. Others stay as they are written. A space is %20, since
+// libpq doesn't read a plus sign as one.
+func withParameters(query string, set map[string]string) string {
+	escaped := func(name string) string {
+		return name + "=" + strings.ReplaceAll(url.QueryEscape(set[name]), "+", "%20")
+	}
+	var pairs []string
+	written := map[string]bool{}
+	for pair := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		switch _, replaced := set[name]; {
+		case pair == "" || written[name]:
+		case replaced:
+			pairs = append(pairs, escaped(name))
+			written[name] = true
+		default:
+			pairs = append(pairs, pair)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if !written[name] {
+			pairs = append(pairs, escaped(name))
+		}
+	}
+	return strings.Join(pairs, "&")
+}
+
+const connectionURL = "ConnectionURL" // the operation of its errors
+
+// ConnectionURL returns the connection URL of a database for another role,
+// another database on the same server, or with other parameters. The connection
+// is [Postgres.ConnectionString] of a record from Get. Host and port stay
+// unchanged, and so do parameters that the options don't set. ConnectionURL
+// escapes names, passwords and values.
 //
-// If the connection is empty or not a URL, or if the options have a password
-// and WithoutPassword, the error is an [*ArgumentError]. The connection is
-// empty in records from lists and in replicas that are being made.
+// ConnectionURL returns an [*ArgumentError] if the connection is empty or not a
+// URL, if a mode or a parameter's name is invalid, or if the options have a
+// password and WithoutPassword. The connection is empty in records from lists
+// and in replicas that are being created. A connection or password that was
+// stored in its masked form, "[redacted]", is also an error: only the result of
+// [Secret.Reveal] can be stored.
 func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
-	fail := func(reason string) (Secret, error) {
-		return Secret{}, &ArgumentError{Operation: "ConnectionURL", Name: "connection", Reason: reason}
+	fail := func(name, reason string) (Secret, error) {
+		return Secret{}, &ArgumentError{Operation: connectionURL, Name: name, Reason: reason}
 	}
-	if opts.WithoutPassword && !opts.Password.IsZero() {
-		return Secret{}, &ArgumentError{Operation: "ConnectionURL", Name: "opts", Reason: "have both a Password and WithoutPassword"}
+	const masked = "is the masked form of a Secret, \"" + redacted + "\", which was stored in place of its content: " +
+		"get the database again, and store the result of Reveal"
+	switch {
+	case opts.WithoutPassword && !opts.Password.IsZero():
+		return fail("opts", "have both a Password and WithoutPassword")
+	case connection.IsZero():
+		return fail("connection", "is empty: records of lists have none, and those of new databases none yet")
+	case strings.Contains(connection.Reveal(), redacted):
+		return fail("connection", masked)
+	case strings.Contains(opts.Password.Reveal(), redacted):
+		return fail("Password", masked)
 	}
-	if connection.IsZero() {
-		return fail("is empty: records of lists have none, and those of new databases none yet")
+	set, err := opts.parameters()
+	if err != nil {
+		return Secret{}, err
 	}
 	u, err := url.Parse(connection.Reveal())
 	if err != nil || u.Host == "" || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return fail("must be a postgres:// URL") // the parser's error would contain the URL
+		return fail("connection", "must be a postgres:// URL") // the parser's error would contain the URL
 	}
 	user := u.User.Username()
 	password, hasPassword := u.User.Password()
@@ -57,5 +172,6 @@ func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	if opts.Database != "" {
 		u.Path, u.RawPath = "/"+opts.Database, "/"+url.PathEscape(opts.Database)
 	}
+	u.RawQuery = withParameters(u.RawQuery, set)
 	return NewSecret(u.String()), nil
 }
