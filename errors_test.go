@@ -6,8 +6,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -105,23 +103,6 @@ func TestErrorsUnwrap(t *testing.T) {
 	}
 }
 
-// TestTimeoutsAreTimeouts: timeouts are those of package net.
-func TestTimeoutsAreTimeouts(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, hangs)
-		start := time.Now()
-		_, err := p.client(t, WithTimeout(5*time.Second), WithRetry(RetryPolicy{MaxAttempts: 1})).VMs.Get(t.Context(), "l", "v")
-		timeout, ok := errors.AsType[interface {
-			error
-			Timeout() bool
-		}](err)
-		if took := time.Since(start); took != 5*time.Second || !ok || !timeout.Timeout() || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("after %v: %v", took, err)
-		}
-	})
-}
-
 // TestRefusalsByText: these sentinels match by texts of the server, or by a
 // field that only the server names. They must not match other errors.
 func TestRefusalsByText(t *testing.T) {
@@ -209,7 +190,7 @@ func TestErrorPrefix(t *testing.T) {
 		"list":           listErr,
 		"reply":          get(stalled),
 		"limit":          get(stalled, WithResponseLimit(1)),
-		"limiter":        get(forbidden, WithLimiter(failingAt(1))),
+		"limiter":        get(forbidden, WithLimiter(stub.Limiter(func(context.Context) error { return errors.New("no") }))),
 		"token source":   get(forbidden, WithTokenSource(func(context.Context) (string, error) { return "", nil })),
 		"wait":           waitErr,
 		"wait, no value": emptyWaitErr,

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -118,33 +117,6 @@ func TestFileReplies(t *testing.T) {
 			t.Errorf("%s: the content is in the buffer of the reply, which is used again", tt.name)
 		}
 	}
-}
-
-// TestFilesWithoutEnd: if only the end of the connection marks the end of a
-// response, it must be a file whose content shows that it is complete. A
-// truncated file is requested again.
-func TestFilesWithoutEnd(t *testing.T) {
-	t.Parallel()
-	const pem = testPEM
-	endless := func(p *peer, conn net.Conn) {
-		p.read(conn)
-		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"+pem)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		client := startPeer(t, endless).client(t)
-		if f, err := client.Postgres.CACertificates(t.Context(), "eu-central-h1", "pg-1"); err != nil || string(f.Content) != pem {
-			t.Errorf("the certificates are %v, %v", f, err)
-		}
-		f, err := client.Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "k8s-1")
-		if !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) || f != nil {
-			t.Errorf("the kubeconfig is %v, %v", f, err)
-		}
-		var content []byte
-		err = client.Do(t.Context(), "GET", []string{"file"}, nil, nil, &content)
-		if !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) || content != nil {
-			t.Errorf("what Do gets is %q, %v", content, err)
-		}
-	})
 }
 
 // TestFilesThatAreNotWhole: the content does not show that.

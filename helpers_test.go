@@ -1,10 +1,8 @@
 package cloudapi
 
 import (
-	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
@@ -50,18 +48,3 @@ func sendingNothing(t testing.TB) *Client {
 		return nil, errors.ErrUnsupported
 	}))
 }
-
-// following returns an observer that adds its name to the context.
-func following(name string) Observer {
-	return func(ctx context.Context, _ Operation) (context.Context, func(error)) {
-		return context.WithValue(ctx, followersKey{}, append(slices.Clone(followers(ctx)), name)), nil
-	}
-}
-
-// followers returns the names that the observers added, the outermost first.
-func followers(ctx context.Context) []string {
-	names, _ := ctx.Value(followersKey{}).([]string)
-	return names
-}
-
-type followersKey struct{}

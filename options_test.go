@@ -378,6 +378,25 @@ func TestTransportOfTheLastOption(t *testing.T) {
 	}
 }
 
+// TestWithLeavesTheOriginal: no setting of a client changes when a copy of it
+// gets others.
+func TestWithLeavesTheOriginal(t *testing.T) {
+	t.Parallel()
+	var first, second stub.Recorder
+	client := recorded(t, &first, WithHeader("X-A", "1"))
+	before := fmt.Sprintf("%+v", client.config)
+	if _, err := client.With(
+		WithBaseURL("https://other.example.com"), WithToken("other"), WithProject("pj00000000021g000000000001"),
+		WithHTTPClient(&http.Client{Transport: &second, Timeout: time.Hour}), WithHeader("X-A", "2"), WithHeader("X-B", "3"),
+		WithUserAgent("job/1"), WithPrefetch(3), WithResponseLimit(1), WithInsecureHTTP(),
+	); err != nil {
+		t.Fatal(err)
+	}
+	if after := fmt.Sprintf("%+v", client.config); after != before {
+		t.Errorf("the configuration was\n%s and is\n%s", before, after)
+	}
+}
+
 // TestReplacedDefaultTransport is not parallel, since it changes net/http.
 func TestReplacedDefaultTransport(t *testing.T) {
 	original := http.DefaultTransport

@@ -1,5 +1,5 @@
-// Package sdktest contains the clients and the list of methods for tests
-// outside of package cloudapi.
+// Package sdktest contains the clients, their peers and the list of methods for
+// tests outside of package cloudapi.
 package sdktest
 
 import (

@@ -1,6 +1,6 @@
-// Package stub has HTTP transports without a network, and responses for them.
-// It does not import package cloudapi, so that tests inside and outside of that
-// package can use it.
+// Package stub has HTTP transports without a network, responses for them, and
+// lists. It does not import package cloudapi, so that tests inside and outside
+// of that package can use it.
 package stub
 
 import (

@@ -1,4 +1,5 @@
-// Package lists_test walks lists that change, on servers with different habits.
+// Package lists_test reads lists that stay and lists that change, on servers
+// with different habits.
 package lists_test
 
 import (

@@ -1,4 +1,4 @@
-// Package waits_test holds what WaitAll promises about lists that waits share.
+// Package waits_test holds what waits promise, one by one and together.
 package waits_test
 
 import (

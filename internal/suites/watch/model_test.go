@@ -1,4 +1,5 @@
-// Package watch_test watches servers with random changes.
+// Package watch_test holds the events of a watch, also of servers with random
+// changes.
 package watch_test
 
 import (

@@ -1,4 +1,4 @@
-package cloudapi
+package calls_test
 
 import (
 	"bufio"
@@ -9,9 +9,12 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -33,8 +36,8 @@ func (c *brokenConn) Write(b []byte) (int, error) {
 func TestUnwrittenCreate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, resetsAtOnce) // only for its counts: the connections are made here
-		transport := p.listener.Transport()
+		p := sdktest.StartPeer(t, sdktest.ResetsAtOnce) // only for its counts: the connections are made here
+		transport := p.Listener.Transport()
 		defer transport.CloseIdleConnections()
 		dials, keep := 0, make(chan struct{})
 		defer close(keep)
@@ -45,26 +48,26 @@ func TestUnwrittenCreate(t *testing.T) {
 			go func() {
 				defer far.Close()
 				if first {
-					p.read(far)
+					p.Read(far)
 					_, _ = io.WriteString(far, "HTTP/1.1 204 No Content\r\n\r\n")
 					<-keep
 					return
 				}
-				answers(http.StatusOK, "", stub.VM)(p, far)
+				sdktest.Answers(http.StatusOK, "", stub.VM)(p, far)
 			}()
 			if first {
 				return &brokenConn{Conn: near}, nil
 			}
 			return near, nil
 		}
-		client := p.client(t, WithHTTPClient(&http.Client{Transport: transport}))
+		client := p.Client(t, cloudapi.WithHTTPClient(&http.Client{Transport: transport}))
 		if err := client.VMs.Delete(t.Context(), "eu-central-h1", "web-2"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		vm, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
-		if err != nil || vm.ID != stub.VMID || p.requests() != 2 || dials != 2 {
-			t.Errorf("got %v, %v after %d requests on %d connections", vm, err, p.requests(), dials)
+		vm, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
+		if err != nil || vm.ID != stub.VMID || p.Requests() != 2 || dials != 2 {
+			t.Errorf("got %v, %v after %d requests on %d connections", vm, err, p.Requests(), dials)
 		}
 	})
 }
@@ -73,7 +76,7 @@ func TestUnwrittenCreate(t *testing.T) {
 func TestAttemptsEnd(t *testing.T) {
 	t.Parallel()
 	var attempt context.Context
-	client := mockClient(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+	client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		attempt = req.Context()
 		if attempt.Err() != nil {
 			t.Errorf("an attempt begins with %v", attempt.Err())
@@ -84,7 +87,7 @@ func TestAttemptsEnd(t *testing.T) {
 	if getErr != nil || attempt.Err() != context.Canceled {
 		t.Errorf("%v, and the context of the attempt has %v", getErr, attempt.Err())
 	}
-	_, createErr := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
+	_, createErr := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
 	if createErr != nil || attempt.Err() != context.Canceled {
 		t.Errorf("%v, and the context of the attempt has %v", createErr, attempt.Err())
 	}
@@ -94,12 +97,12 @@ func TestAttemptsEnd(t *testing.T) {
 // request is sent, but the request arrives once.
 func TestMiddlewareCannotMakeRepeatable(t *testing.T) {
 	t.Parallel()
-	for name, create := range map[string]func(context.Context, *Client) error{
-		"with a body": func(ctx context.Context, c *Client) error {
-			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
+	for name, create := range map[string]func(context.Context, *cloudapi.Client) error{
+		"with a body": func(ctx context.Context, c *cloudapi.Client) error {
+			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
 			return err
 		},
-		"without a body": func(ctx context.Context, c *Client) error {
+		"without a body": func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.VMs.Restart(ctx, "eu-central-h1", "web-1")
 			return err
 		},
@@ -107,7 +110,8 @@ func TestMiddlewareCannotMakeRepeatable(t *testing.T) {
 		for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
 			synctest.Test(t, func(t *testing.T) {
 				var wire bytes.Buffer
-				p := startPeer(t, func(p *peer, conn net.Conn) {
+				var arrived atomic.Int32
+				p := sdktest.StartPeer(t, func(_ *sdktest.Peer, conn net.Conn) {
 					reader := bufio.NewReader(io.TeeReader(conn, &wire))
 					for range 2 {
 						req, err := http.ReadRequest(reader)
@@ -115,14 +119,14 @@ func TestMiddlewareCannotMakeRepeatable(t *testing.T) {
 							return
 						}
 						_, _ = io.Copy(io.Discard, req.Body)
-						p.arrived.Add(1)
+						arrived.Add(1)
 						if req.Method == http.MethodPost {
 							return
 						}
 						_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n")
 					}
 				})
-				client := p.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+				client := p.Client(t, cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 						keyed := req.Clone(req.Context())
 						keyed.Header.Set(header, "key-1")
@@ -137,8 +141,8 @@ func TestMiddlewareCannotMakeRepeatable(t *testing.T) {
 					t.Fatal(err) // leaves a used connection
 				}
 				err := create(t.Context(), client)
-				if !errors.Is(err, ErrOutcomeUnknown) || p.requests() != 2 {
-					t.Errorf("%s, %s: %v after %d requests", name, header, err, p.requests()-1)
+				if !errors.Is(err, cloudapi.ErrOutcomeUnknown) || arrived.Load() != 2 {
+					t.Errorf("%s, %s: %v after %d requests", name, header, err, arrived.Load()-1)
 				}
 				synctest.Wait()
 				if n := strings.Count(wire.String(), "\r\n"+strings.ToLower(header)+": key-1\r\n"); n != 2 {

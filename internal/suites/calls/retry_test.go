@@ -1,7 +1,6 @@
-package cloudapi
+package calls_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,151 +12,49 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
 	"time"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// peer is the other end of in-memory connections. Its behaviour for each
-// request is scripted.
-type peer struct {
-	listener *memnet.Listener
-	arrived  atomic.Int32
-}
-
-// handler is the behaviour of a peer for one connection, after it has read the
-// request if it wants to.
-type handler func(p *peer, conn net.Conn)
-
-// startPeer serves the exchanges, one connection each, and repeats the last
-// one. Call it inside a bubble.
-func startPeer(t *testing.T, exchanges ...handler) *peer {
-	t.Helper()
-	p := &peer{listener: memnet.Listen()}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := 0; ; i++ {
-			conn, err := p.listener.Accept()
-			if err != nil {
-				return
-			}
-			exchanges[min(i, len(exchanges)-1)](p, conn)
-			conn.Close()
-		}
-	}()
-	t.Cleanup(func() {
-		p.listener.Close()
-		<-done
-	})
-	return p
-}
-
-// requests returns the number of requests that arrived completely.
-func (p *peer) requests() int { return int(p.arrived.Load()) }
-
-func (p *peer) read(conn net.Conn) {
-	req, err := http.ReadRequest(bufio.NewReader(conn))
-	if err != nil {
-		return
-	}
-	io.Copy(io.Discard, req.Body)
-	p.arrived.Add(1)
-}
-
-// answers reads the request and writes a response.
-func answers(status int, header, body string) handler {
-	return func(p *peer, conn net.Conn) {
-		p.read(conn)
-		fmt.Fprintf(conn, "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s",
-			status, header, len(body), body)
-	}
-}
-
-// losesReply reads the request and closes the connection.
-func losesReply(p *peer, conn net.Conn) { p.read(conn) }
-
-// resetsAtOnce closes the connection before it has read anything.
-func resetsAtOnce(*peer, net.Conn) {}
-
-// cutsReply closes the connection in the middle of the body.
-func cutsReply(p *peer, conn net.Conn) {
-	p.read(conn)
-	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(stub.VM), stub.VM[:20])
-}
-
-// cutsRefusal closes the connection in the middle of the reason.
-func cutsRefusal(p *peer, conn net.Conn) {
-	p.read(conn)
-	reason := stub.Envelope(404)
-	fmt.Fprintf(conn, "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(reason), reason[:5])
-}
-
-// cutsJSON ends the body early, but with valid framing.
-func cutsJSON(p *peer, conn net.Conn) {
-	p.read(conn)
-	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n%s", stub.VM[:20])
-}
-
-// hangs reads the request and never responds.
-func hangs(p *peer, conn net.Conn) {
-	p.read(conn)
-	io.Copy(io.Discard, conn)
-}
-
-func (p *peer) client(t *testing.T, opts ...Option) *Client {
-	t.Helper()
-	transport := p.listener.Transport()
-	t.Cleanup(transport.CloseIdleConnections)
-	opts = append([]Option{
-		WithBaseURL("http://api.localhost"), WithToken(stub.Token), WithProject(stub.Project),
-		WithHTTPClient(&http.Client{Transport: transport}), WithTimeout(time.Minute),
-	}, opts...)
-	client, err := NewClient(opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
-
 func TestRetryClasses(t *testing.T) {
 	t.Parallel()
-	safeCall := func(ctx context.Context, c *Client) error {
+	safeCall := func(ctx context.Context, c *cloudapi.Client) error {
 		_, err := c.VMs.Get(ctx, "eu-central-h1", "web-1")
 		return err
 	}
-	createCall := func(ctx context.Context, c *Client) error {
-		_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
+	createCall := func(ctx context.Context, c *cloudapi.Client) error {
+		_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
 		return err
 	}
 	const most = 4 // attempts by default
 	type row struct {
 		name         string
-		exchange     handler
+		exchange     sdktest.Handler
 		safe, create int // attempts
 		unknown      bool
 		is           error
 	}
 	rows := []row{
-		{"lost reply", losesReply, most, 1, true, io.EOF},
-		{"reset before the request is read", resetsAtOnce, most, 1, true, nil},
-		{"reply cut off", cutsReply, most, 1, true, ErrInvalidResponse},
-		{"JSON cut off", cutsJSON, most, 1, true, ErrInvalidResponse},
-		{"404 cut off", cutsRefusal, most, 1, false, nil},
-		{"no reply in time", hangs, most, 1, true, context.DeadlineExceeded},
-		{"200 without a body", answers(200, "", ""), 1, 1, true, ErrInvalidResponse},
-		{"200 with null", answers(200, "", "null"), 1, 1, true, ErrInvalidResponse},
+		{"lost reply", sdktest.LosesReply, most, 1, true, io.EOF},
+		{"reset before the request is read", sdktest.ResetsAtOnce, most, 1, true, nil},
+		{"reply cut off", sdktest.CutsReply, most, 1, true, cloudapi.ErrInvalidResponse},
+		{"JSON cut off", sdktest.CutsJSON, most, 1, true, cloudapi.ErrInvalidResponse},
+		{"404 cut off", sdktest.CutsRefusal, most, 1, false, nil},
+		{"no reply in time", sdktest.Hangs, most, 1, true, context.DeadlineExceeded},
+		{"200 without a body", sdktest.Answers(200, "", ""), 1, 1, true, cloudapi.ErrInvalidResponse},
+		{"200 with null", sdktest.Answers(200, "", "null"), 1, 1, true, cloudapi.ErrInvalidResponse},
 	}
 	for status := 300; status < 600; status++ {
 		if status >= 430 && status < 500 || status >= 310 && status < 400 || status >= 512 {
 			continue
 		}
-		r := row{name: fmt.Sprint(status), exchange: answers(status, "", stub.Envelope(status)), safe: 1, create: 1}
+		r := row{name: fmt.Sprint(status), exchange: sdktest.Answers(status, "", stub.Envelope(status)), safe: 1, create: 1}
 		switch status {
 		case 429, 503:
 			r.safe, r.create = most, most
@@ -170,28 +67,28 @@ func TestRetryClasses(t *testing.T) {
 	for _, status := range []int{429, 503} {
 		name := func(what string) string { return fmt.Sprintf("%d %s", status, what) }
 		rows = append(rows,
-			row{name("of a gateway"), answers(status, "", "<html>"), most, 1, true, nil},
-			row{name("without a body"), answers(status, "", ""), most, 1, true, nil},
-			row{name("of JSON that is no envelope"), answers(status, "", `{"error":{"message":"m"}}`), most, 1, true, nil},
-			row{name("of a gateway, come back at once"), answers(status, "Retry-After: 0\r\n", "<html>"), most, most, false, nil},
-			row{name("of a gateway, come back later"), answers(status, "Retry-After: 7\r\n", "<html>"), most, most, false, nil},
-			row{name("of a gateway, come back on a day"), answers(status, "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n", ""), most, most, false, nil},
-			row{name("of a gateway, come back soon"), answers(status, "Retry-After: soon\r\n", "<html>"), most, 1, true, nil},
+			row{name("of a gateway"), sdktest.Answers(status, "", "<html>"), most, 1, true, nil},
+			row{name("without a body"), sdktest.Answers(status, "", ""), most, 1, true, nil},
+			row{name("of JSON that is no envelope"), sdktest.Answers(status, "", `{"error":{"message":"m"}}`), most, 1, true, nil},
+			row{name("of a gateway, come back at once"), sdktest.Answers(status, "Retry-After: 0\r\n", "<html>"), most, most, false, nil},
+			row{name("of a gateway, come back later"), sdktest.Answers(status, "Retry-After: 7\r\n", "<html>"), most, most, false, nil},
+			row{name("of a gateway, come back on a day"), sdktest.Answers(status, "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n", ""), most, most, false, nil},
+			row{name("of a gateway, come back soon"), sdktest.Answers(status, "Retry-After: soon\r\n", "<html>"), most, 1, true, nil},
 		)
 	}
 	for _, r := range rows {
 		for _, class := range []struct {
 			name     string
-			call     func(context.Context, *Client) error
+			call     func(context.Context, *cloudapi.Client) error
 			attempts int
 			unknown  bool
 		}{{"safe", safeCall, r.safe, false}, {"create", createCall, r.create, r.unknown}} {
 			t.Run(r.name+"/"+class.name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					p := startPeer(t, r.exchange)
+					p := sdktest.StartPeer(t, r.exchange)
 					attempts := 0
-					client := p.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+					client := p.Client(t, cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 						return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 							attempts++
 							return next.RoundTrip(req)
@@ -205,10 +102,10 @@ func TestRetryClasses(t *testing.T) {
 					if attempts != class.attempts {
 						t.Errorf("%d attempts, want %d: %v", attempts, class.attempts, err)
 					}
-					if r.name != "reset before the request is read" && p.requests() != class.attempts {
-						t.Errorf("%d requests arrived, want %d", p.requests(), class.attempts)
+					if r.name != "reset before the request is read" && p.Requests() != class.attempts {
+						t.Errorf("%d requests arrived, want %d", p.Requests(), class.attempts)
 					}
-					if got := errors.Is(err, ErrOutcomeUnknown); got != class.unknown {
+					if got := errors.Is(err, cloudapi.ErrOutcomeUnknown); got != class.unknown {
 						t.Errorf("outcome unknown: %v, want %v: %v", got, class.unknown, err)
 					}
 					if r.is != nil && !errors.Is(err, r.is) {
@@ -220,7 +117,7 @@ func TestRetryClasses(t *testing.T) {
 					if class.attempts == 1 && r.name != "no reply in time" && time.Since(start) != 0 {
 						t.Errorf("a single attempt took %v", time.Since(start))
 					}
-					if e, ok := errors.AsType[*Error](err); ok && e.Attempts != class.attempts {
+					if e, ok := errors.AsType[*cloudapi.Error](err); ok && e.Attempts != class.attempts {
 						t.Errorf("Error.Attempts = %d", e.Attempts)
 					}
 				})
@@ -239,8 +136,8 @@ func TestCreateBesideTheTransport(t *testing.T) {
 			return nil, errors.New("no route to host")
 		}}
 		sent := 0
-		client, err := NewClient(WithBaseURL("https://api.example.com"), WithToken(stub.Token), WithProject(stub.Project),
-			WithHTTPClient(&http.Client{Transport: stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project),
+			cloudapi.WithHTTPClient(&http.Client{Transport: stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				if _, err := unreachable.RoundTrip(req); err == nil {
 					t.Error("there should be no connection")
 				}
@@ -252,8 +149,8 @@ func TestCreateBesideTheTransport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
-		if sent != 1 || !errors.Is(err, ErrOutcomeUnknown) {
+		_, err = client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
+		if sent != 1 || !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 			t.Errorf("sent %d times: %v", sent, err)
 		}
 	})
@@ -262,22 +159,22 @@ func TestCreateBesideTheTransport(t *testing.T) {
 func TestCreateIsRetriedBeforeAConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, answers(200, "", stub.VM))
+		p := sdktest.StartPeer(t, sdktest.Answers(200, "", stub.VM))
 		dials := 0
 		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			if dials++; dials < 3 {
 				return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 			}
-			return p.listener.Dial(ctx)
+			return p.Listener.Dial(ctx)
 		}}
 		t.Cleanup(transport.CloseIdleConnections)
-		client := p.client(t, WithHTTPClient(&http.Client{Transport: transport}))
+		client := p.Client(t, cloudapi.WithHTTPClient(&http.Client{Transport: transport}))
 		vm, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
 		if err != nil || vm.ID != stub.VMID {
 			t.Fatalf("Create = %v, %v", vm, err)
 		}
-		if dials != 3 || p.requests() != 1 {
-			t.Errorf("%d dials and %d requests, want 3 and 1", dials, p.requests())
+		if dials != 3 || p.Requests() != 1 {
+			t.Errorf("%d dials and %d requests, want 3 and 1", dials, p.Requests())
 		}
 	})
 }
@@ -286,27 +183,27 @@ func TestRenameIsRepeatableByIDOnly(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[string]int{stub.VMID: 4, "web-1": 1} {
 		synctest.Test(t, func(t *testing.T) {
-			p := startPeer(t, losesReply)
-			_, err := p.client(t).VMs.Rename(t.Context(), "eu-central-h1", ref, "web-2")
-			if p.requests() != want || errors.Is(err, ErrOutcomeUnknown) != (want == 1) {
-				t.Errorf("Rename of %s: %d requests, %v", ref, p.requests(), err)
+			p := sdktest.StartPeer(t, sdktest.LosesReply)
+			_, err := p.Client(t).VMs.Rename(t.Context(), "eu-central-h1", ref, "web-2")
+			if p.Requests() != want || errors.Is(err, cloudapi.ErrOutcomeUnknown) != (want == 1) {
+				t.Errorf("Rename of %s: %d requests, %v", ref, p.Requests(), err)
 			}
 		})
 	}
 	for _, tt := range []struct {
 		ref     string
-		request SSHPublicKeyUpdateRequest
+		request cloudapi.SSHPublicKeyUpdateRequest
 		want    int
 	}{
-		{"laptop", SSHPublicKeyUpdateRequest{Name: "desktop"}, 1},
-		{"laptop", SSHPublicKeyUpdateRequest{PublicKey: "ssh-ed25519 A"}, 4},
-		{"sk7dxatrt82p2ge102vk6b9tak", SSHPublicKeyUpdateRequest{Name: "desktop"}, 4},
+		{"laptop", cloudapi.SSHPublicKeyUpdateRequest{Name: "desktop"}, 1},
+		{"laptop", cloudapi.SSHPublicKeyUpdateRequest{PublicKey: "ssh-ed25519 A"}, 4},
+		{"sk7dxatrt82p2ge102vk6b9tak", cloudapi.SSHPublicKeyUpdateRequest{Name: "desktop"}, 4},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := startPeer(t, losesReply)
-			_, err := p.client(t).SSHPublicKeys.Update(t.Context(), tt.ref, &tt.request)
-			if p.requests() != tt.want || err == nil {
-				t.Errorf("Update of %s with %+v: %d requests, %v", tt.ref, tt.request, p.requests(), err)
+			p := sdktest.StartPeer(t, sdktest.LosesReply)
+			_, err := p.Client(t).SSHPublicKeys.Update(t.Context(), tt.ref, &tt.request)
+			if p.Requests() != tt.want || err == nil {
+				t.Errorf("Update of %s with %+v: %d requests, %v", tt.ref, tt.request, p.Requests(), err)
 			}
 		})
 	}
@@ -334,9 +231,9 @@ func TestRetryAfter(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := startPeer(t, answers(503, "Retry-After: "+tt.header()+"\r\n", stub.Envelope(503)), answers(200, "", stub.VM))
+				p := sdktest.StartPeer(t, sdktest.Answers(503, "Retry-After: "+tt.header()+"\r\n", stub.Envelope(503)), sdktest.Answers(200, "", stub.VM))
 				start := time.Now()
-				if _, err := p.client(t).VMs.Create(t.Context(), "eu-central-h1", "web-1", nil); err != nil {
+				if _, err := p.Client(t).VMs.Create(t.Context(), "eu-central-h1", "web-1", nil); err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(start); took < tt.min || took > tt.max {
@@ -350,20 +247,20 @@ func TestRetryAfter(t *testing.T) {
 func TestNoRetryBeyondTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, answers(503, "Retry-After: 30\r\n", stub.Envelope(503)))
+		p := sdktest.StartPeer(t, sdktest.Answers(503, "Retry-After: 30\r\n", stub.Envelope(503)))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err := p.client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
+		_, err := p.Client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
 		if took := time.Since(start); took != 0 {
 			t.Errorf("took %v, want the error at once", took)
 		}
-		e, ok := errors.AsType[*Error](err)
+		e, ok := errors.AsType[*cloudapi.Error](err)
 		if !ok || e.StatusCode != 503 || e.RetryAfter != 30*time.Second || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v does not show both the status and the deadline", err)
 		}
-		if p.requests() != 1 {
-			t.Errorf("%d requests", p.requests())
+		if p.Requests() != 1 {
+			t.Errorf("%d requests", p.Requests())
 		}
 	})
 }
@@ -373,13 +270,13 @@ func TestRetryBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[time.Duration]int{30 * time.Second: 1, 30*time.Second + 1: 2} {
 		synctest.Test(t, func(t *testing.T) {
-			p := startPeer(t, answers(503, "Retry-After: 30\r\n", stub.Envelope(503)), answers(200, "", stub.VM))
+			p := sdktest.StartPeer(t, sdktest.Answers(503, "Retry-After: 30\r\n", stub.Envelope(503)), sdktest.Answers(200, "", stub.VM))
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			start := time.Now()
-			_, err := p.client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
-			if took := time.Since(start); p.requests() != want || (err == nil) != (want == 2) || took != time.Duration(want-1)*30*time.Second {
-				t.Errorf("within %v: %d requests in %v, %v", limit, p.requests(), took, err)
+			_, err := p.Client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
+			if took := time.Since(start); p.Requests() != want || (err == nil) != (want == 2) || took != time.Duration(want-1)*30*time.Second {
+				t.Errorf("within %v: %d requests in %v, %v", limit, p.Requests(), took, err)
 			}
 		})
 	}
@@ -388,15 +285,15 @@ func TestRetryBeforeTheDeadline(t *testing.T) {
 func TestCancelDuringThePause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, answers(503, "Retry-After: 30\r\n", stub.Envelope(503)))
+		p := sdktest.StartPeer(t, sdktest.Answers(503, "Retry-After: 30\r\n", stub.Envelope(503)))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(3*time.Second, cancel)
 		start := time.Now()
-		_, err := p.client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
+		_, err := p.Client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
 		if took := time.Since(start); took != 3*time.Second {
 			t.Errorf("took %v, want 3s", took)
 		}
-		if !errors.Is(err, ErrServer) || !errors.Is(err, context.Canceled) {
+		if !errors.Is(err, cloudapi.ErrServer) || !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v does not show both the status and the cancellation", err)
 		}
 	})
@@ -406,21 +303,21 @@ func TestCancelDuringAnAttempt(t *testing.T) {
 	t.Parallel()
 	reason := errors.New("the operator lost patience")
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, hangs)
+		p := sdktest.StartPeer(t, sdktest.Hangs)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(3*time.Second, func() { cancel(reason) })
 		start := time.Now()
-		_, err := p.client(t).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
+		_, err := p.Client(t).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
 		if took := time.Since(start); took != 3*time.Second {
 			t.Errorf("took %v, want 3s", took)
 		}
-		for _, want := range []error{context.Canceled, reason, ErrOutcomeUnknown} {
+		for _, want := range []error{context.Canceled, reason, cloudapi.ErrOutcomeUnknown} {
 			if !errors.Is(err, want) {
 				t.Errorf("error %v is not %v", err, want)
 			}
 		}
-		if p.requests() != 1 {
-			t.Errorf("%d requests", p.requests())
+		if p.Requests() != 1 {
+			t.Errorf("%d requests", p.Requests())
 		}
 	})
 }
@@ -429,12 +326,12 @@ func TestCancelDuringAnAttempt(t *testing.T) {
 func TestCancelIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, hangs)
+		p := sdktest.StartPeer(t, sdktest.Hangs)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(3*time.Second, cancel)
-		_, err := p.client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
-		if !errors.Is(err, context.Canceled) || strings.Count(err.Error(), "canceled") != 1 || p.requests() != 1 {
-			t.Errorf("the error is %v after %d requests", err, p.requests())
+		_, err := p.Client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
+		if !errors.Is(err, context.Canceled) || strings.Count(err.Error(), "canceled") != 1 || p.Requests() != 1 {
+			t.Errorf("the error is %v after %d requests", err, p.Requests())
 		}
 	})
 }
@@ -450,10 +347,10 @@ func TestCancelBehindAnAnswer(t *testing.T) {
 		shown  bool  // whether the error contains the context's, since a retry was due
 	}{
 		{200, stub.VM, nil, false},
-		{200, "{}", ErrInvalidResponse, false},
-		{400, stub.Envelope(400), ErrInvalidRequest, false},
-		{404, stub.Envelope(404), ErrNotFound, false},
-		{503, stub.Envelope(503), ErrServer, true},
+		{200, "{}", cloudapi.ErrInvalidResponse, false},
+		{400, stub.Envelope(400), cloudapi.ErrInvalidRequest, false},
+		{404, stub.Envelope(404), cloudapi.ErrNotFound, false},
+		{503, stub.Envelope(503), cloudapi.ErrServer, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -462,10 +359,10 @@ func TestCancelBehindAnAnswer(t *testing.T) {
 				return stub.Respond(tt.status, tt.body), nil
 			}}
 			start := time.Now()
-			var vm *VM
+			var vm *cloudapi.VM
 			var err error
 			lines := logged(t, slog.LevelDebug, func(logger *slog.Logger) {
-				vm, err = recorded(t, &network, WithRetry(RetryPolicy{}), WithLogger(logger)).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
+				vm, err = sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{}), cloudapi.WithLogger(logger)).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
 			})
 			if len(lines) != 1 || strings.Contains(lines[0], "retry_in") {
 				t.Errorf("%d: the log is %q", tt.status, lines)
@@ -473,7 +370,7 @@ func TestCancelBehindAnAnswer(t *testing.T) {
 			if !errors.Is(err, tt.want) || (vm == nil) != (err != nil) || errors.Is(err, context.Canceled) != tt.shown {
 				t.Errorf("%d: %v, %v", tt.status, vm, err)
 			}
-			if unknown := errors.Is(err, ErrOutcomeUnknown); unknown != (tt.body == "{}") {
+			if unknown := errors.Is(err, cloudapi.ErrOutcomeUnknown); unknown != (tt.body == "{}") {
 				t.Errorf("%d: outcome unknown %v", tt.status, unknown)
 			}
 			if n := len(network.Take()); n != 1 || time.Since(start) != 0 {
@@ -486,14 +383,14 @@ func TestCancelBehindAnAnswer(t *testing.T) {
 func TestCancelledBeforeTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, answers(200, "", stub.VM))
+		p := sdktest.StartPeer(t, sdktest.Answers(200, "", stub.VM))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := p.client(t).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
-		if !errors.Is(err, context.Canceled) || errors.Is(err, ErrOutcomeUnknown) || p.requests() != 0 {
-			t.Errorf("error %v after %d requests", err, p.requests())
+		_, err := p.Client(t).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
+		if !errors.Is(err, context.Canceled) || errors.Is(err, cloudapi.ErrOutcomeUnknown) || p.Requests() != 0 {
+			t.Errorf("error %v after %d requests", err, p.Requests())
 		}
-		if e, ok := errors.AsType[*TransportError](err); !ok || e.Attempts != 0 {
+		if e, ok := errors.AsType[*cloudapi.TransportError](err); !ok || e.Attempts != 0 {
 			t.Errorf("the error is %#v", err)
 		}
 	})
@@ -515,12 +412,12 @@ func TestMisconfigurationIsNotRetried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	none := WithTransport(func(*http.Transport) {})
-	proxied := WithTransport(func(t *http.Transport) { t.Proxy = http.ProxyURL(proxyURL) })
-	foreign := WithHTTPClient(&http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxyURL)}})
+	none := cloudapi.WithTransport(func(*http.Transport) {})
+	proxied := cloudapi.WithTransport(func(t *http.Transport) { t.Proxy = http.ProxyURL(proxyURL) })
+	foreign := cloudapi.WithHTTPClient(&http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxyURL)}})
 	for _, tt := range []struct {
 		name, address, text string
-		transport           Option
+		transport           cloudapi.Option
 		status              int
 		attempts            int
 	}{
@@ -534,8 +431,8 @@ func TestMisconfigurationIsNotRetried(t *testing.T) {
 		name := tt.name
 		attempts := 0
 		status = tt.status
-		client, err := NewClient(WithBaseURL(tt.address), WithToken(stub.Token), WithProject(stub.Project), tt.transport,
-			WithRetry(RetryPolicy{MinDelay: 1, MaxDelay: 1}), WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		client, err := cloudapi.NewClient(cloudapi.WithBaseURL(tt.address), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), tt.transport,
+			cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: 1, MaxDelay: 1}), cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 					attempts++
 					return next.RoundTrip(req)
@@ -545,8 +442,25 @@ func TestMisconfigurationIsNotRetried(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
-		if e, ok := errors.AsType[*TransportError](err); !ok || attempts != tt.attempts || !strings.Contains(e.Err.Error(), tt.text) || errors.Is(err, ErrOutcomeUnknown) {
+		if e, ok := errors.AsType[*cloudapi.TransportError](err); !ok || attempts != tt.attempts || !strings.Contains(e.Err.Error(), tt.text) || errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 			t.Errorf("%s: %d attempts, %v", name, attempts, err)
 		}
 	}
+}
+
+// TestTimeoutsAreTimeouts: timeouts are those of package net.
+func TestTimeoutsAreTimeouts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := sdktest.StartPeer(t, sdktest.Hangs)
+		start := time.Now()
+		_, err := p.Client(t, cloudapi.WithTimeout(5*time.Second), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})).VMs.Get(t.Context(), "l", "v")
+		timeout, ok := errors.AsType[interface {
+			error
+			Timeout() bool
+		}](err)
+		if took := time.Since(start); took != 5*time.Second || !ok || !timeout.Timeout() || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
 }

@@ -1,4 +1,4 @@
-package cloudapi
+package lists_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,73 +17,13 @@ import (
 	"time"
 	"weak"
 
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// listed is an item of a list in the tests.
-type listed struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-}
-
-func (l listed) key(column string) string { return idOrName(column, l.ID, l.Name) }
-
-// listServer answers list requests like a server of this API, or with other
-// habits.
-type listServer struct {
-	items   []listed // in the order of both columns
-	max     int      // maximum number of items in a page, even if more are requested; 0: no limit
-	noCount bool
-	bare    bool // an array in place of an object
-	whole   bool // page size and cursor are ignored
-
-	between func() // called between a page and its count
-}
-
-// numbered returns n items in order.
-func numbered(n int) []listed {
-	items := make([]listed, n)
-	for i := range items {
-		items[i] = listed{fmt.Sprintf("vm%024d", i), fmt.Sprintf("web-%06d", i)}
-	}
-	return items
-}
-
-func (s *listServer) answer(req *http.Request) (*http.Response, error) {
-	query := req.URL.Query()
-	page := s.items
-	if !s.whole {
-		column, after := query.Get("order_column"), query.Get("start_after")
-		for len(page) > 0 && after != "" && page[0].key(column) <= after {
-			page = page[1:]
-		}
-		size, err := strconv.Atoi(query.Get("page_size"))
-		if err != nil {
-			return nil, err
-		}
-		if s.max > 0 {
-			size = min(size, s.max)
-		}
-		page = page[:min(size, len(page))]
-	}
-	if page == nil {
-		page = []listed{}
-	}
-	if s.between != nil {
-		s.between()
-	}
-	body := map[string]any{"items": page, "count": len(s.items)}
-	switch {
-	case s.bare:
-		return stub.Respond(200, string(stub.JSON(page))), nil
-	case s.noCount:
-		delete(body, "count")
-	}
-	return stub.Respond(200, string(stub.JSON(body))), nil
-}
-
 // ids ranges over a sequence and returns the IDs until its error.
-func ids[T any, P listItem[T]](t *testing.T, seq iter.Seq2[*T, error]) (got []string, err error) {
+func ids[T any](t *testing.T, seq iter.Seq2[*T, error]) (got []string, err error) {
 	t.Helper()
 	for item, e := range seq {
 		if err != nil {
@@ -94,17 +33,10 @@ func ids[T any, P listItem[T]](t *testing.T, seq iter.Seq2[*T, error]) (got []st
 			t.Errorf("the sequence yields %v, %v", item, e)
 		}
 		if err = e; e == nil {
-			got = append(got, P(item).cursor(OrderByID))
+			got = append(got, reflect.ValueOf(item).Elem().FieldByName("ID").String())
 		}
 	}
 	return got, err
-}
-
-func idsOf(items []listed) (ids []string) {
-	for _, item := range items {
-		ids = append(ids, item.ID)
-	}
-	return ids
 }
 
 // cursors returns the start_after of each request.
@@ -125,36 +57,36 @@ func TestAllYieldsEachItemOnce(t *testing.T) {
 	t.Parallel()
 	for _, server := range []struct {
 		name   string
-		habits listServer
+		habits stub.List
 		order  string
 		page   int // maximum number of items in a page
 	}{
-		{"as the contract", listServer{}, "", 10},
-		{"by name", listServer{}, OrderByName, 10},
-		{"smaller pages", listServer{max: 3}, "", 3},
-		{"one item a page", listServer{max: 1}, "", 1},
-		{"no count", listServer{noCount: true}, "", 10},
-		{"no count and smaller pages", listServer{noCount: true, max: 7}, "", 7},
-		{"bare array", listServer{bare: true}, "", 10},
+		{"as the contract", stub.List{}, "", 10},
+		{"by name", stub.List{}, cloudapi.OrderByName, 10},
+		{"smaller pages", stub.List{Max: 3}, "", 3},
+		{"one item a page", stub.List{Max: 1}, "", 1},
+		{"no count", stub.List{NoCount: true}, "", 10},
+		{"no count and smaller pages", stub.List{NoCount: true, Max: 7}, "", 7},
+		{"bare array", stub.List{Bare: true}, "", 10},
 	} {
 		for _, size := range []int{0, 1, 9, 10, 11, 20, 100} {
 			for _, prefetch := range []int{0, 1, 3, 50} {
 				t.Run(fmt.Sprintf("%s/%d/%d", server.name, size, prefetch), func(t *testing.T) {
 					t.Parallel()
 					habits := server.habits
-					habits.items = numbered(size)
-					network := stub.Recorder{Answer: habits.answer}
-					client := recorded(t, &network, WithPrefetch(prefetch))
-					got, err := ids(t, client.VMs.All(t.Context(), &ListOptions{PageSize: 10, OrderColumn: server.order}))
-					if err != nil || !slices.Equal(got, idsOf(habits.items)) {
+					habits.Items = stub.Numbered(size)
+					network := stub.Recorder{Answer: habits.Answer}
+					client := sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch))
+					got, err := ids(t, client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10, OrderColumn: server.order}))
+					if err != nil || !slices.Equal(got, stub.IDsOf(habits.Items)) {
 						t.Errorf("got %d of %d items: %v", len(got), size, err)
 					}
 					want := []string{""} // the cursor after each page, of which the last is empty
 					for i := server.page; i < size; i += server.page {
-						want = append(want, habits.items[i-1].key(server.order))
+						want = append(want, habits.Items[i-1].Key(server.order))
 					}
 					if size > 0 {
-						want = append(want, habits.items[size-1].key(server.order))
+						want = append(want, habits.Items[size-1].Key(server.order))
 					}
 					sent := cursors(t, network.Take())
 					if len(sent) > len(want) || len(sent) < len(want)-1 || !slices.Equal(sent, want[:len(sent)]) {
@@ -174,9 +106,9 @@ func TestAListOfOnePageIsOneRequest(t *testing.T) {
 		items, pageSize int
 		whole           bool
 	}{{0, 0, false}, {1, 0, false}, {999, 0, false}, {9, 10, false}, {1500, 2000, false}, {25, 10, true}} {
-		server := listServer{items: numbered(tt.items), whole: tt.whole}
-		network := stub.Recorder{Answer: server.answer}
-		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: tt.pageSize}))
+		server := stub.List{Items: stub.Numbered(tt.items), Whole: tt.whole}
+		network := stub.Recorder{Answer: server.Answer}
+		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: tt.pageSize}))
 		if n := len(network.Take()); err != nil || n != 1 || len(got) != tt.items {
 			t.Errorf("%d items in pages of %d: %d items in %d requests: %v", tt.items, tt.pageSize, len(got), n, err)
 		}
@@ -185,9 +117,9 @@ func TestAListOfOnePageIsOneRequest(t *testing.T) {
 
 func TestAllAsksForLargePages(t *testing.T) {
 	t.Parallel()
-	server := listServer{items: numbered(2500)}
-	network := stub.Recorder{Answer: server.answer}
-	got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), nil))
+	server := stub.List{Items: stub.Numbered(2500)}
+	network := stub.Recorder{Answer: server.Answer}
+	got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), nil))
 	sent := network.Take()
 	if err != nil || len(got) != 2500 || len(sent) > 4 || sent[0].Target != "/project/"+stub.Project+"/vm?page_size=1000" {
 		t.Errorf("%d items in %d requests, the first of which %s: %v", len(got), len(sent), sent[0].Target, err)
@@ -196,14 +128,14 @@ func TestAllAsksForLargePages(t *testing.T) {
 
 func TestAllFromAnItem(t *testing.T) {
 	t.Parallel()
-	server := listServer{items: numbered(35)}
-	network := stub.Recorder{Answer: server.answer}
-	got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{StartAfter: server.items[9].ID, PageSize: 10}))
-	if err != nil || !slices.Equal(got, idsOf(server.items[10:])) {
+	server := stub.List{Items: stub.Numbered(35)}
+	network := stub.Recorder{Answer: server.Answer}
+	got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{StartAfter: server.Items[9].ID, PageSize: 10}))
+	if err != nil || !slices.Equal(got, stub.IDsOf(server.Items[10:])) {
 		t.Errorf("got %d items: %v", len(got), err)
 	}
-	for _, after := range []string{server.items[34].ID, "vmz"} {
-		got, err = ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{StartAfter: after}))
+	for _, after := range []string{server.Items[34].ID, "vmz"} {
+		got, err = ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{StartAfter: after}))
 		if err != nil || len(got) != 0 {
 			t.Errorf("after %s: %d items, %v", after, len(got), err)
 		}
@@ -213,16 +145,16 @@ func TestAllFromAnItem(t *testing.T) {
 // A wholeList is a list without parameters in the contract.
 type wholeList struct {
 	path string
-	all  func(context.Context, *ListOptions) ([]string, error)
-	list func(context.Context, *ListOptions) (items int, next string, err error)
+	all  func(context.Context, *cloudapi.ListOptions) ([]string, error)
+	list func(context.Context, *cloudapi.ListOptions) (items int, next string, err error)
 }
 
-func newWholeList[T any, P listItem[T]](t *testing.T, path string, all func(context.Context, *ListOptions) iter.Seq2[*T, error],
-	list func(context.Context, *ListOptions) (*Page[T], error)) wholeList {
+func newWholeList[T any](t *testing.T, path string, all func(context.Context, *cloudapi.ListOptions) iter.Seq2[*T, error],
+	list func(context.Context, *cloudapi.ListOptions) (*cloudapi.Page[T], error)) wholeList {
 	return wholeList{
 		path: "/project/" + stub.Project + path,
-		all:  func(ctx context.Context, opts *ListOptions) ([]string, error) { return ids[T, P](t, all(ctx, opts)) },
-		list: func(ctx context.Context, opts *ListOptions) (int, string, error) {
+		all:  func(ctx context.Context, opts *cloudapi.ListOptions) ([]string, error) { return ids(t, all(ctx, opts)) },
+		list: func(ctx context.Context, opts *cloudapi.ListOptions) (int, string, error) {
 			page, err := list(ctx, opts)
 			if err != nil {
 				return 0, "", err
@@ -232,16 +164,16 @@ func newWholeList[T any, P listItem[T]](t *testing.T, path string, all func(cont
 	}
 }
 
-func wholeLists(t *testing.T, c *Client) []wholeList {
+func wholeLists(t *testing.T, c *cloudapi.Client) []wholeList {
 	return []wholeList{
 		newWholeList(t, "/ssh-public-key", c.SSHPublicKeys.All, c.SSHPublicKeys.List),
 		newWholeList(t, "/inference-api-key", c.InferenceAPIKeys.All, c.InferenceAPIKeys.List),
 		newWholeList(t, "/vm-init-script", c.VMInitScripts.All, c.VMInitScripts.List),
 		newWholeList(t, "/location/eu-central-h1/postgres/orders-db/firewall-rule",
-			func(ctx context.Context, opts *ListOptions) iter.Seq2[*PostgresFirewallRule, error] {
+			func(ctx context.Context, opts *cloudapi.ListOptions) iter.Seq2[*cloudapi.PostgresFirewallRule, error] {
 				return c.Postgres.AllFirewallRules(ctx, "eu-central-h1", "orders-db", opts)
 			},
-			func(ctx context.Context, opts *ListOptions) (*Page[PostgresFirewallRule], error) {
+			func(ctx context.Context, opts *cloudapi.ListOptions) (*cloudapi.Page[cloudapi.PostgresFirewallRule], error) {
 				return c.Postgres.ListFirewallRules(ctx, "eu-central-h1", "orders-db", opts)
 			}),
 	}
@@ -250,14 +182,14 @@ func wholeLists(t *testing.T, c *Client) []wholeList {
 // TestWholeLists: each is one request without parameters.
 func TestWholeLists(t *testing.T) {
 	t.Parallel()
-	for _, habits := range []listServer{{noCount: true}, {}, {bare: true}} {
+	for _, habits := range []stub.List{{NoCount: true}, {}, {Bare: true}} {
 		for _, size := range []int{0, 1, 25, 1000, 1001} {
-			for _, opts := range []*ListOptions{nil, {PageSize: 1}, {PageSize: 1000}} {
-				server := listServer{items: numbered(size), whole: true, noCount: habits.noCount, bare: habits.bare}
-				network := stub.Recorder{Answer: server.answer}
-				for _, list := range wholeLists(t, recorded(t, &network)) {
+			for _, opts := range []*cloudapi.ListOptions{nil, {PageSize: 1}, {PageSize: 1000}} {
+				server := stub.List{Items: stub.Numbered(size), Whole: true, NoCount: habits.NoCount, Bare: habits.Bare}
+				network := stub.Recorder{Answer: server.Answer}
+				for _, list := range wholeLists(t, sdktest.Recorded(t, &network)) {
 					got, err := list.all(t.Context(), opts)
-					if err != nil || !slices.Equal(got, idsOf(server.items)) {
+					if err != nil || !slices.Equal(got, stub.IDsOf(server.Items)) {
 						t.Errorf("%s: All has %d of %d items: %v", list.path, len(got), size, err)
 					}
 					items, next, err := list.list(t.Context(), opts)
@@ -277,12 +209,12 @@ func TestWholeLists(t *testing.T) {
 func TestWholeListsHaveNoCursor(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
-	for _, list := range wholeLists(t, recorded(t, &network)) {
-		for name, opts := range map[string]*ListOptions{"StartAfter": {StartAfter: "a"}, "OrderColumn": {OrderColumn: OrderByID}, "Location": {Location: "a"}} {
+	for _, list := range wholeLists(t, sdktest.Recorded(t, &network)) {
+		for name, opts := range map[string]*cloudapi.ListOptions{"StartAfter": {StartAfter: "a"}, "OrderColumn": {OrderColumn: cloudapi.OrderByID}, "Location": {Location: "a"}} {
 			_, allErr := list.all(t.Context(), opts)
 			_, _, listErr := list.list(t.Context(), opts)
 			for _, err := range []error{allErr, listErr} {
-				if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != name || !strings.Contains(e.Reason, "does not apply to this list") {
+				if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != name || !strings.Contains(e.Reason, "does not apply to this list") {
 					t.Errorf("%s with %s: %v", list.path, name, err)
 				}
 			}
@@ -295,21 +227,21 @@ func TestWholeListsHaveNoCursor(t *testing.T) {
 
 func TestAllCanBeRangedAgain(t *testing.T) {
 	t.Parallel()
-	server := listServer{items: numbered(25)}
-	network := stub.Recorder{Answer: server.answer}
-	opts := &ListOptions{PageSize: 10}
-	seq := recorded(t, &network).VMs.All(t.Context(), opts)
+	server := stub.List{Items: stub.Numbered(25)}
+	network := stub.Recorder{Answer: server.Answer}
+	opts := &cloudapi.ListOptions{PageSize: 10}
+	seq := sdktest.Recorded(t, &network).VMs.All(t.Context(), opts)
 	if n := len(network.Take()); n != 0 {
 		t.Errorf("%d requests were sent before the first range", n)
 	}
-	*opts = ListOptions{Location: "elsewhere", StartAfter: "vmz", PageSize: 1, OrderColumn: OrderByName}
+	*opts = cloudapi.ListOptions{Location: "elsewhere", StartAfter: "vmz", PageSize: 1, OrderColumn: cloudapi.OrderByName}
 	for range 2 {
 		next, stop := iter.Pull2(seq) // a range within the range
 		first, _, _ := next()
 		got, err := ids(t, seq)
 		second, _, _ := next()
 		stop()
-		if err != nil || !slices.Equal(got, idsOf(server.items)) || first.ID != got[0] || second.ID != got[1] {
+		if err != nil || !slices.Equal(got, stub.IDsOf(server.Items)) || first.ID != got[0] || second.ID != got[1] {
 			t.Errorf("got %d items, and %v, %v: %v", len(got), first, second, err)
 		}
 	}
@@ -322,17 +254,17 @@ func TestAllCanBeRangedAgain(t *testing.T) {
 
 func TestAllAfterAnError(t *testing.T) {
 	t.Parallel()
-	server := listServer{items: numbered(50)}
+	server := stub.List{Items: stub.Numbered(50)}
 	for _, prefetch := range []int{0, 1, 3} {
 		served := 0
 		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			if served++; served == 3 {
 				return stub.Respond(400, stub.Envelope(400)), nil
 			}
-			return server.answer(req)
+			return server.Answer(req)
 		}}
-		got, err := ids(t, recorded(t, &network, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
-		if !errors.Is(err, ErrInvalidRequest) || !slices.Equal(got, idsOf(server.items[:20])) || served != 3 {
+		got, err := ids(t, sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}))
+		if !errors.Is(err, cloudapi.ErrInvalidRequest) || !slices.Equal(got, stub.IDsOf(server.Items[:20])) || served != 3 {
 			t.Errorf("prefetch %d: %d items in %d requests, then %v", prefetch, len(got), served, err)
 		}
 	}
@@ -340,21 +272,21 @@ func TestAllAfterAnError(t *testing.T) {
 
 func TestCollect(t *testing.T) {
 	t.Parallel()
-	server := listServer{items: numbered(3)}
-	network := stub.Recorder{Answer: server.answer}
-	client := recorded(t, &network)
-	vms, err := Collect(client.VMs.All(t.Context(), nil))
-	if err != nil || len(vms) != 3 || vms[2].ID != server.items[2].ID {
+	server := stub.List{Items: stub.Numbered(3)}
+	network := stub.Recorder{Answer: server.Answer}
+	client := sdktest.Recorded(t, &network)
+	vms, err := cloudapi.Collect(client.VMs.All(t.Context(), nil))
+	if err != nil || len(vms) != 3 || vms[2].ID != server.Items[2].ID {
 		t.Errorf("Collect = %v, %v", vms, err)
 	}
-	server.items = nil
-	if vms, err = Collect(client.VMs.All(t.Context(), nil)); vms == nil || len(vms) != 0 || err != nil {
+	server.Items = nil
+	if vms, err = cloudapi.Collect(client.VMs.All(t.Context(), nil)); vms == nil || len(vms) != 0 || err != nil {
 		t.Errorf("Collect of nothing = %#v, %v", vms, err)
 	}
-	if vms, err = Collect[VM](nil); vms != nil || !errors.Is(err, ErrInvalidArgument) {
+	if vms, err = cloudapi.Collect[cloudapi.VM](nil); vms != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("Collect of no sequence = %#v, %v", vms, err)
 	}
-	if vms, err = Collect(client.InProject("").VMs.All(t.Context(), nil)); vms != nil || !errors.Is(err, ErrNoProject) {
+	if vms, err = cloudapi.Collect(client.InProject("").VMs.All(t.Context(), nil)); vms != nil || !errors.Is(err, cloudapi.ErrNoProject) {
 		t.Errorf("Collect of an error = %#v, %v", vms, err)
 	}
 }
@@ -367,22 +299,22 @@ func TestBreakLeavesNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/%d", prefetch, taken), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					server := listServer{items: numbered(1000)}
+					server := stub.List{Items: stub.Numbered(1000)}
 					pending := 0
 					network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 						pending++
 						defer func() { pending-- }()
 						select { // a request takes a second
 						case <-time.After(time.Second):
-							return server.answer(req)
+							return server.Answer(req)
 						case <-req.Context().Done():
 							return nil, req.Context().Err()
 						}
 					}}
-					client := recorded(t, &network, WithPrefetch(prefetch))
+					client := sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch))
 					got := 0
 					var stopped time.Time
-					for _, err := range client.VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+					for _, err := range client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -412,15 +344,15 @@ func TestBreakLeavesNothing(t *testing.T) {
 func TestPanicLeavesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := listServer{items: numbered(1000)}
-		network := stub.Recorder{Answer: server.answer}
-		client := recorded(t, &network, WithPrefetch(3))
+		server := stub.List{Items: stub.Numbered(1000)}
+		network := stub.Recorder{Answer: server.Answer}
+		client := sdktest.Recorded(t, &network, cloudapi.WithPrefetch(3))
 		defer func() {
 			if r := recover(); r != "enough" {
 				t.Errorf("recovered %v", r)
 			}
 		}()
-		for range client.VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+		for range client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
 			panic("enough")
 		}
 	})
@@ -438,20 +370,20 @@ func TestPrefetchEndsAsItsFetcher(t *testing.T) {
 		{"a panic", func() { panic("the middleware is broken") }, "the middleware is broken"},
 		{"an exit", runtime.Goexit, nil},
 	} {
-		server := listServer{items: numbered(30)}
+		server := stub.List{Items: stub.Numbered(30)}
 		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			if req.URL.Query().Get("start_after") != "" {
 				tt.fail()
 			}
-			return server.answer(req)
+			return server.Answer(req)
 		}}
-		client := recorded(t, &network, WithPrefetch(2))
+		client := sdktest.Recorded(t, &network, cloudapi.WithPrefetch(2))
 		var panicked any
 		items, returned := 0, false
 		var consumer sync.WaitGroup
 		consumer.Go(func() {
 			defer func() { panicked = recover() }()
-			for range client.VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+			for range client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
 				items++
 			}
 			returned = true
@@ -467,10 +399,10 @@ func TestPrefetchFetchesAhead(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 2, 5} {
 		synctest.Test(t, func(t *testing.T) {
-			server := listServer{items: numbered(1000)}
-			network := stub.Recorder{Answer: server.answer}
+			server := stub.List{Items: stub.Numbered(1000)}
+			network := stub.Recorder{Answer: server.Answer}
 			item, n := 0, 0 // that many requests
-			for range recorded(t, &network, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+			for range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
 				item++
 				synctest.Wait()
 				page := (item-1)/10 + 1
@@ -487,13 +419,13 @@ func TestPrefetchOverlaps(t *testing.T) {
 	t.Parallel()
 	for prefetch, want := range []time.Duration{21 * time.Second, 11 * time.Second} { // ten of these are the consumer's
 		synctest.Test(t, func(t *testing.T) {
-			server := listServer{items: numbered(100)}
+			server := stub.List{Items: stub.Numbered(100)}
 			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 				stub.Elapse(time.Second)
-				return server.answer(req)
+				return server.Answer(req)
 			}}
 			start := time.Now()
-			for range recorded(t, &network, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}) {
+			for range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
 				stub.Elapse(time.Second / 10)
 			}
 			if took := time.Since(start); took != want {
@@ -510,8 +442,8 @@ func TestCancelledListIsNotSilent(t *testing.T) {
 	for _, prefetch := range []int{0, 1, 4} {
 		for _, taken := range []int{0, 1, 10, 15} {
 			synctest.Test(t, func(t *testing.T) {
-				server := listServer{items: numbered(1000)}
-				network := stub.Recorder{Answer: server.answer}
+				server := stub.List{Items: stub.Numbered(1000)}
+				network := stub.Recorder{Answer: server.Answer}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				reason := errors.New("the operator lost patience")
@@ -519,7 +451,7 @@ func TestCancelledListIsNotSilent(t *testing.T) {
 					cancel(reason)
 				}
 				got, last := 0, error(nil)
-				for _, err := range recorded(t, &network, WithPrefetch(prefetch)).VMs.All(ctx, &ListOptions{PageSize: 10}) {
+				for _, err := range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(ctx, &cloudapi.ListOptions{PageSize: 10}) {
 					if last = err; err != nil {
 						continue
 					}
@@ -543,12 +475,12 @@ func TestAllEndsWithTheDeadline(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 2} {
 		synctest.Test(t, func(t *testing.T) {
-			server := listServer{items: numbered(900)}
-			network := stub.Recorder{Answer: server.answer}
+			server := stub.List{Items: stub.Numbered(900)}
+			network := stub.Recorder{Answer: server.Answer}
 			ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
 			defer cancel()
 			got, last := 0, error(nil)
-			for _, last = range recorded(t, &network, WithPrefetch(prefetch)).VMs.All(ctx, nil) {
+			for _, last = range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(ctx, nil) {
 				if last == nil {
 					got++
 					stub.Elapse(time.Second)
@@ -566,8 +498,8 @@ func TestAllWithoutAContext(t *testing.T) {
 	for _, prefetch := range []int{0, 2} {
 		var none context.Context
 		var network stub.Recorder
-		got, err := ids(t, recorded(t, &network, WithPrefetch(prefetch)).VMs.All(none, nil))
-		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "ctx" || len(got) != 0 {
+		got, err := ids(t, sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(none, nil))
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "ctx" || len(got) != 0 {
 			t.Errorf("prefetch %d: %d items, %v", prefetch, len(got), err)
 		}
 	}
@@ -577,11 +509,11 @@ func TestAllWithoutAContext(t *testing.T) {
 // nothing.
 func TestAllKeepsNoItem(t *testing.T) {
 	t.Parallel()
-	server := listServer{items: numbered(100)}
-	network := stub.Recorder{Answer: server.answer}
-	var first weak.Pointer[VM]
+	server := stub.List{Items: stub.Numbered(100)}
+	network := stub.Recorder{Answer: server.Answer}
+	var first weak.Pointer[cloudapi.VM]
 	seen := 0
-	for vm, err := range recorded(t, &network).VMs.All(t.Context(), nil) {
+	for vm, err := range sdktest.Recorded(t, &network).VMs.All(t.Context(), nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -617,12 +549,12 @@ func TestListsThatAreNone(t *testing.T) {
 		`""`:                          "cannot unmarshal string",
 	} {
 		network := stub.Recorder{Answer: stub.Always(200, body)}
-		client := recorded(t, &network)
+		client := sdktest.Recorded(t, &network)
 		page, err := client.VMs.List(t.Context(), nil)
-		if page != nil || !errors.Is(err, ErrInvalidResponse) || !strings.Contains(err.Error(), reason) {
+		if page != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) || !strings.Contains(err.Error(), reason) {
 			t.Errorf("List of %s = %v, %v", body, page, err)
 		}
-		if got, err := ids(t, client.VMs.All(t.Context(), nil)); got != nil || !errors.Is(err, ErrInvalidResponse) {
+		if got, err := ids(t, client.VMs.All(t.Context(), nil)); got != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
 			t.Errorf("All of %s = %v, %v", body, got, err)
 		}
 	}
@@ -632,20 +564,20 @@ func TestList(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		body  string
-		opts  *ListOptions
+		opts  *cloudapi.ListOptions
 		ids   []string
 		count *int
 		next  string
 	}{
 		{`{"items":[{"id":"a","name":"y"},{"id":"b","name":"z"}],"count":7}`, nil, []string{"a", "b"}, new(7), "b"},
-		{`{"items":[{"id":"a","name":"y"},{"id":"b","name":"z"}],"count":7}`, &ListOptions{OrderColumn: OrderByName}, []string{"a", "b"}, new(7), "z"},
+		{`{"items":[{"id":"a","name":"y"},{"id":"b","name":"z"}],"count":7}`, &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName}, []string{"a", "b"}, new(7), "z"},
 		{`{"items":[{"id":"a"}]}`, nil, []string{"a"}, nil, "a"},
 		{` [{"id":"a"}]`, nil, []string{"a"}, nil, "a"},
 		{`{"items":[],"count":0}`, nil, nil, new(0), ""},
 		{`[]`, nil, nil, nil, ""},
 	} {
 		network := stub.Recorder{Answer: stub.Always(200, tt.body)}
-		page, err := recorded(t, &network).VMs.List(t.Context(), tt.opts)
+		page, err := sdktest.Recorded(t, &network).VMs.List(t.Context(), tt.opts)
 		if err != nil {
 			t.Errorf("%s: %v", tt.body, err)
 			continue
@@ -663,17 +595,23 @@ func TestList(t *testing.T) {
 func TestListOptionsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
-	client := recorded(t, &network)
+	client := sdktest.Recorded(t, &network)
 	for _, tt := range []struct {
 		name, operation string
 		call            func() error
 	}{
-		{"PageSize", "VMs.List", func() error { _, err := client.VMs.List(t.Context(), &ListOptions{PageSize: -1}); return err }},
-		{"PageSize", "VMs.List", func() error { _, err := Collect(client.VMs.All(t.Context(), &ListOptions{PageSize: -1})); return err }},
-		{"Location", "Projects.List", func() error { _, err := client.Projects.List(t.Context(), &ListOptions{Location: "x"}); return err }},
+		{"PageSize", "VMs.List", func() error { _, err := client.VMs.List(t.Context(), &cloudapi.ListOptions{PageSize: -1}); return err }},
+		{"PageSize", "VMs.List", func() error {
+			_, err := cloudapi.Collect(client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: -1}))
+			return err
+		}},
+		{"Location", "Projects.List", func() error {
+			_, err := client.Projects.List(t.Context(), &cloudapi.ListOptions{Location: "x"})
+			return err
+		}},
 	} {
 		err := tt.call()
-		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != tt.name || e.Operation != tt.operation || len(network.Take()) != 0 {
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != tt.name || e.Operation != tt.operation || len(network.Take()) != 0 {
 			t.Errorf("%s of %s: %v", tt.name, tt.operation, err)
 		}
 	}

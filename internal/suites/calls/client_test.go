@@ -1,4 +1,6 @@
-package cloudapi
+// Package calls_test holds what a call does, from the request that a client
+// sends to the record or the error that it returns.
+package calls_test
 
 import (
 	"context"
@@ -16,20 +18,22 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestNoProject(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
-	client := recorded(t, &network).InProject("")
+	client := sdktest.Recorded(t, &network).InProject("")
 	_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
-	if !errors.Is(err, ErrNoProject) || err.Error() != "cloudapi: VMs.Get: "+ErrNoProject.Error() {
+	if !errors.Is(err, cloudapi.ErrNoProject) || err.Error() != "cloudapi: VMs.Get: "+cloudapi.ErrNoProject.Error() {
 		t.Errorf("Get: %v", err)
 	}
 	for _, err := range client.VMs.All(t.Context(), nil) {
-		if !errors.Is(err, ErrNoProject) {
+		if !errors.Is(err, cloudapi.ErrNoProject) {
 			t.Errorf("All: %v", err)
 		}
 	}
@@ -41,20 +45,16 @@ func TestNoProject(t *testing.T) {
 func TestWithAndInProjectChangeACopy(t *testing.T) {
 	t.Parallel()
 	var first, second stub.Recorder
-	client := recorded(t, &first, WithHeader("X-A", "1"), WithMiddleware(naming("one")))
-	before := fmt.Sprintf("%+v", client.config)
+	client := sdktest.Recorded(t, &first, cloudapi.WithHeader("X-A", "1"), cloudapi.WithMiddleware(naming("one")))
 	changed, err := client.With(
-		WithBaseURL("https://other.example.com"), WithToken("other"), WithProject("pj00000000021g000000000001"),
-		WithHTTPClient(&http.Client{Transport: &second, Timeout: time.Hour}), WithHeader("X-A", "2"), WithHeader("X-B", "3"),
-		WithMiddleware(naming("two")), WithUserAgent("job/1"), WithPrefetch(3), WithResponseLimit(1), WithInsecureHTTP(),
+		cloudapi.WithBaseURL("https://other.example.com"), cloudapi.WithToken("other"), cloudapi.WithProject("pj00000000021g000000000001"),
+		cloudapi.WithHTTPClient(&http.Client{Transport: &second, Timeout: time.Hour}), cloudapi.WithHeader("X-A", "2"), cloudapi.WithHeader("X-B", "3"),
+		cloudapi.WithMiddleware(naming("two")), cloudapi.WithUserAgent("job/1"), cloudapi.WithPrefetch(3), cloudapi.WithResponseLimit(1), cloudapi.WithInsecureHTTP(),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after := fmt.Sprintf("%+v", client.config); after != before {
-		t.Errorf("the configuration was\n%s and is\n%s", before, after)
-	}
-	for _, c := range []*Client{changed, client, client.InProject("pjzzzzzzzzz75qzzzzzzzzzzzz")} {
+	for _, c := range []*cloudapi.Client{changed, client, client.InProject("pjzzzzzzzzz75qzzzzzzzzzzzz")} {
 		_, _ = c.VMs.List(t.Context(), nil)
 	}
 	sent := first.Take()
@@ -76,7 +76,7 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 		s.Header.Get("Authorization") != "Bearer other" || s.Header.Get("User-Agent") != userAgent+" job/1" {
 		t.Errorf("the changed copy sent %+v", s)
 	}
-	if _, err := client.With(WithTimeout(-1)); !errors.Is(err, ErrInvalidArgument) {
+	if _, err := client.With(cloudapi.WithTimeout(-1)); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("With accepts what NewClient refuses: %v", err)
 	}
 }
@@ -86,12 +86,12 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 func TestCopiesDoNotShareSlices(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
-	base := recorded(t, &network, WithHeader("X-1", ""), WithHeader("X-2", ""), WithHeader("X-3", ""),
-		WithMiddleware(naming("1")), WithMiddleware(naming("2")), WithMiddleware(naming("3")),
-		WithObserver(following("1")), WithObserver(following("2")), WithObserver(following("3")))
-	var copies []*Client
+	base := sdktest.Recorded(t, &network, cloudapi.WithHeader("X-1", ""), cloudapi.WithHeader("X-2", ""), cloudapi.WithHeader("X-3", ""),
+		cloudapi.WithMiddleware(naming("1")), cloudapi.WithMiddleware(naming("2")), cloudapi.WithMiddleware(naming("3")),
+		cloudapi.WithObserver(following("1")), cloudapi.WithObserver(following("2")), cloudapi.WithObserver(following("3")))
+	var copies []*cloudapi.Client
 	for _, name := range []string{"a", "b"} {
-		c, err := base.With(WithHeader("X-4", name), WithMiddleware(naming(name)), WithObserver(following(name)))
+		c, err := base.With(cloudapi.WithHeader("X-4", name), cloudapi.WithMiddleware(naming(name)), cloudapi.WithObserver(following(name)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestMiddlewaresAreShared(t *testing.T) {
 	t.Parallel()
 	var first, second stub.Recorder
 	made, through := 0, 0
-	counting := WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+	counting := cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		made++
 		passed := 0
 		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
@@ -128,17 +128,17 @@ func TestMiddlewaresAreShared(t *testing.T) {
 			return next.RoundTrip(req)
 		})
 	})
-	base := recorded(t, &first, counting)
-	with := func(opts ...Option) *Client {
+	base := sdktest.Recorded(t, &first, counting)
+	with := func(opts ...cloudapi.Option) *cloudapi.Client {
 		c, err := base.With(opts...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	for i, c := range []*Client{
-		base, with(WithTimeout(time.Hour)), base.InProject(stub.Project), with(WithMiddleware(naming("below"))),
-		with(WithHTTPClient(&http.Client{Transport: &second})),
+	for i, c := range []*cloudapi.Client{
+		base, with(cloudapi.WithTimeout(time.Hour)), base.InProject(stub.Project), with(cloudapi.WithMiddleware(naming("below"))),
+		with(cloudapi.WithHTTPClient(&http.Client{Transport: &second})),
 	} {
 		_, _ = c.VMs.List(t.Context(), nil)
 		if made != 1 || through != i+1 {
@@ -155,7 +155,7 @@ func TestMiddlewaresAreShared(t *testing.T) {
 func TestMiddlewareWithAContextOfItsOwn(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
-	client := recorded(t, &network, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+	client := sdktest.Recorded(t, &network, cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			return next.RoundTrip(req.WithContext(context.Background()))
 		})
@@ -175,18 +175,18 @@ func TestWithRetryInWith(t *testing.T) {
 			resp.Header.Set("Retry-After", "3600")
 			return resp, nil
 		}}
-		client := recorded(t, &network, WithRetry(RetryPolicy{MaxAttempts: 3, MaxRetryAfter: 7 * time.Second}))
+		client := sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 3, MaxRetryAfter: 7 * time.Second}))
 		for _, tt := range []struct {
-			policy   RetryPolicy
+			policy   cloudapi.RetryPolicy
 			attempts int
 			took     time.Duration
 		}{
-			{RetryPolicy{}, 3, 14 * time.Second},
-			{RetryPolicy{MaxAttempts: 2}, 2, 7 * time.Second},
-			{RetryPolicy{MaxAttempts: 1}, 1, 0},
-			{RetryPolicy{MaxRetryAfter: time.Second}, 3, 2 * time.Second},
+			{cloudapi.RetryPolicy{}, 3, 14 * time.Second},
+			{cloudapi.RetryPolicy{MaxAttempts: 2}, 2, 7 * time.Second},
+			{cloudapi.RetryPolicy{MaxAttempts: 1}, 1, 0},
+			{cloudapi.RetryPolicy{MaxRetryAfter: time.Second}, 3, 2 * time.Second},
 		} {
-			changed, err := client.With(WithRetry(tt.policy))
+			changed, err := client.With(cloudapi.WithRetry(tt.policy))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -229,16 +229,16 @@ func TestConnectionsAreShared(t *testing.T) {
 		return listener.Dial(ctx)
 	}}
 	counter := &closeCounter{RoundTripper: transport}
-	client, err := NewClient(WithBaseURL("http://api.localhost"), WithToken(stub.Token), WithProject(stub.Project),
-		WithHTTPClient(&http.Client{Transport: counter}), WithRetry(RetryPolicy{MaxAttempts: 1}))
+	client, err := cloudapi.NewClient(cloudapi.WithBaseURL("http://api.localhost"), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project),
+		cloudapi.WithHTTPClient(&http.Client{Transport: counter}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	limited, err := client.With(WithLimiter(limiterFunc(func(context.Context) error { return errors.New("no") })))
+	limited, err := client.With(cloudapi.WithLimiter(stub.Limiter(func(context.Context) error { return errors.New("no") })))
 	if err != nil {
 		t.Fatal(err)
 	}
-	with, err := client.With(WithTimeout(time.Minute))
+	with, err := client.With(cloudapi.WithTimeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestConnectionsAreShared(t *testing.T) {
 		_, _ = client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		_, _ = limited.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 	}
-	for _, c := range []*Client{with, client.InProject("pj00000000021g000000000001")} {
+	for _, c := range []*cloudapi.Client{with, client.InProject("pj00000000021g000000000001")} {
 		if _, err := c.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
 			t.Error(err)
 		}
@@ -277,20 +277,20 @@ func TestDo(t *testing.T) {
 		{"query", "GET", []string{"x"}, url.Values{"b": {"2 3"}, "a": {"+", "&"}}, nil, "GET /x?a=%2B&a=%26&b=2+3 "},
 		{"body", "PATCH", []string{"x"}, nil, map[string]any{"a": nil}, `PATCH /x {"a":null}`},
 		{"post without a body", "POST", []string{"x"}, nil, nil, "POST /x {}"},
-		{"post with a nil pointer", "POST", []string{"x"}, nil, (*VMCreateRequest)(nil), "POST /x {}"},
+		{"post with a nil pointer", "POST", []string{"x"}, nil, (*cloudapi.VMCreateRequest)(nil), "POST /x {}"},
 		{"post with a nil map", "POST", []string{"x"}, nil, map[string]any(nil), "POST /x {}"},
 		{"patch with a nil slice", "PATCH", []string{"x"}, nil, []string(nil), "PATCH /x {}"},
 		{"put with no JSON", "PUT", []string{"x"}, nil, json.RawMessage(nil), "PUT /x {}"},
 		{"post with an empty slice", "POST", []string{"x"}, nil, []string{}, "POST /x []"},
 		{"get with a nil map", "GET", []string{"x"}, nil, map[string]any(nil), "GET /x "},
-		{"delete with a nil pointer", "DELETE", []string{"x"}, nil, (*VMCreateRequest)(nil), "DELETE /x "},
+		{"delete with a nil pointer", "DELETE", []string{"x"}, nil, (*cloudapi.VMCreateRequest)(nil), "DELETE /x "},
 		{"put without a body", "PUT", []string{"x"}, nil, nil, "PUT /x {}"},
 		{"get with a body", "GET", []string{"x"}, nil, []int{1}, "GET /x [1]"},
 		{"lower case", "post", []string{"x"}, nil, nil, "POST /x {}"},
 	} {
 		var network stub.Recorder
-		err := recorded(t, &network).Do(t.Context(), tt.method, tt.segments, tt.query, tt.in, nil)
-		e, ok := errors.AsType[*Error](err)
+		err := sdktest.Recorded(t, &network).Do(t.Context(), tt.method, tt.segments, tt.query, tt.in, nil)
+		e, ok := errors.AsType[*cloudapi.Error](err)
 		if !ok || e.StatusCode != 404 {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -322,11 +322,11 @@ func TestDoRefuses(t *testing.T) {
 		{"empty method", "", []string{"a"}, nil, "method"},
 		{"bad method", "GET /x", []string{"a"}, nil, "method"},
 		{"no JSON", "POST", []string{"a"}, make(chan int), "request"},
-		{"masked secret", "POST", []string{"a"}, map[string]any{"password": NewSecret("hunter2")}, "request"},
+		{"masked secret", "POST", []string{"a"}, map[string]any{"password": cloudapi.NewSecret("hunter2")}, "request"},
 	} {
 		var network stub.Recorder
-		err := recorded(t, &network).Do(t.Context(), tt.method, tt.segments, nil, tt.in, nil)
-		argErr, ok := errors.AsType[*ArgumentError](err)
+		err := sdktest.Recorded(t, &network).Do(t.Context(), tt.method, tt.segments, nil, tt.in, nil)
+		argErr, ok := errors.AsType[*cloudapi.ArgumentError](err)
 		if !ok || argErr.Name != tt.argument || len(network.Take()) != 0 {
 			t.Errorf("%s: %#v", tt.name, err)
 		}
@@ -335,7 +335,7 @@ func TestDoRefuses(t *testing.T) {
 
 func TestDoDecodes(t *testing.T) {
 	t.Parallel()
-	var vm VM
+	var vm cloudapi.VM
 	var raw []byte
 	var number int
 	for _, tt := range []struct {
@@ -346,15 +346,15 @@ func TestDoDecodes(t *testing.T) {
 		want   any
 		err    error
 	}{
-		{"record", 200, stub.VM, &vm, &VM{ID: stub.VMID, Name: "web-1", State: "running", Location: "eu-central-h1"}, nil},
+		{"record", 200, stub.VM, &vm, &cloudapi.VM{ID: stub.VMID, Name: "web-1", State: "running", Location: "eu-central-h1"}, nil},
 		{"bytes", 200, "any\x00thing", &raw, new([]byte("any\x00thing")), nil},
 		{"no bytes", 204, "", &raw, new([]byte{}), nil},
 		{"dropped", 200, "<html>", nil, nil, nil},
-		{"wrong type", 200, `"x"`, &number, new(0), ErrInvalidResponse},
-		{"nothing", 204, "", &number, new(0), ErrInvalidResponse},
+		{"wrong type", 200, `"x"`, &number, new(0), cloudapi.ErrInvalidResponse},
+		{"nothing", 204, "", &number, new(0), cloudapi.ErrInvalidResponse},
 	} {
 		network := stub.Recorder{Answer: stub.Always(tt.status, tt.body)}
-		err := recorded(t, &network).Do(t.Context(), "GET", []string{"x"}, nil, nil, tt.out)
+		err := sdktest.Recorded(t, &network).Do(t.Context(), "GET", []string{"x"}, nil, nil, tt.out)
 		if !errors.Is(err, tt.err) || !reflect.DeepEqual(tt.out, tt.want) {
 			t.Errorf("%s: %v, %s", tt.name, err, stub.JSON(tt.out))
 		}
@@ -370,7 +370,7 @@ func TestDoReturnsBytesOfItsOwn(t *testing.T) {
 		defer func() { next++ }()
 		return stub.Respond(200, strings.Repeat(string(next), 100)), nil
 	}}
-	client := recorded(t, &network)
+	client := sdktest.Recorded(t, &network)
 	var replies [20][]byte
 	for i := range replies {
 		if err := client.Do(t.Context(), "GET", []string{"x"}, nil, nil, &replies[i]); err != nil {
@@ -390,10 +390,10 @@ func TestDoRetriesByMethod(t *testing.T) {
 	t.Parallel()
 	for method, want := range map[string]int{"GET": 4, "PUT": 4, "DELETE": 4, "POST": 1, "post": 1} {
 		synctest.Test(t, func(t *testing.T) {
-			p := startPeer(t, losesReply)
-			err := p.client(t).Do(t.Context(), method, []string{"x"}, nil, nil, nil)
-			if p.requests() != want || errors.Is(err, ErrOutcomeUnknown) != (want == 1) {
-				t.Errorf("%s: %d requests, %v", method, p.requests(), err)
+			p := sdktest.StartPeer(t, sdktest.LosesReply)
+			err := p.Client(t).Do(t.Context(), method, []string{"x"}, nil, nil, nil)
+			if p.Requests() != want || errors.Is(err, cloudapi.ErrOutcomeUnknown) != (want == 1) {
+				t.Errorf("%s: %d requests, %v", method, p.Requests(), err)
 			}
 		})
 	}
@@ -402,10 +402,10 @@ func TestDoRetriesByMethod(t *testing.T) {
 func TestClientDescribesItself(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
-	client := recorded(t, &network)
+	client := sdktest.Recorded(t, &network)
 	const want = `cloudapi.Client(https://api.example.com, project "` + stub.Project + `")`
 	for _, got := range []string{client.String(), fmt.Sprintf("%v", client), fmt.Sprintf("%#v", client), fmt.Sprintf("%d", client),
-		fmt.Sprintf("%v", *client), fmt.Sprintf("%+v", *client), fmt.Sprint([]Client{*client})[1 : len(want)+1], client.LogValue().String()} {
+		fmt.Sprintf("%v", *client), fmt.Sprintf("%+v", *client), fmt.Sprint([]cloudapi.Client{*client})[1 : len(want)+1], client.LogValue().String()} {
 		if got != want {
 			t.Errorf("the client is %s, want %s", got, want)
 		}

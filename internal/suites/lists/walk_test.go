@@ -1,4 +1,4 @@
-package cloudapi
+package lists_test
 
 import (
 	"context"
@@ -14,29 +14,31 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestAllWhenTheListChanges: items may come and go between pages.
 func TestAllWhenTheListChanges(t *testing.T) {
 	t.Parallel()
-	all := numbered(40)
+	all := stub.Numbered(40)
 	for _, tt := range []struct {
 		name          string
-		first, second []listed
+		first, second []stub.Item
 	}{
 		{"items were added", all[:20], all[:40]},
 		{"items were removed", all[:40], all[:20]},
 		{"items before the cursor were removed", all[:40], all[10:40]},
 		{"all were removed", all[:40], nil},
 	} {
-		server := listServer{items: tt.first}
+		server := stub.List{Items: tt.first}
 		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-			defer func() { server.items = tt.second }()
-			return server.answer(req)
+			defer func() { server.Items = tt.second }()
+			return server.Answer(req)
 		}}
-		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
-		want := idsOf(tt.first[:10])
+		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}))
+		want := stub.IDsOf(tt.first[:10])
 		for _, item := range tt.second {
 			if item.ID > want[9] {
 				want = append(want, item.ID)
@@ -53,19 +55,19 @@ func TestAllWhenTheListChanges(t *testing.T) {
 func TestAllWithACountThatIsTooSmall(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{-1, 0, 1, 9} {
-		server := listServer{items: numbered(25)}
+		server := stub.List{Items: stub.Numbered(25)}
 		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-			resp, err := server.answer(req)
+			resp, err := server.Answer(req)
 			if err != nil {
 				return nil, err
 			}
-			var page struct{ Items []listed }
+			var page struct{ Items []stub.Item }
 			if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
 				return nil, err
 			}
 			return stub.Respond(200, string(stub.JSON(map[string]any{"items": page.Items, "count": count}))), nil
 		}}
-		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}))
 		if err != nil || len(got) != 25 {
 			t.Errorf("counted as %d: got %d items of 25: %v", count, len(got), err)
 		}
@@ -80,39 +82,39 @@ func TestAllStalls(t *testing.T) {
 }
 
 func testAllStalls(t *testing.T) {
-	items := numbered(50)
+	items := stub.Numbered(50)
 	count := func(n int) *int { return &n }
 	type page struct {
-		items []listed
+		items []stub.Item
 		count *int
 	}
 	for _, tt := range []struct {
 		name  string
-		opts  ListOptions
+		opts  cloudapi.ListOptions
 		pages []page // the last one forever
-		want  []listed
+		want  []stub.Item
 		text  string
 	}{
-		{"the first page forever", ListOptions{}, []page{{items[:10], count(50)}}, items[:10], "already used"},
-		{"the first page until the count", ListOptions{}, []page{{items[:10], count(20)}}, items[:10], "already used"},
-		{"the first page forever, no count", ListOptions{}, []page{{items[:10], nil}}, items[:10], "already used"},
-		{"a later page forever", ListOptions{}, []page{{items[:10], count(50)}, {items[10:20], count(50)}}, items[:20], "already used"},
-		{"a cycle", ListOptions{}, []page{{items[:10], count(50)}, {items[10:20], count(50)}, {items[20:30], count(50)}, {items[:10], count(50)}}, items[:30], "already used"},
-		{"a page that overlaps, forever", ListOptions{}, []page{{items[:10], count(30)}, {items[9:19], count(30)}}, items[:19], "already used"},
-		{"a short page again", ListOptions{}, []page{{items[:10], nil}, {items[5:10], nil}}, items[:10], "already used"},
-		{"a whole list whose last item goes", ListOptions{}, []page{{items[:10], count(10)}, {items[:9], count(9)}}, items[:10], "already used"},
-		{"the caller's cursor again", ListOptions{StartAfter: items[9].ID}, []page{{items[:10], count(50)}}, nil, "already used"},
-		{"items that are not there", ListOptions{}, []page{{nil, count(50)}}, nil, "0 of 50 items reached"},
-		{"an empty page on the way", ListOptions{}, []page{{items[:10], count(25)}, {nil, count(25)}}, items[:10], "10 of 25 items reached"},
-		{"an empty page on the way, counted late", ListOptions{}, []page{{items[:10], nil}, {items[10:15], count(25)}, {nil, count(25)}}, items[:15], "15 of 25 items reached"},
-		{"a short page on the way", ListOptions{}, []page{{items[:3], count(25)}, {nil, count(25)}}, items[:3], "3 of 25 items reached"},
+		{"the first page forever", cloudapi.ListOptions{}, []page{{items[:10], count(50)}}, items[:10], "already used"},
+		{"the first page until the count", cloudapi.ListOptions{}, []page{{items[:10], count(20)}}, items[:10], "already used"},
+		{"the first page forever, no count", cloudapi.ListOptions{}, []page{{items[:10], nil}}, items[:10], "already used"},
+		{"a later page forever", cloudapi.ListOptions{}, []page{{items[:10], count(50)}, {items[10:20], count(50)}}, items[:20], "already used"},
+		{"a cycle", cloudapi.ListOptions{}, []page{{items[:10], count(50)}, {items[10:20], count(50)}, {items[20:30], count(50)}, {items[:10], count(50)}}, items[:30], "already used"},
+		{"a page that overlaps, forever", cloudapi.ListOptions{}, []page{{items[:10], count(30)}, {items[9:19], count(30)}}, items[:19], "already used"},
+		{"a short page again", cloudapi.ListOptions{}, []page{{items[:10], nil}, {items[5:10], nil}}, items[:10], "already used"},
+		{"a whole list whose last item goes", cloudapi.ListOptions{}, []page{{items[:10], count(10)}, {items[:9], count(9)}}, items[:10], "already used"},
+		{"the caller's cursor again", cloudapi.ListOptions{StartAfter: items[9].ID}, []page{{items[:10], count(50)}}, nil, "already used"},
+		{"items that are not there", cloudapi.ListOptions{}, []page{{nil, count(50)}}, nil, "0 of 50 items reached"},
+		{"an empty page on the way", cloudapi.ListOptions{}, []page{{items[:10], count(25)}, {nil, count(25)}}, items[:10], "10 of 25 items reached"},
+		{"an empty page on the way, counted late", cloudapi.ListOptions{}, []page{{items[:10], nil}, {items[10:15], count(25)}, {nil, count(25)}}, items[:15], "15 of 25 items reached"},
+		{"a short page on the way", cloudapi.ListOptions{}, []page{{items[:3], count(25)}, {nil, count(25)}}, items[:3], "3 of 25 items reached"},
 	} {
 		for _, prefetch := range []int{0, 2} {
 			served := 0
 			network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 				p := tt.pages[min(served, len(tt.pages)-1)]
 				served++
-				body := map[string]any{"items": append([]listed{}, p.items...)}
+				body := map[string]any{"items": append([]stub.Item{}, p.items...)}
 				if p.count != nil {
 					body["count"] = *p.count
 				}
@@ -120,11 +122,11 @@ func testAllStalls(t *testing.T) {
 			}}
 			opts := tt.opts
 			opts.PageSize = 10
-			got, err := ids(t, recorded(t, &network, WithPrefetch(prefetch)).VMs.All(t.Context(), &opts))
-			if !slices.Equal(got, idsOf(tt.want)) {
+			got, err := ids(t, sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(t.Context(), &opts))
+			if !slices.Equal(got, stub.IDsOf(tt.want)) {
 				t.Errorf("%s: got %d items, want %d", tt.name, len(got), len(tt.want))
 			}
-			if !errors.Is(err, ErrPaginationStalled) || !strings.Contains(err.Error(), tt.text) || !strings.HasPrefix(err.Error(), "cloudapi: VMs.List: pagination stalled: ") {
+			if !errors.Is(err, cloudapi.ErrPaginationStalled) || !strings.Contains(err.Error(), tt.text) || !strings.HasPrefix(err.Error(), "cloudapi: VMs.List: pagination stalled: ") {
 				t.Errorf("%s: the error is %v", tt.name, err)
 			}
 			if served > len(tt.pages)+4 {
@@ -142,22 +144,22 @@ func TestAllByName(t *testing.T) {
 }
 
 func testAllByName(t *testing.T) {
-	server := listServer{items: numbered(30)}
-	server.items[10].Name = server.items[9].Name
-	network := stub.Recorder{Answer: server.answer}
-	client := recorded(t, &network)
+	server := stub.List{Items: stub.Numbered(30)}
+	server.Items[10].Name = server.Items[9].Name
+	network := stub.Recorder{Answer: server.Answer}
+	client := sdktest.Recorded(t, &network)
 	for _, tt := range []struct {
-		opts ListOptions
+		opts cloudapi.ListOptions
 		lost bool
-		want []listed
+		want []stub.Item
 	}{
-		{ListOptions{PageSize: 10, OrderColumn: OrderByName}, true, append(slices.Clone(server.items[:10]), server.items[11:]...)},
-		{ListOptions{PageSize: 7, OrderColumn: OrderByName}, false, server.items},
-		{ListOptions{PageSize: 10, OrderColumn: OrderByID}, false, server.items},
-		{ListOptions{PageSize: 10, OrderColumn: OrderByName, StartAfter: server.items[4].Name}, false, server.items[5:]},
+		{cloudapi.ListOptions{PageSize: 10, OrderColumn: cloudapi.OrderByName}, true, append(slices.Clone(server.Items[:10]), server.Items[11:]...)},
+		{cloudapi.ListOptions{PageSize: 7, OrderColumn: cloudapi.OrderByName}, false, server.Items},
+		{cloudapi.ListOptions{PageSize: 10, OrderColumn: cloudapi.OrderByID}, false, server.Items},
+		{cloudapi.ListOptions{PageSize: 10, OrderColumn: cloudapi.OrderByName, StartAfter: server.Items[4].Name}, false, server.Items[5:]},
 	} {
 		got, err := ids(t, client.VMs.All(t.Context(), &tt.opts))
-		if !slices.Equal(got, idsOf(tt.want)) || errors.Is(err, ErrPaginationStalled) != tt.lost || err != nil != tt.lost {
+		if !slices.Equal(got, stub.IDsOf(tt.want)) || errors.Is(err, cloudapi.ErrPaginationStalled) != tt.lost || err != nil != tt.lost {
 			t.Errorf("%+v: got %d of %d items: %v", tt.opts, len(got), len(tt.want), err)
 		}
 		if tt.lost && !strings.Contains(err.Error(), "29 of 30 items reached; of items with the same name some may be left out: order by ID") {
@@ -172,7 +174,7 @@ func TestWholeListsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, short := range []int{1, 3, 100} { // number of responses with 10 of 25 items
 		synctest.Test(t, func(t *testing.T) {
-			items := numbered(25)
+			items := stub.Numbered(25)
 			served := 0
 			network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 				page := items
@@ -181,11 +183,11 @@ func TestWholeListsAreChecked(t *testing.T) {
 				}
 				return stub.Respond(200, string(stub.JSON(map[string]any{"items": page, "count": 25}))), nil
 			}}
-			got, err := ids(t, recorded(t, &network).Postgres.AllFirewallRules(t.Context(), "eu-central-h1", "orders-db", nil))
+			got, err := ids(t, sdktest.Recorded(t, &network).Postgres.AllFirewallRules(t.Context(), "eu-central-h1", "orders-db", nil))
 			switch {
-			case short < 100 && (err != nil || !slices.Equal(got, idsOf(items))):
+			case short < 100 && (err != nil || !slices.Equal(got, stub.IDsOf(items))):
 				t.Errorf("after %d short replies: %d items, %v", short, len(got), err)
-			case short == 100 && (!errors.Is(err, ErrPaginationStalled) || !slices.Equal(got, idsOf(items[:10])) || served > 5):
+			case short == 100 && (!errors.Is(err, cloudapi.ErrPaginationStalled) || !slices.Equal(got, stub.IDsOf(items[:10])) || served > 5):
 				t.Errorf("%d items in %d requests: %v", len(got), served, err)
 			}
 		})
@@ -197,11 +199,11 @@ func TestWholeListsAreChecked(t *testing.T) {
 func TestAllGoesToTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, longest := range []int{1, 10, 100} {
-		for _, habits := range []listServer{{noCount: true}, {bare: true}, {}} {
-			server := listServer{items: numbered(250), max: longest, noCount: habits.noCount, bare: habits.bare}
-			network := stub.Recorder{Answer: server.answer}
-			got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), nil))
-			if err != nil || !slices.Equal(got, idsOf(server.items)) {
+		for _, habits := range []stub.List{{NoCount: true}, {Bare: true}, {}} {
+			server := stub.List{Items: stub.Numbered(250), Max: longest, NoCount: habits.NoCount, Bare: habits.Bare}
+			network := stub.Recorder{Answer: server.Answer}
+			got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), nil))
+			if err != nil || !slices.Equal(got, stub.IDsOf(server.Items)) {
 				t.Errorf("pages of %d, %+v: got %d of 250 items: %v", longest, habits, len(got), err)
 			}
 		}
@@ -212,7 +214,7 @@ func TestAllGoesToTheEnd(t *testing.T) {
 // number of requests begun, and midway with the number of pages read, before
 // they are counted.
 type changing struct {
-	listServer
+	stub.List
 	begun, read int
 	on, midway  func(*changing, int)
 }
@@ -222,29 +224,29 @@ func (c *changing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.on != nil {
 		c.on(c, c.begun)
 	}
-	c.between = func() {
+	c.Between = func() {
 		if c.read++; c.midway != nil {
 			c.midway(c, c.read)
 		}
 	}
-	return c.answer(req)
+	return c.Answer(req)
 }
 
 func (c *changing) remove(id string) {
-	c.items = slices.DeleteFunc(slices.Clone(c.items), func(l listed) bool { return l.ID == id })
+	c.Items = slices.DeleteFunc(slices.Clone(c.Items), func(l stub.Item) bool { return l.ID == id })
 }
 
-func (c *changing) insert(item listed) {
-	c.items = append(slices.Clone(c.items), item)
-	slices.SortFunc(c.items, func(a, b listed) int { return strings.Compare(a.ID, b.ID) })
+func (c *changing) insert(item stub.Item) {
+	c.Items = append(slices.Clone(c.Items), item)
+	slices.SortFunc(c.Items, func(a, b stub.Item) int { return strings.Compare(a.ID, b.ID) })
 }
 
 // TestAllLosesNothingThatStays: whatever comes and goes between two requests,
 // or between a page and its count, items that stay are yielded once.
 func TestAllLosesNothingThatStays(t *testing.T) {
 	t.Parallel()
-	items := numbered(60)
-	even, odd := []listed{}, []listed{}
+	items := stub.Numbered(60)
+	even, odd := []stub.Item{}, []stub.Item{}
 	for i := 0; i < len(items); i += 2 {
 		even, odd = append(even, items[i]), append(odd, items[i+1])
 	}
@@ -282,7 +284,7 @@ func TestAllLosesNothingThatStays(t *testing.T) {
 		}},
 		{"one comes between an empty page and its count, and goes again", 0, func(c *changing, n int) {
 			if n == 2 {
-				c.items = nil
+				c.Items = nil
 			}
 		}, func(c *changing, n int) {
 			if n == 1 {
@@ -296,20 +298,20 @@ func TestAllLosesNothingThatStays(t *testing.T) {
 		}},
 		{"all go", 20, func(c *changing, n int) {
 			if n == 2 {
-				c.items = nil
+				c.Items = nil
 			}
 		}, nil},
 	} {
 		for _, prefetch := range []int{0, 2} {
 			synctest.Test(t, func(t *testing.T) {
-				server := &changing{listServer: listServer{items: even[:tt.size]}, on: tt.on, midway: tt.midway}
+				server := &changing{List: stub.List{Items: even[:tt.size]}, on: tt.on, midway: tt.midway}
 				network := stub.Recorder{Answer: server.RoundTrip}
-				got, err := ids(t, recorded(t, &network, WithPrefetch(prefetch)).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
+				got, err := ids(t, sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}))
 				if err != nil {
 					t.Errorf("%s, prefetch %d: %v", tt.name, prefetch, err)
 				}
 				for _, item := range even[:tt.size] {
-					if slices.Contains(idsOf(server.items), item.ID) && !slices.Contains(got, item.ID) {
+					if slices.Contains(stub.IDsOf(server.Items), item.ID) && !slices.Contains(got, item.ID) {
 						t.Errorf("%s, prefetch %d: %s was there all the time, and is not among the %d", tt.name, prefetch, item.Name, len(got))
 					}
 				}
@@ -325,14 +327,14 @@ func TestAllLosesNothingThatStays(t *testing.T) {
 // page, and such a page may have been cut off.
 func TestAllAsksForMoreThanThereIs(t *testing.T) {
 	t.Parallel()
-	items := numbered(1001)
-	server := &changing{listServer: listServer{items: items, max: 1000}, midway: func(c *changing, n int) {
+	items := stub.Numbered(1001)
+	server := &changing{List: stub.List{Items: items, Max: 1000}, midway: func(c *changing, n int) {
 		if n == 1 {
 			c.remove(items[0].ID)
 		}
 	}}
 	network := stub.Recorder{Answer: server.RoundTrip}
-	got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: 5000}))
+	got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 5000}))
 	if err != nil || len(got) != 1001 {
 		t.Errorf("got %d of 1001 items: %v", len(got), err)
 	}
@@ -342,7 +344,7 @@ func TestAllAsksForMoreThanThereIs(t *testing.T) {
 // walked again, after a delay.
 func TestAllLooksAgain(t *testing.T) {
 	t.Parallel()
-	items := numbered(35)
+	items := stub.Numbered(35)
 	for _, tt := range []struct {
 		name  string
 		empty []int // the requests that get an empty page
@@ -353,17 +355,17 @@ func TestAllLooksAgain(t *testing.T) {
 		{"two later pages", []int{2, 5}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			server := listServer{items: items}
+			server := stub.List{Items: items}
 			served := 0
 			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 				if served++; slices.Contains(tt.empty, served) {
 					return stub.Respond(200, `{"items":[],"count":35}`), nil
 				}
-				return server.answer(req)
+				return server.Answer(req)
 			}}
 			start := time.Now()
-			got, err := ids(t, recorded(t, &network, WithRetry(RetryPolicy{MinDelay: time.Minute, MaxDelay: time.Hour})).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
-			if err != nil || !slices.Equal(got, idsOf(items)) {
+			got, err := ids(t, sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: time.Minute, MaxDelay: time.Hour})).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}))
+			if err != nil || !slices.Equal(got, stub.IDsOf(items)) {
 				t.Errorf("%s empty: got %d of 35 items: %v", tt.name, len(got), err)
 			}
 			if took := time.Since(start); took == 0 || took > 7*time.Minute {
@@ -376,7 +378,7 @@ func TestAllLooksAgain(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		_, err := ids(t, recorded(t, &network, WithRetry(RetryPolicy{MinDelay: time.Hour, MaxDelay: time.Hour})).VMs.All(ctx, nil))
+		_, err := ids(t, sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: time.Hour, MaxDelay: time.Hour})).VMs.All(ctx, nil))
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Millisecond {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
@@ -386,26 +388,26 @@ func TestAllLooksAgain(t *testing.T) {
 // TestAllYieldsNothingTwice: a page may come twice, or begin before the cursor.
 func TestAllYieldsNothingTwice(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{"", OrderByName} {
+	for _, order := range []string{"", cloudapi.OrderByName} {
 		for _, size := range []int{25, 12_000} { // more IDs than are remembered
 			pageSize := size / 12
 			for _, back := range []int{1, pageSize / 2, pageSize} {
-				items := numbered(size)
-				server := listServer{items: items}
+				items := stub.Numbered(size)
+				server := stub.List{Items: items}
 				network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 					query := req.URL.Query()
 					if after := query.Get("start_after"); after != "" {
-						at := slices.IndexFunc(items, func(l listed) bool { return l.key(order) == after })
+						at := slices.IndexFunc(items, func(l stub.Item) bool { return l.Key(order) == after })
 						query.Del("start_after")
 						if at >= back {
-							query.Set("start_after", items[at-back].key(order))
+							query.Set("start_after", items[at-back].Key(order))
 						}
 						req.URL.RawQuery = query.Encode()
 					}
-					return server.answer(req)
+					return server.Answer(req)
 				}}
-				got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: pageSize, OrderColumn: order}))
-				if err != nil && !errors.Is(err, ErrPaginationStalled) || !slices.Equal(got, idsOf(items[:len(got)])) {
+				got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: pageSize, OrderColumn: order}))
+				if err != nil && !errors.Is(err, cloudapi.ErrPaginationStalled) || !slices.Equal(got, stub.IDsOf(items[:len(got)])) {
 					t.Errorf("%d items, each page %d too early: got %d items: %v", size, back, len(got), err)
 				}
 				if err == nil && len(got) != size {
@@ -419,18 +421,18 @@ func TestAllYieldsNothingTwice(t *testing.T) {
 // TestAllWithAPageFromBefore: one page begins before the cursor.
 func TestAllWithAPageFromBefore(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{"", OrderByName} {
+	for _, order := range []string{"", cloudapi.OrderByName} {
 		for _, stale := range []int{2, 3, 4} {
-			server := listServer{items: numbered(25)}
+			server := stub.List{Items: stub.Numbered(25)}
 			served := 0
 			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 				if served++; served == stale {
-					return stub.Respond(200, string(stub.JSON(map[string]any{"items": server.items[1:11], "count": 25}))), nil
+					return stub.Respond(200, string(stub.JSON(map[string]any{"items": server.Items[1:11], "count": 25}))), nil
 				}
-				return server.answer(req)
+				return server.Answer(req)
 			}}
-			got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: 10, OrderColumn: order}))
-			if !slices.Equal(got, idsOf(server.items[:min(len(got), 25)])) || err == nil && len(got) != 25 || err != nil && !errors.Is(err, ErrPaginationStalled) {
+			got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10, OrderColumn: order}))
+			if !slices.Equal(got, stub.IDsOf(server.Items[:min(len(got), 25)])) || err == nil && len(got) != 25 || err != nil && !errors.Is(err, cloudapi.ErrPaginationStalled) {
 				t.Errorf("request %d: got %d items, which are %d: %v", stale, len(got), len(slices.Compact(slices.Sorted(slices.Values(got)))), err)
 			}
 		}
@@ -441,24 +443,24 @@ func TestAllWithAPageFromBefore(t *testing.T) {
 // of the IDs, for example the order of names.
 func TestAllInAnyOrder(t *testing.T) {
 	t.Parallel()
-	shuffled := numbered(5000)
+	shuffled := stub.Numbered(5000)
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	turned := slices.Concat(numbered(5000)[1500:], numbered(5000)[:1500])
+	turned := slices.Concat(stub.Numbered(5000)[1500:], stub.Numbered(5000)[:1500])
 	for _, tt := range []struct {
-		items []listed
+		items []stub.Item
 		order string
 		size  int
 	}{
 		{shuffled[:100], "", 2}, {shuffled[:100], "", 3}, {shuffled[:100], "", 30}, {shuffled, "", 1000},
-		{shuffled, OrderByName, 1000}, {turned, OrderByName, 1000},
+		{shuffled, cloudapi.OrderByName, 1000}, {turned, cloudapi.OrderByName, 1000},
 	} {
 		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			after := req.URL.Query().Get("start_after")
-			at := 1 + slices.IndexFunc(tt.items, func(l listed) bool { return l.key(tt.order) == after })
+			at := 1 + slices.IndexFunc(tt.items, func(l stub.Item) bool { return l.Key(tt.order) == after })
 			return stub.Respond(200, string(stub.JSON(map[string]any{"items": tt.items[at:min(at+tt.size, len(tt.items))]}))), nil
 		}}
-		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: tt.size, OrderColumn: tt.order}))
-		if err != nil || !slices.Equal(got, idsOf(tt.items)) {
+		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: tt.size, OrderColumn: tt.order}))
+		if err != nil || !slices.Equal(got, stub.IDsOf(tt.items)) {
 			t.Errorf("order %q, pages of %d: got %d of %d items: %v", tt.order, tt.size, len(got), len(tt.items), err)
 		}
 	}
@@ -474,16 +476,16 @@ func TestAllWithACountThatComesLate(t *testing.T) {
 		func(page int) bool { return page%2 == 0 },
 	} {
 		for _, size := range []int{0, 5, 10, 25, 30} {
-			counting, silent := listServer{items: numbered(size)}, listServer{items: numbered(size), noCount: true}
+			counting, silent := stub.List{Items: stub.Numbered(size)}, stub.List{Items: stub.Numbered(size), NoCount: true}
 			page := 0
 			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 				if page++; counts(page) {
-					return counting.answer(req)
+					return counting.Answer(req)
 				}
-				return silent.answer(req)
+				return silent.Answer(req)
 			}}
-			got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), &ListOptions{PageSize: 10}))
-			if err != nil || !slices.Equal(got, idsOf(counting.items)) {
+			got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}))
+			if err != nil || !slices.Equal(got, stub.IDsOf(counting.Items)) {
 				t.Errorf("got %d of %d items: %v", len(got), size, err)
 			}
 		}
@@ -495,16 +497,16 @@ func TestAllWithACountThatComesLate(t *testing.T) {
 func TestLongListIsWalkedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		items := numbered(20_000)
-		server := &changing{listServer: listServer{items: items[1:]}, on: func(c *changing, n int) {
+		items := stub.Numbered(20_000)
+		server := &changing{List: stub.List{Items: items[1:]}, on: func(c *changing, n int) {
 			if n == 10 {
 				c.remove(items[19_000].ID)
 				c.insert(items[0])
 			}
 		}}
 		network := stub.Recorder{Answer: server.RoundTrip}
-		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), nil))
-		if want := slices.Concat(idsOf(items[1:19_000]), idsOf(items[19_001:])); err != nil || !slices.Equal(got, want) {
+		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), nil))
+		if want := slices.Concat(stub.IDsOf(items[1:19_000]), stub.IDsOf(items[19_001:])); err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %d items, want %d: %v", len(got), len(want), err)
 		}
 	})
@@ -515,8 +517,8 @@ func TestLongListIsWalkedAgain(t *testing.T) {
 func TestLongListWithOneThatWasHidden(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		items := numbered(5001)
-		server := &changing{listServer: listServer{items: items}, on: func(c *changing, n int) {
+		items := stub.Numbered(5001)
+		server := &changing{List: stub.List{Items: items}, on: func(c *changing, n int) {
 			if n <= 6 {
 				c.remove(items[3500].ID)
 			}
@@ -526,8 +528,8 @@ func TestLongListWithOneThatWasHidden(t *testing.T) {
 			}
 		}}
 		network := stub.Recorder{Answer: server.RoundTrip}
-		got, err := ids(t, recorded(t, &network).VMs.All(t.Context(), nil))
-		if want := idsOf(slices.Concat(items[:3500], items[3501:], items[3500:3501])); err != nil || !slices.Equal(got, want) {
+		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), nil))
+		if want := stub.IDsOf(slices.Concat(items[:3500], items[3501:], items[3500:3501])); err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %d items, want %d: %v", len(got), len(want), err)
 		}
 	})
@@ -537,23 +539,23 @@ func TestLongListWithOneThatWasHidden(t *testing.T) {
 // the order of lists on the real server.
 func TestOrderOfIDs(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []Kind{KindVM, KindLoadBalancer, KindProject} {
-		var ids []ID
+	for _, kind := range []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindLoadBalancer, cloudapi.KindProject} {
+		var ids []cloudapi.ID
 		for range 2000 {
-			ids = append(ids, NewID(kind))
+			ids = append(ids, cloudapi.NewID(kind))
 		}
 		for _, id := range ids[:500] { // and some that differ in few bits
 			uuid := id.UUID()
 			for _, at := range []int{0, 12, 15, 35} {
 				digit, _ := strconv.ParseUint(uuid[at:at+1], 16, 8)
-				if other, err := IDFromUUID(uuid[:at]+fmt.Sprintf("%x", digit^1)+uuid[at+1:], kind); err == nil {
+				if other, err := cloudapi.IDFromUUID(uuid[:at]+fmt.Sprintf("%x", digit^1)+uuid[at+1:], kind); err == nil {
 					ids = append(ids, other)
 				}
 			}
 		}
 		byID, byUUID := slices.Clone(ids), slices.Clone(ids)
 		slices.Sort(byID)
-		slices.SortFunc(byUUID, func(a, b ID) int { return strings.Compare(a.UUID(), b.UUID()) })
+		slices.SortFunc(byUUID, func(a, b cloudapi.ID) int { return strings.Compare(a.UUID(), b.UUID()) })
 		if !slices.Equal(byID, byUUID) {
 			t.Errorf("%d IDs of kind %s have another order as UUIDs", len(ids), kind)
 		}

@@ -1,4 +1,4 @@
-package cloudapi
+package calls_test
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -30,7 +32,7 @@ func TestRetryBudget(t *testing.T) {
 			}
 			return stub.Respond(http.StatusOK, `{"items":[],"count":0}`), nil
 		}}
-		client := recorded(t, &network, WithRetry(RetryPolicy{MaxAttempts: 4}))
+		client := sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 4}))
 		copied := client.InProject(stub.Project)
 		const callers = 1000
 		stopped := 0
@@ -44,10 +46,10 @@ func TestRetryBudget(t *testing.T) {
 				_, err := c.VMs.List(t.Context(), nil)
 				mu.Lock()
 				defer mu.Unlock()
-				if !errors.Is(err, ErrServer) {
+				if !errors.Is(err, cloudapi.ErrServer) {
 					t.Errorf("the error is %v, want the one of the last attempt", err)
 				}
-				if errors.Is(err, ErrRetryBudget) {
+				if errors.Is(err, cloudapi.ErrRetryBudget) {
 					stopped++
 				}
 			})
@@ -79,11 +81,11 @@ func TestRetryBudgetUnits(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		budget int
-		with   []Option // for a copy of the client, which has the rest of its policy
+		with   []cloudapi.Option // for a copy of the client, which has the rest of its policy
 	}{
 		{"default", 100, nil},
-		{"own", 3, []Option{WithRetry(RetryPolicy{Budget: 3})}},
-		{"one", 1, []Option{WithRetry(RetryPolicy{Budget: 1})}},
+		{"own", 3, []cloudapi.Option{cloudapi.WithRetry(cloudapi.RetryPolicy{Budget: 3})}},
+		{"one", 1, []cloudapi.Option{cloudapi.WithRetry(cloudapi.RetryPolicy{Budget: 1})}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -99,14 +101,14 @@ func TestRetryBudgetUnits(t *testing.T) {
 					}
 					return stub.Respond(http.StatusOK, stub.VM), nil
 				}}
-				client := stub.Must(mockClient(t, &network, WithRetry(RetryPolicy{MaxAttempts: 2})).With(tt.with...))(t)
+				client := stub.Must(sdktest.Client(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 2})).With(tt.with...))(t)
 				call := func(failing int32) error {
 					failures.Store(failing)
 					_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 					return err
 				}
 				retriesUntilItIsUsedUp := func() (retries int) {
-					for !errors.Is(call(2), ErrRetryBudget) {
+					for !errors.Is(call(2), cloudapi.ErrRetryBudget) {
 						retries++
 					}
 					return retries
@@ -126,10 +128,10 @@ func TestRetryBudgetUnits(t *testing.T) {
 					_ = call(0)
 				}
 				proxy = false
-				if !errors.Is(call(1), ErrRetryBudget) {
+				if !errors.Is(call(1), cloudapi.ErrRetryBudget) {
 					t.Error("errors of a proxy give back a retry")
 				}
-				if successes(4); !errors.Is(call(1), ErrRetryBudget) {
+				if successes(4); !errors.Is(call(1), cloudapi.ErrRetryBudget) {
 					t.Error("four successes give back a whole retry")
 				}
 				successes(1)
@@ -160,7 +162,7 @@ func TestRetryBudgetUnits(t *testing.T) {
 				successes(1)
 				slow.Wait()
 				retriesUntilItIsUsedUp()
-				if successes(4); !errors.Is(call(1), ErrRetryBudget) {
+				if successes(4); !errors.Is(call(1), cloudapi.ErrRetryBudget) {
 					t.Error("the budget has grown beyond its size")
 				}
 			})
@@ -179,9 +181,9 @@ func TestRetryBudgetAmongRefusals(t *testing.T) {
 			}
 			return stub.Respond(http.StatusNotFound, stub.Envelope(http.StatusNotFound)), nil
 		}}
-		client := mockClient(t, &network, WithRetry(RetryPolicy{Budget: 3}))
+		client := sdktest.Client(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{Budget: 3}))
 		for call := range 10 {
-			if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "none"); !errors.Is(err, ErrNotFound) {
+			if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "none"); !errors.Is(err, cloudapi.ErrNotFound) {
 				t.Fatalf("call %d: %v, want ErrNotFound", call, err)
 			}
 		}
@@ -200,12 +202,12 @@ func TestRetryBudgetIsTakenBySentRetries(t *testing.T) {
 			}
 			return stub.Respond(http.StatusServiceUnavailable, stub.Envelope(http.StatusServiceUnavailable)), nil
 		}}
-		client := mockClient(t, &network, WithRetry(RetryPolicy{Budget: 3}))
+		client := sdktest.Client(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{Budget: 3}))
 		for range 10 {
 			ctx, cancel := context.WithCancel(t.Context())
 			var calling sync.WaitGroup
 			calling.Go(func() {
-				if _, err := client.VMs.Get(ctx, "eu-central-h1", "web-1"); !errors.Is(err, context.Canceled) || errors.Is(err, ErrRetryBudget) {
+				if _, err := client.VMs.Get(ctx, "eu-central-h1", "web-1"); !errors.Is(err, context.Canceled) || errors.Is(err, cloudapi.ErrRetryBudget) {
 					t.Errorf("a call that is cancelled ends with %v", err)
 				}
 			})
@@ -236,18 +238,18 @@ func TestRetryBudgetOfTheHost(t *testing.T) {
 		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			return stub.Respond(http.StatusServiceUnavailable, stub.Envelope(http.StatusServiceUnavailable)), nil
 		}}
-		client := mockClient(t, &network, WithRetry(RetryPolicy{MaxAttempts: 2, Budget: 3}))
-		usedUp := func(c *Client) bool {
+		client := sdktest.Client(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 2, Budget: 3}))
+		usedUp := func(c *cloudapi.Client) bool {
 			_, err := c.VMs.Get(t.Context(), "eu-central-h1", "web-1")
-			return errors.Is(err, ErrRetryBudget)
+			return errors.Is(err, cloudapi.ErrRetryBudget)
 		}
-		elsewhere := stub.Must(client.With(WithBaseURL("https://other.example.com")))(t)
+		elsewhere := stub.Must(client.With(cloudapi.WithBaseURL("https://other.example.com")))(t)
 		for !usedUp(client) {
 		}
-		if !usedUp(client.InProject(stub.Project)) || !usedUp(stub.Must(client.With(WithTimeout(time.Hour)))(t)) {
+		if !usedUp(client.InProject(stub.Project)) || !usedUp(stub.Must(client.With(cloudapi.WithTimeout(time.Hour)))(t)) {
 			t.Error("a copy of the client has its own budget")
 		}
-		if !usedUp(stub.Must(client.With(WithBaseURL(stub.BaseURL + "/v2")))(t)) {
+		if !usedUp(stub.Must(client.With(cloudapi.WithBaseURL(stub.BaseURL + "/v2")))(t)) {
 			t.Error("another path on the same host has its own budget")
 		}
 		for range 3 {

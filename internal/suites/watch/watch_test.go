@@ -1,4 +1,4 @@
-package cloudapi
+package watch_test
 
 import (
 	"context"
@@ -18,8 +18,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/diff"
 	"github.com/cloudapi-sdk/cloudapi/internal/fill"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -37,8 +39,8 @@ func listOf(items ...string) string {
 }
 
 // text returns an event as text.
-func text(e Event[VM]) string {
-	show := func(vm *VM) string { return strings.TrimSuffix(vm.Name+"="+vm.State, "=") }
+func text(e cloudapi.Event[cloudapi.VM]) string {
+	show := func(vm *cloudapi.VM) string { return strings.TrimSuffix(vm.Name+"="+vm.State, "=") }
 	s := string(e.Type) + " " + show(e.Record)
 	if e.Old != nil {
 		s += " from " + show(e.Old)
@@ -48,11 +50,11 @@ func text(e Event[VM]) string {
 
 // watched ranges over a watch for a limited number of rounds, and returns its
 // events, its rounds and its last error.
-func watched(t *testing.T, client *Client, rounds int, opts WatchOptions) (events []string, reports []Progress, last error) {
+func watched(t *testing.T, client *cloudapi.Client, rounds int, opts cloudapi.WatchOptions) (events []string, reports []cloudapi.Progress, last error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	opts.Progress = func(p Progress) {
+	opts.Progress = func(p cloudapi.Progress) {
 		if reports = append(reports, p); p.Polls == rounds {
 			cancel()
 		}
@@ -63,7 +65,7 @@ func watched(t *testing.T, client *Client, rounds int, opts WatchOptions) (event
 		}
 		if last = err; err == nil {
 			events = append(events, text(e))
-		} else if e != (Event[VM]{}) {
+		} else if e != (cloudapi.Event[cloudapi.VM]{}) {
 			t.Errorf("with the error comes %v", e)
 		}
 	}
@@ -95,8 +97,8 @@ func TestWatchYieldsWhatChanges(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				network := polled(tt.rounds...)
-				got, reports, err := watched(t, recorded(t, network), len(tt.rounds), WatchOptions{})
+				network := stub.Polled(tt.rounds...)
+				got, reports, err := watched(t, sdktest.Recorded(t, network), len(tt.rounds), cloudapi.WatchOptions{})
 				if !slices.Equal(got, tt.want) || err != context.Canceled {
 					t.Errorf("got %q, then %v\nwant %q", got, err, tt.want)
 				}
@@ -111,38 +113,38 @@ func TestWatchYieldsWhatChanges(t *testing.T) {
 func TestWatchEndsWith(t *testing.T) {
 	t.Parallel()
 	mute := new(stub.Recorder)
-	stalled := slices.Repeat([]any{`{"items":[],"count":50}`}, maxWalks) // one round
+	stalled := slices.Repeat([]any{`{"items":[],"count":50}`}, walks) // one round
 	for _, tt := range []struct {
 		name   string
 		rounds []any
-		change func(*Client) *Client
-		opts   WatchOptions
+		change func(*cloudapi.Client) *cloudapi.Client
+		opts   cloudapi.WatchOptions
 		polls  int
 		want   error
 	}{
-		{"400", []any{listOf("a"), 400}, nil, WatchOptions{}, 2, ErrInvalidRequest},
-		{"401", []any{listOf("a"), 401}, nil, WatchOptions{}, 2, ErrUnauthorized},
-		{"403", []any{listOf("a"), 403}, nil, WatchOptions{}, 2, ErrForbidden},
-		{"404", []any{listOf("a"), 404}, nil, WatchOptions{}, 2, ErrNotFound},
-		{"302", []any{302}, nil, WatchOptions{}, 1, new(Error)},
-		{"a stall at last", slices.Concat([]any{listOf("a")}, stalled, []any{503}, stalled, stalled), nil, WatchOptions{}, 5, ErrPaginationStalled},
-		{"no project", nil, func(c *Client) *Client { return c.InProject("") }, WatchOptions{}, 1, ErrNoProject},
-		{"a page size", nil, nil, WatchOptions{PageSize: -1}, 1, ErrInvalidArgument},
-		{"a location", nil, nil, WatchOptions{Location: "../x"}, 1, ErrInvalidArgument},
+		{"400", []any{listOf("a"), 400}, nil, cloudapi.WatchOptions{}, 2, cloudapi.ErrInvalidRequest},
+		{"401", []any{listOf("a"), 401}, nil, cloudapi.WatchOptions{}, 2, cloudapi.ErrUnauthorized},
+		{"403", []any{listOf("a"), 403}, nil, cloudapi.WatchOptions{}, 2, cloudapi.ErrForbidden},
+		{"404", []any{listOf("a"), 404}, nil, cloudapi.WatchOptions{}, 2, cloudapi.ErrNotFound},
+		{"302", []any{302}, nil, cloudapi.WatchOptions{}, 1, new(cloudapi.Error)},
+		{"a stall at last", slices.Concat([]any{listOf("a")}, stalled, []any{503}, stalled, stalled), nil, cloudapi.WatchOptions{}, 5, cloudapi.ErrPaginationStalled},
+		{"no project", nil, func(c *cloudapi.Client) *cloudapi.Client { return c.InProject("") }, cloudapi.WatchOptions{}, 1, cloudapi.ErrNoProject},
+		{"a page size", nil, nil, cloudapi.WatchOptions{PageSize: -1}, 1, cloudapi.ErrInvalidArgument},
+		{"a location", nil, nil, cloudapi.WatchOptions{Location: "../x"}, 1, cloudapi.ErrInvalidArgument},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				network := mute
 				if tt.rounds != nil {
-					network = polled(tt.rounds...)
+					network = stub.Polled(tt.rounds...)
 				}
-				client := recorded(t, network)
+				client := sdktest.Recorded(t, network)
 				if tt.change != nil {
 					client = tt.change(client)
 				}
 				got, reports, err := watched(t, client, 20, tt.opts)
-				if e, ok := errors.AsType[*Error](err); !errors.Is(err, tt.want) && !(ok && e.StatusCode == 302) {
+				if e, ok := errors.AsType[*cloudapi.Error](err); !errors.Is(err, tt.want) && !(ok && e.StatusCode == 302) {
 					t.Errorf("got %q, then %v, want %v", got, err, tt.want)
 				}
 				if len(reports) != tt.polls || reports[tt.polls-1].Err != err {
@@ -151,14 +153,14 @@ func TestWatchEndsWith(t *testing.T) {
 			})
 		})
 	}
-	for _, err := range recorded(t, mute).SSHPublicKeys.Watch(t.Context(), &WatchOptions{Location: "eu-central-h1"}) {
-		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "Location" {
+	for _, err := range sdktest.Recorded(t, mute).SSHPublicKeys.Watch(t.Context(), &cloudapi.WatchOptions{Location: "eu-central-h1"}) {
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "Location" {
 			t.Errorf("for a location of keys: %v", err)
 		}
 	}
 	var none context.Context
-	for _, err := range recorded(t, mute).VMs.Watch(none, nil) {
-		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Name != "ctx" {
+	for _, err := range sdktest.Recorded(t, mute).VMs.Watch(none, nil) {
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "ctx" {
 			t.Errorf("without a context: %v", err)
 		}
 	}
@@ -171,13 +173,13 @@ func TestWatchEndsWith(t *testing.T) {
 func TestWatchOutlastsStalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		stalled := slices.Repeat([]any{`{"items":[],"count":1}`}, 2*maxWalks) // two rounds
-		network := polled(slices.Concat([]any{listOf("a")}, stalled, []any{listOf("a")}, stalled, []any{listOf("a=1")})...)
-		got, reports, err := watched(t, recorded(t, network), 7, WatchOptions{})
+		stalled := slices.Repeat([]any{`{"items":[],"count":1}`}, 2*walks) // two rounds
+		network := stub.Polled(slices.Concat([]any{listOf("a")}, stalled, []any{listOf("a")}, stalled, []any{listOf("a=1")})...)
+		got, reports, err := watched(t, sdktest.Recorded(t, network), 7, cloudapi.WatchOptions{})
 		if want := []string{"added a", "modified a=1 from a"}; !slices.Equal(got, want) || err != context.Canceled {
 			t.Errorf("got %q, then %v", got, err)
 		}
-		if !errors.Is(reports[1].Err, ErrPaginationStalled) || reports[1].Done != 1 {
+		if !errors.Is(reports[1].Err, cloudapi.ErrPaginationStalled) || reports[1].Done != 1 {
 			t.Errorf("a stall is reported as %+v", reports[1])
 		}
 	})
@@ -191,26 +193,26 @@ func TestWatchPauses(t *testing.T) {
 	slow.Header.Set("Retry-After", "600")
 	for _, tt := range []struct {
 		name   string
-		opts   WatchOptions
+		opts   cloudapi.WatchOptions
 		rounds []any
 		want   []time.Duration // without the random part
 	}{
-		{"nothing changes", WatchOptions{}, []any{a, a, a, a, a, a, a, a}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 135 * s / 8, 405 * s / 16, 30 * s, 30 * s}},
-		{"something changes", WatchOptions{}, []any{a, a, a, b, b, b}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 5 * s, 15 * s / 2}},
-		{"something comes and goes", WatchOptions{}, []any{listOf(), listOf(), a, listOf(), listOf()},
+		{"nothing changes", cloudapi.WatchOptions{}, []any{a, a, a, a, a, a, a, a}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 135 * s / 8, 405 * s / 16, 30 * s, 30 * s}},
+		{"something changes", cloudapi.WatchOptions{}, []any{a, a, a, b, b, b}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 5 * s, 15 * s / 2}},
+		{"something comes and goes", cloudapi.WatchOptions{}, []any{listOf(), listOf(), a, listOf(), listOf()},
 			[]time.Duration{5 * s, 15 * s / 2, 5 * s, 5 * s}},
-		{"failures", WatchOptions{}, []any{a, 503, 503, b, b}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 5 * s}},
-		{"of the program's own", WatchOptions{Interval: 40 * s, MaxInterval: 70 * s}, []any{a, a, a, a}, []time.Duration{40 * s, 60 * s, 70 * s}},
-		{"the longest is shorter", WatchOptions{Interval: 40 * s, MaxInterval: s}, []any{a, a, a}, []time.Duration{40 * s, 40 * s}},
-		{"negative", WatchOptions{Interval: -s, MaxInterval: -1}, []any{a, a, a}, []time.Duration{5 * s, 15 * s / 2}},
+		{"failures", cloudapi.WatchOptions{}, []any{a, 503, 503, b, b}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 5 * s}},
+		{"of the program's own", cloudapi.WatchOptions{Interval: 40 * s, MaxInterval: 70 * s}, []any{a, a, a, a}, []time.Duration{40 * s, 60 * s, 70 * s}},
+		{"the longest is shorter", cloudapi.WatchOptions{Interval: 40 * s, MaxInterval: s}, []any{a, a, a}, []time.Duration{40 * s, 40 * s}},
+		{"negative", cloudapi.WatchOptions{Interval: -s, MaxInterval: -1}, []any{a, a, a}, []time.Duration{5 * s, 15 * s / 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			least, most := 2.0, 0.0
 			for range 40 {
 				synctest.Test(t, func(t *testing.T) {
-					network := polled(tt.rounds...)
-					_, reports, _ := watched(t, recorded(t, network), len(tt.rounds), tt.opts)
+					network := stub.Polled(tt.rounds...)
+					_, reports, _ := watched(t, sdktest.Recorded(t, network), len(tt.rounds), tt.opts)
 					for i, nominal := range tt.want {
 						pause := reports[i+1].Elapsed - reports[i].Elapsed
 						if pause < nominal*4/5 || pause > nominal*6/5+1 {
@@ -227,8 +229,8 @@ func TestWatchPauses(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return slow, nil }}
-		client := recorded(t, &network, WithRetry(RetryPolicy{MaxAttempts: 1, MaxRetryAfter: 5 * time.Minute}))
-		_, reports, _ := watched(t, client, 2, WatchOptions{})
+		client := sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1, MaxRetryAfter: 5 * time.Minute}))
+		_, reports, _ := watched(t, client, 2, cloudapi.WatchOptions{})
 		if reports[1].Elapsed != 5*time.Minute {
 			t.Errorf("asked to wait longer than it may, it waits %v", reports[1].Elapsed)
 		}
@@ -240,7 +242,7 @@ func TestWatchPauses(t *testing.T) {
 func TestWatchPausesLongerBehindAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := listServer{items: numbered(15)}
+		server := stub.List{Items: stub.Numbered(15)}
 		round, fails := 0, false
 		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			first := req.URL.Query().Get("start_after") == ""
@@ -249,15 +251,15 @@ func TestWatchPausesLongerBehindAFailure(t *testing.T) {
 			}
 			switch {
 			case round == 3 && first:
-				server.items[0].Name, fails = "renamed", true
+				server.Items[0].Name, fails = "renamed", true
 			case fails:
 				fails = false
 				return stub.Respond(503, stub.Envelope(503)), nil
 			}
-			return server.answer(req)
+			return server.Answer(req)
 		}}
-		events, reports, _ := watched(t, recorded(t, &network), 5, WatchOptions{PageSize: 10})
-		if len(events) != 16 || !errors.Is(reports[2].Err, ErrServer) {
+		events, reports, _ := watched(t, sdktest.Recorded(t, &network), 5, cloudapi.WatchOptions{PageSize: 10})
+		if len(events) != 16 || !errors.Is(reports[2].Err, cloudapi.ErrServer) {
 			t.Fatalf("%d events, and the third round ends with %v", len(events), reports[2].Err)
 		}
 		for i, nominal := range []time.Duration{5000, 7500, 11250, 16875} {
@@ -277,14 +279,14 @@ func TestWatchEndsOnACertificate(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	client, err := NewClient(WithBaseURL(server.URL), WithToken(stub.Token), WithProject(stub.Project))
+	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(server.URL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	rounds, last := 0, error(nil)
-	for _, last = range client.VMs.Watch(ctx, &WatchOptions{Interval: 1, MaxInterval: 1, Progress: func(Progress) {
+	for _, last = range client.VMs.Watch(ctx, &cloudapi.WatchOptions{Interval: 1, MaxInterval: 1, Progress: func(cloudapi.Progress) {
 		if rounds++; rounds == 100 {
 			cancel()
 		}
@@ -316,7 +318,7 @@ func TestWatchEndsWithTheContext(t *testing.T) {
 				}
 				time.AfterFunc(after, func() { cancel(reason) })
 				start, errs, events := time.Now(), []error{}, 0
-				for _, err := range recorded(t, &network, WithPrefetch(prefetch)).VMs.Watch(ctx, nil) {
+				for _, err := range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.Watch(ctx, nil) {
 					if err != nil {
 						errs = append(errs, err)
 					} else {
@@ -337,7 +339,7 @@ func TestWatchEndsWithTheContext(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		var last error
-		for _, last = range recorded(t, polled(503), WithRetry(RetryPolicy{})).VMs.Watch(ctx, nil) {
+		for _, last = range sdktest.Recorded(t, stub.Polled(503), cloudapi.WithRetry(cloudapi.RetryPolicy{})).VMs.Watch(ctx, nil) {
 		}
 		if last != context.DeadlineExceeded || time.Since(start) != time.Minute {
 			t.Errorf("the last error, after %v, is %v", time.Since(start), last)
@@ -348,15 +350,15 @@ func TestWatchEndsWithTheContext(t *testing.T) {
 func TestWatchProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := polled(listOf("a", "b"), 503, listOf("a"), listOf("a"))
-		_, reports, _ := watched(t, recorded(t, network), 4, WatchOptions{Location: "eu-central-h1"})
+		network := stub.Polled(listOf("a", "b"), 503, listOf("a"), listOf("a"))
+		_, reports, _ := watched(t, sdktest.Recorded(t, network), 4, cloudapi.WatchOptions{Location: "eu-central-h1"})
 		for i, p := range reports {
-			done, failed := []int{2, 2, 1, 1}[i], []error{nil, ErrServer, nil, nil}[i]
+			done, failed := []int{2, 2, 1, 1}[i], []error{nil, cloudapi.ErrServer, nil, nil}[i]
 			if !errors.Is(p.Err, failed) || (i == 0) != (p.Elapsed == 0) {
 				t.Errorf("report %d: %v after %v", i, p.Err, p.Elapsed)
 			}
 			p.Err, p.Elapsed = nil, 0
-			if want := (Progress{Operation: "VMs.Watch", Resource: "eu-central-h1", Done: done, Polls: i + 1}); p != want {
+			if want := (cloudapi.Progress{Operation: "VMs.Watch", Resource: "eu-central-h1", Done: done, Polls: i + 1}); p != want {
 				t.Errorf("report %d is %+v, want %+v", i, p, want)
 			}
 		}
@@ -364,19 +366,19 @@ func TestWatchProgress(t *testing.T) {
 }
 
 // watchPages watches VMs for some rounds and returns the events of each.
-func watchPages(t *testing.T, size, rounds int, answer func(*http.Request) (*http.Response, error), opts ...Option) (events [][]string) {
+func watchPages(t *testing.T, size, rounds int, answer func(*http.Request) (*http.Response, error), opts ...cloudapi.Option) (events [][]string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		network := stub.Recorder{Answer: answer}
 		events = [][]string{nil}
-		progress := func(Progress) {
+		progress := func(cloudapi.Progress) {
 			if events = append(events, nil); len(events) > rounds {
 				cancel()
 			}
 		}
-		for e, err := range recorded(t, &network, opts...).VMs.Watch(ctx, &WatchOptions{PageSize: size, Progress: progress}) {
+		for e, err := range sdktest.Recorded(t, &network, opts...).VMs.Watch(ctx, &cloudapi.WatchOptions{PageSize: size, Progress: progress}) {
 			if err != nil {
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("it ends with %v", err)
@@ -391,7 +393,7 @@ func watchPages(t *testing.T, size, rounds int, answer func(*http.Request) (*htt
 }
 
 // eventsOf returns the events of all those items.
-func eventsOf(what EventType, items []listed) (events []string) {
+func eventsOf(what cloudapi.EventType, items []stub.Item) (events []string) {
 	for _, item := range items {
 		events = append(events, string(what)+" "+strings.TrimLeft(item.ID[2:], "0"))
 	}
@@ -402,8 +404,8 @@ func eventsOf(what EventType, items []listed) (events []string) {
 // deleted, however the list changes during the walk.
 func TestWatchMissesNothingBetweenPages(t *testing.T) {
 	t.Parallel()
-	all := numbered(60)[1:]
-	even := func(n int) (items []listed) { // 2, 4, 6, …
+	all := stub.Numbered(60)[1:]
+	even := func(n int) (items []stub.Item) { // 2, 4, 6, …
 		for i := range n {
 			items = append(items, all[2*i+1])
 		}
@@ -411,31 +413,31 @@ func TestWatchMissesNothingBetweenPages(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name          string
-		first, second []listed // before and after the first page was sent
+		first, second []stub.Item // before and after the first page was sent
 		rounds        [][]string
 	}{
-		{"nothing", even(25), even(25), [][]string{eventsOf(EventAdded, even(25)), nil}},
-		{"a page less", even(20), even(10), [][]string{eventsOf(EventAdded, even(10)), nil}},
+		{"nothing", even(25), even(25), [][]string{eventsOf(cloudapi.EventAdded, even(25)), nil}},
+		{"a page less", even(20), even(10), [][]string{eventsOf(cloudapi.EventAdded, even(10)), nil}},
 		{"one deleted before and one added behind", even(20), append(slices.Clone(even(20)[1:10]), slices.Concat(all[20:21], even(20)[10:])...),
-			[][]string{append(eventsOf(EventAdded, even(10)), append([]string{"added 21"}, eventsOf(EventAdded, even(20)[10:])...)...), {"deleted 2"}}},
+			[][]string{append(eventsOf(cloudapi.EventAdded, even(10)), append([]string{"added 21"}, eventsOf(cloudapi.EventAdded, even(20)[10:])...)...), {"deleted 2"}}},
 		{"one deleted behind and one added before", even(20), append(slices.Clone(all[:1]), slices.Concat(even(20)[:10], even(20)[11:])...),
-			[][]string{append(eventsOf(EventAdded, even(10)), eventsOf(EventAdded, even(20)[11:])...), {"added 1"}}},
+			[][]string{append(eventsOf(cloudapi.EventAdded, even(10)), eventsOf(cloudapi.EventAdded, even(20)[11:])...), {"added 1"}}},
 	} {
-		for _, habits := range []listServer{{}, {max: 10}, {noCount: true}, {bare: true}, {max: 10, bare: true}} {
+		for _, habits := range []stub.List{{}, {Max: 10}, {NoCount: true}, {Bare: true}, {Max: 10, Bare: true}} {
 			for _, prefetch := range []int{0, 3} {
 				server := habits
-				server.items = tt.first
+				server.Items = tt.first
 				size := 10
-				if habits.max > 0 {
+				if habits.Max > 0 {
 					size = 1000 // more than the server sends
 				}
 				served := 0
 				got := watchPages(t, size, 2, func(req *http.Request) (*http.Response, error) {
 					if served++; served == 2 {
-						server.items = tt.second
+						server.Items = tt.second
 					}
-					return server.answer(req)
-				}, WithPrefetch(prefetch))
+					return server.Answer(req)
+				}, cloudapi.WithPrefetch(prefetch))
 				if !slices.Equal(slices.Concat(got...), slices.Concat(tt.rounds...)) {
 					t.Errorf("%s, prefetch %d, %+v:\n got %q\nwant %q", tt.name, prefetch, habits, got, tt.rounds)
 				}
@@ -447,19 +449,19 @@ func TestWatchMissesNothingBetweenPages(t *testing.T) {
 // TestWatchOfSmallPages: a server may send fewer items than requested.
 func TestWatchOfSmallPages(t *testing.T) {
 	t.Parallel()
-	items := numbered(26)[1:]
-	server := listServer{items: items, max: 3}
+	items := stub.Numbered(26)[1:]
+	server := stub.List{Items: items, Max: 3}
 	got := watchPages(t, 1000, 3, func(req *http.Request) (*http.Response, error) {
 		if req.URL.Query().Get("start_after") == "" {
-			server.items = server.items[:min(len(server.items), 25)]
+			server.Items = server.Items[:min(len(server.Items), 25)]
 		}
-		resp, err := server.answer(req)
+		resp, err := server.Answer(req)
 		if req.URL.Query().Get("start_after") == items[23].ID {
-			server.items = items[:24] // after the first round
+			server.Items = items[:24] // after the first round
 		}
 		return resp, err
 	})
-	if want := [][]string{eventsOf(EventAdded, items), {"deleted 25"}, nil}; !reflect.DeepEqual(got, want) {
+	if want := [][]string{eventsOf(cloudapi.EventAdded, items), {"deleted 25"}, nil}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -468,23 +470,23 @@ func TestWatchOfSmallPages(t *testing.T) {
 // lost nor repeated.
 func TestWatchAfterABrokenRound(t *testing.T) {
 	t.Parallel()
-	items := numbered(41)[1:]
+	items := stub.Numbered(41)[1:]
 	for _, prefetch := range []int{0, 1, 3} {
-		server := listServer{items: items}
+		server := stub.List{Items: items}
 		requests := 0
 		got := watchPages(t, 10, 5, func(req *http.Request) (*http.Response, error) {
 			switch requests++; requests {
 			case 3: // of the first round
 				return stub.Respond(503, stub.Envelope(503)), nil
 			case 9: // of the third; the second has taken five
-				server.items = slices.Concat(items[:5], items[6:30])
+				server.Items = slices.Concat(items[:5], items[6:30])
 			case 10:
 				return nil, io.ErrUnexpectedEOF
 			}
-			return server.answer(req)
-		}, WithPrefetch(prefetch))
-		want := [][]string{eventsOf(EventAdded, items[:20]), eventsOf(EventAdded, items[20:]), nil,
-			eventsOf(EventDeleted, slices.Concat(items[5:6], items[30:])), nil}
+			return server.Answer(req)
+		}, cloudapi.WithPrefetch(prefetch))
+		want := [][]string{eventsOf(cloudapi.EventAdded, items[:20]), eventsOf(cloudapi.EventAdded, items[20:]), nil,
+			eventsOf(cloudapi.EventDeleted, slices.Concat(items[5:6], items[30:])), nil}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("prefetch %d: got\n%q, want\n%q", prefetch, got, want)
 		}
@@ -497,9 +499,9 @@ func TestWatchRequests(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ items, size, want int }{{0, 10, 1}, {1, 10, 1}, {9, 10, 1}, {10, 10, 2}, {11, 10, 3}, {20, 10, 3}, {1000, 0, 2}, {2500, 0, 4}} {
 		synctest.Test(t, func(t *testing.T) {
-			server := listServer{items: numbered(tt.items)}
-			network := stub.Recorder{Answer: server.answer}
-			if _, _, err := watched(t, recorded(t, &network), 1, WatchOptions{PageSize: tt.size}); err != context.Canceled {
+			server := stub.List{Items: stub.Numbered(tt.items)}
+			network := stub.Recorder{Answer: server.Answer}
+			if _, _, err := watched(t, sdktest.Recorded(t, &network), 1, cloudapi.WatchOptions{PageSize: tt.size}); err != context.Canceled {
 				t.Error(err)
 			}
 			if sent := network.Take(); len(sent) > tt.want {
@@ -512,17 +514,17 @@ func TestWatchRequests(t *testing.T) {
 // TestWatchOfAWholeList: families whose lists have no count are watched, too.
 func TestWatchOfAWholeList(t *testing.T) {
 	t.Parallel()
-	for _, server := range []listServer{{whole: true, noCount: true}, {whole: true}, {whole: true, bare: true}} {
+	for _, server := range []stub.List{{Whole: true, NoCount: true}, {Whole: true}, {Whole: true, Bare: true}} {
 		synctest.Test(t, func(t *testing.T) {
-			server.items = numbered(20)
-			network := stub.Recorder{Answer: server.answer}
+			server.Items = stub.Numbered(20)
+			network := stub.Recorder{Answer: server.Answer}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			counts := map[EventType]int{}
-			for e, err := range recorded(t, &network).SSHPublicKeys.Watch(ctx, &WatchOptions{PageSize: 10, Progress: func(p Progress) {
+			counts := map[cloudapi.EventType]int{}
+			for e, err := range sdktest.Recorded(t, &network).SSHPublicKeys.Watch(ctx, &cloudapi.WatchOptions{PageSize: 10, Progress: func(p cloudapi.Progress) {
 				switch p.Polls {
 				case 2:
-					server.items = server.items[5:]
+					server.Items = server.Items[5:]
 				case 4:
 					cancel()
 				}
@@ -531,7 +533,7 @@ func TestWatchOfAWholeList(t *testing.T) {
 					counts[e.Type]++
 				}
 			}
-			if want := map[EventType]int{EventAdded: 20, EventDeleted: 5}; !maps.Equal(counts, want) {
+			if want := map[cloudapi.EventType]int{cloudapi.EventAdded: 20, cloudapi.EventDeleted: 5}; !maps.Equal(counts, want) {
 				t.Errorf("%+v: got %v", server, counts)
 			}
 		})
@@ -542,12 +544,12 @@ func TestWatchCanBeRangedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := stub.Recorder{Answer: stub.Always(200, listOf("a", "b"))}
-		opts := &WatchOptions{PageSize: 10}
-		seq := recorded(t, &network).VMs.Watch(t.Context(), opts)
+		opts := &cloudapi.WatchOptions{PageSize: 10}
+		seq := sdktest.Recorded(t, &network).VMs.Watch(t.Context(), opts)
 		if n := len(network.Take()); n != 0 {
 			t.Errorf("%d requests were sent before the first range", n)
 		}
-		*opts = WatchOptions{Location: "elsewhere", PageSize: 1}
+		*opts = cloudapi.WatchOptions{Location: "elsewhere", PageSize: 1}
 		for range 2 {
 			next, stop := iter.Pull2(seq) // a range within the range
 			for e := range seq {
@@ -575,12 +577,12 @@ func TestLeavingAWatch(t *testing.T) {
 	for _, prefetch := range []int{0, 1, 4} {
 		for _, taken := range []int{1, 10, 15, 100, 101, 105} { // 100 are added, then 10 deleted
 			synctest.Test(t, func(t *testing.T) {
-				server := listServer{items: numbered(100)}
-				network := stub.Recorder{Answer: server.answer}
+				server := stub.List{Items: stub.Numbered(100)}
+				network := stub.Recorder{Answer: server.Answer}
 				got, reports := 0, 0
-				for _, err := range recorded(t, &network, WithPrefetch(prefetch)).VMs.Watch(t.Context(), &WatchOptions{PageSize: 10, Progress: func(Progress) {
+				for _, err := range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.Watch(t.Context(), &cloudapi.WatchOptions{PageSize: 10, Progress: func(cloudapi.Progress) {
 					reports++
-					server.items = server.items[:90]
+					server.Items = server.Items[:90]
 				}}) {
 					if err != nil {
 						t.Fatal(err)
@@ -606,9 +608,9 @@ func TestLeavingAWatch(t *testing.T) {
 				t.Errorf("recovered %v", r)
 			}
 		}()
-		server := listServer{items: numbered(100)}
-		network := stub.Recorder{Answer: server.answer}
-		for range recorded(t, &network, WithPrefetch(3)).VMs.Watch(t.Context(), &WatchOptions{PageSize: 10}) {
+		server := stub.List{Items: stub.Numbered(100)}
+		network := stub.Recorder{Answer: server.Answer}
+		for range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(3)).VMs.Watch(t.Context(), &cloudapi.WatchOptions{PageSize: 10}) {
 			panic("enough")
 		}
 	})
@@ -619,12 +621,12 @@ func TestLeavingAWatch(t *testing.T) {
 func TestWatchedRecordsBelongToTheProgram(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := polled(listOf("a=1", "b=1"), listOf("a=1", "b=1"), listOf("a=2", "b=1"), listOf("a=2"))
+		network := stub.Polled(listOf("a=1", "b=1"), listOf("a=1", "b=1"), listOf("a=2", "b=1"), listOf("a=2"))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		mine := map[string]*VM{}
-		var types []EventType
-		for e, err := range recorded(t, network).VMs.Watch(ctx, &WatchOptions{Progress: func(p Progress) {
+		mine := map[string]*cloudapi.VM{}
+		var types []cloudapi.EventType
+		for e, err := range sdktest.Recorded(t, network).VMs.Watch(ctx, &cloudapi.WatchOptions{Progress: func(p cloudapi.Progress) {
 			if p.Polls == 4 {
 				cancel()
 			}
@@ -634,20 +636,20 @@ func TestWatchedRecordsBelongToTheProgram(t *testing.T) {
 			}
 			types = append(types, e.Type)
 			switch e.Type {
-			case EventAdded:
+			case cloudapi.EventAdded:
 				mine[e.Record.Name] = e.Record
-			case EventModified:
+			case cloudapi.EventModified:
 				if e.Old != mine["a"] || e.Record.State != "2" {
 					t.Errorf("%v was modified from %v", e.Record, e.Old)
 				}
-			case EventDeleted:
+			case cloudapi.EventDeleted:
 				if e.Record != mine["b"] || e.Old != nil {
 					t.Errorf("%v was deleted, with %v before", e.Record, e.Old)
 				}
 			}
-			*e.Record = VM{State: "mine"}
+			*e.Record = cloudapi.VM{State: "mine"}
 		}
-		if want := []EventType{EventAdded, EventAdded, EventModified, EventDeleted}; !slices.Equal(types, want) {
+		if want := []cloudapi.EventType{cloudapi.EventAdded, cloudapi.EventAdded, cloudapi.EventModified, cloudapi.EventDeleted}; !slices.Equal(types, want) {
 			t.Errorf("got %v", types)
 		}
 	})
@@ -676,7 +678,7 @@ func TestWatchIgnoresOrder(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		round, changed := 0, map[int]bool{}
-		for _, err := range recorded(t, polled(rounds...)).PrivateSubnets.Watch(ctx, &WatchOptions{Progress: func(p Progress) {
+		for _, err := range sdktest.Recorded(t, stub.Polled(rounds...)).PrivateSubnets.Watch(ctx, &cloudapi.WatchOptions{Progress: func(p cloudapi.Progress) {
 			if round = p.Polls; round == len(rounds) {
 				cancel()
 			}
@@ -697,7 +699,7 @@ func TestWatchComparesEverything(t *testing.T) {
 	t.Parallel()
 	digest := diff.NewDigester().Sum
 	watches := 0
-	for _, service := range reflect.VisibleFields(reflect.TypeFor[Client]()) {
+	for _, service := range reflect.VisibleFields(reflect.TypeFor[cloudapi.Client]()) {
 		watch, ok := service.Type.MethodByName("Watch")
 		if !ok {
 			continue
@@ -723,11 +725,11 @@ func TestWatchComparesEverything(t *testing.T) {
 	if watches != 12 {
 		t.Errorf("there are %d watches, not 12", watches)
 	}
-	if digest(reflect.ValueOf(&VM{Name: "ab", State: "c"}).Elem()) == digest(reflect.ValueOf(&VM{Name: "a", State: "bc"}).Elem()) {
+	if digest(reflect.ValueOf(&cloudapi.VM{Name: "ab", State: "c"}).Elem()) == digest(reflect.ValueOf(&cloudapi.VM{Name: "a", State: "bc"}).Elem()) {
 		t.Error("where a text ends makes no difference")
 	}
-	moment := Postgres{LatestRestoreTime: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}
-	elsewhere := Postgres{LatestRestoreTime: moment.LatestRestoreTime.In(time.FixedZone("", 3600))}
+	moment := cloudapi.Postgres{LatestRestoreTime: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}
+	elsewhere := cloudapi.Postgres{LatestRestoreTime: moment.LatestRestoreTime.In(time.FixedZone("", 3600))}
 	if digest(reflect.ValueOf(&moment).Elem()) != digest(reflect.ValueOf(&elsewhere).Elem()) {
 		t.Error("the same moment in another zone is a change")
 	}
@@ -748,8 +750,8 @@ func changes(t reflect.Type, within ...reflect.Type) (all []func(reflect.Value) 
 		}
 	}
 	switch t {
-	case reflect.TypeFor[Secret]():
-		here("secret", func(v reflect.Value) { v.Set(reflect.ValueOf(NewSecret("y"))) })
+	case reflect.TypeFor[cloudapi.Secret]():
+		here("secret", func(v reflect.Value) { v.Set(reflect.ValueOf(cloudapi.NewSecret("y"))) })
 		return all
 	case reflect.TypeFor[time.Time]():
 		here("time", func(v reflect.Value) { v.Set(reflect.ValueOf(v.Interface().(time.Time).Add(1))) })
@@ -780,3 +782,6 @@ func changes(t reflect.Type, within ...reflect.Type) (all []func(reflect.Value) 
 	}
 	return all
 }
+
+// walks is how often a list is walked before it counts as stalled.
+const walks = 4

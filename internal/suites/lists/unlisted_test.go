@@ -1,4 +1,4 @@
-package cloudapi_test
+package lists_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package cloudapi
+package calls_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -44,7 +46,7 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		replies []*http.Response // nil: no connection
-		opts    []Option
+		opts    []cloudapi.Option
 		level   slog.Level
 		want    []string
 	}{
@@ -68,9 +70,9 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 			[]string{failed + ` attempt=1 status=200 error="cloudapi: VMs.Get: GET ` + path + `: status 200 with an unusable response: it has no id (application/json)"`}},
 		{"page", []*http.Response{stub.Respond(502, "<h1>")}, nil, slog.LevelWarn,
 			[]string{failed + ` attempt=1 status=502 error="cloudapi: VMs.Get: GET ` + path + `: 502 Bad Gateway"`}},
-		{"limiter that fails at once", nil, []Option{WithLimiter(failingAt(1))}, slog.LevelWarn,
+		{"limiter that fails at once", nil, []cloudapi.Option{cloudapi.WithLimiter(failingAt(1))}, slog.LevelWarn,
 			[]string{unsent + ` attempt=1 error="rate limiter: the budget is spent"`}},
-		{"limiter that fails later", []*http.Response{stub.Respond(503, stub.Envelope(503))}, []Option{WithLimiter(failingAt(2))}, slog.LevelWarn,
+		{"limiter that fails later", []*http.Response{stub.Respond(503, stub.Envelope(503))}, []cloudapi.Option{cloudapi.WithLimiter(failingAt(2))}, slog.LevelWarn,
 			[]string{busy, unsent + ` attempt=2 error="rate limiter: the budget is spent"`}},
 		{"level error", []*http.Response{stub.Respond(403, stub.Envelope(403))}, nil, slog.LevelError, []string{""}},
 	} {
@@ -88,7 +90,7 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 				}}
 				attempts := min(2, len(tt.want)) // one line each
 				got := logged(t, tt.level, func(logger *slog.Logger) {
-					client := recorded(t, &network, append(tt.opts, WithLogger(logger), WithRetry(RetryPolicy{MaxAttempts: attempts}))...)
+					client := sdktest.Recorded(t, &network, append(tt.opts, cloudapi.WithLogger(logger), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: attempts}))...)
 					_, _ = client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 				})
 				if !slices.Equal(got, tt.want) {
@@ -100,8 +102,8 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 }
 
 // failingAt returns a limiter whose nth call fails.
-func failingAt(n int) Limiter {
-	return limiterFunc(func(context.Context) error {
+func failingAt(n int) cloudapi.Limiter {
+	return stub.Limiter(func(context.Context) error {
 		if n--; n == 0 {
 			return errors.New("the budget is spent")
 		}
@@ -114,7 +116,7 @@ func TestWaitDeletedLogsNoWarning(t *testing.T) {
 	t.Parallel()
 	got := logged(t, slog.LevelInfo, func(logger *slog.Logger) {
 		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return stub.Respond(404, stub.Envelope(404)), nil }}
-		if err := recorded(t, &network, WithLogger(logger)).VMs.WaitDeleted(t.Context(), "l", "v"); err != nil {
+		if err := sdktest.Recorded(t, &network, cloudapi.WithLogger(logger)).VMs.WaitDeleted(t.Context(), "l", "v"); err != nil {
 			t.Error(err)
 		}
 	})

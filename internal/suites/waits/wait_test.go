@@ -1,41 +1,19 @@
-package cloudapi
+package waits_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
-
-// polled answers the nth request with the nth response, and then always with
-// the last. A response is a record, or the status of an error.
-func polled(replies ...any) *stub.Recorder {
-	served := 0
-	return &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
-		reply := replies[min(served, len(replies)-1)]
-		served++
-		switch reply := reply.(type) {
-		case int:
-			return stub.Respond(reply, stub.Envelope(reply)), nil
-		case error:
-			return nil, reply
-		case badNotFound:
-			return stub.Respond(404, string(reply)), nil
-		default:
-			return stub.Respond(200, reply.(string)), nil
-		}
-	}}
-}
-
-// badNotFound is the body of a 404 that is not the API's, or incomplete.
-type badNotFound string
 
 // vmIn returns a VM's record in a state.
 func vmIn(state string) string {
@@ -52,18 +30,18 @@ func TestWaitPollsAtOnceAndThenSlower(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		opts []WaitOption
+		opts []cloudapi.WaitOption
 		want []time.Duration // without the random part; the last one forever
 	}{
 		{"default", nil, s(1, 1.5, 2.25, 3.375, 5)},
-		{"slow", []WaitOption{WaitInterval(5*time.Second, 15*time.Second)}, s(5, 7.5, 11.25, 15)},
-		{"nil", []WaitOption{nil}, s(1, 1.5, 2.25, 3.375, 5)},
-		{"zero", []WaitOption{WaitInterval(0, 0)}, s(1, 1.5, 2.25, 3.375, 5)},
-		{"negative", []WaitOption{WaitInterval(-time.Second, -1)}, s(1, 1.5, 2.25, 3.375, 5)},
-		{"first only", []WaitOption{WaitInterval(30*time.Second, 0)}, s(30)},
-		{"first above the longest", []WaitOption{WaitInterval(10*time.Second, time.Second)}, s(10)},
-		{"longest only", []WaitOption{WaitInterval(0, 2*time.Second)}, s(1, 1.5, 2)},
-		{"tiny", []WaitOption{WaitInterval(1, 1)}, []time.Duration{1}},
+		{"slow", []cloudapi.WaitOption{cloudapi.WaitInterval(5*time.Second, 15*time.Second)}, s(5, 7.5, 11.25, 15)},
+		{"nil", []cloudapi.WaitOption{nil}, s(1, 1.5, 2.25, 3.375, 5)},
+		{"zero", []cloudapi.WaitOption{cloudapi.WaitInterval(0, 0)}, s(1, 1.5, 2.25, 3.375, 5)},
+		{"negative", []cloudapi.WaitOption{cloudapi.WaitInterval(-time.Second, -1)}, s(1, 1.5, 2.25, 3.375, 5)},
+		{"first only", []cloudapi.WaitOption{cloudapi.WaitInterval(30*time.Second, 0)}, s(30)},
+		{"first above the longest", []cloudapi.WaitOption{cloudapi.WaitInterval(10*time.Second, time.Second)}, s(10)},
+		{"longest only", []cloudapi.WaitOption{cloudapi.WaitInterval(0, 2*time.Second)}, s(1, 1.5, 2)},
+		{"tiny", []cloudapi.WaitOption{cloudapi.WaitInterval(1, 1)}, []time.Duration{1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -71,10 +49,10 @@ func TestWaitPollsAtOnceAndThenSlower(t *testing.T) {
 				const polls = 200
 				var times []time.Time
 				start := time.Now()
-				_, err := Wait(t.Context(), func(context.Context) (*VM, error) {
+				_, err := cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.VM, error) {
 					times = append(times, time.Now())
-					return new(VM), nil
-				}, func(*VM) (bool, error) { return len(times) == polls, nil }, tt.opts...)
+					return new(cloudapi.VM), nil
+				}, func(*cloudapi.VM) (bool, error) { return len(times) == polls, nil }, tt.opts...)
 				if err != nil || !times[0].Equal(start) {
 					t.Fatalf("the first poll came after %v: %v", times[0].Sub(start), err)
 				}
@@ -100,7 +78,7 @@ func TestWaitTolerates(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		replies []any
-		opts    []WaitOption
+		opts    []cloudapi.WaitOption
 		polls   int
 		err     error // nil: in the end the VM is running
 	}{
@@ -113,34 +91,34 @@ func TestWaitTolerates(t *testing.T) {
 		{"no connection", []any{io.ErrClosedPipe, vmIn("running")}, nil, 2, nil},
 		{"a reply that was cut off", []any{cut, vmIn("running")}, nil, 2, nil},
 		{"five in a row", []any{500, 500, 500, 500, 500, vmIn("running")}, nil, 6, nil},
-		{"six in a row", []any{500, 500, 500, 500, 500, 502, vmIn("running")}, nil, 6, ErrServer},
+		{"six in a row", []any{500, 500, 500, 500, 500, 502, vmIn("running")}, nil, 6, cloudapi.ErrServer},
 		{"five, a success, and five", []any{500, 500, 500, 500, 500, vmIn("creating"), 500, 500, 500, 500, 500, vmIn("running")}, nil, 12, nil},
-		{"as many as it is told", []any{500, 500, vmIn("running")}, []WaitOption{WaitTolerance(2)}, 3, nil},
-		{"no more than it is told", []any{500, 500, 500, vmIn("running")}, []WaitOption{WaitTolerance(2)}, 3, ErrServer},
-		{"none if it is told so", []any{500, vmIn("running")}, []WaitOption{WaitTolerance(0)}, 1, ErrServer},
-		{"not 400", []any{400}, nil, 1, ErrInvalidRequest},
-		{"not 401", []any{401}, nil, 1, ErrUnauthorized},
-		{"not 403", []any{403}, nil, 1, ErrForbidden},
-		{"not 404", []any{vmIn("creating"), 404}, nil, 2, ErrNotFound},
+		{"as many as it is told", []any{500, 500, vmIn("running")}, []cloudapi.WaitOption{cloudapi.WaitTolerance(2)}, 3, nil},
+		{"no more than it is told", []any{500, 500, 500, vmIn("running")}, []cloudapi.WaitOption{cloudapi.WaitTolerance(2)}, 3, cloudapi.ErrServer},
+		{"none if it is told so", []any{500, vmIn("running")}, []cloudapi.WaitOption{cloudapi.WaitTolerance(0)}, 1, cloudapi.ErrServer},
+		{"not 400", []any{400}, nil, 1, cloudapi.ErrInvalidRequest},
+		{"not 401", []any{401}, nil, 1, cloudapi.ErrUnauthorized},
+		{"not 403", []any{403}, nil, 1, cloudapi.ErrForbidden},
+		{"not 404", []any{vmIn("creating"), 404}, nil, 2, cloudapi.ErrNotFound},
 		{"a gateway's page", []any{vmIn("creating"), "<html>Back soon</html>", "<html>Back soon</html>", vmIn("running")}, nil, 4, nil},
 		{"a record of another VM", []any{`{"id":"` + stub.VMID + `","name":"web-2","state":"running"}`, vmIn("running")}, nil, 2, nil},
 		{"an unusable response", []any{"{}", vmIn("running")}, nil, 2, nil},
-		{"unusable responses only", []any{"{}"}, nil, 6, ErrInvalidResponse},
+		{"unusable responses only", []any{"{}"}, nil, 6, cloudapi.ErrInvalidResponse},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			for _, wrapped := range []bool{false, true} {
 				synctest.Test(t, func(t *testing.T) {
-					network := polled(tt.replies...)
-					client := recorded(t, network)
-					get := func(ctx context.Context) (*VM, error) {
+					network := stub.Polled(tt.replies...)
+					client := sdktest.Recorded(t, network)
+					get := func(ctx context.Context) (*cloudapi.VM, error) {
 						vm, err := client.VMs.Get(ctx, "eu-central-h1", "web-1")
 						if err != nil && wrapped {
 							err = fmt.Errorf("looking at the VM: %w", err)
 						}
 						return vm, err
 					}
-					vm, err := Wait(t.Context(), get, func(vm *VM) (bool, error) { return vm.State == "running", nil }, tt.opts...)
+					vm, err := cloudapi.Wait(t.Context(), get, func(vm *cloudapi.VM) (bool, error) { return vm.State == "running", nil }, tt.opts...)
 					if n := len(network.Take()); n != tt.polls {
 						t.Errorf("%d polls, want %d", n, tt.polls)
 					}
@@ -150,7 +128,7 @@ func TestWaitTolerates(t *testing.T) {
 						}
 						return
 					}
-					if e, ok := errors.AsType[*WaitError](err); vm != nil || !ok || e.Polls != tt.polls || !errors.Is(err, tt.err) {
+					if e, ok := errors.AsType[*cloudapi.WaitError](err); vm != nil || !ok || e.Polls != tt.polls || !errors.Is(err, tt.err) {
 						t.Errorf("Wait = %v, %v", vm, err)
 					}
 				})
@@ -164,18 +142,18 @@ func TestWaitTolerates(t *testing.T) {
 func TestWaitEndsWithoutPolls(t *testing.T) {
 	t.Parallel()
 	closed := errors.New("closed")
-	network := polled(vmIn("creating"))
-	limited := recorded(t, network, WithLimiter(limiterFunc(func(context.Context) error { return closed })))
+	network := stub.Polled(vmIn("creating"))
+	limited := sdktest.Recorded(t, network, cloudapi.WithLimiter(stub.Limiter(func(context.Context) error { return closed })))
 	for name, tt := range map[string]struct {
-		client *Client
+		client *cloudapi.Client
 		want   error
 	}{
 		"limiter":    {limited, closed},
-		"no project": {recorded(t, network).InProject(""), ErrNoProject},
-		"argument":   {recorded(t, network).InProject("x"), ErrInvalidArgument},
+		"no project": {sdktest.Recorded(t, network).InProject(""), cloudapi.ErrNoProject},
+		"argument":   {sdktest.Recorded(t, network).InProject("x"), cloudapi.ErrInvalidArgument},
 	} {
 		vm, err := tt.client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
-		if e, ok := errors.AsType[*WaitError](err); vm != nil || !ok || !errors.Is(err, tt.want) || e.Polls != 1 {
+		if e, ok := errors.AsType[*cloudapi.WaitError](err); vm != nil || !ok || !errors.Is(err, tt.want) || e.Polls != 1 {
 			t.Errorf("%s: %v, %v", name, vm, err)
 		}
 	}
@@ -197,16 +175,16 @@ func TestWaitRunning(t *testing.T) {
 		{"no room at first", []any{vmIn("waiting for capacity"), vmIn("no capacity available"), vmIn("creating"), vmIn("running")}, nil, ""},
 		{"restarted", []any{vmIn("restarting"), vmIn("rebooting"), vmIn("starting"), vmIn("stopped"), vmIn("running")}, nil, ""},
 		{"states of a later server", []any{vmIn("imploding"), vmIn(""), vmIn("RUNNING"), vmIn("running")}, nil, ""},
-		{"deleted", []any{vmIn("creating"), vmIn("deleting"), vmIn("running")}, ErrWaitFailed, "deleting"},
-		{"gone", []any{vmIn("creating"), 404}, ErrNotFound, "creating"},
+		{"deleted", []any{vmIn("creating"), vmIn("deleting"), vmIn("running")}, cloudapi.ErrWaitFailed, "deleting"},
+		{"gone", []any{vmIn("creating"), 404}, cloudapi.ErrNotFound, "creating"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				network := polled(tt.replies...)
-				vm, err := recorded(t, network).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
+				network := stub.Polled(tt.replies...)
+				vm, err := sdktest.Recorded(t, network).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
 				polls := len(tt.replies)
-				if tt.err == ErrWaitFailed {
+				if tt.err == cloudapi.ErrWaitFailed {
 					polls--
 				}
 				sent := network.Take()
@@ -219,8 +197,8 @@ func TestWaitRunning(t *testing.T) {
 					}
 					return
 				}
-				e, ok := errors.AsType[*WaitError](err)
-				if vm != nil || !ok || !errors.Is(err, tt.err) || e.State != tt.state || e.Record.(*VM).State != tt.state {
+				e, ok := errors.AsType[*cloudapi.WaitError](err)
+				if vm != nil || !ok || !errors.Is(err, tt.err) || e.State != tt.state || e.Record.(*cloudapi.VM).State != tt.state {
 					t.Errorf("WaitRunning = %v, %v", vm, err)
 				}
 			})
@@ -242,27 +220,27 @@ func TestWaitDeleted(t *testing.T) {
 		{"gone at last", []any{vmIn("running"), vmIn("deleting"), vmIn("deleting"), 404}, 4, nil},
 		{"forbidden for a moment", []any{vmIn("deleting"), 403, 404}, 3, nil},
 		{"forbidden at first", []any{403, 403, 404}, 3, nil},
-		{"forbidden forever", []any{403}, 6, ErrForbidden},
+		{"forbidden forever", []any{403}, 6, cloudapi.ErrForbidden},
 		{"broken for a moment", []any{vmIn("deleting"), 500, 404}, 3, nil},
 		{"its name is taken over", []any{vmIn("deleting"), vmIn("deleting"), other}, 3, nil},
 		{"its name is taken over behind a failure", []any{vmIn("deleting"), 500, other}, 3, nil},
-		{"a 404 that is cut off", []any{vmIn("deleting"), badNotFound(`{"error":{"co`), 404}, 3, nil},
-		{"no such location", []any{noLocation}, 1, ErrNotFound},
-		{"unauthorized", []any{vmIn("deleting"), 401}, 2, ErrUnauthorized},
+		{"a 404 that is cut off", []any{vmIn("deleting"), stub.BadNotFound(`{"error":{"co`), 404}, 3, nil},
+		{"no such location", []any{noLocation}, 1, cloudapi.ErrNotFound},
+		{"unauthorized", []any{vmIn("deleting"), 401}, 2, cloudapi.ErrUnauthorized},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				network := polled(tt.replies...)
+				network := stub.Polled(tt.replies...)
 				if tt.replies[0] == noLocation {
 					network.Answer = stub.Always(404, noLocation)
 				}
-				client := recorded(t, network)
+				client := sdktest.Recorded(t, network)
 				err := client.VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1")
 				if n := len(network.Take()); n != tt.polls {
 					t.Errorf("%d polls, want %d", n, tt.polls)
 				}
-				if _, ok := errors.AsType[*WaitError](err); !errors.Is(err, tt.err) || ok != (tt.err != nil) {
+				if _, ok := errors.AsType[*cloudapi.WaitError](err); !errors.Is(err, tt.err) || ok != (tt.err != nil) {
 					t.Errorf("WaitDeleted: %v, want %v", err, tt.err)
 				}
 			})
@@ -270,8 +248,8 @@ func TestWaitDeleted(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		subnet := `{"id":"ps00000000021g000000000001","name":"net-1","state":"available"}`
-		network := polled(subnet, subnet, 404)
-		if err := recorded(t, network).PrivateSubnets.WaitDeleted(t.Context(), "eu-central-h1", "net-1"); err != nil || len(network.Take()) != 3 {
+		network := stub.Polled(subnet, subnet, 404)
+		if err := sdktest.Recorded(t, network).PrivateSubnets.WaitDeleted(t.Context(), "eu-central-h1", "net-1"); err != nil || len(network.Take()) != 3 {
 			t.Errorf("PrivateSubnets.WaitDeleted: %v", err)
 		}
 	})
@@ -283,16 +261,16 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Second, reason)
 		defer cancel()
-		network := polled(vmIn("creating"))
+		network := stub.Polled(vmIn("creating"))
 		start := time.Now()
-		vm, err := recorded(t, network).VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
+		vm, err := sdktest.Recorded(t, network).VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
 		took := time.Since(start)
-		e, ok := errors.AsType[*WaitError](err)
+		e, ok := errors.AsType[*cloudapi.WaitError](err)
 		if vm != nil || !ok || took != 10*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reason) {
 			t.Fatalf("after %v WaitRunning = %v, %v", took, vm, err)
 		}
-		want := WaitError{Operation: "VMs.WaitRunning", Resource: "eu-central-h1/web-1", Polls: len(network.Take()), Elapsed: took,
-			State: "creating", Record: &VM{ID: stub.VMID, Name: "web-1", State: "creating"}, Err: e.Err}
+		want := cloudapi.WaitError{Operation: "VMs.WaitRunning", Resource: "eu-central-h1/web-1", Polls: len(network.Take()), Elapsed: took,
+			State: "creating", Record: &cloudapi.VM{ID: stub.VMID, Name: "web-1", State: "creating"}, Err: e.Err}
 		if !reflect.DeepEqual(*e, want) || e.Polls < 3 || e.Polls > 6 {
 			t.Errorf("the error is %+v, want %+v", *e, want)
 		}
@@ -305,28 +283,28 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(1300*time.Millisecond, cancel)
-		network := polled(500)
+		network := stub.Polled(500)
 		start := time.Now()
-		err := recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1")
-		e, ok := errors.AsType[*WaitError](err)
+		err := sdktest.Recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1")
+		e, ok := errors.AsType[*cloudapi.WaitError](err)
 		if took := time.Since(start); !ok || took != 1300*time.Millisecond || !errors.Is(err, context.Canceled) || e.Record != nil || e.State != "" {
 			t.Errorf("after %v WaitDeleted: %#v", took, err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, hangs)
+		p := sdktest.StartPeer(t, sdktest.Hangs)
 		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err := p.client(t).VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
+		_, err := p.Client(t).VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
 		if took := time.Since(start); took != 7*time.Second || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with a poll that hangs, after %v: %v", took, err)
 		}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	network := polled(404)
-	if err := recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1"); !errors.Is(err, context.Canceled) || len(network.Take()) != 0 {
+	network := stub.Polled(404)
+	if err := sdktest.Recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1"); !errors.Is(err, context.Canceled) || len(network.Take()) != 0 {
 		t.Errorf("with a context that ended before: %v", err)
 	}
 }
@@ -335,10 +313,10 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 func TestWaitUsesRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := polled(503, 503, vmIn("running"))
-		var progress []Progress
-		_, err := recorded(t, network, WithRetry(RetryPolicy{})).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1",
-			WaitProgress(func(p Progress) { progress = append(progress, p) }))
+		network := stub.Polled(503, 503, vmIn("running"))
+		var progress []cloudapi.Progress
+		_, err := sdktest.Recorded(t, network, cloudapi.WithRetry(cloudapi.RetryPolicy{})).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1",
+			cloudapi.WaitProgress(func(p cloudapi.Progress) { progress = append(progress, p) }))
 		if err != nil || len(network.Take()) != 3 || len(progress) != 1 {
 			t.Errorf("%d polls: %v", len(progress), err)
 		}
@@ -348,10 +326,10 @@ func TestWaitUsesRetries(t *testing.T) {
 func TestWaitProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := polled(vmIn("creating"), 500, vmIn("deleting"), 404)
-		var got []Progress
+		network := stub.Polled(vmIn("creating"), 500, vmIn("deleting"), 404)
+		var got []cloudapi.Progress
 		start := time.Now()
-		err := recorded(t, network).VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1", WaitProgress(func(p Progress) {
+		err := sdktest.Recorded(t, network).VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1", cloudapi.WaitProgress(func(p cloudapi.Progress) {
 			if p.Elapsed != time.Since(start) {
 				t.Errorf("poll %d: %v have passed, not %v", p.Polls, time.Since(start), p.Elapsed)
 			}
@@ -361,12 +339,12 @@ func TestWaitProgress(t *testing.T) {
 			t.Fatalf("%d events: %v", len(got), err)
 		}
 		for i, p := range got {
-			state, isErr, done := []string{"creating", "", "deleting", ""}[i], []error{nil, ErrServer, nil, nil}[i], []int{0, 0, 0, 1}[i]
+			state, isErr, done := []string{"creating", "", "deleting", ""}[i], []error{nil, cloudapi.ErrServer, nil, nil}[i], []int{0, 0, 0, 1}[i]
 			if p.Operation != "VMs.WaitDeleted" || p.Resource != "eu-central-h1/web-1" || p.Polls != i+1 || p.State != state ||
 				p.Done != done || p.Total != 1 || !errors.Is(p.Err, isErr) {
 				t.Errorf("event %d is %+v", i, p)
 			}
-			vm, _ := p.Record.(*VM)
+			vm, _ := p.Record.(*cloudapi.VM)
 			if (vm != nil) != (state != "") || vm != nil && vm.State != state || vm == nil && p.Record != nil {
 				t.Errorf("the record of event %d is %#v", i, p.Record)
 			}
@@ -376,39 +354,39 @@ func TestWaitProgress(t *testing.T) {
 
 func TestWaitRefusesToPanic(t *testing.T) {
 	t.Parallel()
-	nothing := func(context.Context) (*VM, error) { return nil, nil }
-	running := func(*VM) (bool, error) { return true, nil }
-	if _, err := Wait(t.Context(), nil, running); !errors.Is(err, ErrInvalidArgument) {
+	nothing := func(context.Context) (*cloudapi.VM, error) { return nil, nil }
+	running := func(*cloudapi.VM) (bool, error) { return true, nil }
+	if _, err := cloudapi.Wait(t.Context(), nil, running); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without fetch: %v", err)
 	}
-	if _, err := Wait(t.Context(), nothing, nil); !errors.Is(err, ErrInvalidArgument) {
+	if _, err := cloudapi.Wait(t.Context(), nothing, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without done: %v", err)
 	}
-	if vm, err := Wait(t.Context(), nothing, running); vm != nil || err == nil {
+	if vm, err := cloudapi.Wait(t.Context(), nothing, running); vm != nil || err == nil {
 		t.Errorf("fetch returns nothing: %v, %v", vm, err)
 	}
 	var none context.Context
-	if vm, err := Wait(none, func(context.Context) (*VM, error) { return new(VM), nil }, running); vm != nil || !errors.Is(err, ErrInvalidArgument) {
+	if vm, err := cloudapi.Wait(none, func(context.Context) (*cloudapi.VM, error) { return new(cloudapi.VM), nil }, running); vm != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without a context: %v, %v", vm, err)
 	}
-	client := recorded(t, polled(vmIn("deleting")))
-	if err := client.VMs.WaitDeleted(none, "eu-central-h1", "web-1"); !errors.Is(err, ErrInvalidArgument) {
+	client := sdktest.Recorded(t, stub.Polled(vmIn("deleting")))
+	if err := client.VMs.WaitDeleted(none, "eu-central-h1", "web-1"); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without a context: %v", err)
 	}
 }
 
 func TestWaitForAConditionOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	noState := &ObjectInfo{Name: "x"}
+	noState := &cloudapi.ObjectInfo{Name: "x"}
 	stop := errors.New("that will never do")
-	info, err := Wait(t.Context(), func(context.Context) (*ObjectInfo, error) { return noState, nil },
-		func(o *ObjectInfo) (bool, error) { return o == noState, nil })
+	info, err := cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.ObjectInfo, error) { return noState, nil },
+		func(o *cloudapi.ObjectInfo) (bool, error) { return o == noState, nil })
 	if info != noState || err != nil {
 		t.Errorf("Wait = %v, %v", info, err)
 	}
-	info, err = Wait(t.Context(), func(context.Context) (*ObjectInfo, error) { return noState, nil },
-		func(o *ObjectInfo) (bool, error) { return true, stop })
-	e, ok := errors.AsType[*WaitError](err)
+	info, err = cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.ObjectInfo, error) { return noState, nil },
+		func(o *cloudapi.ObjectInfo) (bool, error) { return true, stop })
+	e, ok := errors.AsType[*cloudapi.WaitError](err)
 	if info != nil || !ok || !errors.Is(err, stop) || e.Record != any(noState) || e.State != "" ||
 		err.Error() != "cloudapi: Wait of the resource ended after 0s and 1 poll: that will never do" {
 		t.Errorf("Wait = %v, %v", info, err)
@@ -429,14 +407,14 @@ func TestWaitOutlastsTheTokenSource(t *testing.T) {
 		{"fails once", 1, "", nil},
 		{"fails as often as a wait tolerates", 5, "", nil},
 		{"fails for good", 1000, "", broken},
-		{"has no token that can be sent", 1, "pat-a\nb", ErrInvalidArgument},
+		{"has no token that can be sent", 1, "pat-a\nb", cloudapi.ErrInvalidArgument},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				network := polled(vmIn("creating"), vmIn("running"))
+				network := stub.Polled(vmIn("creating"), vmIn("running"))
 				asked := 0
-				client := recorded(t, network, WithTokenSource(func(context.Context) (string, error) {
+				client := sdktest.Recorded(t, network, cloudapi.WithTokenSource(func(context.Context) (string, error) {
 					switch asked++; {
 					case asked == 1 || asked > 1+tt.failures:
 						return stub.Token, nil
@@ -449,7 +427,7 @@ func TestWaitOutlastsTheTokenSource(t *testing.T) {
 				if !errors.Is(err, tt.err) || (vm == nil) != (tt.err != nil) {
 					t.Errorf("WaitRunning = %v, %v, want %v", vm, err, tt.err)
 				}
-				if _, ok := errors.AsType[*WaitError](err); ok != (tt.err != nil) {
+				if _, ok := errors.AsType[*cloudapi.WaitError](err); ok != (tt.err != nil) {
 					t.Errorf("the error is %T", err)
 				}
 			})

@@ -1,4 +1,4 @@
-package cloudapi
+package calls_test
 
 import (
 	"bytes"
@@ -23,7 +23,9 @@ import (
 	"testing/synctest"
 	"unicode/utf16"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -55,8 +57,8 @@ func TestRepliesThatAreRecords(t *testing.T) {
 		{200, "application/json", `{"new_field":{"a":[1]},` + stub.VM[1:]},
 		{200, "application/json", strings.Replace(stub.VM, `"web-1"`, `"web-1","ip4":null,"firewalls":null,"gpu":null,"storage_size_gib":null`, 1)},
 	} {
-		vm, err := recorded(t, replying(tt.status, tt.contentType, tt.body)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
-		want := &VM{ID: stub.VMID, Name: "web-1", State: VMStateRunning, Location: "eu-central-h1"}
+		vm, err := sdktest.Recorded(t, replying(tt.status, tt.contentType, tt.body)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		want := &cloudapi.VM{ID: stub.VMID, Name: "web-1", State: cloudapi.VMStateRunning, Location: "eu-central-h1"}
 		if err != nil || !reflect.DeepEqual(vm, want) {
 			t.Errorf("%d %q %s: %+v, %v", tt.status, tt.contentType, tt.body, vm, err)
 		}
@@ -101,18 +103,18 @@ func TestRepliesThatAreNoRecords(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			network := replying(tt.status, tt.contentType, tt.body)
-			client := recorded(t, network, WithRetry(RetryPolicy{}))
+			client := sdktest.Recorded(t, network, cloudapi.WithRetry(cloudapi.RetryPolicy{}))
 			for _, call := range []struct {
 				operation string
 				unknown   bool
-				do        func() (*VM, error)
+				do        func() (*cloudapi.VM, error)
 			}{
-				{"VMs.Get", false, func() (*VM, error) { return client.VMs.Get(t.Context(), "eu-central-h1", "web-1") }},
-				{"VMs.Create", true, func() (*VM, error) { return client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil) }},
+				{"VMs.Get", false, func() (*cloudapi.VM, error) { return client.VMs.Get(t.Context(), "eu-central-h1", "web-1") }},
+				{"VMs.Create", true, func() (*cloudapi.VM, error) { return client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil) }},
 			} {
 				vm, err := call.do()
-				e, ok := errors.AsType[*DecodeError](err)
-				if vm != nil || !ok || !errors.Is(err, ErrInvalidResponse) {
+				e, ok := errors.AsType[*cloudapi.DecodeError](err)
+				if vm != nil || !ok || !errors.Is(err, cloudapi.ErrInvalidResponse) {
 					t.Fatalf("%s = %v, %v", call.operation, vm, err)
 				}
 				if !strings.Contains(err.Error(), tt.reason) || strings.Contains(err.Error(), "\n") {
@@ -122,7 +124,7 @@ func TestRepliesThatAreNoRecords(t *testing.T) {
 					!strings.HasPrefix(tt.contentType, e.ContentType) || e.Path != "/project/"+stub.Project+"/location/eu-central-h1/vm/web-1" {
 					t.Errorf("the error is %+v, want the excerpt %q", e, tt.excerpt)
 				}
-				if errors.Is(err, ErrOutcomeUnknown) != call.unknown {
+				if errors.Is(err, cloudapi.ErrOutcomeUnknown) != call.unknown {
 					t.Errorf("%s: outcome unknown is %v", call.operation, !call.unknown)
 				}
 				if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -139,8 +141,8 @@ func TestRepliesThatAreNoRecords(t *testing.T) {
 func TestRepliesThatAreCutOff(t *testing.T) {
 	t.Parallel()
 	for end := 1; end < len(stub.VM); end++ {
-		_, err := recorded(t, replying(200, "application/json", stub.VM[:end])).VMs.Get(t.Context(), "eu-central-h1", "web-1")
-		if !errors.Is(err, ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		_, err := sdktest.Recorded(t, replying(200, "application/json", stub.VM[:end])).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if !errors.Is(err, cloudapi.ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", stub.VM[:end], err)
 		}
 	}
@@ -153,8 +155,8 @@ func TestRepliesToDelete(t *testing.T) {
 		body   string
 		ok     bool
 	}{{204, "", true}, {200, "", false}, {200, stub.VM, false}, {200, "<html>", false}, {202, "", false}} {
-		err := recorded(t, replying(tt.status, "application/json", tt.body)).VMs.Delete(t.Context(), "eu-central-h1", "web-1")
-		if (err == nil) != tt.ok || err != nil && !errors.Is(err, ErrInvalidResponse) {
+		err := sdktest.Recorded(t, replying(tt.status, "application/json", tt.body)).VMs.Delete(t.Context(), "eu-central-h1", "web-1")
+		if (err == nil) != tt.ok || err != nil && !errors.Is(err, cloudapi.ErrInvalidResponse) {
 			t.Errorf("%d %q: %v", tt.status, tt.body, err)
 		}
 	}
@@ -167,8 +169,8 @@ func TestRepliesToObjectInfo(t *testing.T) {
 		`{"location":"l","name":"n"}`:             "it has no type",
 		`{"type":"vm","location":"l"}`:            "it has no name",
 	} {
-		info, err := recorded(t, replying(200, "application/json", body)).Projects.ObjectInfo(t.Context(), stub.Project, stub.VMID)
-		if reason == "" && (err != nil || *info != ObjectInfo{Type: ObjectTypeVM, Location: "l", Name: "n"}) ||
+		info, err := sdktest.Recorded(t, replying(200, "application/json", body)).Projects.ObjectInfo(t.Context(), stub.Project, stub.VMID)
+		if reason == "" && (err != nil || *info != cloudapi.ObjectInfo{Type: cloudapi.ObjectTypeVM, Location: "l", Name: "n"}) ||
 			reason != "" && (info != nil || err == nil || !strings.Contains(err.Error(), reason)) {
 			t.Errorf("%s: %v, %v", body, info, err)
 		}
@@ -227,11 +229,11 @@ func TestResponseLimit(t *testing.T) {
 			resp.Body, resp.ContentLength = body, tt.announced
 			return resp, nil
 		}}
-		vm, err := recorded(t, &network, WithRetry(RetryPolicy{}), WithResponseLimit(limit)).VMs.Get(t.Context(), "eu-central-h1", stub.VMID)
+		vm, err := sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{}), cloudapi.WithResponseLimit(limit)).VMs.Get(t.Context(), "eu-central-h1", stub.VMID)
 		if tt.ok != (err == nil) || tt.ok != (vm != nil) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		if !tt.ok && (!errors.Is(err, ErrResponseTooLarge) || !errors.Is(err, ErrInvalidResponse) || !strings.Contains(err.Error(), "limit of 100000 bytes")) {
+		if !tt.ok && (!errors.Is(err, cloudapi.ErrResponseTooLarge) || !errors.Is(err, cloudapi.ErrInvalidResponse) || !strings.Contains(err.Error(), "limit of 100000 bytes")) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if body.read > tt.read || !body.closed {
@@ -254,10 +256,10 @@ func TestResponseLimitIsThatOfTheContent(t *testing.T) {
 	}
 	compressor.Close()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPeer(t, answers(200, "Content-Encoding: gzip\r\n", bomb.String()))
-		_, err := p.client(t, WithResponseLimit(1<<16)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
-		if !errors.Is(err, ErrResponseTooLarge) || p.requests() != 1 {
-			t.Errorf("%d bytes of gzip: %v after %d requests", bomb.Len(), err, p.requests())
+		p := sdktest.StartPeer(t, sdktest.Answers(200, "Content-Encoding: gzip\r\n", bomb.String()))
+		_, err := p.Client(t, cloudapi.WithResponseLimit(1<<16)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if !errors.Is(err, cloudapi.ErrResponseTooLarge) || p.Requests() != 1 {
+			t.Errorf("%d bytes of gzip: %v after %d requests", bomb.Len(), err, p.Requests())
 		}
 	})
 }
@@ -271,7 +273,7 @@ func TestAnnouncementBeyondMemory(t *testing.T) {
 		resp.ContentLength = math.MaxInt64 - 1
 		return resp, nil
 	}}
-	if _, err := recorded(t, &network, WithResponseLimit(math.MaxInt64)).VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
+	if _, err := sdktest.Recorded(t, &network, cloudapi.WithResponseLimit(math.MaxInt64)).VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
 		t.Error(err)
 	}
 }
@@ -281,59 +283,59 @@ func TestErrorBodies(t *testing.T) {
 	type fields = map[string][]string
 	for _, tt := range []struct {
 		name, body string
-		want       Error
+		want       cloudapi.Error
 		fields     fields
 	}{
 		{"contract", `{"error":{"code":400,"type":"InvalidRequest","message":"m","details":{"size":"too big"}}}`,
-			Error{Code: 400, Type: "InvalidRequest", Message: "m", Details: []byte(`{"size":"too big"}`)}, fields{"size": {"too big"}}},
+			cloudapi.Error{Code: 400, Type: "InvalidRequest", Message: "m", Details: []byte(`{"size":"too big"}`)}, fields{"size": {"too big"}}},
 		{"details absent", `{"error":{"code":404,"type":"ResourceNotFound","message":"m"}}`,
-			Error{Code: 404, Type: "ResourceNotFound", Message: "m"}, nil},
+			cloudapi.Error{Code: 404, Type: "ResourceNotFound", Message: "m"}, nil},
 		{"details null", `{"error":{"code":400,"type":"T","message":"m","details":null}}`,
-			Error{Code: 400, Type: "T", Message: "m", Details: []byte("null")}, nil},
+			cloudapi.Error{Code: 400, Type: "T", Message: "m", Details: []byte("null")}, nil},
 		{"details empty", `{"error":{"code":400,"type":"T","message":"m","details":{}}}`,
-			Error{Code: 400, Type: "T", Message: "m", Details: []byte("{}")}, nil},
+			cloudapi.Error{Code: 400, Type: "T", Message: "m", Details: []byte("{}")}, nil},
 		{"details with arrays", `{"error":{"code":400,"type":"T","message":"m","details":{"password":["short","weak"],"pg_config.max_connections":["must be an integer"]}}}`,
-			Error{Code: 400, Type: "T", Message: "m", Details: []byte(`{"password":["short","weak"],"pg_config.max_connections":["must be an integer"]}`)},
+			cloudapi.Error{Code: 400, Type: "T", Message: "m", Details: []byte(`{"password":["short","weak"],"pg_config.max_connections":["must be an integer"]}`)},
 			fields{"password": {"short", "weak"}, "pg_config.max_connections": {"must be an integer"}}},
 		{"details of many shapes", `{"error":{"code":400,"type":"T","message":"m","details":{"a":"x","b":1,"c":{"d":"e"},"f":["y",2,null],"g":null,"h":[],"i":""}}}`,
-			Error{Code: 400, Type: "T", Message: "m", Details: []byte(`{"a":"x","b":1,"c":{"d":"e"},"f":["y",2,null],"g":null,"h":[],"i":""}`)},
+			cloudapi.Error{Code: 400, Type: "T", Message: "m", Details: []byte(`{"a":"x","b":1,"c":{"d":"e"},"f":["y",2,null],"g":null,"h":[],"i":""}`)},
 			fields{"a": {"x"}, "f": {"y"}, "i": {""}}},
 		{"details with a key twice", `{"error":{"code":400,"type":"T","message":"m","details":{"a":"x","a":["y"]}}}`,
-			Error{Code: 400, Type: "T", Message: "m", Details: []byte(`{"a":"x","a":["y"]}`)}, fields{"a": {"x", "y"}}},
+			cloudapi.Error{Code: 400, Type: "T", Message: "m", Details: []byte(`{"a":"x","a":["y"]}`)}, fields{"a": {"x", "y"}}},
 		{"details an array", `{"error":{"code":400,"type":"T","message":"m","details":["a","b"]}}`,
-			Error{Code: 400, Type: "T", Message: "m", Details: []byte(`["a","b"]`)}, nil},
+			cloudapi.Error{Code: 400, Type: "T", Message: "m", Details: []byte(`["a","b"]`)}, nil},
 		{"details a string", `{"error":{"code":400,"type":"T","message":"m","details":"why"}}`,
-			Error{Code: 400, Type: "T", Message: "m", Details: []byte(`"why"`)}, nil},
+			cloudapi.Error{Code: 400, Type: "T", Message: "m", Details: []byte(`"why"`)}, nil},
 		{"details a number", `{"error":{"code":400,"type":"T","message":"m","details":7}}`,
-			Error{Code: 400, Type: "T", Message: "m", Details: []byte("7")}, nil},
+			cloudapi.Error{Code: 400, Type: "T", Message: "m", Details: []byte("7")}, nil},
 		{"more fields", `{"error":{"code":400,"type":"T","message":"m","trace":"x"},"request_id":"y"}`,
-			Error{Code: 400, Type: "T", Message: "m"}, nil},
+			cloudapi.Error{Code: 400, Type: "T", Message: "m"}, nil},
 		{"code a string", `{"error":{"code":"409","type":"T","message":"m","details":{"a":"x"}}}`,
-			Error{Code: 409, Type: "T", Message: "m", Details: []byte(`{"a":"x"}`)}, fields{"a": {"x"}}},
+			cloudapi.Error{Code: 409, Type: "T", Message: "m", Details: []byte(`{"a":"x"}`)}, fields{"a": {"x"}}},
 		{"code no number", `{"error":{"code":"E_NAME","type":"T","message":"m"}}`,
-			Error{Code: 400, Type: "T", Message: "m"}, nil},
-		{"code and type absent", `{"error":{"message":"m"}}`, Error{Code: 400, Message: "m"}, nil},
+			cloudapi.Error{Code: 400, Type: "T", Message: "m"}, nil},
+		{"code and type absent", `{"error":{"message":"m"}}`, cloudapi.Error{Code: 400, Message: "m"}, nil},
 		{"message of another type", `{"error":{"code":400,"type":7,"message":["m"]}}`,
-			Error{Code: 400, Type: "7", Message: `["m"]`}, nil},
-		{"message null", `{"error":{"code":400,"type":"T","message":null}}`, Error{Code: 400, Type: "T"}, nil},
-		{"error empty", `{"error":{}}`, Error{Code: 400}, nil},
-		{"error a string", `{"error":"no such thing"}`, Error{Code: 400, Message: "no such thing"}, nil},
-		{"error an array", `{"error":["a"]}`, Error{Code: 400, Message: `["a"]`}, nil},
-		{"error an empty string", `{"error":""}`, Error{Code: 400, Body: `{"error":""}`}, nil},
-		{"error null", `{"error":null}`, Error{Code: 400, Body: `{"error":null}`}, nil},
-		{"no error", `{"message":"m"}`, Error{Code: 400, Body: `{"message":"m"}`}, nil},
-		{"array", `[1]`, Error{Code: 400, Body: `[1]`}, nil},
-		{"null", `null`, Error{Code: 400, Body: `null`}, nil},
-		{"page", "<html>\r\n<h1>502</h1>\x00", Error{Code: 400, Body: "<html>  <h1>502</h1>"}, nil},
-		{"invalid UTF-8", "caf\xe9", Error{Code: 400, Body: "caf\uFFFD"}, nil},
-		{"cut off", `{"error":{"code":400,"type":"T","mess`, Error{Code: 400, Body: `{"error":{"code":400,"type":"T","mess`}, nil},
-		{"empty", "", Error{Code: 400}, nil},
-		{"long", strings.Repeat("é", 5000), Error{Code: 400, Body: strings.Repeat("é", 100)}, nil},
+			cloudapi.Error{Code: 400, Type: "7", Message: `["m"]`}, nil},
+		{"message null", `{"error":{"code":400,"type":"T","message":null}}`, cloudapi.Error{Code: 400, Type: "T"}, nil},
+		{"error empty", `{"error":{}}`, cloudapi.Error{Code: 400}, nil},
+		{"error a string", `{"error":"no such thing"}`, cloudapi.Error{Code: 400, Message: "no such thing"}, nil},
+		{"error an array", `{"error":["a"]}`, cloudapi.Error{Code: 400, Message: `["a"]`}, nil},
+		{"error an empty string", `{"error":""}`, cloudapi.Error{Code: 400, Body: `{"error":""}`}, nil},
+		{"error null", `{"error":null}`, cloudapi.Error{Code: 400, Body: `{"error":null}`}, nil},
+		{"no error", `{"message":"m"}`, cloudapi.Error{Code: 400, Body: `{"message":"m"}`}, nil},
+		{"array", `[1]`, cloudapi.Error{Code: 400, Body: `[1]`}, nil},
+		{"null", `null`, cloudapi.Error{Code: 400, Body: `null`}, nil},
+		{"page", "<html>\r\n<h1>502</h1>\x00", cloudapi.Error{Code: 400, Body: "<html>  <h1>502</h1>"}, nil},
+		{"invalid UTF-8", "caf\xe9", cloudapi.Error{Code: 400, Body: "caf\uFFFD"}, nil},
+		{"cut off", `{"error":{"code":400,"type":"T","mess`, cloudapi.Error{Code: 400, Body: `{"error":{"code":400,"type":"T","mess`}, nil},
+		{"empty", "", cloudapi.Error{Code: 400}, nil},
+		{"long", strings.Repeat("é", 5000), cloudapi.Error{Code: 400, Body: strings.Repeat("é", 100)}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := recorded(t, replying(400, "", tt.body)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
-			e, ok := errors.AsType[*Error](err)
+			_, err := sdktest.Recorded(t, replying(400, "", tt.body)).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+			e, ok := errors.AsType[*cloudapi.Error](err)
 			if !ok {
 				t.Fatalf("the error is %T: %v", err, err)
 			}
@@ -375,8 +377,8 @@ func TestErrorBodiesThatCannotBeRead(t *testing.T) {
 			resp.Body, resp.ContentLength = body, tt.announced
 			return resp, nil
 		}}
-		_, err := recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
-		e, ok := errors.AsType[*Error](err)
+		_, err := sdktest.Recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		e, ok := errors.AsType[*cloudapi.Error](err)
 		if !ok || e.StatusCode != 400 || e.Body != tt.want || body.read > tt.read || !body.closed {
 			t.Errorf("%s: %v after %d bytes", tt.name, err, body.read)
 		}
@@ -386,25 +388,25 @@ func TestErrorBodiesThatCannotBeRead(t *testing.T) {
 func TestSentinelsByStatus(t *testing.T) {
 	t.Parallel()
 	sentinels := map[error]func(status int) bool{
-		ErrInvalidRequest:    func(s int) bool { return s == 400 || s == 422 },
-		ErrUnauthorized:      func(s int) bool { return s == 401 },
-		ErrForbidden:         func(s int) bool { return s == 403 },
-		ErrNotFound:          func(s int) bool { return s == 404 },
-		ErrConflict:          func(s int) bool { return s == 409 },
-		ErrRateLimited:       func(s int) bool { return s == 429 },
-		ErrServer:            func(s int) bool { return s >= 500 },
-		ErrAlreadyExists:     func(int) bool { return false },
-		ErrInvalidArgument:   func(int) bool { return false },
-		ErrNoProject:         func(int) bool { return false },
-		ErrInvalidResponse:   func(int) bool { return false },
-		ErrResponseTooLarge:  func(int) bool { return false },
-		ErrPaginationStalled: func(int) bool { return false },
-		ErrOutcomeUnknown:    func(int) bool { return false },
-		ErrWaitFailed:        func(int) bool { return false },
+		cloudapi.ErrInvalidRequest:    func(s int) bool { return s == 400 || s == 422 },
+		cloudapi.ErrUnauthorized:      func(s int) bool { return s == 401 },
+		cloudapi.ErrForbidden:         func(s int) bool { return s == 403 },
+		cloudapi.ErrNotFound:          func(s int) bool { return s == 404 },
+		cloudapi.ErrConflict:          func(s int) bool { return s == 409 },
+		cloudapi.ErrRateLimited:       func(s int) bool { return s == 429 },
+		cloudapi.ErrServer:            func(s int) bool { return s >= 500 },
+		cloudapi.ErrAlreadyExists:     func(int) bool { return false },
+		cloudapi.ErrInvalidArgument:   func(int) bool { return false },
+		cloudapi.ErrNoProject:         func(int) bool { return false },
+		cloudapi.ErrInvalidResponse:   func(int) bool { return false },
+		cloudapi.ErrResponseTooLarge:  func(int) bool { return false },
+		cloudapi.ErrPaginationStalled: func(int) bool { return false },
+		cloudapi.ErrOutcomeUnknown:    func(int) bool { return false },
+		cloudapi.ErrWaitFailed:        func(int) bool { return false },
 	}
 	for status := 300; status < 600; status++ {
-		_, err := recorded(t, replying(status, "application/json", stub.Envelope(status))).VMs.Get(t.Context(), "eu-central-h1", "web-1")
-		if e, ok := errors.AsType[*Error](err); !ok || e.StatusCode != status || e.Type != "T" || e.Message != "m" {
+		_, err := sdktest.Recorded(t, replying(status, "application/json", stub.Envelope(status))).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.StatusCode != status || e.Type != "T" || e.Message != "m" {
 			t.Errorf("%d: %v", status, err)
 		}
 		for sentinel, matches := range sentinels {
@@ -440,31 +442,18 @@ func TestAlreadyExists(t *testing.T) {
 		{500, "UnexceptedError", "name is already taken", false, false},
 	} {
 		body := string(stub.JSON(map[string]any{"error": map[string]any{"code": tt.status, "type": tt.kind, "message": tt.text, "details": nil}}))
-		_, err := recorded(t, replying(tt.status, "application/json", body)).VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
-		if errors.Is(err, ErrAlreadyExists) != tt.want || errors.Is(err, ErrInvalidRequest) != tt.asBad || errors.Is(err, ErrConflict) != (tt.status == 409) {
-			t.Errorf("%v: already exists %v, invalid request %v", err, !tt.want, errors.Is(err, ErrInvalidRequest))
+		_, err := sdktest.Recorded(t, replying(tt.status, "application/json", body)).VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
+		if errors.Is(err, cloudapi.ErrAlreadyExists) != tt.want || errors.Is(err, cloudapi.ErrInvalidRequest) != tt.asBad || errors.Is(err, cloudapi.ErrConflict) != (tt.status == 409) {
+			t.Errorf("%v: already exists %v, invalid request %v", err, !tt.want, errors.Is(err, cloudapi.ErrInvalidRequest))
 		}
 	}
 }
-
-// secretRequest is a request with a secret.
-type secretRequest struct {
-	Name     string `json:"name"`
-	Password Secret `json:"password"`
-}
-
-func (r *secretRequest) unmasked() any {
-	return map[string]string{"name": r.Name, "password": r.Password.Reveal()}
-}
-
-func (r *secretRequest) secrets() []Secret { return []Secret{r.Password} }
 
 // TestSecretsInReplies: some errors of the server repeat the request.
 func TestSecretsInReplies(t *testing.T) {
 	t.Parallel()
 	const password = `pass"word<é>` + "\n" + `of the database`
 	quoted := string(stub.JSON(password))
-	op := Operation{"Postgres.ResetSuperuserPassword", "POST", projectRoute + "/x", idempotent}
 	for _, tt := range []struct {
 		name   string
 		status int
@@ -491,23 +480,23 @@ func TestSecretsInReplies(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			network := replying(tt.status, "application/json", tt.body)
-			client := recorded(t, network, WithHeader("X-Key", "gateway-key"), WithHeader("X-Key-2", "gateway-key-2"), WithHeader("X-Key-3", "gateway/key"), WithHeader("X-Tenant", "acme"), WithHeader("X-Port", "1"),
-				WithHeader("Proxy-Authorization", stub.Token))
+			client := sdktest.Recorded(t, network, cloudapi.WithHeader("X-Key", "gateway-key"), cloudapi.WithHeader("X-Key-2", "gateway-key-2"), cloudapi.WithHeader("X-Key-3", "gateway/key"), cloudapi.WithHeader("X-Tenant", "acme"), cloudapi.WithHeader("X-Port", "1"),
+				cloudapi.WithHeader("Proxy-Authorization", stub.Token))
 			if strings.Contains(tt.name, "credentials") {
 				var err error
-				if client, err = client.With(WithHeader("Authorization", "Basic dXNlcjpwYXNz")); err != nil {
+				if client, err = client.With(cloudapi.WithHeader("Authorization", "Basic dXNlcjpwYXNz")); err != nil {
 					t.Fatal(err)
 				}
 			}
-			_, err := send[VM](t.Context(), &client.conn, &op, &secretRequest{"x", NewSecret(password)})
-			if sent := network.Take(); len(sent) != 1 || sent[0].Body != `{"name":"x","password":`+quoted+`}` {
+			_, err := client.Postgres.ResetSuperuserPassword(t.Context(), "eu-central-h1", "pg-1", cloudapi.NewSecret(password))
+			if sent := network.Take(); len(sent) != 1 || sent[0].Body != `{"password":`+quoted+`}` {
 				t.Fatalf("sent %+v", sent)
 			}
 			if !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("the error is %q, want %q", err, tt.want)
 			}
 			shown := fmt.Sprintf("%v %+v %#v", err, err, err)
-			if e, ok := errors.AsType[*Error](err); ok {
+			if e, ok := errors.AsType[*cloudapi.Error](err); ok {
 				shown += fmt.Sprintf("%s %v %q", e.Details, e.FieldErrors(), stub.JSON(e))
 			}
 			for _, secret := range []string{stub.Token[:20], "word<", "of the database", "gateway", "dXNlcjpwYXNz"} {
@@ -561,15 +550,15 @@ func TestSecretsInRepliesThatAreNone(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + stub.Token + "\r\n", // which net/http does not quote
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := startPeer(t, func(p *peer, conn net.Conn) {
-				p.read(conn)
+			p := sdktest.StartPeer(t, func(p *sdktest.Peer, conn net.Conn) {
+				p.Read(conn)
 				_, _ = io.WriteString(conn, reply)
 			})
 			var log bytes.Buffer
-			client := p.client(t, WithRetry(RetryPolicy{MaxAttempts: 1}), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			client := p.Client(t, cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}), cloudapi.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 			_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 			quoted := !strings.Contains(reply, "chunked\r\n\r\n") && !strings.Contains(reply, "Content-Encoding")
-			if text := fmt.Sprintf("%s %s %s", shown(err), stub.JSON(err), &log); err == nil || strings.Contains(text, stub.Token) || quoted && !strings.Contains(text, redacted) {
+			if text := fmt.Sprintf("%s %s %s", shown(err), stub.JSON(err), &log); err == nil || strings.Contains(text, stub.Token) || quoted && !strings.Contains(text, "[redacted]") {
 				t.Errorf("after %q: %s", reply, text)
 			}
 		})
@@ -591,7 +580,7 @@ func TestCausesThatShowSecrets(t *testing.T) {
 		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("no route: %w, %w", leak, refused)
 		}}
-		_, err := recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		_, err := sdktest.Recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		if text := shown(err); strings.Contains(text, stub.Token) || !strings.Contains(err.Error(), "no route") {
 			t.Errorf("%s: %s", name, text)
 		}
@@ -606,8 +595,8 @@ func TestCausesThatShowSecrets(t *testing.T) {
 		}
 	}
 	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNRESET }}
-	_, err := recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
-	if e, ok := errors.AsType[*TransportError](err); !ok || e.Err != error(syscall.ECONNRESET) {
+	_, err := sdktest.Recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	if e, ok := errors.AsType[*cloudapi.TransportError](err); !ok || e.Err != error(syscall.ECONNRESET) {
 		t.Errorf("an error without secrets becomes %#v", err)
 	}
 }
@@ -655,8 +644,8 @@ func TestSecretsOfProxies(t *testing.T) {
 	foreign := new(http.Transport)
 	through(foreign)
 	for _, base := range []string{"https://api.example.com", "http://api.example.com"} {
-		for transport, option := range map[string]Option{"own": WithTransport(through), "foreign": WithHTTPClient(&http.Client{Transport: foreign})} {
-			client, err := NewClient(WithBaseURL(base), WithToken(stub.Token), WithProject(stub.Project), WithInsecureHTTP(), option, WithRetry(RetryPolicy{MaxAttempts: 1}))
+		for transport, option := range map[string]cloudapi.Option{"own": cloudapi.WithTransport(through), "foreign": cloudapi.WithHTTPClient(&http.Client{Transport: foreign})} {
+			client, err := cloudapi.NewClient(cloudapi.WithBaseURL(base), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithInsecureHTTP(), option, cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -675,8 +664,8 @@ func TestSecretsOfProxies(t *testing.T) {
 func TestDetailsStayJSON(t *testing.T) {
 	t.Parallel()
 	network := replying(400, "application/json", `{"error":{"code":400,"type":"T","message":"m","details":{"pin":12345678}}}`)
-	_, err := recorded(t, network, WithHeader("X-PIN", "12345678")).VMs.Get(t.Context(), "eu-central-h1", "web-1")
-	e, ok := errors.AsType[*Error](err)
+	_, err := sdktest.Recorded(t, network, cloudapi.WithHeader("X-PIN", "12345678")).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	e, ok := errors.AsType[*cloudapi.Error](err)
 	if !ok || e.Details != nil || e.Type != "T" || e.Message != "m" {
 		t.Errorf("the error is %#v", err)
 	}
@@ -686,24 +675,24 @@ func TestDetailsStayJSON(t *testing.T) {
 // nobody knows.
 func TestTextThatIsNotUTF8IsNotSent(t *testing.T) {
 	t.Parallel()
-	client := sendingNothing(t)
+	client := sdktest.SendingNothing(t)
 	for name, call := range map[string]func() error{
 		"secret": func() error {
-			_, err := client.Postgres.ResetSuperuserPassword(t.Context(), "eu-central-h1", "db", NewSecret("Abcdefghijk1\xff"))
+			_, err := client.Postgres.ResetSuperuserPassword(t.Context(), "eu-central-h1", "db", cloudapi.NewSecret("Abcdefghijk1\xff"))
 			return err
 		},
 		"behind a backslash": func() error {
-			_, err := client.Firewalls.Create(t.Context(), "eu-central-h1", "edge", &FirewallCreateRequest{Description: "a\\\xff"})
+			_, err := client.Firewalls.Create(t.Context(), "eu-central-h1", "edge", &cloudapi.FirewallCreateRequest{Description: "a\\\xff"})
 			return err
 		},
 		"setting": func() error {
-			_, err := client.Postgres.UpdateConfig(t.Context(), "eu-central-h1", "db", &PostgresConfigUpdateRequest{
-				PGConfig: map[string]Opt[string]{"search_path": Value("\xff")},
+			_, err := client.Postgres.UpdateConfig(t.Context(), "eu-central-h1", "db", &cloudapi.PostgresConfigUpdateRequest{
+				PGConfig: map[string]cloudapi.Opt[string]{"search_path": cloudapi.Value("\xff")},
 			})
 			return err
 		},
 		"tag": func() error {
-			_, err := client.Postgres.Update(t.Context(), "eu-central-h1", "db", &PostgresUpdateRequest{Tags: []PostgresTag{{Key: "a", Value: "\xff"}}})
+			_, err := client.Postgres.Update(t.Context(), "eu-central-h1", "db", &cloudapi.PostgresUpdateRequest{Tags: []cloudapi.PostgresTag{{Key: "a", Value: "\xff"}}})
 			return err
 		},
 		"name": func() error {
@@ -711,7 +700,7 @@ func TestTextThatIsNotUTF8IsNotSent(t *testing.T) {
 			return err
 		},
 	} {
-		if err := call(); !errors.Is(err, ErrInvalidArgument) || strings.Contains(err.Error(), "Abcdef") {
+		if err := call(); !errors.Is(err, cloudapi.ErrInvalidArgument) || strings.Contains(err.Error(), "Abcdef") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -721,13 +710,13 @@ func TestTextThatLooksLikeTheReplacementIsSent(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"\uFFFD", `\ufffd`, `\\ufffd`, "\\\uFFFD"} {
 		var got struct{ Description string }
-		client := mockClient(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			if err := json.NewDecoder(req.Body).Decode(&got); err != nil {
 				t.Error(err)
 			}
 			return stub.Respond(http.StatusOK, `{"id":"fw8ww2xa7brt1qrn9hgzbc7efq"}`), nil
 		}))
-		if _, err := client.Firewalls.Create(t.Context(), "eu-central-h1", "edge", &FirewallCreateRequest{Description: text}); err != nil || got.Description != text {
+		if _, err := client.Firewalls.Create(t.Context(), "eu-central-h1", "edge", &cloudapi.FirewallCreateRequest{Description: text}); err != nil || got.Description != text {
 			t.Errorf("%q arrived as %q, %v", text, got.Description, err)
 		}
 	}
@@ -735,9 +724,9 @@ func TestTextThatLooksLikeTheReplacementIsSent(t *testing.T) {
 
 func TestDoRefusesWhatCannotHoldTheReply(t *testing.T) {
 	t.Parallel()
-	client := sendingNothing(t)
-	for _, out := range []any{(*[]byte)(nil), (*VM)(nil), VM{}, map[string]any{}, "text"} {
-		if err := client.Do(t.Context(), "POST", []string{"project"}, nil, nil, out); !errors.Is(err, ErrInvalidArgument) {
+	client := sdktest.SendingNothing(t)
+	for _, out := range []any{(*[]byte)(nil), (*cloudapi.VM)(nil), cloudapi.VM{}, map[string]any{}, "text"} {
+		if err := client.Do(t.Context(), "POST", []string{"project"}, nil, nil, out); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("out %T: %v", out, err)
 		}
 	}
@@ -746,18 +735,45 @@ func TestDoRefusesWhatCannotHoldTheReply(t *testing.T) {
 func TestNilContextAndZeroClient(t *testing.T) {
 	t.Parallel()
 	var none context.Context
-	if _, err := sendingNothing(t).VMs.Get(none, "eu-central-h1", "web-1"); !errors.Is(err, ErrInvalidArgument) {
+	if _, err := sdktest.SendingNothing(t).VMs.Get(none, "eu-central-h1", "web-1"); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without a context: %v", err)
 	}
 	const unmade = "cloudapi.Client(not made by NewClient)"
-	if got := fmt.Sprint(&Client{}, Client{}); got != unmade+" "+unmade {
+	if got := fmt.Sprint(&cloudapi.Client{}, cloudapi.Client{}); got != unmade+" "+unmade {
 		t.Errorf("clients that nobody made print as %q", got)
 	}
-	var nobody *Client
+	var nobody *cloudapi.Client
 	if got := fmt.Sprint(nobody); got != "<nil>" || nobody.String() != unmade {
 		t.Errorf("no client prints as %q, and describes itself as %q", got, nobody)
 	}
-	if got := (&TransportError{Operation: "VMs.Get"}).Error(); !strings.HasPrefix(got, "cloudapi: VMs.Get") {
+	if got := (&cloudapi.TransportError{Operation: "VMs.Get"}).Error(); !strings.HasPrefix(got, "cloudapi: VMs.Get") {
 		t.Errorf("a transport error without a cause is %q", got)
 	}
+}
+
+// TestFilesWithoutEnd: if only the end of the connection marks the end of a
+// response, it must be a file whose content shows that it is complete. A
+// truncated file is requested again.
+func TestFilesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	const pem = "-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIx\n-----END CERTIFICATE-----\n"
+	endless := func(p *sdktest.Peer, conn net.Conn) {
+		p.Read(conn)
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"+pem)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		client := sdktest.StartPeer(t, endless).Client(t)
+		if f, err := client.Postgres.CACertificates(t.Context(), "eu-central-h1", "pg-1"); err != nil || string(f.Content) != pem {
+			t.Errorf("the certificates are %v, %v", f, err)
+		}
+		f, err := client.Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "k8s-1")
+		if !errors.Is(err, cloudapi.ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) || f != nil {
+			t.Errorf("the kubeconfig is %v, %v", f, err)
+		}
+		var content []byte
+		err = client.Do(t.Context(), "GET", []string{"file"}, nil, nil, &content)
+		if !errors.Is(err, cloudapi.ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) || content != nil {
+			t.Errorf("what Do gets is %q, %v", content, err)
+		}
+	})
 }

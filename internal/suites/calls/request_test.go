@@ -1,15 +1,18 @@
-package cloudapi
+package calls_test
 
 import (
 	"context"
 	"errors"
 	"net/http"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -19,63 +22,63 @@ func TestWhatIsSent(t *testing.T) {
 	const project = "/project/" + stub.Project
 	for _, tt := range []struct {
 		name   string
-		call   func(context.Context, *Client) error
+		call   func(context.Context, *cloudapi.Client) error
 		method string
 		target string
 		body   string // "" if there is none
 	}{
-		{"get", func(ctx context.Context, c *Client) error {
+		{"get", func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.VMs.Get(ctx, "eu-central-h1", "web-1")
 			return err
 		}, "GET", project + "/location/eu-central-h1/vm/web-1", ""},
-		{"delete", func(ctx context.Context, c *Client) error {
+		{"delete", func(ctx context.Context, c *cloudapi.Client) error {
 			return c.VMs.Delete(ctx, "eu-central-h1", stub.VMID)
 		}, "DELETE", project + "/location/eu-central-h1/vm/" + stub.VMID, ""},
-		{"create", func(ctx context.Context, c *Client) error {
-			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop", StorageSize: 40, EnableIP4: new(false)})
+		{"create", func(ctx context.Context, c *cloudapi.Client) error {
+			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", StorageSize: 40, EnableIP4: new(false)})
 			return err
 		}, "POST", project + "/location/eu-central-h1/vm/web-1", `{"public_key":"laptop","storage_size":40,"enable_ip4":false}`},
-		{"create without a request", func(ctx context.Context, c *Client) error {
+		{"create without a request", func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", nil)
 			return err
 		}, "POST", project + "/location/eu-central-h1/vm/web-1", `{}`},
-		{"create with an optional body", func(ctx context.Context, c *Client) error {
+		{"create with an optional body", func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.PrivateSubnets.Create(ctx, "eu-central-h1", "net-1", nil)
 			return err
 		}, "POST", project + "/location/eu-central-h1/private-subnet/net-1", `{}`},
-		{"create with an empty request", func(ctx context.Context, c *Client) error {
-			_, err := c.Firewalls.Create(ctx, "eu-central-h1", "edge", &FirewallCreateRequest{})
+		{"create with an empty request", func(ctx context.Context, c *cloudapi.Client) error {
+			_, err := c.Firewalls.Create(ctx, "eu-central-h1", "edge", &cloudapi.FirewallCreateRequest{})
 			return err
 		}, "POST", project + "/location/eu-central-h1/firewall/edge", `{}`},
-		{"rename", func(ctx context.Context, c *Client) error {
+		{"rename", func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.VMs.Rename(ctx, "eu-central-h1", "web-1", "web-2")
 			return err
 		}, "POST", project + "/location/eu-central-h1/vm/web-1/rename", `{"name":"web-2"}`},
-		{"post without a body", func(ctx context.Context, c *Client) error {
+		{"post without a body", func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.VMs.Restart(ctx, "eu-central-h1", "web-1")
 			return err
 		}, "POST", project + "/location/eu-central-h1/vm/web-1/restart", ""},
-		{"hyphens in a body", func(ctx context.Context, c *Client) error {
+		{"hyphens in a body", func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.PrivateSubnets.Connect(ctx, "eu-central-h1", "net-1", "psx")
 			return err
 		}, "POST", project + "/location/eu-central-h1/private-subnet/net-1/connect", `{"connected-subnet-id":"psx"}`},
-		{"update", func(ctx context.Context, c *Client) error {
-			_, err := c.SSHPublicKeys.Update(ctx, "laptop", &SSHPublicKeyUpdateRequest{PublicKey: "ssh-ed25519 A"})
+		{"update", func(ctx context.Context, c *cloudapi.Client) error {
+			_, err := c.SSHPublicKeys.Update(ctx, "laptop", &cloudapi.SSHPublicKeyUpdateRequest{PublicKey: "ssh-ed25519 A"})
 			return err
 		}, "POST", project + "/ssh-public-key/laptop", `{"public_key":"ssh-ed25519 A"}`},
-		{"list", func(ctx context.Context, c *Client) error {
+		{"list", func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.VMs.List(ctx, nil)
 			return err
 		}, "GET", project + "/vm", ""},
-		{"list of a location", func(ctx context.Context, c *Client) error {
-			_, err := c.VMs.List(ctx, &ListOptions{Location: "eu-central-h1", StartAfter: "a&b", PageSize: 7, OrderColumn: OrderByName})
+		{"list of a location", func(ctx context.Context, c *cloudapi.Client) error {
+			_, err := c.VMs.List(ctx, &cloudapi.ListOptions{Location: "eu-central-h1", StartAfter: "a&b", PageSize: 7, OrderColumn: cloudapi.OrderByName})
 			return err
 		}, "GET", project + "/location/eu-central-h1/vm?order_column=name&page_size=7&start_after=a%26b", ""},
-		{"another project", func(ctx context.Context, c *Client) error {
+		{"another project", func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.InProject("pj00000000021g000000000001").VMs.List(ctx, nil)
 			return err
 		}, "GET", "/project/pj00000000021g000000000001/vm", ""},
-		{"no project needed", func(ctx context.Context, c *Client) error {
+		{"no project needed", func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.InProject("").Projects.List(ctx, nil)
 			return err
 		}, "GET", "/project", ""},
@@ -83,7 +86,7 @@ func TestWhatIsSent(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var network stub.Recorder
-			if err := tt.call(t.Context(), recorded(t, &network)); tt.method != "DELETE" && !errors.Is(err, ErrNotFound) {
+			if err := tt.call(t.Context(), sdktest.Recorded(t, &network)); tt.method != "DELETE" && !errors.Is(err, cloudapi.ErrNotFound) {
 				t.Error(err)
 			}
 			sent := network.Take()
@@ -132,13 +135,13 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 				}
 				return resp, nil
 			}}
-			client := recorded(t, &network, WithRetry(RetryPolicy{}))
+			client := sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{}))
 			for _, call := range []func() error{
 				func() error { _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); return err },
 				func() error { _, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil); return err },
 			} {
 				err := call()
-				e, ok := errors.AsType[*Error](err)
+				e, ok := errors.AsType[*cloudapi.Error](err)
 				if !ok || e.StatusCode != status || e.Code != status || !strings.HasSuffix(e.Message, tt.hint) {
 					t.Errorf("%d to %q: %v, want %q", status, tt.location, err, tt.hint)
 				}
@@ -163,10 +166,10 @@ func naming(name string) func(http.RoundTripper) http.RoundTripper {
 func TestMiddleware(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var seen []Operation
+		var seen []cloudapi.Operation
 		watch := func(next http.RoundTripper) http.RoundTripper {
 			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-				op, ok := OperationFromContext(req.Context())
+				op, ok := cloudapi.OperationFromContext(req.Context())
 				if !ok {
 					t.Error("the context has no operation")
 				}
@@ -175,8 +178,8 @@ func TestMiddleware(t *testing.T) {
 			})
 		}
 		network := stub.Recorder{Answer: stub.Always(503, stub.Envelope(503))}
-		client := recorded(t, &network, WithRetry(RetryPolicy{}), WithMiddleware(naming("a"), naming("b")), WithMiddleware(naming("c"), watch))
-		_, _ = client.VMs.List(t.Context(), &ListOptions{Location: "eu-central-h1"})
+		client := sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{}), cloudapi.WithMiddleware(naming("a"), naming("b")), cloudapi.WithMiddleware(naming("c"), watch))
+		_, _ = client.VMs.List(t.Context(), &cloudapi.ListOptions{Location: "eu-central-h1"})
 		for i, s := range network.Take() {
 			if got := s.Header["X-Through"]; !slices.Equal(got, []string{"a", "b", "c"}) {
 				t.Errorf("attempt %d went through %v", i+1, got)
@@ -186,12 +189,12 @@ func TestMiddleware(t *testing.T) {
 			t.Errorf("the middleware saw %d attempts", len(seen))
 		}
 		for _, op := range seen {
-			if op != opVMsListInLocation {
+			if op != (cloudapi.Operation{Name: "VMs.ListInLocation", Method: "GET", Route: "/project/{project_id}/location/{location}/vm"}) {
 				t.Errorf("the operation is %+v", op)
 			}
 		}
 	})
-	if op, ok := OperationFromContext(t.Context()); ok || op != (Operation{}) {
+	if op, ok := cloudapi.OperationFromContext(t.Context()); ok || op != (cloudapi.Operation{}) {
 		t.Errorf("a foreign context has the operation %v", op)
 	}
 }
@@ -203,8 +206,8 @@ func TestObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
 		var reported []error
-		watch := func(name string) Observer {
-			return func(ctx context.Context, op Operation) (context.Context, func(error)) {
+		watch := func(name string) cloudapi.Observer {
+			return func(ctx context.Context, op cloudapi.Operation) (context.Context, func(error)) {
 				seen = append(seen, "begin "+name+" "+op.Name)
 				return nil, func(err error) {
 					seen = append(seen, "end "+name)
@@ -213,13 +216,13 @@ func TestObserver(t *testing.T) {
 			}
 		}
 		network := stub.Recorder{Answer: stub.Always(503, stub.Envelope(503))}
-		client := recorded(t, &network, WithRetry(RetryPolicy{MaxAttempts: 3}),
-			WithObserver(watch("a"), following("b")), WithObserver(following("c"), watch("d")))
+		client := sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 3}),
+			cloudapi.WithObserver(watch("a"), following("b")), cloudapi.WithObserver(following("c"), watch("d")))
 		_, err := client.VMs.List(t.Context(), nil)
 		sent := network.Take()
 		for i, s := range sent {
-			op, _ := OperationFromContext(s.Context)
-			if !slices.Equal(followers(s.Context), []string{"b", "c"}) || op != opVMsList {
+			op, _ := cloudapi.OperationFromContext(s.Context)
+			if !slices.Equal(followers(s.Context), []string{"b", "c"}) || op != (cloudapi.Operation{Name: "VMs.List", Method: "GET", Route: "/project/{project_id}/vm"}) {
 				t.Errorf("attempt %d belongs to %v, observed by %v", i+1, op, followers(s.Context))
 			}
 		}
@@ -232,7 +235,7 @@ func TestObserver(t *testing.T) {
 
 		seen, reported = nil, nil
 		_, err = client.VMs.Get(t.Context(), "..", "web-1")
-		if !errors.Is(err, ErrInvalidArgument) || seen != nil {
+		if !errors.Is(err, cloudapi.ErrInvalidArgument) || seen != nil {
 			t.Errorf("%v was seen as %q", err, seen)
 		}
 		network.Answer = stub.Always(200, stub.VM)
@@ -242,7 +245,7 @@ func TestObserver(t *testing.T) {
 
 		// The context from an observer is the one that the call uses.
 		stop := errors.New("stopped by an observer")
-		stopping := recorded(t, &network, WithObserver(func(ctx context.Context, _ Operation) (context.Context, func(error)) {
+		stopping := sdktest.Recorded(t, &network, cloudapi.WithObserver(func(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) {
 			ctx, cancel := context.WithCancelCause(ctx)
 			cancel(stop)
 			return ctx, nil
@@ -260,25 +263,25 @@ func TestObserverOfAPanic(t *testing.T) {
 	t.Parallel()
 	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { panic("the middleware is broken") }}
 	var reported []error
-	observer := func(context.Context, Operation) (context.Context, func(error)) {
+	observer := func(context.Context, cloudapi.Operation) (context.Context, func(error)) {
 		return nil, func(err error) { reported = append(reported, err) }
 	}
 	defer func() {
 		if p := recover(); p != "the middleware is broken" {
 			t.Errorf("recovered %v", p)
 		}
-		if len(reported) != 2 || reported[0] != errNotReturned || reported[1] != errNotReturned {
+		if len(reported) != 2 || reported[0] == nil || reported[0].Error() != "the call did not return" || reported[1] != reported[0] {
 			t.Errorf("reported was %v", reported)
 		}
 	}()
-	_, _ = recorded(t, &network, WithObserver(observer, observer)).VMs.List(t.Context(), nil)
+	_, _ = sdktest.Recorded(t, &network, cloudapi.WithObserver(observer, observer)).VMs.List(t.Context(), nil)
 }
 
 // TestMiddlewareWritesToAHeader: the headers of a request are its own.
 func TestMiddlewareWritesToAHeader(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
-	client := recorded(t, &network, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+	client := sdktest.Recorded(t, &network, cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req)
 			for _, values := range req.Header {
@@ -299,11 +302,11 @@ func TestMiddlewareWritesToAHeader(t *testing.T) {
 // this request or a later one.
 func TestHeadersShareNothing(t *testing.T) {
 	t.Parallel()
-	create := func(c *Client) {
-		_, _ = c.VMs.Create(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"})
+	create := func(c *cloudapi.Client) {
+		_, _ = c.VMs.Create(t.Context(), "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
 	}
 	var network stub.Recorder
-	create(recorded(t, &network, WithHeader("X-A", "1")))
+	create(sdktest.Recorded(t, &network, cloudapi.WithHeader("X-A", "1")))
 	want := network.Take()[0].Header
 
 	var sent []http.Header
@@ -314,14 +317,14 @@ func TestHeadersShareNothing(t *testing.T) {
 		}
 		return stub.Respond(200, stub.VM), nil
 	})
-	client := recorded(t, &network, WithHeader("X-A", "1"), WithHTTPClient(&http.Client{Transport: adding}))
+	client := sdktest.Recorded(t, &network, cloudapi.WithHeader("X-A", "1"), cloudapi.WithHTTPClient(&http.Client{Transport: adding}))
 	create(client)
 	create(client)
 	if len(sent) != 2 || !reflect.DeepEqual(sent[1], want) {
 		t.Errorf("behind a transport that adds to headers, sent %v, want %v", sent, want)
 	}
 
-	create(recorded(t, &network, WithHeader("X-A", "1"), WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+	create(sdktest.Recorded(t, &network, cloudapi.WithHeader("X-A", "1"), cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			req.Header["Accept"][0] = "application/xml"
 			return next.RoundTrip(req)
@@ -338,11 +341,11 @@ func TestHeadersShareNothing(t *testing.T) {
 func TestResponseBesideAnError(t *testing.T) {
 	t.Parallel()
 	body := &measured{Reader: strings.NewReader(stub.VM)}
-	client := mockClient(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {
+	client := sdktest.Client(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {
 		resp := stub.Respond(200, "")
 		resp.Body = body
 		return resp, errors.New("the circuit is open")
-	}), WithRetry(RetryPolicy{MaxAttempts: 1}))
+	}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 	if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err == nil || !body.closed {
 		t.Errorf("%v, and the body is closed: %v", err, body.closed)
 	}
@@ -363,7 +366,7 @@ func TestTransportsThatMisbehave(t *testing.T) {
 		}, "the cable is cut"},
 	} {
 		network := stub.Recorder{Answer: tt.answer}
-		vm, err := recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		vm, err := sdktest.Recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		if vm != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, %v", tt.name, vm, err)
 		}
@@ -383,10 +386,10 @@ func TestTokenSource(t *testing.T) {
 		{"once per attempt", []any{"token-1", "token-2"}, []string{"token-1", "token-2"}, nil, ""},
 		{"fails", []any{failure}, nil, failure, "token source: the vault is closed, nothing was sent"},
 		{"fails later", []any{"token-1", failure}, []string{"token-1"}, failure, "503 T: m; not tried again: token source: the vault is closed"},
-		{"fails with the old token", []any{"secret-1", errors.New("secret-1 has expired")}, []string{"secret-1"}, ErrServer,
+		{"fails with the old token", []any{"secret-1", errors.New("secret-1 has expired")}, []string{"secret-1"}, cloudapi.ErrServer,
 			"503 T: m; not tried again: token source: [redacted] has expired"},
-		{"empty token", []any{""}, nil, ErrInvalidArgument, "token must not be empty"},
-		{"token that cannot be sent", []any{"secret-\n-part"}, nil, ErrInvalidArgument, "cannot be sent"},
+		{"empty token", []any{""}, nil, cloudapi.ErrInvalidArgument, "token must not be empty"},
+		{"token that cannot be sent", []any{"secret-\n-part"}, nil, cloudapi.ErrInvalidArgument, "cannot be sent"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -398,8 +401,8 @@ func TestTokenSource(t *testing.T) {
 					}
 					return stub.Respond(200, stub.VM), nil
 				}}
-				client := recorded(t, &network, WithRetry(RetryPolicy{}), WithTokenSource(func(ctx context.Context) (string, error) {
-					if op, ok := OperationFromContext(ctx); !ok || op.Name != "VMs.Create" {
+				client := sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{}), cloudapi.WithTokenSource(func(ctx context.Context) (string, error) {
+					if op, ok := cloudapi.OperationFromContext(ctx); !ok || op.Name != "VMs.Create" {
 						t.Errorf("the source is asked for %q", op.Name)
 					}
 					asked++
@@ -421,18 +424,13 @@ func TestTokenSource(t *testing.T) {
 				if !errors.Is(err, tt.is) || err != nil && !strings.Contains(err.Error(), tt.text) {
 					t.Errorf("the error is %v, want %q", err, tt.text)
 				}
-				if errors.Is(err, ErrOutcomeUnknown) || err != nil && strings.Contains(err.Error(), "secret") {
+				if errors.Is(err, cloudapi.ErrOutcomeUnknown) || err != nil && strings.Contains(err.Error(), "secret") {
 					t.Errorf("the error is %v", err)
 				}
 			})
 		})
 	}
 }
-
-// A limiterFunc is a limiter.
-type limiterFunc func(context.Context) error
-
-func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
 
 func TestLimiter(t *testing.T) {
 	t.Parallel()
@@ -448,9 +446,9 @@ func TestLimiter(t *testing.T) {
 				}
 				return stub.Respond(200, stub.VM), nil
 			}}
-			client := recorded(t, &network, WithRetry(RetryPolicy{}),
-				WithTokenSource(func(context.Context) (string, error) { order = append(order, "token"); return "t", nil }),
-				WithLimiter(limiterFunc(func(context.Context) error {
+			client := sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{}),
+				cloudapi.WithTokenSource(func(context.Context) (string, error) { order = append(order, "token"); return "t", nil }),
+				cloudapi.WithLimiter(stub.Limiter(func(context.Context) error {
 					if asked++; asked == failsAt {
 						return failure
 					}
@@ -466,13 +464,13 @@ func TestLimiter(t *testing.T) {
 				}
 			case 1:
 				want = nil
-				e, ok := errors.AsType[*TransportError](err)
+				e, ok := errors.AsType[*cloudapi.TransportError](err)
 				if !ok || e.Attempts != 0 || !errors.Is(err, failure) {
 					t.Errorf("the error is %#v", err)
 				}
 			case 2:
 				want = want[:3]
-				e, ok := errors.AsType[*Error](err)
+				e, ok := errors.AsType[*cloudapi.Error](err)
 				if !ok || e.Attempts != 1 || e.StatusCode != 429 || !errors.Is(err, failure) {
 					t.Errorf("the error is %#v", err)
 				}
@@ -483,3 +481,21 @@ func TestLimiter(t *testing.T) {
 		})
 	}
 }
+
+// following returns an observer that adds its name to the context.
+func following(name string) cloudapi.Observer {
+	return func(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) {
+		return context.WithValue(ctx, followersKey{}, append(slices.Clone(followers(ctx)), name)), nil
+	}
+}
+
+// followers returns the names that the observers added, the outermost first.
+func followers(ctx context.Context) []string {
+	names, _ := ctx.Value(followersKey{}).([]string)
+	return names
+}
+
+type followersKey struct{}
+
+// userAgent is the User-Agent of the SDK alone.
+var userAgent = "cloudapi/" + cloudapi.Version + " (" + runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH + ")"

@@ -1,4 +1,4 @@
-package cloudapi
+package calls_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -28,11 +30,13 @@ func TestIDsAndRecords(t *testing.T) {
 		"one of each": `[{"id":"` + stub.VMID + `"}, "` + other + `"]`,
 	} {
 		body := `{"id":"` + lbID + `","name":"web-lb","src_port":443,"vms":` + vms + `,"later":{"vms":[{}]}}`
-		client := answering(t, http.StatusOK, "application/json", body)
-		want := &LoadBalancer{ID: lbID, Name: "web-lb", SrcPort: 443, VMs: []string{stub.VMID, other}}
-		for method, call := range map[string]func() (*LoadBalancer, error){
-			"Get": func() (*LoadBalancer, error) { return client.LoadBalancers.Get(t.Context(), "eu-central-h1", "web-lb") },
-			"AttachVM": func() (*LoadBalancer, error) {
+		client := sdktest.Answering(t, http.StatusOK, "application/json", body)
+		want := &cloudapi.LoadBalancer{ID: lbID, Name: "web-lb", SrcPort: 443, VMs: []string{stub.VMID, other}}
+		for method, call := range map[string]func() (*cloudapi.LoadBalancer, error){
+			"Get": func() (*cloudapi.LoadBalancer, error) {
+				return client.LoadBalancers.Get(t.Context(), "eu-central-h1", "web-lb")
+			},
+			"AttachVM": func() (*cloudapi.LoadBalancer, error) {
 				return client.LoadBalancers.AttachVM(t.Context(), "eu-central-h1", "web-lb", stub.VMID)
 			},
 		} {
@@ -40,7 +44,7 @@ func TestIDsAndRecords(t *testing.T) {
 				t.Errorf("%s with %s: %+v, %v", method, name, got, err)
 			}
 		}
-		list := answering(t, http.StatusOK, "application/json", `{"items":[{"id":"1b00000000000000000000000a"},`+body+`],"count":2}`)
+		list := sdktest.Answering(t, http.StatusOK, "application/json", `{"items":[{"id":"1b00000000000000000000000a"},`+body+`],"count":2}`)
 		page, err := list.LoadBalancers.List(t.Context(), nil)
 		if err != nil || len(page.Items) != 2 || !reflect.DeepEqual(page.Items[1], want) || *page.Count != 2 {
 			t.Errorf("a list with %s: %+v, %v", name, page, err)
@@ -50,16 +54,18 @@ func TestIDsAndRecords(t *testing.T) {
 	const subnet, net = "ps6336kqkb6j4qf8813xfx1bw0", `{"id":"ps6336kqkb6j4qf8813xfx1bw0","name":"backend-net","state":"available"}`
 	for name, tt := range map[string]struct {
 		sent string
-		want []PrivateSubnet
+		want []cloudapi.PrivateSubnet
 	}{
-		"records":     {"[" + net + "]", []PrivateSubnet{{ID: subnet, Name: "backend-net", State: "available"}}},
-		"IDs":         {`["` + subnet + `"]`, []PrivateSubnet{{ID: subnet}}},
-		"one of each": {`["` + subnet + `",` + net + `]`, []PrivateSubnet{{ID: subnet}, {ID: subnet, Name: "backend-net", State: "available"}}},
-		"none":        {`[]`, []PrivateSubnet{}},
+		"records":     {"[" + net + "]", []cloudapi.PrivateSubnet{{ID: subnet, Name: "backend-net", State: "available"}}},
+		"IDs":         {`["` + subnet + `"]`, []cloudapi.PrivateSubnet{{ID: subnet}}},
+		"one of each": {`["` + subnet + `",` + net + `]`, []cloudapi.PrivateSubnet{{ID: subnet}, {ID: subnet, Name: "backend-net", State: "available"}}},
+		"none":        {`[]`, []cloudapi.PrivateSubnet{}},
 	} {
-		client := answering(t, http.StatusOK, "application/json", `{"id":"fw8ww2xa7brt1qrn9hgzbc7efq","name":"edge","private_subnets":`+tt.sent+`}`)
-		for method, call := range map[string]func(context.Context, string, string, string) (*Firewall, error){
-			"Get":          func(ctx context.Context, l, f, _ string) (*Firewall, error) { return client.Firewalls.Get(ctx, l, f) },
+		client := sdktest.Answering(t, http.StatusOK, "application/json", `{"id":"fw8ww2xa7brt1qrn9hgzbc7efq","name":"edge","private_subnets":`+tt.sent+`}`)
+		for method, call := range map[string]func(context.Context, string, string, string) (*cloudapi.Firewall, error){
+			"Get": func(ctx context.Context, l, f, _ string) (*cloudapi.Firewall, error) {
+				return client.Firewalls.Get(ctx, l, f)
+			},
 			"AttachSubnet": client.Firewalls.AttachSubnet,
 		} {
 			got, err := call(t.Context(), "eu-central-h1", "edge", subnet)
@@ -78,9 +84,9 @@ func TestTimesThatAreNone(t *testing.T) {
 	for _, sent := range []string{`"2025-10-01 02:15:09 UTC"`, `""`, `"soon"`, `1759285509`, `{"time":1}`, `null`, `"+12025-01-01T00:00:00Z"`} {
 		body := `{"id":"pgn30gjk1d1e2jj34v9x0dq4rp","name":"orders-db","connection_string":"postgres://","earliest_restore_time":` + sent +
 			`,"latest_restore_time":"2025-10-03T17:40:00Z","firewall_rules":[{"id":"pf00000000000000000000000a","cidr":"0.0.0.0/0"}],"tags":[{"key":"a","value":"<b>"}]}`
-		want := &Postgres{ID: "pgn30gjk1d1e2jj34v9x0dq4rp", Name: "orders-db", ConnectionString: NewSecret("postgres://"), LatestRestoreTime: latest,
-			FirewallRules: []PostgresFirewallRule{{ID: "pf00000000000000000000000a", CIDR: "0.0.0.0/0"}}, Tags: []PostgresTag{{"a", "<b>"}}}
-		check := func(got *Postgres, err error) {
+		want := &cloudapi.Postgres{ID: "pgn30gjk1d1e2jj34v9x0dq4rp", Name: "orders-db", ConnectionString: cloudapi.NewSecret("postgres://"), LatestRestoreTime: latest,
+			FirewallRules: []cloudapi.PostgresFirewallRule{{ID: "pf00000000000000000000000a", CIDR: "0.0.0.0/0"}}, Tags: []cloudapi.PostgresTag{{Key: "a", Value: "<b>"}}}
+		check := func(got *cloudapi.Postgres, err error) {
 			t.Helper()
 			if err != nil || got.ConnectionString.Reveal() != "postgres://" {
 				t.Errorf("%s: %+v, %v", sent, got, err)
@@ -91,11 +97,11 @@ func TestTimesThatAreNone(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", sent, got, want)
 			}
 		}
-		client := answering(t, http.StatusOK, "application/json", body)
+		client := sdktest.Answering(t, http.StatusOK, "application/json", body)
 		check(client.Postgres.Get(t.Context(), "eu-central-h1", "orders-db"))
-		check(client.Postgres.Restore(t.Context(), "eu-central-h1", "orders-db", &PostgresRestoreRequest{Name: "orders-db", RestoreTarget: latest}))
+		check(client.Postgres.Restore(t.Context(), "eu-central-h1", "orders-db", &cloudapi.PostgresRestoreRequest{Name: "orders-db", RestoreTarget: latest}))
 		for _, list := range []string{`{"items":[` + body + `],"count":1}`, `[` + body + `]`} {
-			page, err := answering(t, http.StatusOK, "application/json", list).Postgres.List(t.Context(), nil)
+			page, err := sdktest.Answering(t, http.StatusOK, "application/json", list).Postgres.List(t.Context(), nil)
 			if err == nil {
 				check(page.Items[0], nil)
 			} else {
@@ -119,13 +125,13 @@ func TestFormsThatAreNone(t *testing.T) {
 		"a port that is a text":        `{"id":"` + lbID + `","src_port":"443","vms":[{"id":"` + stub.VMID + `"}]}`,
 		"JSON that ends in the middle": `{"id":"` + lbID + `","vms":[{"id":"` + stub.VMID + `"}`,
 	} {
-		client := answering(t, http.StatusOK, "application/json", body)
-		if l, err := client.LoadBalancers.Get(t.Context(), "eu-central-h1", "web-lb"); l != nil || !errors.Is(err, ErrInvalidResponse) {
+		client := sdktest.Answering(t, http.StatusOK, "application/json", body)
+		if l, err := client.LoadBalancers.Get(t.Context(), "eu-central-h1", "web-lb"); l != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
 			t.Errorf("%s: %+v, %v", name, l, err)
 		}
 	}
-	client := answering(t, http.StatusOK, "application/json", `{"items":["`+lbID+`"],"count":1}`)
-	if page, err := client.LoadBalancers.List(t.Context(), nil); page != nil || !errors.Is(err, ErrInvalidResponse) {
+	client := sdktest.Answering(t, http.StatusOK, "application/json", `{"items":["`+lbID+`"],"count":1}`)
+	if page, err := client.LoadBalancers.List(t.Context(), nil); page != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
 		t.Errorf("a list of IDs: %+v, %v", page, err)
 	}
 }
@@ -139,8 +145,8 @@ func TestDeepForms(t *testing.T) {
 			`,"private_subnets":["ps6336kqkb6j4qf8813xfx1bw0"]` + strings.Repeat(`}]}]`, times) + `}`
 	}
 	for times, invalid := range map[int]bool{0: false, 2: false, 1000: true} {
-		firewall, err := answering(t, http.StatusOK, "application/json", nested(times)).Firewalls.Get(t.Context(), "eu-central-h1", "edge")
-		if errors.Is(err, ErrInvalidResponse) != invalid || firewall == nil != invalid {
+		firewall, err := sdktest.Answering(t, http.StatusOK, "application/json", nested(times)).Firewalls.Get(t.Context(), "eu-central-h1", "edge")
+		if errors.Is(err, cloudapi.ErrInvalidResponse) != invalid || firewall == nil != invalid {
 			t.Errorf("nested %d times: %v, %v", times, firewall, err)
 		}
 	}
@@ -158,11 +164,11 @@ func TestObjectsUnderUnknownKeys(t *testing.T) {
 		"texts":              strings.Repeat(`"{\"",`, 1<<16) + "null",
 	} {
 		vm := `{"id":"` + stub.VMID + `","later":[` + unknown + `],"name":"web-1","` + name + `":{"x":[` + unknown + `]}}`
-		got, err := answering(t, 200, "application/json", vm).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		got, err := sdktest.Answering(t, 200, "application/json", vm).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		if err != nil || got.Name != "web-1" {
 			t.Errorf("%s in a record: %v", name, err)
 		}
-		page, err := answering(t, 200, "application/json", `{"later":[`+unknown+`],"items":[`+vm+`],"count":1}`).VMs.List(t.Context(), nil)
+		page, err := sdktest.Answering(t, 200, "application/json", `{"later":[`+unknown+`],"items":[`+vm+`],"count":1}`).VMs.List(t.Context(), nil)
 		if err != nil || len(page.Items) != 1 || page.Items[0].Name != "web-1" {
 			t.Errorf("%s in a list: %v", name, err)
 		}
@@ -178,7 +184,7 @@ func TestDoBoundsMemory(t *testing.T) {
 		"empty arrays":  "[" + strings.Repeat("[],", 14<<20/3) + "[]]",
 		"numbers":       "[" + strings.Repeat("1,", 28<<20/2) + "1]",
 	} {
-		client := answering(t, 200, "application/json", body)
+		client := sdktest.Answering(t, 200, "application/json", body)
 		var before, after runtime.MemStats
 		var out any
 		runtime.ReadMemStats(&before)
@@ -190,7 +196,7 @@ func TestDoBoundsMemory(t *testing.T) {
 	}
 	var out any
 	usual := "[" + strings.Repeat(`{"id":"vmy9n10s8q164j473ra7pj9nqz","count":1.5,"tags":["a","b"],"more":{"x":null}},`, 10_000) + "{}]"
-	if err := answering(t, 200, "application/json", usual).Do(t.Context(), "GET", []string{"x"}, nil, nil, &out); err != nil || len(out.([]any)) != 10_001 {
+	if err := sdktest.Answering(t, 200, "application/json", usual).Do(t.Context(), "GET", []string{"x"}, nil, nil, &out); err != nil || len(out.([]any)) != 10_001 {
 		t.Errorf("a usual reply: %v", err)
 	}
 }
@@ -227,21 +233,21 @@ func TestDecodingEndsWithTheContext(t *testing.T) {
 		"metrics":   fill(`{"metrics":[{"series":[{"values":[`, `[1,"2"]`, `]}]}]}`),
 		"texts":     fill(`{"pg_config":{`, `"a":"b"`, `},"pgbouncer_config":{}}`),
 	} {
-		for method, call := range map[string]func(context.Context, *Client) error{
-			"Get": func(ctx context.Context, c *Client) error {
+		for method, call := range map[string]func(context.Context, *cloudapi.Client) error{
+			"Get": func(ctx context.Context, c *cloudapi.Client) error {
 				_, err := c.VMs.Get(ctx, "eu-central-h1", "web-1")
 				return err
 			},
-			"List": func(ctx context.Context, c *Client) error { _, err := c.VMs.List(ctx, nil); return err },
-			"Metrics": func(ctx context.Context, c *Client) error {
+			"List": func(ctx context.Context, c *cloudapi.Client) error { _, err := c.VMs.List(ctx, nil); return err },
+			"Metrics": func(ctx context.Context, c *cloudapi.Client) error {
 				_, err := c.Postgres.Metrics(ctx, "eu-central-h1", "pg-1", nil)
 				return err
 			},
-			"GetConfig": func(ctx context.Context, c *Client) error {
+			"GetConfig": func(ctx context.Context, c *cloudapi.Client) error {
 				_, err := c.Postgres.GetConfig(ctx, "eu-central-h1", "pg-1")
 				return err
 			},
-			"Do": func(ctx context.Context, c *Client) error {
+			"Do": func(ctx context.Context, c *cloudapi.Client) error {
 				var out any
 				err := c.Do(ctx, "GET", []string{"x"}, nil, nil, &out)
 				if out != nil {
@@ -256,11 +262,11 @@ func TestDecodingEndsWithTheContext(t *testing.T) {
 				resp.Body, resp.ContentLength = endingBody{strings.NewReader(body), cancel}, int64(len(body))
 				return resp, nil
 			})
-			client, err := NewClient(WithBaseURL(stub.BaseURL), WithToken(stub.Token), WithProject(stub.Project), WithHTTPClient(&http.Client{Transport: network}))
+			client, err := cloudapi.NewClient(cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: network}))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := call(ctx, client); !errors.Is(err, context.Canceled) || errors.Is(err, ErrInvalidResponse) {
+			if err := call(ctx, client); !errors.Is(err, context.Canceled) || errors.Is(err, cloudapi.ErrInvalidResponse) {
 				t.Errorf("%s of %s: %v", method, name, err)
 			}
 			cancel()
@@ -275,12 +281,12 @@ func TestDecodingEndsWithTheAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = time.Second
 		body := `{"items":[` + strings.Repeat(stub.VM+",", 1000) + stub.VM + `]}`
-		client := recorded(t, &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+		client := sdktest.Recorded(t, &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 			resp := stub.Respond(200, "")
 			resp.Body, resp.ContentLength = endingBody{strings.NewReader(body), func() { <-time.After(limit) }}, -1
 			return resp, nil
-		}}, WithTimeout(limit), WithRetry(RetryPolicy{MaxAttempts: 1}))
-		if _, err := client.VMs.List(t.Context(), nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrInvalidResponse) {
+		}}, cloudapi.WithTimeout(limit), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+		if _, err := client.VMs.List(t.Context(), nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cloudapi.ErrInvalidResponse) {
 			t.Errorf("the error is %v", err)
 		}
 	})
