@@ -127,14 +127,13 @@ func (c *delays) apply(s *server) error {
 	if c.All != nil {
 		d = uniform(time.Duration(*c.All))
 	}
-	for from, to := range map[*duration]*time.Duration{
-		c.Create: &d.Create, c.Backup: &d.Backup, c.Restart: &d.Restart, c.Resize: &d.Resize,
-		c.Promote: &d.Promote, c.Detach: &d.Detach, c.Delete: &d.Delete,
-	} {
-		if from != nil {
-			*to = time.Duration(*from)
-		}
-	}
+	override(&d.Create, c.Create)
+	override(&d.Backup, c.Backup)
+	override(&d.Restart, c.Restart)
+	override(&d.Resize, c.Resize)
+	override(&d.Promote, c.Promote)
+	override(&d.Detach, c.Detach)
+	override(&d.Delete, c.Delete)
 	return try(func() { s.SetDelays(c.Kind, c.Ref, d) })
 }
 
@@ -149,15 +148,19 @@ type quota struct {
 
 func (c *quota) apply(s *server) error {
 	q := cloudapitest.DefaultQuota()
-	for from, to := range map[*int]*int{
-		c.VM: &q.VM, c.Postgres: &q.Postgres, c.Kubernetes: &q.Kubernetes,
-		c.MachineImageVersions: &q.MachineImageVersions, c.Projects: &q.Projects,
-	} {
-		if from != nil {
-			*to = *from
-		}
-	}
+	override(&q.VM, c.VM)
+	override(&q.Postgres, c.Postgres)
+	override(&q.Kubernetes, c.Kubernetes)
+	override(&q.MachineImageVersions, c.MachineImageVersions)
+	override(&q.Projects, c.Projects)
 	return try(func() { s.SetQuota(q) })
+}
+
+// override sets a value to another one, if that is given.
+func override[T, G ~int | ~int64](value *T, given *G) {
+	if given != nil {
+		*value = T(*given)
+	}
 }
 
 // billing says whether a project has valid billing information.

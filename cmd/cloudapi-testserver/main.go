@@ -6,6 +6,9 @@
 //	export CLOUDAPI_TOKEN=pat-…
 //	export CLOUDAPI_PROJECT=pj…
 //
+// With -control it has a second address, over which it can be changed while it
+// runs; docs/other-languages/control.md describes that.
+//
 // Its output is shell commands. It runs until it is interrupted, and then its
 // state is lost. The token is random and valid only here, unless -token sets
 // it. See cloudapi-testserver -help for the flags.

@@ -13,13 +13,13 @@ import (
 )
 
 // A change is what a scenario or a request to the control address asks for. In
-// JSON it is an object with one member, whose name is that of a function below.
+// JSON it is an object with one member, whose name is one of [changes].
 type change interface {
 	// apply makes the change, or returns an error and changes nothing.
 	apply(*server) error
 }
 
-// changes has an empty change of each name.
+// changes returns an empty change of each name.
 var changes = map[string]func() change{
 	"billing":         func() change { return new(billing) },
 	"clock":           func() change { return new(clockChange) },
