@@ -14,8 +14,8 @@ import (
 // the prefix "load" the VMs are called "load-1", "load-2" and so on. They are
 // in subnets of 59 VMs each, "load-net-1" and so on.
 //
-// If the location does not exist, or a name is invalid or taken, the test
-// fails.
+// If the location does not exist, or a name is invalid or taken, no VM is added
+// and the test fails.
 func (s *Server) AddVMs(location, prefix string, n int) []string {
 	var ids []string
 	s.service.Do(func(at *api.Moment) {

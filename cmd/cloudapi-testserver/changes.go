@@ -120,8 +120,12 @@ type delays struct {
 }
 
 func (c *delays) apply(s *server) error {
-	if c.Kind != "" && !c.Kind.Known() {
-		return noKind(c.Kind)
+	kind := c.Kind
+	if id, err := cloudapi.ParseID(c.Ref); err == nil {
+		kind = id.Kind()
+	}
+	if !kind.Known() && (kind != "" || c.Ref != "") {
+		return noKind(kind)
 	}
 	d := s.options.delays()
 	if c.All != nil {
@@ -134,10 +138,10 @@ func (c *delays) apply(s *server) error {
 	override(&d.Promote, c.Promote)
 	override(&d.Detach, c.Detach)
 	override(&d.Delete, c.Delete)
-	return try(func() { s.SetDelays(c.Kind, c.Ref, d) })
+	return try(func() { s.SetDelays(kind, c.Ref, d) })
 }
 
-// quota replaces all quotas. What is not given is as by default.
+// quota replaces the quotas that are given.
 type quota struct {
 	VM                   *int `json:"vm"`
 	Postgres             *int `json:"postgres"`
@@ -147,13 +151,13 @@ type quota struct {
 }
 
 func (c *quota) apply(s *server) error {
-	q := cloudapitest.DefaultQuota()
+	q := s.quota
 	override(&q.VM, c.VM)
 	override(&q.Postgres, c.Postgres)
 	override(&q.Kubernetes, c.Kubernetes)
 	override(&q.MachineImageVersions, c.MachineImageVersions)
 	override(&q.Projects, c.Projects)
-	return try(func() { s.SetQuota(q) })
+	return try(func() { s.SetQuota(q); s.quota = q })
 }
 
 // override sets a value to another one, if that is given.

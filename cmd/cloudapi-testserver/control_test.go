@@ -208,9 +208,17 @@ func TestEverythingElseOverHTTP(t *testing.T) {
 
 	_, err = c.create("web-2")
 	expect("beyond the quota", "", err, "", cloudapi.ErrInvalidRequest)
-	c.post(`[{"quota": {"vm": 100}}, {"delays": {"all": "2h", "restart": "1s"}}]`)
+	c.post(`[{"quota": {"vm": 100}}, {"quota": {"postgres": 4}}, {"delays": {"all": "2h", "restart": "1s"}}]`)
 	got, err = c.create("web-2")
 	expect("within the quota", got, err, "creating", nil)
+	_, err = c.create("vm-3")
+	expect("a VM in the way", "", err, "", nil)
+	if status, answer := c.ask("POST", "/", `{"vms": {"count": 4}}`, nil); status != 400 || !strings.Contains(answer, "vms: vm-3: ") {
+		t.Errorf("%d %s, want that vm-3 is in the way", status, answer)
+	}
+	if _, err := c.VMs.Get(ctx, location, "vm-1"); !errors.Is(err, cloudapi.ErrNotFound) {
+		t.Errorf("%v: a part of a refused change was made", err)
+	}
 
 	c.post(`{"state": {"kind": "vm", "ref": "web-1", "state": "no capacity available"}}`)
 	got, err = state("web-1")
@@ -390,6 +398,8 @@ func TestRefusedChanges(t *testing.T) {
 		`{"clock": {"speed": -1}}`:                  "clock: speed must be from 0 to 10000",
 		`{"clock": {"speed": 10001}}`:               "clock: speed must be from 0 to 10000",
 		`{"vms": {"count": 0}}`:                     "vms: count is 0",
+		`{"delays": {"ref": "web-1", "all": "1s"}}`: `delays: there is no kind ""`,
+		`{"vms": {"prefix": "web", "count": 2}}`:    "vms: web-1: ",
 		`{"vms": {"count": 1, "location": "moon"}}`: "vms:",
 	} {
 		status, answer := c.ask("POST", "/", document, nil)

@@ -21,6 +21,7 @@ type server struct {
 
 	mu      sync.Mutex // held during a change
 	scripts []script   // of faults
+	quota   cloudapitest.Quota
 }
 
 // A script is a script of faults, as it was given.
@@ -47,6 +48,7 @@ func newServer(ctx context.Context, o options, start []step, config ...cloudapit
 
 // fill adds what the options ask for to an empty server.
 func (s *server) fill(ctx context.Context) error {
+	s.quota = cloudapitest.DefaultQuota()
 	if s.options.demo {
 		if err := addDemo(ctx, s.Server, s.options); err != nil {
 			return err

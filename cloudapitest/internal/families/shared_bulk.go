@@ -1,6 +1,7 @@
 package families
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,26 +10,34 @@ import (
 )
 
 // AddVMs adds n VMs with names that start with the prefix to a project, and
-// returns their IDs.
+// returns their IDs. If it can't add one of them it adds none.
 func AddVMs(at *api.Moment, p *api.Project, location, prefix string, n int) ([]string, error) {
 	c := &api.Call{Moment: at, Access: api.Access{Project: p}}
 	if err := c.EnterLocation(location); err != nil {
 		return nil, err
 	}
 	size := vmSizes[slices.IndexFunc(vmSizes, func(s vmSize) bool { return s.name == "burstable-1" })]
+	vmName := func(i int) string { return fmt.Sprintf("%s-%d", prefix, i+1) }
+	subnetName := func(i int) string { return fmt.Sprintf("%s-net-%d", prefix, i/subnetVMs+1) }
+	for i := range n {
+		err := errors.Join(api.CheckNewName(vmName(i)), api.CheckName[*vm](c, cloudapi.KindVM, vmName(i), nil))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", vmName(i), err)
+		}
+		if err := api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, subnetName(i), nil); err != nil {
+			return nil, fmt.Errorf("%s: %w", subnetName(i), err)
+		}
+	}
 	var ids []string
 	var subnet *privateSubnet
 	for i := range n {
-		name := fmt.Sprintf("%s-%d", prefix, i+1)
+		name := vmName(i)
 		v := &vm{
 			Object: c.NewObject(cloudapi.KindVM, name), size: size, storage: size.storage[0], image: vmTermsOf(c.Moment).defaultImage, unixUser: defaultUser,
 		}
-		err := api.CheckNewName(name)
-		if err == nil {
-			err = api.CheckName[*vm](c, cloudapi.KindVM, name, nil)
-		}
-		if err == nil && i%subnetVMs == 0 {
-			subnet, err = addPrivateSubnet(c, fmt.Sprintf("%s-net-%d", prefix, i/subnetVMs+1), nil)
+		var err error
+		if i%subnetVMs == 0 {
+			subnet, err = addPrivateSubnet(c, subnetName(i), nil)
 		}
 		if v.subnet = subnet; err == nil {
 			err = v.connect(c)
