@@ -26,8 +26,7 @@ type ResourceMetric struct {
 	Series      []ResourceMetricSeries `json:"series"`      // empty if there is no data
 }
 
-// ResourceMetricSeries contains the values of a metric, or of a part of it,
-// over time.
+// ResourceMetricSeries contains the values of a metric, or of a part of it.
 type ResourceMetricSeries struct {
 	Labels map[string]string `json:"labels"` // distinguish the series of a metric, such as "mode": "user"
 	Values Samples           `json:"values"` // sorted by time
@@ -37,13 +36,12 @@ type ResourceMetricSeries struct {
 // [KubernetesService.Metrics] return.
 type ResourceMetricsOptions struct {
 	// Start and End limit the time. The defaults are half an hour ago and now.
-	// The server keeps 31 days, and returns [ErrInvalidRequest] for an earlier
-	// time.
+	// The server keeps 31 days, and returns [ErrInvalidRequest] for earlier
+	// times.
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 
-	// Key is one of the PostgresMetric or KubernetesMetric constants. The default
-	// is all metrics.
+	// Key is a PostgresMetric or KubernetesMetric constant; "" means all metrics.
 	Key string `url:"key,omitempty"`
 }
 
@@ -72,8 +70,7 @@ type (
 	PostgresMetricsOptions = ResourceMetricsOptions
 )
 
-// Known values of [ResourceMetric.Key] for a database. Each can be requested on
-// its own.
+// Known values of [ResourceMetric.Key] for a database.
 const (
 	PostgresMetricCPUUsage            = "cpu_usage"
 	PostgresMetricLoadAverage         = "load_average"
@@ -100,8 +97,7 @@ func (s *PostgresService) Metrics(ctx context.Context, location, postgres string
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }
 
-// Known values of [ResourceMetric.Key] for a cluster. Each can be requested on
-// its own.
+// Known values of [ResourceMetric.Key] for a cluster.
 const (
 	KubernetesMetricCPUUsage            = "cpu_usage"
 	KubernetesMetricLoadAverage         = "load_average"

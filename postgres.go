@@ -62,8 +62,8 @@ type Postgres struct {
 	// Lists, ReadReplicas, Rename, Promote and PromoteReadReplica don't return
 	// the fields below.
 	//
-	// ConnectionString is a URL with the superuser's name and password. Rename
-	// changes its host.
+	// ConnectionString is a URL with the superuser's name and password. Renaming
+	// the database changes its host.
 	ConnectionString Secret `json:"connection_string"`
 
 	// PrivateConnectionString is the same URL for clients in the private network.
@@ -82,10 +82,10 @@ type Postgres struct {
 
 	// Restore accepts times from EarliestRestoreTime, which is 5 minutes after
 	// the oldest backup, to LatestRestoreTime. EarliestRestoreTime is zero before
-	// the first backup, and later than LatestRestoreTime until 5 minutes after
-	// it, when Restore accepts no time. Both are zero for replicas and restored
-	// databases, and if the server doesn't know them. Any time in a record is
-	// zero if it isn't in RFC 3339 format.
+	// the first backup. For 5 minutes after that backup, it's later than
+	// LatestRestoreTime, and Restore accepts no time. Both are zero for replicas
+	// and restored databases, and if the server doesn't know them. Any time in a
+	// record is zero if it isn't in RFC 3339 format.
 	EarliestRestoreTime time.Time `json:"earliest_restore_time,omitzero"`
 	LatestRestoreTime   time.Time `json:"latest_restore_time,omitzero"`
 }
@@ -366,21 +366,19 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 	return send[Postgres](ctx, s.conn, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
 }
 
-// Restart restarts the servers of a database in any state. It returns before
-// the restart is complete. It returns [ErrOutcomeUnknown] if the response is
-// lost, since a retry could restart them again.
-//
-// With the August 2026 API, the database is "restarting" until then;
+// Restart restarts the servers of a database in any state. With the August 2026
+// API, the database is "restarting" until the restart is complete;
 // [PostgresService.WaitRunning] waits. With the October 2025 API, it stays
-// "running", and nothing shows the end.
+// "running", and nothing shows the end. Restart returns [ErrOutcomeUnknown] if
+// the response is lost, since a retry could restart the servers again.
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
 }
 
 // SetMaintenanceWindow sets the hour in UTC, 0 to 23, at which the maintenance
-// window begins, such as new(3); nil removes the window. It begins only on the
-// given days, from "mon" to "sun", or on every day if there are none. Days
-// require the August 2026 API and a project with this feature; otherwise
+// window begins, such as new(3); nil removes the window. The window opens only
+// on the given days, from "mon" to "sun", or on every day if there are none.
+// Days require the August 2026 API and a project with this feature; otherwise
 // SetMaintenanceWindow returns [ErrInvalidRequest].
 func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int, days ...string) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)

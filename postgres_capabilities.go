@@ -36,8 +36,8 @@ func (c *PostgresCapabilities) lacks() string {
 // [PostgresOptionsMetadata].
 type PostgresOptions map[string]map[string]PostgresOptions
 
-// PostgresOptionsMetadata describes the values in [PostgresOptions], by option
-// and value.
+// PostgresOptionsMetadata describes the values of each option in
+// [PostgresOptions].
 type PostgresOptionsMetadata struct {
 	Flavor   map[string]PostgresFlavorMetadata   `json:"flavor"`
 	Location map[string]PostgresLocationMetadata `json:"location"`

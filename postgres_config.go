@@ -125,8 +125,8 @@ func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres 
 }
 
 // UpdateConfig changes some settings of a database, and returns all that are
-// now set. It returns an [*ArgumentError] if both maps are nil. The settings
-// take effect as in [PostgresService.ReplaceConfig], with the same errors.
+// now set. It returns an [*ArgumentError] if both maps are nil. Otherwise, the
+// effect and the errors are the same as for [PostgresService.ReplaceConfig].
 func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres string, request *PostgresConfigUpdateRequest) (*PostgresConfig, error) {
 	if request == nil || request.PGConfig == nil && request.PgBouncerConfig == nil {
 		return nil, &ArgumentError{Operation: opPostgresUpdateConfig.Name, Name: "request", Reason: "must set a map"}

@@ -7,9 +7,9 @@ import (
 
 // PostgresFirewallRule allows a range of addresses to connect to a database.
 type PostgresFirewallRule struct {
-	ID          string `json:"id"`            // prefix pf, or fr with the August 2026 API
-	CIDR        string `json:"cidr"`          // normalized: with a prefix length, host bits cleared
-	Description string `json:"description"`   // of the user
+	ID          string `json:"id"`   // prefix pf, or fr with the August 2026 API
+	CIDR        string `json:"cidr"` // normalized: with a prefix length, host bits cleared
+	Description string `json:"description"`
 	Port        int    `json:"port,omitzero"` // 5432, or 6432 for the connection pooler; requires the August 2026 API
 }
 
@@ -67,10 +67,10 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 // AllFirewallRules.
 //
 // With the August 2026 API, the server creates two rules, for the ports of the
-// database and the connection pooler, and returns the first. Each is listed,
-// updated and deleted separately. The rules belong to a firewall of the
-// project: creating, updating and deleting them returns [ErrInvalidRequest] if
-// it was deleted or detached.
+// database and the connection pooler, and returns the first. The list contains
+// both; update and delete each separately. The rules belong to a firewall of
+// the project. If that firewall was deleted or detached, its rules can't be
+// created, updated or deleted: these methods return [ErrInvalidRequest].
 func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, postgres string, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresCreateFirewallRule, request, location, postgres)
 }

@@ -63,7 +63,7 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 //
 // Requires the August 2026 API.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
-	var status *PostgresUpgrade // nil if there is no upgrade
+	var status *PostgresUpgrade // nil if there's no upgrade
 	get := func(ctx context.Context) (*Postgres, error) {
 		p, err := s.Get(ctx, location, postgres)
 		if err != nil {
