@@ -9,29 +9,28 @@ import (
 	"iter"
 )
 
-// FirewallsService works with firewalls and their rules. A firewall is attached
-// to private subnets. Only traffic that a rule allows reaches the VMs in them.
+// FirewallsService manages firewalls and their rules. A firewall is attached to
+// private subnets, and only traffic that a rule allows reaches the VMs in them.
 // If a subnet has several firewalls, the rules of all of them apply.
 //
-// A reference is the ID (prefix fw) or the name.
+// A firewall is referred to by its ID (prefix fw) or its name.
 type FirewallsService service
 
 // Firewall is a set of rules for inbound traffic.
 type Firewall struct {
 	ID            string         `json:"id"`             // prefix fw
 	Name          string         `json:"name"`           // unique in its project and location
-	Description   string         `json:"description"`    // "Default firewall" if it was made with a subnet
+	Description   string         `json:"description"`    // "Default firewall" if the server created it with a subnet
 	Location      string         `json:"location"`       // such as "eu-central-h1"
-	FirewallRules []FirewallRule `json:"firewall_rules"` // sorted by IP version and CIDR; without rules no traffic gets in
+	FirewallRules []FirewallRule `json:"firewall_rules"` // sorted by IP version and CIDR; without rules, no traffic gets in
 
-	// PrivateSubnets are the subnets that the firewall is attached to, with
-	// their firewalls. Only Get, AttachSubnet and DetachSubnet return it. If
-	// the server sends only IDs, as in its public description, the other fields
-	// are empty.
+	// PrivateSubnets are the subnets that the firewall is attached to, with their
+	// firewalls. Only Get, AttachSubnet and DetachSubnet return them. If the server
+	// sends only IDs, as in the contract, the other fields are empty.
 	PrivateSubnets []PrivateSubnet `json:"private_subnets"`
 
-	// Path is the firewall's path within the project. It is set only in the
-	// firewalls of a VM record.
+	// Path is the firewall's path within the project. Only the firewalls in a VM
+	// record have it.
 	Path string `json:"path"`
 }
 
@@ -45,16 +44,16 @@ func (f *Firewall) identity() Resource {
 type FirewallRule struct {
 	ID        string `json:"id"`         // prefix fr
 	CIDR      string `json:"cidr"`       // normalized: with prefix length, host bits cleared
-	PortRange string `json:"port_range"` // "first..last", including both; a single port is "80..80", or "80" in August 2026
+	PortRange string `json:"port_range"` // "first..last", inclusive; a single port is "80..80", or "80" with the August 2026 API
 
-	// Protocol is one of the FirewallProtocol constants. It is "" from a server
-	// of October 2025, where all rules are for TCP.
+	// Protocol is one of the FirewallProtocol constants. It's "" with the October
+	// 2025 API, where all rules are for TCP.
 	Protocol    string `json:"protocol,omitzero"`
-	Description string `json:"description,omitzero"` // "" from a server of October 2025
+	Description string `json:"description,omitzero"` // "" with the October 2025 API
 
-	// IPv6Rule is the second rule if CreateRule made two: this rule is for the
-	// IPv4 range of a private subnet, and IPv6Rule for its IPv6 range. Only
-	// CreateRule sets it; all other methods return two separate rules.
+	// IPv6Rule is set only by CreateRule, and only if it created two rules: this
+	// one for the IPv4 range of a private subnet, and IPv6Rule for its IPv6 range.
+	// All other methods return the two separately.
 	IPv6Rule *FirewallRule `json:"ipv6_rule,omitzero"`
 }
 
@@ -81,26 +80,26 @@ type FirewallCreateRequest struct {
 
 // FirewallRuleCreateRequest is the body of [FirewallsService.CreateRule].
 type FirewallRuleCreateRequest struct {
-	// CIDR is the range of source addresses, IPv4 or IPv6. Required. Include
-	// the prefix length: the real server reads an IPv4 address without one as
-	// /32, but an IPv6 address as /64. Host bits are cleared.
+	// CIDR is the range of source addresses, IPv4 or IPv6. Required. Include the
+	// prefix length: the server reads an IPv4 address without one as /32, but an
+	// IPv6 address as /64. It clears host bits.
 	//
-	// In August 2026 it may also be the ID or name of a private subnet of the
-	// location. That makes two rules: see [FirewallRule.IPv6Rule].
+	// With the August 2026 API, CIDR can also be the ID or name of a private
+	// subnet in the location, which creates two rules; see
+	// [FirewallRule.IPv6Rule].
 	CIDR string `json:"cidr"`
 
-	// PortRange is "port" or "first..last" within 0 to 65535. The default is
-	// all ports.
+	// PortRange is "port" or "first..last", from 0 to 65535. The default is all
+	// ports.
 	PortRange string `json:"port_range,omitzero"`
 
 	// Protocol is one of the FirewallProtocol constants; the default is TCP.
-	// Description is any text; spaces around it are removed. A server of
-	// October 2025 refuses both fields.
+	// Description is any text; the server trims spaces around it. Both require the
+	// August 2026 API: older servers refuse them.
 	Protocol    string `json:"protocol,omitzero"`
 	Description string `json:"description,omitzero"`
 
-	// FirewallID and ProjectID are in the contract; the real server accepts and
-	// ignores them.
+	// FirewallID and ProjectID are in the contract; the server ignores them.
 	FirewallID string `json:"firewall_id,omitzero"`
 	ProjectID  string `json:"project_id,omitzero"`
 }
@@ -109,8 +108,8 @@ func (r FirewallRuleCreateRequest) checkIDs() *ArgumentError {
 	return cmp.Or(checkOptionalID("firewall_id", r.FirewallID), checkOptionalID("project_id", r.ProjectID))
 }
 
-// FirewallRuleUpdateRequest is the body of [FirewallsService.UpdateRule]. It
-// has the form of [FirewallRuleCreateRequest].
+// FirewallRuleUpdateRequest is the body of [FirewallsService.UpdateRule], with
+// the fields of [FirewallRuleCreateRequest].
 type FirewallRuleUpdateRequest FirewallRuleCreateRequest
 
 func (r FirewallRuleUpdateRequest) checkIDs() *ArgumentError {
@@ -123,9 +122,9 @@ type FirewallUpdateRequest struct {
 }
 
 // FirewallRuleModifyRequest is the body of [FirewallsService.ModifyRule].
-// Fields that are not set stay unchanged; at least one must be set.
+// Fields that aren't set keep their value; at least one must be set.
 type FirewallRuleModifyRequest struct {
-	CIDR        string  `json:"cidr,omitzero"`        // a range, but not a subnet
+	CIDR        string  `json:"cidr,omitzero"`        // a range; can't be a subnet
 	PortRange   string  `json:"port_range,omitzero"`  // "port" or "first..last"
 	Protocol    string  `json:"protocol,omitzero"`    // one of the FirewallProtocol constants
 	Description *string `json:"description,omitzero"` // new("") clears it
@@ -151,7 +150,7 @@ func (r *createdRule) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// subnetRequest is the body of attaching and detaching a subnet.
+// subnetRequest is the body of AttachSubnet and DetachSubnet.
 type subnetRequest struct {
 	PrivateSubnetID string `json:"private_subnet_id"`
 }
@@ -186,67 +185,66 @@ var (
 	firewallFamily = family[Firewall, *Firewall]{lists: &listFirewalls, get: &opFirewallsGet, del: &opFirewallsDelete, pauses: waitQuick}
 )
 
-// List returns one page of the project's firewalls, or of those in
+// List returns one page of the firewalls in the project, or in
 // [ListOptions.Location]. Items lack PrivateSubnets.
 func (s *FirewallsService) List(ctx context.Context, opts *ListOptions) (*Page[Firewall], error) {
 	return list[Firewall](ctx, s.conn, &listFirewalls, opts)
 }
 
-// All returns the project's firewalls, or those in [ListOptions.Location],
-// page by page. Items lack PrivateSubnets.
+// All returns an iterator over the firewalls in the project, or in
+// [ListOptions.Location]. Items lack PrivateSubnets.
 func (s *FirewallsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Firewall, error] {
 	return all[Firewall](ctx, s.conn, &listFirewalls, opts)
 }
 
-// Watch yields the project's firewalls, or those in [WatchOptions.Location],
-// and then the changes of them and their rules, until the context ends. Records
-// lack PrivateSubnets.
+// Watch yields the firewalls in the project, or in [WatchOptions.Location], and
+// then changes of them and their rules, until the context ends. Records lack
+// PrivateSubnets.
 func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Firewall], error] {
 	return firewallFamily.watch(ctx, s.conn, opts)
 }
 
 // CreateInProject is in the contract only: no version of the service has it. It
-// creates a firewall without a location. Use [FirewallsService.Create]. The
-// service answers [ErrNotFound], which is also [ErrMaybeUnsupported].
+// creates a firewall without a location. It returns [ErrNotFound], which also
+// matches [ErrMaybeUnsupported]. Use [FirewallsService.Create].
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, request)
 }
 
-// Get returns a firewall with its rules and subnets, or [ErrNotFound] if it
-// does not exist.
+// Get returns a firewall with its rules and subnets. It returns [ErrNotFound]
+// if the firewall doesn't exist.
 func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (*Firewall, error) {
 	return fetch[Firewall](ctx, s.conn, &opFirewallsGet, location, firewall)
 }
 
-// Create makes a firewall with the given name, at once. It has no rules, so no
-// traffic gets in. The request may be nil. If the name is taken the error is
-// [ErrAlreadyExists]; if it has the form of a firewall's ID the error is
-// [ErrNotFound]. If the response is lost it is [ErrOutcomeUnknown]: look the
-// name up with Get.
+// Create creates a firewall. It has no rules, so no traffic gets in. The
+// request may be nil. It returns [ErrAlreadyExists] if the name is taken, and
+// [ErrNotFound] if the name has the form of a firewall's ID. It returns
+// [ErrOutcomeUnknown] if the response is lost; see [Confirm].
 func (s *FirewallsService) Create(ctx context.Context, location, name string, request *FirewallCreateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreate, request, location, name)
 }
 
-// Update changes a firewall's description, at once. It returns the record
-// without PrivateSubnets.
+// Update changes a firewall's description. The returned record lacks
+// PrivateSubnets.
 //
 // Requires the August 2026 API.
 func (s *FirewallsService) Update(ctx context.Context, location, firewall string, request *FirewallUpdateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsUpdate, request, location, firewall)
 }
 
-// Ensure creates a firewall unless there is one of that name; see
+// Ensure creates a firewall unless one with the name exists; see
 // [EnsureOptions]. The name must not be an ID. Ensure compares the description,
-// and Update changes it. That requires the August 2026 API: with an older
-// service, which a dry run doesn't notice, the error is a [*DriftError]. Ensure
-// does not compare or set rules.
+// and can update it with the August 2026 API. With an older API, it returns a
+// [*DriftError] instead, which a dry run can't foresee. It doesn't compare or
+// set rules.
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
 }
 
 // ensurer returns what Ensure needs to know about firewalls.
 func (s *FirewallsService) ensurer(location, name string, request *FirewallCreateRequest) ensureSpec[Firewall] {
-	cannotUpdate := false // since the service does not have the operation
+	cannotUpdate := false // the server doesn't have the operation
 	return ensureSpec[Firewall]{
 		location: location,
 		name:     name,
@@ -274,39 +272,39 @@ func (s *FirewallsService) ensurer(location, name string, request *FirewallCreat
 	}
 }
 
-// Delete deletes a firewall, at once, after detaching it from its subnets.
-// Deleting one that does not exist is not an error. Pass the ID: a delete is
-// retried after a lost response, and by name it could delete another firewall
-// that has taken the name meanwhile.
+// Delete deletes a firewall, and detaches it from its subnets. It succeeds if
+// the firewall doesn't exist. Pass the ID: a retry by name could delete another
+// firewall that has taken the name.
 func (s *FirewallsService) Delete(ctx context.Context, location, firewall string) error {
 	return remove(ctx, s.conn, &opFirewallsDelete, location, firewall)
 }
 
-// AttachSubnet applies a firewall to a private subnet of its location, given by
-// its ID. If a name is given the error is [ErrInvalidRequest]. The record
-// changes at once; the rules take effect moments later. Attaching a subnet
-// twice is [ErrServer] on the real server, so the call is not retried after a
-// lost response, which is [ErrOutcomeUnknown]: look at PrivateSubnets with Get.
+// AttachSubnet attaches a firewall to a private subnet in its location. It
+// returns before the rules take effect. It returns [ErrInvalidRequest] if
+// subnetID is a name. It returns [ErrOutcomeUnknown] if the response is lost,
+// since attaching a subnet twice returns [ErrServer]; Get shows whether the
+// subnet is attached.
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
-// DetachSubnet undoes AttachSubnet. If the subnet is not attached it succeeds.
-// If it does not exist the error is [ErrInvalidRequest].
+// DetachSubnet detaches a firewall from a private subnet. It returns before the
+// change takes effect. It succeeds if the subnet isn't attached, and returns
+// [ErrInvalidRequest] if the subnet doesn't exist.
 func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsDetachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
-// Rename gives a firewall another name. If the name is taken the error is
-// [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
+// Rename renames a firewall. It returns [ErrAlreadyExists] if the name is
+// taken. Rename is idempotent only if firewall is an ID.
 func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newName string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsRename, renameRequest{newName}, location, firewall)
 }
 
-// CreateRule adds a rule, or two for a subnet: see [FirewallRule.IPv6Rule]. It
-// takes effect moments later. If the firewall already has the rule, the error
-// is [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
-// for the rule with Get.
+// CreateRule adds a rule, or two for a subnet; see [FirewallRule.IPv6Rule]. It
+// returns before the rule takes effect. It returns [ErrAlreadyExists] if the
+// firewall already has the rule. It returns [ErrOutcomeUnknown] if the response
+// is lost; Get shows whether the firewall has the rule.
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
 	created, err := send[createdRule](ctx, s.conn, &opFirewallsCreateRule, request, location, firewall)
 	if err != nil {
@@ -315,22 +313,22 @@ func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall st
 	return &created.FirewallRule, nil
 }
 
-// GetRule returns a rule, or [ErrNotFound] if it does not exist.
+// GetRule returns a rule. It returns [ErrNotFound] if the rule doesn't exist.
 func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, ruleID string) (*FirewallRule, error) {
 	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
 // UpdateRule is in the contract only: no version of the service has it. It
-// replaces a rule. Use [FirewallsService.ModifyRule], which requires the August
-// 2026 API; otherwise delete the rule and create another one. The service
-// answers [ErrNotFound], which is also [ErrMaybeUnsupported].
+// replaces a rule. It returns [ErrNotFound], which also matches
+// [ErrMaybeUnsupported]. Use [FirewallsService.ModifyRule]; with the October
+// 2025 API, delete the rule and create another.
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }
 
 // ModifyRule changes the fields of a rule that the request sets. The rule keeps
-// its ID. The record changes at once; the change takes effect moments later. If
-// the firewall already has the changed rule, the error is [ErrAlreadyExists].
+// its ID. It returns before the change takes effect. It returns
+// [ErrAlreadyExists] if the firewall already has such a rule.
 //
 // Requires the August 2026 API.
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {
@@ -340,8 +338,8 @@ func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, r
 	return send[FirewallRule](ctx, s.conn, &opFirewallsModifyRule, request, location, firewall, ruleID)
 }
 
-// DeleteRule deletes a rule. Deleting one that does not exist is not an error.
-// If the firewall does not exist the error is [ErrNotFound].
+// DeleteRule deletes a rule. It succeeds if the rule doesn't exist, and returns
+// [ErrNotFound] if the firewall doesn't exist.
 func (s *FirewallsService) DeleteRule(ctx context.Context, location, firewall, ruleID string) error {
 	return remove(ctx, s.conn, &opFirewallsDeleteRule, location, firewall, ruleID)
 }
