@@ -5,10 +5,8 @@ import (
 	"iter"
 )
 
-// KubernetesService works with Kubernetes clusters and their node pools.
-//
-// A reference is the ID (prefix kc for a cluster, kn for a node pool) or the
-// name.
+// KubernetesService manages Kubernetes clusters and their node pools. Both are
+// referred to by their IDs (prefixes kc and kn) or names.
 type KubernetesService service
 
 // KubernetesCluster is a Kubernetes cluster.
@@ -21,9 +19,9 @@ type KubernetesCluster struct {
 	NodeSize     string `json:"node_size"`     // of the control plane nodes, such as "standard-2"
 	Version      string `json:"version"`       // such as "v1.34"
 
-	// The remaining fields are returned only by Get, Create and Upgrade.
-	CPVMs     []VM                 `json:"cp_vms"`    // the control plane nodes, in the short form; none right after Create
-	NodePools []KubernetesNodePool `json:"nodepools"` // Create makes one, called "<cluster>-np"
+	// Only Get, Create and Upgrade return the fields below.
+	CPVMs     []VM                 `json:"cp_vms"`    // the control plane nodes, in the short form; empty after Create
+	NodePools []KubernetesNodePool `json:"nodepools"` // Create creates one, called "<cluster>-np"
 }
 
 func (k *KubernetesCluster) lacks() string               { return lacksID(k.ID) }
@@ -35,31 +33,30 @@ func (k *KubernetesCluster) stateText() string { return k.DisplayState }
 
 // Known values of [KubernetesCluster.DisplayState].
 const (
-	// The cluster is being set up, or is under short maintenance.
+	// The server is setting up the cluster, or is doing short maintenance.
 	KubernetesClusterStateCreating = "creating"
 
 	KubernetesClusterStateRunning   = "running"
 	KubernetesClusterStateUpgrading = "upgrading" // the cluster or a node pool
-	KubernetesClusterStateDeleting  = "deleting"  // until it is gone
+	KubernetesClusterStateDeleting  = "deleting"  // until it's gone
 )
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {
-	// Version is the Kubernetes version. Required. The real server of October
-	// 2025 has "v1.34" and "v1.33", and answers [ErrServer] for any other. That
-	// of August 2026 has "v1.36" and "v1.35", and answers [ErrInvalidRequest]
-	// for any other.
+	// Version is the Kubernetes version. Required. With the October 2025 API, it's
+	// "v1.34" or "v1.33", and Create returns ErrServer for any other. With the
+	// August 2026 API, it's "v1.36" or "v1.35", and Create returns
+	// ErrInvalidRequest for any other.
 	Version string `json:"version"`
 
 	// WorkerSize is the size of the worker nodes, such as "standard-4".
 	// Required.
 	WorkerSize string `json:"worker_size"`
 
-	// CPNodes is the number of control plane nodes, 1 or 3. The server's
-	// default is 1.
+	// CPNodes is the number of control plane nodes, 1 or 3. The default is 1.
 	CPNodes int `json:"cp_nodes,omitzero"`
 
-	// WorkerNodes is the number of worker nodes. The server's default is 1.
+	// WorkerNodes is the number of worker nodes. The default is 1.
 	WorkerNodes int `json:"worker_nodes,omitzero"`
 }
 
@@ -82,53 +79,53 @@ var (
 	kubeconfigFile = fileFormat{name: "kubeconfig.yaml", accept: acceptYAML, notReadyOn500: true}
 )
 
-// List returns one page of the project's clusters, or of those in
+// List returns one page of the clusters in the project, or in
 // [ListOptions.Location]. Items lack CPVMs and NodePools.
 func (s *KubernetesService) List(ctx context.Context, opts *ListOptions) (*Page[KubernetesCluster], error) {
 	return list[KubernetesCluster](ctx, s.conn, &listKubernetesClusters, opts)
 }
 
-// All returns the project's clusters, or those in [ListOptions.Location], page
-// by page. Items lack CPVMs and NodePools.
+// All returns an iterator over the clusters in the project, or in
+// [ListOptions.Location]. Items lack CPVMs and NodePools.
 func (s *KubernetesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*KubernetesCluster, error] {
 	return all[KubernetesCluster](ctx, s.conn, &listKubernetesClusters, opts)
 }
 
-// Watch yields the project's clusters, or those in [WatchOptions.Location], and
-// then their changes, until the context ends. Records have the short form,
-// which does not show node pools.
+// Watch yields the clusters in the project, or in [WatchOptions.Location], and
+// then their changes, until the context ends. Records lack CPVMs and NodePools.
 func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[KubernetesCluster], error] {
 	return clusterFamily.watch(ctx, s.conn, opts)
 }
 
-// Get returns a cluster with its nodes, or [ErrNotFound] if it does not exist.
+// Get returns a cluster with its nodes. It returns [ErrNotFound] if the cluster
+// doesn't exist.
 func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
 	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesGet, location, cluster)
 }
 
-// Create starts to make a cluster with the given name: 1 to 40 lower-case
-// letters, digits and hyphens, no hyphen at either end. It returns the cluster
-// in state "creating" and without nodes; [KubernetesService.WaitRunning] waits
-// for the nodes.
+// Create creates a cluster. It returns while the cluster is "creating" and has
+// no nodes; [KubernetesService.WaitRunning] waits. A name is 1 to 40 lower-case
+// letters, digits and hyphens, and can't start or end with a hyphen.
 //
-// If the name is taken the error is [ErrAlreadyExists]; the name stays taken
-// while its last owner is being deleted. If a value is invalid the error is
-// [ErrInvalidRequest], and [Error.FieldErrors] names the field. If the vCPU
-// quota is exceeded the error also matches [ErrQuotaExceeded], and if billing
-// information is missing, [ErrBillingRequired]. If the response is lost the
-// error is [ErrOutcomeUnknown]: look the name up with Get.
+// It returns [ErrAlreadyExists] if the name is taken, even by a cluster that is
+// being deleted, and [ErrInvalidRequest] if a value is invalid;
+// [Error.FieldErrors] names the field. That error also matches
+// [ErrQuotaExceeded] if the cluster would exceed the project's vCPU quota, and
+// [ErrBillingRequired] if the project has no billing information. It returns
+// [ErrOutcomeUnknown] if the response is lost; see [Confirm].
 func (s *KubernetesService) Create(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest) (*KubernetesCluster, error) {
 	return send[KubernetesCluster](ctx, s.conn, &opKubernetesCreate, request, location, name)
 }
 
-// Ensure creates a cluster unless there is one of that name; see
-// [EnsureOptions]. The name must not be an ID. Ensure compares version,
-// cp_nodes, and worker_size and worker_nodes of the node pool that was made
-// with the cluster. If there are several node pools, that is the one called
-// "<cluster>-np", or none. Update changes worker_nodes;
-// [KubernetesService.WaitNodePool] waits for the end of the change. While the
-// server refuses that with a 422 because of another change of the cluster,
-// Ensure looks the cluster up again and retries, until the context ends.
+// Ensure creates a cluster unless one with the name exists; see
+// [EnsureOptions]. The name must not be an ID. Ensure compares version and
+// cp_nodes, and, of the node pool that Create created, worker_size and
+// worker_nodes. In a cluster with several node pools, that's the one called
+// "<cluster>-np", if there is one.
+//
+// Ensure can update only worker_nodes; [KubernetesService.WaitNodePool] waits.
+// It retries until the context ends while the server refuses the update because
+// of another change of the cluster (422).
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Kubernetes.Ensure", opts)
 }
@@ -164,57 +161,57 @@ func (s *KubernetesService) ensurer(location, name string, request *KubernetesCl
 	}
 }
 
-// Delete starts to delete a cluster with its nodes;
-// [KubernetesService.WaitDeleted] waits for the end. It also succeeds if the
-// cluster does not exist, so a mistyped name or location looks like success.
+// Delete deletes a cluster and its nodes. It returns before the cluster is
+// gone; [KubernetesService.WaitDeleted] waits. It succeeds if the cluster
+// doesn't exist, so a mistyped name or a wrong location looks like success.
 func (s *KubernetesService) Delete(ctx context.Context, location, cluster string) error {
 	return remove(ctx, s.conn, &opKubernetesDelete, location, cluster)
 }
 
 // Kubeconfig returns the file with which kubectl and other clients connect to a
-// cluster. It is a secret: it contains a token with all rights in the cluster.
-// Call it after [KubernetesService.WaitRunning]. Before there is a control
-// plane, a server of October 2025 answers [ErrServer], and one of August 2026
-// answers [ErrInvalidRequest] (422). Neither is retried; a 500 of a gateway is.
-// A server of October 2025 fetches the file from the cluster, which takes a
-// while.
+// cluster. The file is a secret: its token has all rights in the cluster. Call
+// Kubeconfig after [KubernetesService.WaitRunning]. With the October 2025 API,
+// the server takes a while to fetch the file from the cluster.
+//
+// While the cluster has no control plane, Kubeconfig returns
+// [ErrInvalidRequest] (422) with the August 2026 API, and [ErrServer] with the
+// October 2025 API. It retries neither, but does retry a gateway's response
+// with status 500.
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {
 	return download(ctx, s.conn, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
 }
 
-// Rename gives a cluster another name; its node pools and nodes keep theirs. It
-// returns the short form of the record. If the name is taken the error is
-// [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
+// Rename renames a cluster; its node pools and nodes keep their names. It
+// returns the short form. It returns [ErrAlreadyExists] if the name is taken.
+// Rename is idempotent only if cluster is an ID.
 func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newName string) (*KubernetesCluster, error) {
 	return send[KubernetesCluster](ctx, s.conn, &opKubernetesRename, renameRequest{newName}, location, cluster)
 }
 
-// Upgrade starts to upgrade the control plane of a cluster to the next minor
-// version, and returns the cluster with the new Version. The cluster is in
-// state "upgrading" from the next Get on; [KubernetesService.WaitRunning] waits
-// for the end. Node pools are not upgraded; see
-// [KubernetesService.UpgradeNodePool].
+// Upgrade upgrades the control plane of a cluster to the next minor version.
+// The returned cluster has the new Version, and Get then reports "upgrading";
+// [KubernetesService.WaitRunning] waits. Upgrade doesn't upgrade node pools;
+// see [KubernetesService.UpgradeNodePool].
 //
-// If there is no newer version, if another change of the cluster is in
-// progress, or if a node pool is more than two minor versions behind, the error
-// is [ErrInvalidRequest]. A retry could upgrade twice, so a lost response is
-// [ErrOutcomeUnknown].
+// It returns [ErrInvalidRequest] if there's no newer version, during another
+// change of the cluster, and if a node pool is more than two minor versions
+// behind. It returns [ErrOutcomeUnknown] if the response is lost, since a retry
+// could upgrade the cluster twice.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
 	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesUpgrade, location, cluster)
 }
 
-// WaitRunning waits until a cluster that was created or upgraded is running,
-// which takes minutes, and returns it. It fails if the cluster is being deleted
-// or is gone. The error is a [*WaitError].
+// WaitRunning waits until a cluster is running, and returns it; creating or
+// upgrading one takes minutes. It returns a [*WaitError] if the cluster is
+// being deleted or is gone.
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts ...WaitOption) (*KubernetesCluster, error) {
 	return clusterFamily.waitState(ctx, s.conn, "Kubernetes.WaitRunning", location, cluster, reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
 }
 
-// WaitDeleted waits until a cluster that was deleted is gone. Its name is free
-// then. If another cluster has taken the name meanwhile, the wait succeeds,
-// too. The error is a [*WaitError].
+// WaitDeleted waits until a cluster is gone and its name is free. It also
+// succeeds if another cluster has taken the name. Its error is a [*WaitError].
 func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster string, opts ...WaitOption) error {
 	return clusterFamily.waitDeleted(ctx, s.conn, location, cluster, opts)
 }

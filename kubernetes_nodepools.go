@@ -11,18 +11,17 @@ import (
 // KubernetesNodePool is a group of worker nodes of the same size.
 type KubernetesNodePool struct {
 	ID                  string `json:"id"`                    // prefix kn
-	KubernetesClusterID string `json:"kubernetes_cluster_id"` // the cluster that it belongs to
-	Name                string `json:"name"`                  // does not change when the cluster is renamed
-	NodeCount           int    `json:"node_count"`            // the desired number: ResizeNodePool changes it at once
+	KubernetesClusterID string `json:"kubernetes_cluster_id"` // the cluster it belongs to
+	Name                string `json:"name"`                  // Kubernetes.Rename doesn't change it
+	NodeCount           int    `json:"node_count"`            // the desired number; ResizeNodePool changes it
 	NodeSize            string `json:"node_size"`             // such as "standard-4"
 
-	// Version is the desired Kubernetes version: UpgradeNodePool changes it at
-	// once. It is "" from a server of October 2025, which does not send it.
+	// Version is the desired Kubernetes version; UpgradeNodePool changes it.
+	// Servers with the October 2025 API don't send it.
 	Version string `json:"version,omitzero"`
 
-	// VMs are the existing nodes, in the short form. RenameNodePool does not
-	// return them. VMs.Get and Resolve don't find their IDs, since the nodes
-	// belong to the service.
+	// VMs are the existing nodes, in the short form. RenameNodePool doesn't return
+	// them. VMs.Get and Resolve don't find them, since they belong to Ubicloud.
 	VMs []VM `json:"vms"`
 }
 
@@ -35,14 +34,14 @@ func (p *KubernetesNodePool) identity() Resource {
 // [KubernetesService.CreateNodePool]. All fields are required.
 type KubernetesNodePoolCreateRequest struct {
 	// Name is unique in the cluster: 1 to 40 lower-case letters, digits and
-	// hyphens, no hyphen at either end.
+	// hyphens. It can't start or end with a hyphen.
 	Name string `json:"name"`
 
 	NodeCount int    `json:"node_count"` // at least 1
 	NodeSize  string `json:"node_size"`  // a VM size, such as "standard-4"
 }
 
-// resizeRequest is the body of resizing a node pool.
+// resizeRequest is the body of ResizeNodePool.
 type resizeRequest struct {
 	NodeCount int `json:"node_count"`
 }
@@ -58,101 +57,102 @@ var (
 	opKubernetesRetireNode      = Operation{"Kubernetes.RetireNode", "POST", kubernetesRoute + "/node/{kubernetes_node_name}/retire", once | august2026}
 )
 
-// CreateNodePool starts to make a node pool with the cluster's version, and
-// returns it without nodes; [KubernetesService.WaitNodePool] waits for them. If
-// the cluster already has the name the error is [ErrAlreadyExists]. If the vCPU
-// quota is exceeded it is [ErrQuotaExceeded]. If another change of the cluster
-// is in progress it is [ErrInvalidRequest] (422). If the response is lost it is
-// [ErrOutcomeUnknown]: look for the name in the cluster.
+// CreateNodePool adds a node pool with the cluster's version. It returns the
+// node pool before it has nodes; [KubernetesService.WaitNodePool] waits for
+// them.
+//
+// It returns [ErrAlreadyExists] if the cluster has a node pool with the name,
+// [ErrQuotaExceeded] if the node pool would exceed the project's vCPU quota,
+// and [ErrInvalidRequest] (422) during another change of the cluster. It
+// returns [ErrOutcomeUnknown] if the response is lost; Get shows whether the
+// cluster has the node pool.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, request, location, cluster)
 }
 
-// DeleteNodePool starts to delete a node pool, given by its ID or name, with
-// its nodes; [KubernetesService.WaitNodePoolDeleted] waits for the end.
-// Deleting one that does not exist is not an error. If it is the last one of
-// the cluster the error is [ErrInvalidRequest] (422).
+// DeleteNodePool deletes a node pool, given by its ID or name, and its nodes.
+// It returns before they're gone; [KubernetesService.WaitNodePoolDeleted]
+// waits. It succeeds if the node pool doesn't exist. It returns
+// [ErrInvalidRequest] (422) for the last node pool of a cluster.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
 	return remove(ctx, s.conn, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
 
-// RenameNodePool gives a node pool another name of up to 40 characters; its
-// nodes keep their names. It returns the record without VMs. If the cluster
-// already has the name the error is [ErrAlreadyExists]. Pass the ID: only then
-// is the call idempotent.
+// RenameNodePool renames a node pool; its nodes keep their names. A name has up
+// to 40 characters. The returned record lacks VMs. It returns
+// [ErrAlreadyExists] if the cluster has a node pool with the new name.
+// RenameNodePool is idempotent only if nodePool is an ID.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluster, nodePool, newName string) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesRenameNodePool, renameRequest{newName}, location, cluster, nodePool)
 }
 
-// ResizeNodePool starts to resize a node pool, given by its ID or name, to a
-// number of nodes, at least 1. The returned record has the new NodeCount but
-// the old VMs; [KubernetesService.WaitNodePool] waits for the new ones. If the
-// vCPU quota is exceeded the error is [ErrQuotaExceeded]. A server of August
-// 2026 answers [ErrInvalidRequest] (422) while another change of the cluster is
-// in progress. The call is retried after a lost response, so that change may be
-// this one: the error then also matches [ErrOutcomeUnknown], and [ConfirmChange]
-// finds out.
+// ResizeNodePool resizes a node pool, given by its ID or name, to a number of
+// nodes, at least 1. The returned record has the new NodeCount but the old VMs;
+// [KubernetesService.WaitNodePool] waits for the new ones. It returns
+// [ErrQuotaExceeded] if the nodes would exceed the project's vCPU quota.
+//
+// With the August 2026 API, it returns [ErrInvalidRequest] (422) during another
+// change of the cluster. If that may be this change, since the response to an
+// earlier attempt is lost, the error also matches [ErrOutcomeUnknown];
+// [ConfirmChange] finds out.
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
 }
 
 // isClusterBusy reports whether the server refused to resize a node pool only
-// because of another change of the cluster. That is the one reason of a 422 of
-// its own; an invalid number or an exceeded quota is a 400.
+// because of another change of the cluster. That's the server's one reason for
+// a 422; it returns 400 for an invalid number or an exceeded quota.
 func isClusterBusy(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.StatusCode == http.StatusUnprocessableEntity && e.isOwn() && len(e.FieldErrors()) == 0
 }
 
-// UpgradeNodePool starts to upgrade a node pool, given by its ID or name, to
-// the version of its cluster. The server replaces one node after the other. The
-// returned record has the new Version but the old VMs;
-// [KubernetesService.WaitNodePoolUpgraded] waits for the new ones. If the node
-// pool already has the version, or another change of the cluster is in
-// progress, the error is [ErrInvalidRequest] (422). A retry would fail in the
-// same way, so a lost response is [ErrOutcomeUnknown].
+// UpgradeNodePool upgrades a node pool, given by its ID or name, to the version
+// of its cluster. The server replaces its nodes one by one. The returned record
+// has the new Version but the old VMs; [KubernetesService.WaitNodePoolUpgraded]
+// waits for the new ones. It returns [ErrInvalidRequest] (422) if the node pool
+// has that version already, and during another change of the cluster. It
+// returns [ErrOutcomeUnknown] if the response is lost.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesUpgradeNodePool, location, cluster, nodePool)
 }
 
-// RetireNode starts to drain and remove a worker node, given by the name of its
-// VM. If the VM's ID is given the error is [ErrNotFound]. The returned record
-// has the new NodeCount, one less, but still has the VM;
-// [KubernetesService.WaitNodeRetired] waits until it is gone. If the node is
-// the last of its node pool the error is [ErrInvalidRequest] (422). A retry
-// would fail in the same way, so a lost response is [ErrOutcomeUnknown].
+// RetireNode drains and removes a worker node, given by the name of its VM. The
+// returned node pool has the new NodeCount, one less, but still has the VM;
+// [KubernetesService.WaitNodeRetired] waits until it's gone. It returns
+// [ErrNotFound] if node is an ID, and [ErrInvalidRequest] (422) for the last
+// node of a node pool. It returns [ErrOutcomeUnknown] if the response is lost.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
 }
 
-// WaitNodePool waits until a node pool that was created or resized, given by
-// its ID or name, has the desired number of VMs, all of them running, and
-// returns it. It fails if the cluster is being deleted, is gone, or does not
-// have the node pool. The error is a [*WaitError].
+// WaitNodePool waits until a node pool, given by its ID or name, has the
+// desired number of VMs and all of them are running, and returns it. It returns
+// a [*WaitError] if the cluster is being deleted or is gone, or doesn't have
+// the node pool.
 //
-// No record shows when the VMs have joined the cluster. Until then a server of
-// August 2026 answers [ErrInvalidRequest] (422) to another change.
+// No record shows when the VMs have joined the cluster. Until then, with the
+// August 2026 API, another change returns [ErrInvalidRequest] (422).
 func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) (*KubernetesNodePool, error) {
 	return s.waitNodePool(ctx, "Kubernetes.WaitNodePool", location, cluster, nodePool, (*KubernetesNodePool).settled, opts)
 }
 
-// WaitNodePoolUpgraded waits until all VMs of an upgraded node pool are
-// replaced and the new ones are running, and returns the node pool. upgraded is
-// the result of [KubernetesService.UpgradeNodePool]: the wait compares the VMs
-// with it, since the record does not show at once that an upgrade has begun. If
-// that result was lost, the record of the node pool before the upgrade does as
-// well. It fails in the same cases as [KubernetesService.WaitNodePool]. The
-// error is a [*WaitError].
+// WaitNodePoolUpgraded waits until the server has replaced all VMs of a node
+// pool and the new ones are running, and returns the node pool. upgraded is the
+// result of [KubernetesService.UpgradeNodePool], or the record from before the
+// upgrade: the wait compares the VMs with it, since the record doesn't show
+// immediately that an upgrade has begun. It returns a [*WaitError] in the same
+// cases as [KubernetesService.WaitNodePool].
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts ...WaitOption) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {
@@ -184,9 +184,9 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 	return w.run(ctx, opts)
 }
 
-// WaitNodePoolDeleted waits until a deleted node pool, given by its ID or name,
-// or its cluster is gone. The error is a [*WaitError], or an [*ArgumentError]
-// for a reference that DeleteNodePool refuses, such as a mistyped ID.
+// WaitNodePoolDeleted waits until a node pool, given by its ID or name, or its
+// cluster is gone. Its error is a [*WaitError], or an [*ArgumentError] for a
+// reference that DeleteNodePool refuses, such as a mistyped ID.
 func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) error {
 	if err := opKubernetesDeleteNodePool.checkArgs(s.conn.config.project, location, cluster, nodePool); err != nil {
 		return err
@@ -194,9 +194,9 @@ func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, c
 	return s.waitGone(ctx, "Kubernetes.WaitNodePoolDeleted", location, cluster, nodePool, (*KubernetesNodePool).isCalled, opts)
 }
 
-// WaitNodeRetired waits until a retired node, given by the name or ID of its
-// VM, is in no node pool. It succeeds at once if no node has that name or ID,
-// so a mistyped name looks like success. The error is a [*WaitError].
+// WaitNodeRetired waits until no node pool has a node, given by the name or ID
+// of its VM. It also succeeds if there never was such a node, so a mistyped
+// name looks like success. Its error is a [*WaitError].
 func (s *KubernetesService) WaitNodeRetired(ctx context.Context, location, cluster, node string, opts ...WaitOption) error {
 	return s.waitGone(ctx, "Kubernetes.WaitNodeRetired", location, cluster, node, (*KubernetesNodePool).has, opts)
 }
@@ -218,8 +218,8 @@ func (s *KubernetesService) waitGone(ctx context.Context, operation, location, c
 	return err
 }
 
-// nodePool returns the node pool with an ID or a name. The error says that
-// waiting for it is useless.
+// nodePool returns the node pool with an ID or a name. Its error says that
+// waiting is useless.
 func (k *KubernetesCluster) nodePool(ref string) (*KubernetesNodePool, error) {
 	if k.DisplayState == KubernetesClusterStateDeleting {
 		return nil, fmt.Errorf("%w: the cluster is being deleted", ErrWaitFailed)
@@ -231,8 +231,8 @@ func (k *KubernetesCluster) nodePool(ref string) (*KubernetesNodePool, error) {
 	return &k.NodePools[i], nil
 }
 
-// workers returns the node pool that was made with the cluster, or nil if it
-// cannot be told from others, as in a renamed cluster.
+// workers returns the node pool that Create created, or nil if it can't be told
+// from others, as in a renamed cluster.
 func (k *KubernetesCluster) workers() *KubernetesNodePool {
 	if len(k.NodePools) == 1 {
 		return &k.NodePools[0]
@@ -244,8 +244,8 @@ func (k *KubernetesCluster) workers() *KubernetesNodePool {
 	return &k.NodePools[i]
 }
 
-// settled reports whether the node pool has the desired number of nodes, all of
-// them running.
+// settled reports whether the node pool has the desired number of nodes and all
+// of them are running.
 func (p *KubernetesNodePool) settled() bool {
 	return len(p.VMs) == p.NodeCount &&
 		!slices.ContainsFunc(p.VMs, func(vm VM) bool { return vm.State != VMStateRunning })
