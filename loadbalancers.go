@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// LoadBalancersService works with load balancers, which distribute TCP
-// connections over VMs.
+// LoadBalancersService manages load balancers, which distribute TCP connections
+// over VMs.
 //
-// A reference is the ID (prefix 1b) or the name. Names are unique only within a
-// subnet. If two load balancers of a location have the same name, a reference
-// by name may mean either. Prefer the ID.
+// A load balancer is referred to by its ID (prefix 1b) or its name. Prefer the
+// ID: names are unique only within a subnet, so a name may mean either of two
+// load balancers in a location.
 type LoadBalancersService service
 
 // LoadBalancer distributes the connections to a port over VMs.
 type LoadBalancer struct {
 	ID       string `json:"id"`       // prefix 1b
 	Name     string `json:"name"`     // unique in its private subnet
-	Location string `json:"location"` // that of its private subnet
+	Location string `json:"location"` // its private subnet's location
 	Hostname string `json:"hostname"` // begins with the name; Rename changes it
 
 	Algorithm           string `json:"algorithm"`             // one of the LoadBalancerAlgorithm constants
@@ -33,12 +33,11 @@ type LoadBalancer struct {
 	SrcPort int `json:"src_port"` // where clients connect to
 	DstPort int `json:"dst_port"` // where the VMs listen
 
-	// CertEnabled tells whether there is a certificate for the hostname. A
-	// server of October 2025 does not send it; there it depends on
-	// HealthCheckProtocol.
+	// CertEnabled tells whether the hostname has a certificate. Servers with the
+	// October 2025 API don't send it; there it depends on HealthCheckProtocol.
 	CertEnabled bool `json:"cert_enabled,omitzero"`
 
-	// Lists and Rename do not return the remaining fields.
+	// Lists and Rename don't return the fields below.
 	Subnet string   `json:"subnet"` // the name of its private subnet
 	VMs    []string `json:"vms"`    // the IDs of its VMs, even if the server sends records
 }
@@ -75,31 +74,29 @@ type LoadBalancerCreateRequest struct {
 	Algorithm string `json:"algorithm"`
 
 	// SrcPort is the port that clients connect to, and DstPort the port on the
-	// VMs, both 1 to 65535. Required.
+	// VMs. Both are 1 to 65535, and required.
 	SrcPort int `json:"src_port"`
 	DstPort int `json:"dst_port"`
 
 	// HealthCheckProtocol is one of the LoadBalancerHealthCheck constants. With
-	// "https" the server obtains a certificate for the hostname. Required.
+	// "https", the server obtains a certificate for the hostname. Required.
 	HealthCheckProtocol string `json:"health_check_protocol"`
 
-	// PrivateSubnetID is the ID of the load balancer's subnet. The load
-	// balancer is in the location of the subnet, even if Create is called with
-	// another one. Required.
+	// PrivateSubnetID is the ID of the load balancer's subnet. The load balancer
+	// gets the subnet's location, even if Create is called with another one.
+	// Required.
 	PrivateSubnetID string `json:"private_subnet_id"`
 
-	// Stack is one of the LoadBalancerStack constants. The contract says that
-	// it is optional, but the real server requires it: the SDK sends "dual" if
-	// it is empty.
+	// Stack is one of the LoadBalancerStack constants. The contract makes it
+	// optional, but the server requires it, so the SDK sends "dual" by default.
 	Stack string `json:"stack"`
 
-	// HealthCheckEndpoint is the path of the health check. The server's default
-	// is "/up".
+	// HealthCheckEndpoint is the path of the health check. The default is "/up".
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"`
 
-	// CertEnabled says whether to have a certificate for the hostname. The
-	// default is true if HealthCheckProtocol is "https". A server of October
-	// 2025 refuses the field.
+	// CertEnabled says whether the hostname gets a certificate. The default is
+	// true if HealthCheckProtocol is "https". Requires the August 2026 API: older
+	// servers refuse the field.
 	CertEnabled *bool `json:"cert_enabled,omitzero"`
 }
 
@@ -108,30 +105,29 @@ func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
 }
 
 // LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. It
-// replaces all settings; all fields but Stack and CertEnabled are required.
+// replaces all settings. All fields but Stack and CertEnabled are required.
 type LoadBalancerUpdateRequest struct {
 	// Algorithm is one of the LoadBalancerAlgorithm constants.
 	Algorithm string `json:"algorithm"`
 
 	// SrcPort is the port that clients connect to, and DstPort the port on the
-	// VMs, both 1 to 65535.
+	// VMs. Both are 1 to 65535.
 	SrcPort int `json:"src_port"`
 	DstPort int `json:"dst_port"`
 
 	// HealthCheckEndpoint is the path of the health check.
 	HealthCheckEndpoint string `json:"health_check_endpoint"`
 
-	// VMs are the IDs of all VMs that the load balancer is to have, each once.
-	// The update removes all others; an empty slice removes all. Nil is an
-	// [*ArgumentError], since records from a list have nil VMs even if the load
-	// balancer has VMs.
+	// VMs are the IDs of all VMs of the load balancer, each once. Update detaches
+	// all others; an empty slice detaches all. Update returns an [*ArgumentError]
+	// if VMs is nil, as in the items of a list, which lack it.
 	VMs []string `json:"vms"`
 
-	// Stack is in the contract; the real server accepts and ignores it.
+	// Stack is in the contract; the server ignores it.
 	Stack string `json:"stack,omitzero"`
 
-	// CertEnabled says whether to have a certificate for the hostname. Nil
-	// means no change. A server of October 2025 refuses the field.
+	// CertEnabled says whether the hostname gets a certificate. Nil means no
+	// change. Requires the August 2026 API: older servers refuse the field.
 	CertEnabled *bool `json:"cert_enabled,omitzero"`
 }
 
@@ -147,14 +143,14 @@ func (r LoadBalancerUpdateRequest) checkIDs() *ArgumentError {
 	return nil
 }
 
-// vmRequest is the body of attaching and detaching a VM.
+// vmRequest is the body of AttachVM and DetachVM.
 type vmRequest struct {
 	VMID string `json:"vm_id"`
 }
 
 func (r vmRequest) checkIDs() *ArgumentError { return checkID("vm_id", r.VMID) }
 
-// certRequest is the body of turning the certificate on and off.
+// certRequest is the body of ToggleSSLCertificate.
 type certRequest struct {
 	CertEnabled bool `json:"cert_enabled"`
 }
@@ -178,42 +174,44 @@ var (
 	loadBalancerFamily = family[LoadBalancer, *LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: waitQuick, lingers: true, homonyms: true}
 )
 
-// List returns one page of the project's load balancers, or of those in
+// List returns one page of the load balancers in the project, or in
 // [ListOptions.Location]. Items lack Subnet and VMs. It returns [ErrServer] if
-// the page would contain a load balancer that the service can't show; see All.
+// the server can't show a load balancer of the page; see All.
 func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Page[LoadBalancer], error) {
 	return list[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
-// All returns the project's load balancers, or those in
-// [ListOptions.Location], page by page. Items lack Subnet and VMs.
+// All returns an iterator over the load balancers in the project, or in
+// [ListOptions.Location]. Items lack Subnet and VMs.
 //
-// The service with the August 2026 API can't list the load balancer of a
-// Kubernetes cluster that has no Service. If there is one, All returns all
+// With the August 2026 API, the server can't list the load balancer of a
+// Kubernetes cluster that has no Service. If there is one, All yields all
 // others and ends with an [*UnlistedError] that names it.
 func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
 	return all[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
-// Watch yields the project's load balancers, or those in
+// Watch yields the load balancers in the project, or in
 // [WatchOptions.Location], and then their changes, until the context ends.
-// Records lack Subnet and VMs, so VMs come and go without an event.
+// Records lack Subnet and VMs, so attaching or detaching a VM isn't an event.
 func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[LoadBalancer], error] {
 	return loadBalancerFamily.watch(ctx, s.conn, opts)
 }
 
-// Get returns a load balancer with its subnet and VMs, or [ErrNotFound] if it
-// does not exist.
+// Get returns a load balancer with its subnet and VMs. It returns [ErrNotFound]
+// if the load balancer doesn't exist.
 func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {
 	return fetch[LoadBalancer](ctx, s.conn, &opLoadBalancersGet, location, loadBalancer)
 }
 
-// Create makes a load balancer with the given name and no VMs. The record is
-// complete at once; traffic is balanced within seconds, or with "https" after a
-// certificate was obtained. If the name is taken in the subnet the error is
-// [ErrAlreadyExists]. If the subnet does not exist, or is given by its name,
-// the error is [ErrInvalidRequest]. If the response is lost it is
-// [ErrOutcomeUnknown]: look for the name in the list of the location.
+// Create creates a load balancer without VMs. The returned record is complete,
+// but traffic is balanced only seconds later, or, with "https", once the server
+// has obtained a certificate.
+//
+// It returns [ErrAlreadyExists] if the name is taken in the subnet, and
+// [ErrInvalidRequest] if the subnet doesn't exist or is given by its name. It
+// returns [ErrOutcomeUnknown] if the response is lost: look for the name in the
+// location's list, as [Confirm] can.
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	var body LoadBalancerCreateRequest
 	if request != nil {
@@ -225,15 +223,15 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersCreate, body, location, name)
 }
 
-// Update replaces all settings of a load balancer, including its VMs, at once.
-// To change one setting, take the others from Get: records from a list have no
-// VMs, and nil VMs are an [*ArgumentError]. If a VM does not exist, is given
-// twice, or belongs to another load balancer, the error is [ErrInvalidRequest].
+// Update replaces all settings of a load balancer, including its VMs. To change
+// one setting, take the others from Get, not from a list, whose items lack VMs.
+// It returns an [*ArgumentError] if the VMs are nil, and [ErrInvalidRequest] if
+// a VM doesn't exist, is given twice, or belongs to another load balancer.
 //
-// A server of August 2026 requires cert_enabled, and one of October 2025
-// refuses it. If CertEnabled is nil, Update first sends the request without it.
-// If the server refuses that because cert_enabled is missing, Update sends the
-// request again with the value of the record.
+// The server requires cert_enabled with the August 2026 API, and refuses it
+// with the October 2025 API. If CertEnabled is nil, Update sends the request
+// without it. If the server then asks for it, Update sends the request again
+// with the value that Get returns.
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
 	var body LoadBalancerUpdateRequest
 	if request != nil {
@@ -251,20 +249,22 @@ func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalance
 	return updated, err
 }
 
-// missesCertEnabled reports whether a server of August 2026 refused an update
-// because cert_enabled was missing.
+// missesCertEnabled reports whether the server refused an update because
+// cert_enabled is missing, as with the August 2026 API.
 func missesCertEnabled(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Is(ErrInvalidRequest) && e.Message == "missing parameter for cert_enabled"
 }
 
-// Ensure creates a load balancer unless there is one of that name in the
+// Ensure creates a load balancer unless one with the name exists in the
 // request's subnet; see [EnsureOptions]. The name must not be an ID. Ensure
 // compares ports, algorithm, stack, health_check_protocol,
-// health_check_endpoint and cert_enabled. Update changes all of these but the
-// stack and the protocol. The update also sends the VMs of the load balancer:
-// do not attach others meanwhile. The record of a load balancer that is being
-// deleted does not show that: wait until it is gone before you call Ensure.
+// health_check_endpoint and cert_enabled. It can update all of these but stack
+// and health_check_protocol. An update also sends the VMs of the load balancer:
+// a VM that another program attaches at that time may be detached.
+//
+// Call [LoadBalancersService.WaitDeleted] before Ensure if the load balancer is
+// being deleted, which its record doesn't show.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "LoadBalancers.Ensure", opts)
 }
@@ -310,8 +310,8 @@ func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalan
 	}
 }
 
-// inSubnet returns the load balancer with a name in a subnet, in the location
-// of the subnet. Other subnets of the location may have one with the same name.
+// inSubnet returns the load balancer with a name in a subnet, in the subnet's
+// location. Other subnets of the location may have one with the same name.
 func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name string) (*LoadBalancer, error) {
 	subnet, err := subnetWithID(ctx, s.conn, subnetID)
 	if err != nil {
@@ -324,8 +324,8 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 	return l, err
 }
 
-// otherInSubnet is inSubnet for a name that a load balancer of another subnet in
-// the location has.
+// otherInSubnet is inSubnet for a name that a load balancer in another subnet
+// of the location has.
 func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string) (*LoadBalancer, error) {
 	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
 		if isBesides(err, name) {
@@ -345,9 +345,9 @@ func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resour
 	return nil, fmt.Errorf("cloudapi: load balancer %s in %v: %w", name, *subnet, ErrNotFound)
 }
 
-// portlessBalancers returns the load balancers that the service can't show: those
-// of Kubernetes clusters without a Service, which have no ports. They outlive
-// their cluster for a moment, but not its subnet, so both name them.
+// portlessBalancers returns the load balancers that the server can't show: they
+// belong to Kubernetes clusters without a Service, and have no ports. They
+// outlive their cluster for a moment, but not its subnet, so both name them.
 func portlessBalancers(ctx context.Context, c *conn, location string) ([]Resource, error) {
 	own := map[Resource]bool{}
 	add := func(location, cluster string) {
@@ -385,52 +385,52 @@ func portlessBalancers(ctx context.Context, c *conn, location string) ([]Resourc
 	return portless, nil
 }
 
-// Delete starts to delete a load balancer; [LoadBalancersService.WaitDeleted]
-// waits for the end. The record does not show the deletion. Deleting one that
-// does not exist is not an error.
+// Delete deletes a load balancer. It returns before the load balancer is gone,
+// and records don't show that it's being deleted;
+// [LoadBalancersService.WaitDeleted] waits. It succeeds if the load balancer
+// doesn't exist.
 func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalancer string) error {
 	return remove(ctx, s.conn, &opLoadBalancersDelete, location, loadBalancer)
 }
 
-// AttachVM adds a VM of the same location, given by its ID. If a name is given
-// the error is [ErrInvalidRequest]. The error is the same if the VM is already
-// attached to a load balancer, even to this one, so the call is not retried
-// after a lost response, which is [ErrOutcomeUnknown]: look at VMs with Get. On
-// a server of August 2026 the error is also ErrInvalidRequest for a VM without
-// an IPv4 address, unless the stack is "ipv6".
+// AttachVM attaches a VM in the load balancer's location. It returns
+// [ErrInvalidRequest] if vmID is a name, or if the VM is attached to a load
+// balancer already, even to this one. With the August 2026 API, it also returns
+// ErrInvalidRequest if the VM has no IPv4 address, unless the stack is "ipv6".
+// It returns [ErrOutcomeUnknown] if the response is lost; Get shows whether the
+// VM is attached.
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }
 
-// DetachVM starts to remove a VM, given by its ID;
-// [LoadBalancersService.WaitVMDetached] waits for the end. The returned record
-// may still have the VM. If the VM is not attached the call succeeds. If it
-// does not exist the error is [ErrInvalidRequest].
+// DetachVM detaches a VM, given by its ID. It returns before the VM is
+// detached, and the returned record may still have the VM;
+// [LoadBalancersService.WaitVMDetached] waits. It succeeds if the VM isn't
+// attached, and returns [ErrInvalidRequest] if the VM doesn't exist.
 func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)
 }
 
-// Rename gives a load balancer another name and another hostname. It returns
-// the short form of the record. If the name is taken the error is
-// [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
+// Rename renames a load balancer, which changes its hostname. It returns the
+// short form. It returns [ErrAlreadyExists] if the name is taken. Rename is
+// idempotent only if loadBalancer is an ID.
 func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalancer, newName string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
 }
 
-// ToggleSSLCertificate turns the certificate for the hostname of a load
-// balancer on or off, and returns the record with the new CertEnabled. The
-// certificate itself follows within minutes. If it is already on or off nothing
-// changes.
+// ToggleSSLCertificate turns the certificate for a load balancer's hostname on
+// or off. The returned record has the new CertEnabled; the certificate follows
+// within minutes. It succeeds if nothing changes.
 //
 // Requires the August 2026 API.
 func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)
 }
 
-// WaitVMDetached waits until a load balancer no longer has a VM that was
-// detached or deleted, given by its ID, and returns the load balancer. It fails
-// if the load balancer is gone. The error is a [*WaitError], or an
-// [*ArgumentError] if vmID is not a VM's ID.
+// WaitVMDetached waits until a load balancer no longer has a VM, given by its
+// ID, that was detached or deleted, and returns the load balancer. It returns a
+// [*WaitError] if the load balancer is gone, and an [*ArgumentError] if vmID
+// isn't the ID of a VM.
 func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts ...WaitOption) (*LoadBalancer, error) {
 	const operation = "LoadBalancers.WaitVMDetached"
 	if err := checkIDOf(KindVM, operation, "vm_id", vmID); err != nil {
@@ -442,9 +442,9 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 	return w.run(ctx, opts)
 }
 
-// WaitDeleted waits until a deleted load balancer is gone. Call Delete first:
-// the record does not show a deletion, so without one WaitDeleted waits until
-// the context ends. The error is a [*WaitError].
+// WaitDeleted waits until a load balancer is gone. Call Delete first: the
+// record doesn't show whether a load balancer is being deleted, so WaitDeleted
+// otherwise waits until the context ends. Its error is a [*WaitError].
 func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts ...WaitOption) error {
 	return loadBalancerFamily.waitDeleted(ctx, s.conn, location, loadBalancer, opts)
 }

@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// PrivateSubnetsService works with private subnets: the networks of VMs, load
-// balancers and databases.
-//
-// A reference is the ID (prefix ps) or the name.
+// PrivateSubnetsService manages private subnets: the networks of VMs, load
+// balancers and databases. A subnet is referred to by its ID (prefix ps) or its
+// name.
 type PrivateSubnetsService service
 
 // PrivateSubnet is a private network in a location. All methods return all of
@@ -18,7 +17,7 @@ type PrivateSubnetsService service
 type PrivateSubnet struct {
 	ID        string     `json:"id"`        // prefix ps
 	Name      string     `json:"name"`      // unique in its project and location
-	State     string     `json:"state"`     // one of the PrivateSubnetState constants, or another; it can be used unless it is "deleting"
+	State     string     `json:"state"`     // one of the PrivateSubnetState constants, or another; all but "deleting" can be used
 	Location  string     `json:"location"`  // such as "eu-central-h1"
 	Net4      string     `json:"net4"`      // IPv4 range in CIDR notation, chosen by the server
 	Net6      string     `json:"net6"`      // unique local IPv6 range in CIDR notation
@@ -38,7 +37,7 @@ const (
 	PrivateSubnetStateAvailable      = "available"
 	PrivateSubnetStateAddingNIC      = "adding_new_nic"
 	PrivateSubnetStateRefreshingKeys = "refreshing_keys"
-	PrivateSubnetStateDeleting       = "deleting" // in August 2026, until it is gone
+	PrivateSubnetStateDeleting       = "deleting" // until it's gone; requires the August 2026 API
 )
 
 // NIC is a network interface in a private subnet.
@@ -54,8 +53,8 @@ func (n *NIC) identity() Resource { return Resource{Kind: KindNIC, ID: n.ID, Nam
 
 // PrivateSubnetCreateRequest is the body of [PrivateSubnetsService.Create].
 type PrivateSubnetCreateRequest struct {
-	// FirewallID is the ID of a firewall in the same location. Without it the
-	// server makes a firewall that lets everything in.
+	// FirewallID is the ID of a firewall in the same location. By default, the
+	// server creates a firewall that allows all incoming traffic.
 	FirewallID string `json:"firewall_id,omitzero"`
 }
 
@@ -63,8 +62,7 @@ func (r PrivateSubnetCreateRequest) checkIDs() *ArgumentError {
 	return checkOptionalID("firewall_id", r.FirewallID)
 }
 
-// connectRequest is the body of connecting subnets. The hyphens are in the
-// contract.
+// connectRequest is the body of Connect. The hyphens are in the contract.
 type connectRequest struct {
 	ConnectedSubnetID string `json:"connected-subnet-id"`
 }
@@ -90,45 +88,47 @@ var (
 	subnetFamily = family[PrivateSubnet, *PrivateSubnet]{lists: &listPrivateSubnets, get: &opPrivateSubnetsGet, del: &opPrivateSubnetsDelete, pauses: waitQuick, lingers: true}
 )
 
-// List returns one page of the project's private subnets, or of those in
+// List returns one page of the private subnets in the project, or in
 // [ListOptions.Location].
 func (s *PrivateSubnetsService) List(ctx context.Context, opts *ListOptions) (*Page[PrivateSubnet], error) {
 	return list[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
-// All returns the project's private subnets, or those in
-// [ListOptions.Location], page by page.
+// All returns an iterator over the private subnets in the project, or in
+// [ListOptions.Location].
 func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*PrivateSubnet, error] {
 	return all[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
-// Watch yields the project's private subnets, or those in
-// [WatchOptions.Location], and then the changes of them, their firewalls and
-// their NICs, until the context ends.
+// Watch yields the private subnets in the project, or in
+// [WatchOptions.Location], and then changes of them, their firewalls and their
+// NICs, until the context ends.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateSubnet], error] {
 	return subnetFamily.watch(ctx, s.conn, opts)
 }
 
-// Get returns a private subnet, or [ErrNotFound] if it does not exist.
+// Get returns a private subnet. It returns [ErrNotFound] if the subnet doesn't
+// exist.
 func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string) (*PrivateSubnet, error) {
 	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsGet, location, subnet)
 }
 
-// Create makes a private subnet with the given name, which can be used at once.
-// The request may be nil: the server then makes a firewall for the subnet,
-// which lets everything in; its name begins with the subnet's. If the name is
-// taken the error is [ErrAlreadyExists]. If the response is lost it is
-// [ErrOutcomeUnknown]: look the name up with Get.
+// Create creates a private subnet, which can be used immediately. The request
+// may be nil: the server then creates a firewall for the subnet, which allows
+// all incoming traffic; its name begins with the subnet's name. It returns
+// [ErrAlreadyExists] if the name is taken. It returns [ErrOutcomeUnknown] if
+// the response is lost; see [Confirm].
 func (s *PrivateSubnetsService) Create(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsCreate, request, location, name)
 }
 
-// Ensure creates a private subnet unless there is one of that name; see
+// Ensure creates a private subnet unless one with the name exists; see
 // [EnsureOptions]. The name must not be an ID. Ensure checks that the firewall
-// with the request's firewall_id is attached. Update attaches it, and leaves
-// other firewalls attached. On a server of October 2025 the record of a subnet
-// that is being deleted does not show that: wait until it is gone before you
-// call Ensure.
+// with the request's firewall_id is attached. It can attach it, and then leaves
+// other firewalls attached.
+//
+// With the October 2025 API, a record doesn't show that a subnet is being
+// deleted: call [PrivateSubnetsService.WaitDeleted] before Ensure.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "PrivateSubnets.Ensure", opts)
 }
@@ -178,8 +178,8 @@ func subnetWithID(ctx context.Context, c *conn, id string) (*Resource, error) {
 	return &Resource{Kind: KindPrivateSubnet, ID: id, Location: info.Location, Name: info.Name}, nil
 }
 
-// wantsSubnet adds the subnet if the request names another one than the record.
-// The record has the subnet's location and name in place of its ID.
+// wantsSubnet adds a difference to d if the request names another subnet than
+// the record, which has the subnet's location and name in place of its ID.
 func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found string) error {
 	if wanted == "" {
 		return nil
@@ -194,42 +194,43 @@ func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found
 	return nil
 }
 
-// Delete starts to delete a private subnet and the load balancers in it;
-// [PrivateSubnetsService.WaitDeleted] waits for the end. On a server of October
-// 2025 the record does not show the deletion. If the subnet has VMs the error is
-// [ErrConflict], unless all of them are being deleted. Deleting one that does
-// not exist is not an error. The firewall that was made with the subnet stays.
+// Delete deletes a private subnet and the load balancers in it, but not the
+// firewall that the server created with it. It returns before the subnet is
+// gone, which records don't show with the October 2025 API;
+// [PrivateSubnetsService.WaitDeleted] waits. It succeeds if the subnet doesn't
+// exist. It returns [ErrConflict] if the subnet has VMs that aren't being
+// deleted.
 func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet string) error {
 	return remove(ctx, s.conn, &opPrivateSubnetsDelete, location, subnet)
 }
 
-// Connect connects two private subnets, so that they can reach each other
-// moments later. The other subnet is given by its ID. If a name is given, or,
-// on a server of August 2026, a subnet of another location, the error is
-// [ErrInvalidRequest]. If the subnets are already connected, in either
-// direction, the error is [ErrAlreadyExists]. If the response is lost it is
-// [ErrOutcomeUnknown]. No record shows connections: call Connect again, which is
-// ErrAlreadyExists if the first call was carried out.
+// Connect connects a private subnet with another one, given by its ID. It
+// returns before the two can reach each other.
+//
+// It returns [ErrAlreadyExists] if they're connected already, in either
+// direction. It returns [ErrInvalidRequest] if otherSubnetID is a name, or,
+// with the August 2026 API, if the subnets are in different locations. It
+// returns [ErrOutcomeUnknown] if the response is lost. No record shows
+// connections: call Connect again, and take ErrAlreadyExists for success.
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
 }
 
-// Disconnect undoes Connect, from either side. It also succeeds if the subnets
-// are not connected. If they are in different locations the error is
-// [ErrInvalidRequest] on a server of August 2026.
+// Disconnect removes the connection of two private subnets, from either side.
+// It succeeds if they aren't connected. With the August 2026 API, it returns
+// [ErrInvalidRequest] if they're in different locations.
 func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
 }
 
-// Rename gives a private subnet another name. If the name is taken the error is
-// [ErrAlreadyExists]. Pass the ID: only then is the call idempotent.
+// Rename renames a private subnet. It returns [ErrAlreadyExists] if the name is
+// taken. Rename is idempotent only if subnet is an ID.
 func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, newName string) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsRename, renameRequest{newName}, location, subnet)
 }
 
-// WaitDeleted waits until a deleted private subnet is gone. Call Delete first:
-// without a deletion WaitDeleted waits until the context ends. The error is a
-// [*WaitError].
+// WaitDeleted waits until a private subnet is gone. Call Delete first: without
+// it, WaitDeleted waits until the context ends. Its error is a [*WaitError].
 func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts ...WaitOption) error {
 	return subnetFamily.waitDeleted(ctx, s.conn, location, subnet, opts)
 }
