@@ -7,21 +7,21 @@ import (
 )
 
 // VMInitScriptsService is in the contract only: no version of the service has
-// its operations, and answers [ErrNotFound], which is also
-// [ErrMaybeUnsupported]. It works with the init scripts that are registered in a
-// project. A VM can be created with the name of one. A server of August 2026
-// takes the script itself when a VM is created:
-// [VMCreateRequest.InitScriptText].
+// its operations. They return [ErrNotFound], which also matches
+// [ErrMaybeUnsupported]. With the August 2026 API, use
+// [VMCreateRequest.InitScriptText] instead.
 //
-// A reference is the ID (prefix 1n) or the name.
+// It manages the init scripts that are registered in a project. A VM can be
+// created with the name of one. A script is referred to by its ID (prefix 1n)
+// or its name.
 type VMInitScriptsService service
 
-// VMInitScript is a script that runs at the first start of a VM.
+// VMInitScript is a script that runs when a VM starts for the first time.
 type VMInitScript struct {
 	ID   string `json:"id"`   // prefix 1n
 	Name string `json:"name"` // unique in its project
 
-	// Script is the text of the script. List and All do not return it.
+	// Script is the text of the script. List and All don't return it.
 	Script string `json:"script"`
 }
 
@@ -33,8 +33,8 @@ func (s *VMInitScript) identity() Resource {
 
 // VMInitScriptCreateRequest is the body of [VMInitScriptsService.Create].
 type VMInitScriptCreateRequest struct {
-	// Name is 1 to 63 lower-case letters, digits and hyphens, with no hyphen at
-	// either end. Required.
+	// Name is 1 to 63 lower-case letters, digits and hyphens. It can't start or
+	// end with a hyphen. Required.
 	Name string `json:"name"`
 
 	// Script is the text of the script. Required.
@@ -48,8 +48,8 @@ func (r *VMInitScriptCreateRequest) newName() string {
 	return r.Name
 }
 
-// VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update]. An
-// empty field stays unchanged; at least one must be set.
+// VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update]. Empty
+// fields keep their value; at least one must be set.
 type VMInitScriptUpdateRequest struct {
 	Name   string `json:"name,omitzero"`
 	Script string `json:"script,omitzero"`
@@ -76,43 +76,42 @@ var (
 )
 
 // List is in the contract only: no version of the service has it. It returns
-// the project's init scripts, without their text, all at once and without a
+// the project's init scripts in one page, without their text and without a
 // count.
 func (s *VMInitScriptsService) List(ctx context.Context, opts *ListOptions) (*Page[VMInitScript], error) {
 	return list[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
-// All is in the contract only: no version of the service has it. It returns the
-// project's init scripts, without their text.
+// All is in the contract only: no version of the service has it. It returns an
+// iterator over the project's init scripts, without their text.
 func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VMInitScript, error] {
 	return all[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
 // Watch yields the project's init scripts, and then their changes, until the
-// context ends. Records lack the text, so a changed text is not an event.
+// context ends. Records lack the text, so a change of it isn't an event.
 func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VMInitScript], error] {
 	return vmInitScriptFamily.watch(ctx, s.conn, opts)
 }
 
 // Create is in the contract only: no version of the service has it. It
-// registers an init script, at once. If the name is taken the error is
-// [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
-// the name up with Get.
+// registers an init script. It returns [ErrAlreadyExists] if the name is taken.
+// It returns [ErrOutcomeUnknown] if the response is lost; see [Confirm].
 func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScriptCreateRequest) (*VMInitScript, error) {
 	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsCreate, request)
 }
 
 // Get is in the contract only: no version of the service has it. It returns an
-// init script, or [ErrNotFound] if it does not exist.
+// init script. It returns [ErrNotFound] if the script doesn't exist.
 func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {
 	return fetch[VMInitScript](ctx, s.conn, &opVMInitScriptsGet, script)
 }
 
 // Update is in the contract only: no version of the service has it. It changes
-// the name or the text or both, at once. VMs that were created with the script
-// do not run it again. If the name is taken the error is [ErrAlreadyExists]. A
-// request that sets nothing is an [*ArgumentError]. To change the name, pass
-// the ID: only then is the call idempotent.
+// the name of an init script, its text, or both. VMs created with the script
+// don't run it again. It returns [ErrAlreadyExists] if the name is taken, and
+// an [*ArgumentError] if the request sets nothing. A change of the name is
+// idempotent only if script is an ID.
 func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
 	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
@@ -120,10 +119,10 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsUpdate, request, script)
 }
 
-// Ensure registers a script unless there is one of that name; see
+// Ensure registers an init script unless one with the name exists; see
 // [EnsureOptions]. The name must not be an ID. Ensure compares the script, and
-// Update changes it. A [*DriftError] has the sizes in place of the texts, which
-// may contain secrets.
+// can update it. A [*DriftError] has the sizes in place of the texts, which may
+// contain secrets.
 func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "VMInitScripts.Ensure", opts)
 }
@@ -153,10 +152,9 @@ func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensur
 }
 
 // Delete is in the contract only: no version of the service has it. It deletes
-// an init script, at once; VMs that were created with it are not affected.
-// Deleting one that does not exist is not an error. Pass the ID: a delete is
-// retried after a lost response, and by name it could delete another script
-// that has taken the name meanwhile.
+// an init script; VMs created with it aren't affected. It succeeds if the
+// script doesn't exist. Pass the ID: a retry by name could delete another
+// script that has taken the name.
 func (s *VMInitScriptsService) Delete(ctx context.Context, script string) error {
 	return remove(ctx, s.conn, &opVMInitScriptsDelete, script)
 }

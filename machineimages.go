@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// MachineImagesService works with machine images: copies of the disk of a VM
-// from which other VMs can be created. An image has versions, one of which is
-// the latest. [VMCreateRequest.BootImage] names the image and the version.
+// MachineImagesService manages machine images: copies of the disk of a VM, from
+// which other VMs can be created. An image has versions, one of which is the
+// latest. [VMCreateRequest.BootImage] names an image and a version.
 //
-// A reference is the ID (prefix m1) or the name. All operations are of August
-// 2026; a server of October 2025 answers [ErrNotFound].
+// An image is referred to by its ID (prefix m1) or its name. All operations
+// require the August 2026 API.
 type MachineImagesService service
 
 // MachineImage is a machine image.
@@ -39,17 +39,18 @@ const (
 
 // MachineImageCreateRequest is the body of [MachineImagesService.Create].
 type MachineImageCreateRequest struct {
-	// VM is the ID of the VM to copy; a name is [ErrInvalidRequest]. Required.
-	// The VM must be stopped and in the image's location, and have a single
-	// disk, encrypted and of at most 40 GiB.
+	// VM is the ID of the VM to copy. Create returns ErrInvalidRequest for a name.
+	// Required. The VM must be stopped and in the image's location, and have a
+	// single disk, which is encrypted and has at most 40 GiB.
 	VM string `json:"vm"`
 
-	// Version names the first version: up to 64 letters, digits, dots, hyphens
-	// and underscores, beginning with a letter or digit. The default, which
-	// ListVersions returns, is the time in UTC, such as "20261122033026".
+	// Version names the first version: up to 64 letters, digits, dots, hyphens and
+	// underscores, beginning with a letter or digit. The default is the time in
+	// UTC, such as "20261122033026"; ListVersions returns it.
 	Version string `json:"version,omitzero"`
 
-	// DestroySource makes the server delete the VM when the version is ready.
+	// DestroySource tells the server to delete the VM once the version is
+	// ready.
 	DestroySource bool `json:"destroy_source,omitzero"`
 }
 
@@ -75,7 +76,7 @@ var (
 	machineImageFamily = family[MachineImage, *MachineImage]{lists: &listMachineImages, get: &opMachineImagesGet, del: &opMachineImagesDelete, pauses: waitQuick}
 )
 
-// List returns one page of the project's machine images, or of those in
+// List returns one page of the machine images in the project, or in
 // [ListOptions.Location].
 //
 // Requires the August 2026 API.
@@ -83,47 +84,51 @@ func (s *MachineImagesService) List(ctx context.Context, opts *ListOptions) (*Pa
 	return list[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
 
-// All returns the project's machine images, or those in [ListOptions.Location],
-// page by page.
+// All returns an iterator over the machine images in the project, or in
+// [ListOptions.Location].
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*MachineImage, error] {
 	return all[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
 
-// Watch yields the project's machine images, or those in
+// Watch yields the machine images in the project, or in
 // [WatchOptions.Location], and then their changes, until the context ends. Of
 // the versions, records show only which one is the latest.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[MachineImage], error] {
 	return machineImageFamily.watch(ctx, s.conn, opts)
 }
 
-// Get returns a machine image, or [ErrNotFound] if it does not exist.
+// Get returns a machine image. It returns [ErrNotFound] if the image doesn't
+// exist.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Get(ctx context.Context, location, image string) (*MachineImage, error) {
 	return fetch[MachineImage](ctx, s.conn, &opMachineImagesGet, location, image)
 }
 
-// Create makes a machine image with the given name, at once, and starts to make
-// its first version, which becomes the latest;
-// [MachineImagesService.WaitVersion] waits for it. Until then the VM can be
-// neither started nor deleted.
+// Create creates a machine image. It returns before the first version, which
+// becomes the latest, is ready; [MachineImagesService.WaitVersion] waits. Until
+// then, the VM can't be started or deleted.
 //
-// If the name is taken the error is [ErrAlreadyExists]. If the VM is not
-// stopped, or cannot be copied for another reason, it is [ErrInvalidRequest].
-// If the project has too many versions it is [ErrQuotaExceeded]. If the
-// response is lost it is [ErrOutcomeUnknown]: look the name up with Get.
+// It returns [ErrAlreadyExists] if the name is taken, [ErrInvalidRequest] if
+// the VM isn't stopped, or can't be copied for another reason, and
+// [ErrQuotaExceeded] if the project has too many versions. It returns
+// [ErrOutcomeUnknown] if the response is lost; see [Confirm].
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesCreate, request, location, name)
 }
 
-// Ensure creates a machine image unless there is one of that name; see
+// Ensure creates a machine image unless one with the name exists; see
 // [EnsureOptions]. The name must not be an ID. Ensure checks that the image has
-// the version, in whatever state. Update makes the version from the VM;
+// the version, in any state, and can create it from the VM;
 // [MachineImagesService.WaitVersion] waits for it.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "MachineImages.Ensure", opts)
 }
@@ -160,29 +165,28 @@ func (s *MachineImagesService) ensurer(location, name string, request *MachineIm
 	}
 }
 
-// Update makes another version the latest one, at once. If the version does not
-// exist or is not ready the error is [ErrInvalidRequest].
+// Update makes another version the latest one. It returns [ErrInvalidRequest]
+// if the version doesn't exist or isn't ready.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Update(ctx context.Context, location, image string, request *MachineImageUpdateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesUpdate, request, location, image)
 }
 
-// Delete deletes a machine image without versions, at once. If it has versions,
-// even ones that are being deleted, the error is [ErrInvalidRequest]: delete
-// them first with [MachineImagesService.DeleteVersion]. Deleting an image that
-// does not exist is not an error. Pass the ID: a delete is retried after a lost
-// response, and by name it could delete another image that has taken the name
-// meanwhile.
+// Delete deletes a machine image without versions. It succeeds if the image
+// doesn't exist. It returns [ErrInvalidRequest] if the image has versions, even
+// if they're being deleted; [MachineImagesService.DeleteVersion] deletes them.
+// Pass the ID: a retry by name could delete another image that has taken the
+// name.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Delete(ctx context.Context, location, image string) error {
 	return remove(ctx, s.conn, &opMachineImagesDelete, location, image)
 }
 
-// Rename gives a machine image another name; VMs that were created from it show
-// the old one. If the name is taken the error is [ErrAlreadyExists]. Pass the
-// ID: only then is the call idempotent.
+// Rename renames a machine image; the VMs created from it show the old name. It
+// returns [ErrAlreadyExists] if the name is taken. Rename is idempotent only if
+// image is an ID.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Rename(ctx context.Context, location, image, newName string) (*MachineImage, error) {

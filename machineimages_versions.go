@@ -18,7 +18,7 @@ type MachineImageVersion struct {
 	ArchiveSizeMiB int `json:"archive_size_mib"` // size of the stored data, which is billed; 0 until the version is ready
 
 	CreatedAt time.Time `json:"created_at"`
-	Latest    bool      `json:"latest"` // whether it is the latest version of its image
+	Latest    bool      `json:"latest"` // whether it's the latest version of its image
 }
 
 func (v *MachineImageVersion) lacks() string        { return lacksID(v.ID) }
@@ -32,18 +32,19 @@ func (v *MachineImageVersion) stateText() string { return v.State }
 const (
 	MachineImageVersionStateCreating   = "creating"
 	MachineImageVersionStateReady      = "ready"
-	MachineImageVersionStateFailed     = "failed"     // until it is deleted
-	MachineImageVersionStateDestroying = "destroying" // until it is gone
+	MachineImageVersionStateFailed     = "failed"     // until it's deleted
+	MachineImageVersionStateDestroying = "destroying" // until it's gone
 )
 
 // MachineImageVersionCreateRequest is the body of
 // [MachineImagesService.CreateVersion].
 type MachineImageVersionCreateRequest struct {
-	// VM is as in [MachineImageCreateRequest]; it must have the image's
-	// architecture. Required.
+	// VM is the ID of the VM to copy, as in [MachineImageCreateRequest]. It must
+	// have the image's architecture. Required.
 	VM string `json:"vm"`
 
-	// DestroySource makes the server delete the VM when the version is ready.
+	// DestroySource tells the server to delete the VM once the version is
+	// ready.
 	DestroySource bool `json:"destroy_source,omitzero"`
 }
 
@@ -59,40 +60,43 @@ var (
 	listMachineImageVersions = listRoutes{project: &opMachineImagesListVersions}
 )
 
-// ListVersions returns one page of the versions of a machine image. The order
-// is by ID only.
+// ListVersions returns one page of the versions of a machine image, ordered by
+// ID only.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) ListVersions(ctx context.Context, location, image string, opts *ListOptions) (*Page[MachineImageVersion], error) {
 	return list[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
 
-// AllVersions returns the versions of a machine image, page by page.
+// AllVersions returns an iterator over the versions of a machine image.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) AllVersions(ctx context.Context, location, image string, opts *ListOptions) iter.Seq2[*MachineImageVersion, error] {
 	return all[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
 
-// CreateVersion starts to make another version of a machine image, with a label
-// as in [MachineImageCreateRequest]. It becomes the latest when it is ready;
-// [MachineImagesService.WaitVersion] waits for it. If the image already has the
-// label the error is [ErrAlreadyExists]. If the response is lost it is
-// [ErrOutcomeUnknown]: look for the label with AllVersions. Other errors are
-// those of [MachineImagesService.Create].
+// CreateVersion adds a version to a machine image, with a label as in
+// [MachineImageCreateRequest]. It returns before the version is ready and
+// becomes the latest; [MachineImagesService.WaitVersion] waits.
+//
+// It returns [ErrAlreadyExists] if the image has the label already. It returns
+// [ErrOutcomeUnknown] if the response is lost; AllVersions shows whether the
+// image has the label. It returns all other errors of
+// [MachineImagesService.Create].
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
 	return send[MachineImageVersion](ctx, s.conn, &opMachineImagesCreateVersion, request, location, image, version)
 }
 
-// DeleteVersion starts to delete a version, given by its label;
-// [MachineImagesService.WaitVersionDeleted] waits for the end. The server does
-// not delete the version while VMs use it. If it was the latest, the newest of
-// the other ready versions becomes the latest. Unlike most deletes,
-// DeleteVersion returns [ErrNotFound] if the version does not exist. After a
-// lost response that can be the result of the call itself, since it is retried:
-// [Error.Attempts] is then more than 1.
+// DeleteVersion deletes a version, given by its label. It returns before the
+// version is gone; [MachineImagesService.WaitVersionDeleted] waits. The server
+// keeps the version while VMs use it. If it's the latest, the newest of the
+// other ready versions becomes the latest.
+//
+// Unlike most deletes, DeleteVersion returns [ErrNotFound] if the version
+// doesn't exist. If [Error.Attempts] is more than 1, an earlier attempt may
+// have deleted it.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
@@ -100,8 +104,10 @@ func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, imag
 }
 
 // WaitVersion waits until a version, given by its label, is ready, and returns
-// it. That takes up to 4 minutes for each 10 GiB. It fails if the version
-// failed, is being deleted, or does not exist. The error is a [*WaitError].
+// it. That takes up to 4 minutes for each 10 GiB. It returns a [*WaitError] if
+// the version has failed, is being deleted, or doesn't exist.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts ...WaitOption) (*MachineImageVersion, error) {
 	w := waiter[MachineImageVersion]{
 		operation: "MachineImages.WaitVersion",
@@ -131,9 +137,11 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 	return w.run(ctx, opts)
 }
 
-// WaitVersionDeleted waits until a deleted version, given by its label, or its
-// image is gone. The error is a [*WaitError], or an [*ArgumentError] for a
-// label that DeleteVersion refuses, such as an ID.
+// WaitVersionDeleted waits until a version, given by its label, or its image is
+// gone. Its error is a [*WaitError], or an [*ArgumentError] for a label that
+// DeleteVersion refuses, such as an ID.
+//
+// Requires the August 2026 API.
 func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts ...WaitOption) error {
 	if err := opMachineImagesDeleteVersion.checkArgs(s.conn.config.project, location, image, version); err != nil {
 		return err

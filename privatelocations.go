@@ -5,11 +5,11 @@ import (
 	"iter"
 )
 
-// PrivateLocationsService works with private locations: regions of another
-// provider in which resources are made with your own credentials.
+// PrivateLocationsService manages private locations: regions of another
+// provider, in which the server creates resources with your own credentials.
 //
-// The reference is the name that was given to the private location,
-// [PrivateLocation.UIName], and not its ID.
+// A private location is referred to by the name you gave it,
+// [PrivateLocation.UIName], and not by its ID.
 type PrivateLocationsService service
 
 // PrivateLocation is a region of another provider.
@@ -17,13 +17,12 @@ type PrivateLocation struct {
 	ID string `json:"id"` // prefix 10; no operation takes it
 
 	// Name is the provider's name of the region, one of the ProviderLocation
-	// constants. It need not be unique, and is not the reference of the private
-	// location.
+	// constants. It need not be unique, and methods don't take it.
 	Name string `json:"name"`
 
-	// UIName is the name that was given to the private location, unique in its
-	// project. It is the reference of the private location, and the location of
-	// the resources in it.
+	// UIName is the name you gave the private location, unique in its project.
+	// Methods take it, and it's the location of the resources in the private
+	// location.
 	UIName string `json:"ui_name"`
 
 	Provider string `json:"provider"` // such as "aws"
@@ -48,18 +47,16 @@ const (
 // PrivateLocationCreateRequest is the body of [PrivateLocationsService.Create].
 // All fields are required.
 type PrivateLocationCreateRequest struct {
-	// Name is the name of the private location: 1 to 63 lower-case letters,
-	// digits and hyphens, with no hyphen at either end. The real server accepts
-	// the name of a public location, but then cannot tell the two apart: do not
-	// use one.
+	// Name is the UIName: 1 to 63 lower-case letters, digits and hyphens. It can't
+	// start or end with a hyphen. Don't use the name of a public location: the
+	// server accepts it, but then can't tell the two apart.
 	Name string `json:"name"`
 
-	// ProviderLocationName is the region, one of the ProviderLocation
-	// constants.
+	// ProviderLocationName is the region, one of the ProviderLocation constants.
 	ProviderLocationName string `json:"provider_location_name"`
 
-	// AccessKey and SecretKey are the credentials for the provider. The real
-	// server does not check them until it needs them.
+	// AccessKey and SecretKey are the credentials for the provider. The server
+	// doesn't check them until it needs them.
 	AccessKey Secret `json:"access_key"`
 	SecretKey Secret `json:"secret_key"`
 }
@@ -104,7 +101,7 @@ func (s *PrivateLocationsService) List(ctx context.Context, opts *ListOptions) (
 	return list[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)
 }
 
-// All returns the project's private locations, page by page.
+// All returns an iterator over the project's private locations.
 func (s *PrivateLocationsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*PrivateLocation, error] {
 	return all[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)
 }
@@ -115,30 +112,30 @@ func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions)
 	return privateLocationFamily.watch(ctx, s.conn, opts)
 }
 
-// Create makes a private location, at once. If the name is taken the error is
-// [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
-// the name up with Get.
+// Create creates a private location. It returns [ErrAlreadyExists] if the name
+// is taken. It returns [ErrOutcomeUnknown] if the response is lost; see
+// [Confirm].
 func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLocationCreateRequest) (*PrivateLocation, error) {
 	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsCreate, request)
 }
 
-// Get returns a private location, given its UIName, or [ErrNotFound] if it does
-// not exist.
+// Get returns a private location, given its UIName. It returns [ErrNotFound] if
+// the private location doesn't exist.
 func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*PrivateLocation, error) {
 	return fetch[PrivateLocation](ctx, s.conn, &opPrivateLocationsGet, name)
 }
 
-// Rename gives a private location another UIName, at once. The location of all
-// resources in it changes, too. If the name is taken the error is
-// [ErrAlreadyExists]. Since the old name is then gone, the call is not retried
-// after a lost response, which is [ErrOutcomeUnknown].
+// Rename changes the UIName of a private location, and with it the location of
+// all resources in it. It returns [ErrAlreadyExists] if the name is taken. It
+// returns [ErrOutcomeUnknown] if the response is lost, since a retry wouldn't
+// find the old name.
 func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName string) (*PrivateLocation, error) {
 	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsRename, renameRequest{newName}, name)
 }
 
-// Ensure creates a private location unless there is one of that name; see
-// [EnsureOptions]. The name must not be an ID. Ensure compares the
-// provider_location_name; no record shows the credentials. It cannot update
+// Ensure creates a private location unless one with the name exists; see
+// [EnsureOptions]. The name must not be an ID. Ensure compares
+// provider_location_name, but can't compare the credentials, and can't update
 // anything.
 func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
@@ -162,25 +159,25 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 	}
 }
 
-// Delete deletes a private location, given its UIName. A server of October 2025
-// deletes it at once, one of August 2026 soon after the response;
-// [PrivateLocationsService.WaitDeleted] waits for the end with both. If it has
-// databases the error is [ErrConflict]; if it has other resources the real
-// server answers [ErrServer]. The real server also answers ErrServer while it
-// keeps backups of deleted databases, at least 10 days: until then the location
-// cannot be deleted. Deleting one that does not exist is not an error.
+// Delete deletes a private location, given its UIName. With the August 2026
+// API, it returns before the private location is gone;
+// [PrivateLocationsService.WaitDeleted] waits. It succeeds if the private
+// location doesn't exist.
 //
-// There is no delete by ID. A delete is retried after a lost response, and
-// could then delete another location with the same name: do not reuse a name
-// before the delete has returned.
+// It returns [ErrConflict] if the private location has databases, and
+// [ErrServer] if it has other resources. It also returns ErrServer while the
+// server keeps backups of deleted databases, which is at least 10 days.
+//
+// Private locations can't be deleted by ID. A retry could delete another one
+// with the same name: don't reuse the name until Delete has returned.
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
 	return remove(ctx, s.conn, &opPrivateLocationsDelete, name)
 }
 
-// WaitDeleted waits until a deleted private location, given by its UIName, is
-// gone. Its name is free then. Call Delete first: the record does not show a
-// deletion, so without one WaitDeleted waits until the context ends. The error
-// is a [*WaitError].
+// WaitDeleted waits until a private location, given by its UIName, is gone and
+// its name is free. Call Delete first: the record doesn't show whether a
+// private location is being deleted, so WaitDeleted otherwise waits until the
+// context ends. Its error is a [*WaitError].
 func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts ...WaitOption) error {
 	return privateLocationFamily.waitDeleted(ctx, s.conn, "", name, opts)
 }

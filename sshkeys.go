@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// SSHPublicKeysService works with the SSH public keys that are registered in a
-// project. A VM can be created with the name of one.
-//
-// A reference is the ID (prefix sk) or the name.
+// SSHPublicKeysService manages the SSH public keys that are registered in a
+// project. A VM can be created with the name of one. A key is referred to by
+// its ID (prefix sk) or its name.
 type SSHPublicKeysService service
 
 // SSHPublicKey is a registered SSH public key.
@@ -17,8 +16,8 @@ type SSHPublicKey struct {
 	ID   string `json:"id"`   // prefix sk
 	Name string `json:"name"` // unique in its project
 
-	// PublicKey is one or more lines as in an authorized_keys file. List and
-	// All do not return it.
+	// PublicKey is one or more lines in the format of an authorized_keys file.
+	// List and All don't return it.
 	PublicKey string `json:"public_key"`
 }
 
@@ -30,16 +29,17 @@ func (k *SSHPublicKey) identity() Resource {
 
 // SSHPublicKeyCreateRequest is the body of [SSHPublicKeysService.Create].
 type SSHPublicKeyCreateRequest struct {
-	// Name is 1 to 63 lower-case letters, digits and hyphens, with no hyphen at
-	// either end. Required.
+	// Name is 1 to 63 lower-case letters, digits and hyphens. It can't start or
+	// end with a hyphen. Required.
 	Name string `json:"name"`
 
-	// PublicKey is one or more lines as in an authorized_keys file. Required.
+	// PublicKey is one or more lines in the format of an authorized_keys file.
+	// Required.
 	PublicKey string `json:"public_key"`
 }
 
-// SSHPublicKeyUpdateRequest is the body of [SSHPublicKeysService.Update]. An
-// empty field stays unchanged; at least one must be set.
+// SSHPublicKeyUpdateRequest is the body of [SSHPublicKeysService.Update]. Empty
+// fields keep their value; at least one must be set.
 type SSHPublicKeyUpdateRequest struct {
 	Name      string `json:"name,omitzero"`
 	PublicKey string `json:"public_key,omitzero"`
@@ -72,40 +72,41 @@ var (
 	sshPublicKeyFamily = family[SSHPublicKey, *SSHPublicKey]{lists: &listSSHPublicKeys, get: &opSSHPublicKeysGet, del: &opSSHPublicKeysDelete, pauses: waitQuick}
 )
 
-// List returns the project's SSH public keys, without the keys themselves. The
-// real server sends all of them at once, in the order of their names, without a
-// count.
+// List returns the project's SSH public keys in one page, ordered by name,
+// without PublicKey and without a count.
 func (s *SSHPublicKeysService) List(ctx context.Context, opts *ListOptions) (*Page[SSHPublicKey], error) {
 	return list[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
 
-// All returns the project's SSH public keys, without the keys themselves.
+// All returns an iterator over the project's SSH public keys, without
+// PublicKey.
 func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*SSHPublicKey, error] {
 	return all[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
 
 // Watch yields the project's SSH public keys, and then their changes, until the
-// context ends. Records lack the key itself, so a changed key is not an event.
+// context ends. Records lack PublicKey, so a change of it isn't an event.
 func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[SSHPublicKey], error] {
 	return sshPublicKeyFamily.watch(ctx, s.conn, opts)
 }
 
-// Create registers an SSH public key, at once. If the name is taken the error
-// is [ErrAlreadyExists]. If the response is lost it is [ErrOutcomeUnknown]: look
-// the name up with Get.
+// Create registers an SSH public key. It returns [ErrAlreadyExists] if the name
+// is taken. It returns [ErrOutcomeUnknown] if the response is lost; see
+// [Confirm].
 func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
 	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysCreate, request)
 }
 
-// Get returns an SSH public key, or [ErrNotFound] if it does not exist.
+// Get returns an SSH public key. It returns [ErrNotFound] if the key doesn't
+// exist.
 func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicKey, error) {
 	return fetch[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysGet, key)
 }
 
-// Update changes the name or the key or both, at once. VMs that were created
-// with the key keep it. If the name is taken the error is [ErrAlreadyExists]. A
-// request that sets nothing is an [*ArgumentError]. To change the name, pass
-// the ID: only then is the call idempotent.
+// Update changes the name of an SSH public key, the key itself, or both. VMs
+// created with the old key keep it. It returns [ErrAlreadyExists] if the name
+// is taken, and an [*ArgumentError] if the request sets nothing. A change of
+// the name is idempotent only if key is an ID.
 func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *SSHPublicKeyUpdateRequest) (*SSHPublicKey, error) {
 	if request == nil || *request == (SSHPublicKeyUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opSSHPublicKeysUpdate.Name, Name: "request", Reason: "must set the name or the public key"}
@@ -113,9 +114,9 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysUpdate, request, key)
 }
 
-// Ensure registers a key unless there is one of that name; see [EnsureOptions].
-// The name must not be an ID. Ensure compares the public_key, without white
-// space around it, and Update changes it.
+// Ensure registers an SSH public key unless one with the name exists; see
+// [EnsureOptions]. The name must not be an ID. Ensure compares public_key,
+// without white space around it, and can update it.
 func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "SSHPublicKeys.Ensure", opts)
 }
@@ -141,10 +142,9 @@ func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensur
 	}
 }
 
-// Delete deletes an SSH public key, at once; VMs that were created with it keep
-// it. Deleting one that does not exist is not an error. Pass the ID: a delete
-// is retried after a lost response, and by name it could delete another key
-// that has taken the name meanwhile.
+// Delete deletes an SSH public key; VMs created with it keep it. It succeeds if
+// the key doesn't exist. Pass the ID: a retry by name could delete another key
+// that has taken the name.
 func (s *SSHPublicKeysService) Delete(ctx context.Context, key string) error {
 	return remove(ctx, s.conn, &opSSHPublicKeysDelete, key)
 }
