@@ -12,18 +12,18 @@ type AuditLogService service
 
 // AuditLogEntry is one action.
 type AuditLogEntry struct {
-	At time.Time `json:"at"` // with a precision of one second
+	At time.Time `json:"at"` // to the second
 
-	// Action is an ID prefix, which names the kind of object, and a verb, such
-	// as "vm/create" or "pg/restore". Verbs are the names of operations in
-	// snake case, "destroy" for a deletion, and those of the web console.
+	// Action is the ID prefix of a kind of object, and a verb, such as "vm/create"
+	// or "pg/restore". Verbs are the names of operations in snake case, "destroy"
+	// for a deletion, and verbs of the web console.
 	Action string `json:"action"`
 
 	SubjectID   string `json:"subject_id"`   // the account that did it
 	SubjectName string `json:"subject_name"` // "" if the account is no longer a member of the project
 
 	// ObjectIDs are the IDs of the objects that the action changed or involved,
-	// such as a firewall and the subnet that it was attached to.
+	// such as a firewall and the subnet it was attached to.
 	ObjectIDs []string `json:"object_ids"`
 }
 
@@ -31,7 +31,7 @@ func (e *AuditLogEntry) lacks() string { return lacksField("action", e.Action) }
 
 // AuditLogOptions select what [AuditLogService.List] and [AuditLogService.All]
 // return. An entry must match all options that are set. A value that matches
-// nothing, even an invalid one, gives an empty list and no error.
+// nothing, even an invalid one, returns an empty list and no error.
 type AuditLogOptions struct {
 	// Action is a full action, a kind such as "vm", or a verb such as "create".
 	Action string `url:"action,omitempty"`
@@ -41,22 +41,20 @@ type AuditLogOptions struct {
 
 	Object string `url:"object,omitempty"` // the ID of an object
 
-	// End is the last day, in UTC. The list covers the three months up to End.
-	// The default is today. The server keeps no entries older than three
-	// months.
+	// End is the last day, in UTC. The list covers the three months up to End. The
+	// default is today. The server keeps entries for three months.
 	End time.Time `url:"end,omitempty" layout:"2006-01-02"`
 
-	// Limit is the number of entries in a page. The default and maximum is
+	// Limit is the number of entries in a page. The default and the maximum are
 	// 1000.
 	Limit int `url:"limit,omitempty"`
 
-	// PaginationKey is [Page.NextStartAfter] of the previous page. Use it with
-	// the options of that page.
+	// PaginationKey is [Page.NextStartAfter] of the previous page. Use it with the
+	// same options as for that page.
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
 
-// inUTC returns the options with End in UTC, since the server counts days in
-// UTC.
+// inUTC returns the options with End in UTC, in which the server counts days.
 func (o *AuditLogOptions) inUTC() AuditLogOptions {
 	if o == nil {
 		return AuditLogOptions{}
@@ -70,18 +68,19 @@ var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-lo
 
 // List returns one page of the project's audit log, the newest entries first.
 // [Page.NextStartAfter] is the PaginationKey of the next page, or "" on the
-// last one. Without the permission to see the log the error is [ErrForbidden].
+// last page. It returns [ErrForbidden] if the token has no permission to see
+// the log.
 //
 // Requires the August 2026 API.
 func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Page[AuditLogEntry], error) {
 	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, opts.inUTC())
 }
 
-// All returns the project's audit log, the newest entries first, page by page;
-// see [AuditLogService.List]. If the options have no End, it is the day on
-// which the iteration begins, by the clock of this machine. If the server
-// repeats entries in place of the next page, the error is
-// [ErrPaginationStalled].
+// All returns an iterator over the project's audit log, the newest entries
+// first; see [AuditLogService.List]. The default End is the day on which the
+// iteration begins, by the clock of this machine. It yields
+// [ErrPaginationStalled] if the server repeats entries in place of the next
+// page.
 //
 // Requires the August 2026 API.
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {

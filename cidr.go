@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// ParseCIDR parses a range of addresses in all forms that the service accepts
-// in a firewall rule. The prefix length is optional: the default is 32 for an
-// IPv4 address, 64 for an IPv6 address, and 128 for "::". A mask such as
-// "10.0.0.0 255.0.0.0" may take its place. Spaces around the range and leading
-// zeros in an IPv4 address are ignored. A prefix length with a leading zero is
-// an error, since the service reads it as octal. Host bits are cleared, so that
-// equal ranges are equal values. The error is an [*ArgumentError].
+// ParseCIDR parses a range of addresses in any form that the server accepts in
+// a firewall rule. The prefix length is optional: the default is 32 for an IPv4
+// address, 64 for an IPv6 address, and 128 for "::". An IPv4 range can have a
+// mask instead, such as "10.0.0.0 255.0.0.0". ParseCIDR ignores spaces around
+// the range and leading zeros in an IPv4 address. It clears host bits, so that
+// equal ranges are equal values. It returns an [*ArgumentError] for anything
+// else, and for a prefix length with a leading zero, which the server reads as
+// octal.
 func ParseCIDR(s string) (netip.Prefix, error) {
 	fail := func(reason string) (netip.Prefix, error) {
 		return netip.Prefix{}, argumentError("", "cidr", s, reason)
@@ -53,9 +54,9 @@ func ParseCIDR(s string) (netip.Prefix, error) {
 	return prefix, nil
 }
 
-// FormatCIDR returns a range in the form that the service accepts: host bits
-// are cleared, and an IPv6 range has no dots, which the service refuses. Use it
-// for a [netip.Prefix] from elsewhere.
+// FormatCIDR returns a range in the form that the server accepts: host bits are
+// cleared, and an IPv6 range has no dots. Use it for a [netip.Prefix] from
+// elsewhere.
 func FormatCIDR(prefix netip.Prefix) string {
 	prefix = prefix.Masked()
 	if addr := prefix.Addr(); addr.Is4In6() {
@@ -66,7 +67,7 @@ func FormatCIDR(prefix netip.Prefix) string {
 }
 
 // withoutLeadingZeros removes leading zeros from the numbers of an IPv4 address
-// or mask, since netip does not parse them.
+// or mask, since netip doesn't parse them.
 func withoutLeadingZeros(dotted string) string {
 	parts := strings.Split(dotted, ".")
 	for i, part := range parts {
@@ -80,7 +81,7 @@ func withoutLeadingZeros(dotted string) string {
 }
 
 // maskLength returns the prefix length of a mask such as 255.255.0.0, or -1 if
-// it is invalid.
+// it's invalid.
 func maskLength(mask string) int {
 	addr, _ := netip.ParseAddr(mask)
 	ones := netip.AddrFrom4([4]byte{255, 255, 255, 255})
@@ -92,12 +93,13 @@ func maskLength(mask string) int {
 	return -1
 }
 
-// PortRange is a range of ports, including both ends.
+// PortRange is an inclusive range of ports.
 type PortRange struct{ First, Last uint16 }
 
-// ParsePortRange parses "80" or "80..90" as the service does; "" is all ports.
-// The service of October 2025 writes a single port as "80..80", that of August
-// 2026 as "80"; both parse to the same value. The error is an [*ArgumentError].
+// ParsePortRange parses "80" or "80..90", as the server does; "" means all
+// ports. A single port is "80..80" with the October 2025 API and "80" with the
+// August 2026 API, which are equal. It returns an [*ArgumentError] for anything
+// else.
 func ParsePortRange(s string) (PortRange, error) {
 	if s == "" {
 		return PortRange{0, 65535}, nil

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// GitHubService works with the data of the project's runners for GitHub
-// Actions: the installations of the GitHub app, their repositories, and the
-// caches of the repositories.
+// GitHubService manages the data of the project's runners for GitHub Actions:
+// the installations of the GitHub app, their repositories, and the
+// repositories' caches.
 //
-// A reference is the ID (prefix g1 for an installation, gp for a repository) or
-// the name. Names on GitHub may have capitals, underscores or dots, which the
-// server refuses: use IDs. All operations are of August 2026. A server of
-// October 2025 answers [ErrNotFound], and a server without a GitHub app answers
-// [ErrServer].
+// Installations and repositories are referred to by their IDs (prefixes g1 and
+// gp) or names. Prefer IDs: names on GitHub can contain capitals, underscores
+// and dots, which the server refuses. All operations require the August 2026
+// API, and return [ErrServer] if the server has no GitHub app.
 type GitHubService service
 
 // GitHubInstallation is the GitHub app in an account or organization.
@@ -41,13 +40,13 @@ func (r *GitHubRepository) identity() Resource {
 	return Resource{Kind: KindGitHubRepository, ID: r.ID, Name: r.Name}
 }
 
-// cursor returns for the order by name what the server sorts by: the name with
-// that of the installation.
+// cursor returns what the server sorts by. In the order by name, that's the
+// name of the installation and the repository.
 func (r *GitHubRepository) cursor(column string) string {
 	return idOrName(column, r.ID, r.InstallationName+"/"+r.Name)
 }
 
-// GitHubCacheEntry is what workflows of a repository have stored under a key.
+// GitHubCacheEntry is what a repository's workflows have stored under a key.
 type GitHubCacheEntry struct {
 	ID               string    `json:"id"` // prefix ge
 	InstallationName string    `json:"installation_name"`
@@ -56,7 +55,7 @@ type GitHubCacheEntry struct {
 	Scope            string    `json:"scope"` // the Git branch
 	Size             int64     `json:"size"`  // in bytes
 	CreatedAt        time.Time `json:"created_at"`
-	LastAccessedAt   time.Time `json:"last_accessed_at"` // zero if it was never used
+	LastAccessedAt   time.Time `json:"last_accessed_at"` // zero if no workflow has used it
 }
 
 func (e *GitHubCacheEntry) lacks() string        { return lacksID(e.ID) }
@@ -92,7 +91,7 @@ func (s *GitHubService) ListInstallations(ctx context.Context, opts *ListOptions
 	return list[GitHubInstallation](ctx, s.conn, &listGitHubInstallations, opts)
 }
 
-// AllInstallations returns the project's installations, page by page.
+// AllInstallations returns an iterator over the project's installations.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) AllInstallations(ctx context.Context, opts *ListOptions) iter.Seq2[*GitHubInstallation, error] {
@@ -107,15 +106,15 @@ func (s *GitHubService) GetInstallation(ctx context.Context, installation string
 }
 
 // ListRepositories returns one page of the repositories of an installation. The
-// order by name has capital letters first, and a StartAfter in that order
-// begins with the name of the installation: "acme/api".
+// order by name has capital letters first, and needs a StartAfter with the name
+// of the installation, such as "acme/api".
 //
 // Requires the August 2026 API.
 func (s *GitHubService) ListRepositories(ctx context.Context, installation string, opts *ListOptions) (*Page[GitHubRepository], error) {
 	return list[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
-// AllRepositories returns the repositories of an installation, page by page.
+// AllRepositories returns an iterator over the repositories of an installation.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) AllRepositories(ctx context.Context, installation string, opts *ListOptions) iter.Seq2[*GitHubRepository, error] {
@@ -130,43 +129,42 @@ func (s *GitHubService) GetRepository(ctx context.Context, installation, reposit
 	return fetch[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
 }
 
-// ListCacheEntries returns one page of the cache of a repository. The order is
-// by ID only. While an entry is being uploaded the server may answer
-// [ErrServer].
+// ListCacheEntries returns one page of a repository's cache, ordered by ID
+// only. It may return [ErrServer] while a workflow uploads an entry.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) ListCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) (*Page[GitHubCacheEntry], error) {
 	return list[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
-// AllCacheEntries returns the cache of a repository, page by page, as
-// [GitHubService.ListCacheEntries] does.
+// AllCacheEntries returns an iterator over a repository's cache; see
+// [GitHubService.ListCacheEntries].
 //
 // Requires the August 2026 API.
 func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) iter.Seq2[*GitHubCacheEntry, error] {
 	return all[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
-// GetCacheEntry returns an entry of the cache of a repository. While the entry
-// is being uploaded the server may answer [ErrServer].
+// GetCacheEntry returns an entry of a repository's cache. It may return
+// [ErrServer] while a workflow uploads the entry.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, repository, entryID string) (*GitHubCacheEntry, error) {
 	return fetch[GitHubCacheEntry](ctx, s.conn, &opGitHubGetCacheEntry, installation, repository, entryID)
 }
 
-// DeleteCacheEntry deletes an entry of the cache of a repository, at once, even
-// while it is being uploaded. Deleting one that does not exist is not an error.
+// DeleteCacheEntry deletes an entry of a repository's cache, even while a
+// workflow uploads it. It succeeds if the entry doesn't exist.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repository, entryID string) error {
 	return remove(ctx, s.conn, &opGitHubDeleteCacheEntry, installation, repository, entryID)
 }
 
-// DeleteAllCacheEntries starts to delete the cache of a repository. The cache
-// is empty when [GitHubService.AllCacheEntries] yields none of its entries any
-// more. Entries that are made meanwhile stay. If the repository does not exist
-// the error is [ErrNotFound].
+// DeleteAllCacheEntries deletes the entries of a repository's cache, but not
+// entries that workflows add later. It returns before they're gone: they are
+// once [GitHubService.AllCacheEntries] no longer yields them. It returns
+// [ErrNotFound] if the repository doesn't exist.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) DeleteAllCacheEntries(ctx context.Context, installation, repository string) error {

@@ -13,8 +13,8 @@ import (
 type Kind string
 
 // The kinds of resources that have IDs. A "1" in a kind replaces a letter that
-// the ID alphabet does not have: "1b" is a load balancer, "1n" an init script,
-// "m1" a machine image.
+// the ID alphabet lacks: "1b" is a load balancer, "1n" an init script, "m1" a
+// machine image.
 const (
 	KindProject                   Kind = "pj"
 	KindFirewall                  Kind = "fw"
@@ -25,7 +25,7 @@ const (
 	KindLoadBalancer              Kind = "1b"
 	KindNIC                       Kind = "nc"
 	KindPostgres                  Kind = "pg"
-	KindPostgresFirewallRule      Kind = "pf" // "fr" in August 2026, which IsID accepts as well
+	KindPostgresFirewallRule      Kind = "pf" // "fr" with the August 2026 API, which IsID also accepts
 	KindPostgresMetricDestination Kind = "md"
 	KindPrivateLocation           Kind = "10"
 	KindPrivateSubnet             Kind = "ps"
@@ -33,7 +33,7 @@ const (
 	KindVMInitScript              Kind = "1n"
 	KindVM                        Kind = "vm"
 
-	// Kinds of the service of August 2026.
+	// The kinds below require the August 2026 API.
 	KindGitHubCacheEntry       Kind = "ge"
 	KindGitHubInstallation     Kind = "g1"
 	KindGitHubRepository       Kind = "gp"
@@ -42,11 +42,11 @@ const (
 	KindMachineImageVersion    Kind = "mv"
 	KindPostgresLogDestination Kind = "1d"
 	KindPostgresServer         Kind = "pv"
-	KindRoutedModel            Kind = "rm" // which lists of inference endpoints also contain
+	KindRoutedModel            Kind = "rm" // in lists of inference endpoints
 
-	// KindOther is the prefix of objects without a kind of their own, among
-	// them old metric destinations. [IsID] accepts it for
-	// [KindPostgresMetricDestination], as the contract does.
+	// KindOther is the prefix of objects without their own kind, such as old
+	// metric destinations. [IsID] accepts it for [KindPostgresMetricDestination],
+	// as the contract does.
 	KindOther Kind = "et"
 )
 
@@ -90,11 +90,11 @@ func (k Kind) String() string { return cmp.Or(kindNames[k], string(k)) }
 // Known reports whether k is one of the Kind constants.
 func (k Kind) Known() bool { return kindNames[k] != "" }
 
-// also returns another kind whose prefix IDs of this kind may have, or "".
+// also returns another kind whose prefix the IDs of this kind may have, or "".
 func (k Kind) also() Kind {
 	switch k {
 	case KindPostgresFirewallRule:
-		return KindFirewallRule // its kind in August 2026
+		return KindFirewallRule // its kind with the August 2026 API
 	case KindPostgresMetricDestination:
 		return KindOther
 	}
@@ -136,19 +136,19 @@ func (set kinds) String() string {
 // ID is the identifier of a resource: 26 characters, of which the first two are
 // the [Kind]. It encodes 128 bits and two parity bits in a base-32 alphabet
 // without i, l, o and u, and has an equivalent UUID. IDs are random: their
-// order says nothing about age.
+// order doesn't depend on age.
 //
 // Records hold their IDs as plain strings, which all methods take. [ParseID]
-// converts one to an ID.
+// converts a string to an ID.
 type ID string
 
-// IsID reports whether s has the form that the contract gives for the ID of one
-// of the kinds, or of any known kind if none is given: a prefix and 24
-// characters of the alphabet. Methods check their arguments with it before they
-// send a request. IsID does not check the parity bits, so it accepts some
-// strings that [ParseID] refuses.
+// IsID reports whether s has the form of an ID of one of the kinds, or of any
+// known kind if none is given: a prefix and 24 characters of the alphabet.
+// Methods check their arguments with it before they send a request. IsID
+// doesn't check the parity bits, so it accepts some strings that [ParseID]
+// refuses.
 //
-// The server takes a reference that is not an ID for a name.
+// The server takes a reference that isn't an ID for a name.
 func IsID(s string, kinds ...Kind) bool {
 	if !ubid.WellFormed(s) {
 		return false
@@ -162,9 +162,8 @@ func IsID(s string, kinds ...Kind) bool {
 
 // ParseID checks the alphabet and both parity bits of s, as the server does,
 // and returns an [ID] in its canonical spelling: lower case, with "o" read as
-// 0, and "i" and "l" as 1. Any prefix is valid; [ID.Kind] returns it.
-//
-// The error is an [*ArgumentError].
+// 0, and "i" and "l" as 1. Any prefix is valid; [ID.Kind] returns it. It
+// returns an [*ArgumentError] if s is invalid.
 func ParseID(s string) (ID, error) {
 	value, err := ubid.Parse(s)
 	if err != nil {
@@ -174,7 +173,7 @@ func ParseID(s string) (ID, error) {
 }
 
 // NewID returns a random ID of the kind, for tests and for servers of this API.
-// It panics if the kind is not 2 characters of the ID alphabet.
+// It panics if the kind isn't 2 characters of the ID alphabet.
 func NewID(kind Kind) ID {
 	value, ok := ubid.New(kind.Prefix())
 	if !ok {
@@ -184,8 +183,9 @@ func NewID(kind Kind) ID {
 }
 
 // IDFromUUID returns the ID that is equivalent to a UUID in its usual form,
-// 8-4-4-4-12 hexadecimal digits. The UUID contains the kind. If it is not the
-// given kind the error is an [*ArgumentError]. The empty Kind accepts any.
+// 8-4-4-4-12 hexadecimal digits, which contains the kind. It returns an
+// [*ArgumentError] if uuid isn't a UUID, or isn't of the given kind. The empty
+// Kind accepts any.
 func IDFromUUID(uuid string, kind Kind) (ID, error) {
 	value, ok := ubid.ParseUUID(uuid)
 	if !ok {
@@ -198,15 +198,15 @@ func IDFromUUID(uuid string, kind Kind) (ID, error) {
 	return id, nil
 }
 
-// Kind returns the kind of the ID's prefix, which may be unknown: see
+// Kind returns the kind of the ID's prefix, which may be unknown; see
 // [Kind.Known].
 func (id ID) Kind() Kind { return Kind(id.prefix()) }
 
-// String returns the ID as it is used in paths and bodies.
+// String returns the ID as paths and bodies contain it.
 func (id ID) String() string { return string(id) }
 
 // UUID returns the equivalent UUID in lower-case hexadecimal digits, or "" if
-// id is not a valid ID.
+// id isn't a valid ID.
 func (id ID) UUID() string {
 	value, err := ubid.Parse(string(id))
 	if err != nil {

@@ -15,7 +15,7 @@ type InferenceEndpoint struct {
 	Name        string `json:"name"`
 	DisplayName string `json:"display_name"` // for people
 	URL         string `json:"url"`          // the URL of the server
-	ModelName   string `json:"model_name"`   // the name of the model in requests to the server
+	ModelName   string `json:"model_name"`   // the model's name in requests to that server
 
 	// Tags describe the model. Values are any JSON; most are strings, such as
 	// "capability": "Text Generation" or "context_length": "128k".
@@ -25,7 +25,7 @@ type InferenceEndpoint struct {
 }
 
 // InferenceEndpointPrice is the price of a million tokens. A field is nil if
-// the server does not give the price.
+// the server doesn't send the price.
 type InferenceEndpointPrice struct {
 	PerMillionPromptTokens     *float64 `json:"per_million_prompt_tokens"`
 	PerMillionCompletionTokens *float64 `json:"per_million_completion_tokens"`
@@ -40,16 +40,16 @@ var (
 	listInferenceEndpoints = listRoutes{project: &opInferenceEndpointsList, unpaged: true}
 )
 
-// List returns the models that the project can use, all in one page: first
-// endpoints, then routed models, each sorted by name. The token only needs the
-// permission to see the project.
+// List returns the models that the project can use, in one page: endpoints,
+// then routed models, each sorted by name. The token only needs the permission
+// to see the project.
 //
 // Requires the August 2026 API.
 func (s *InferenceEndpointsService) List(ctx context.Context) (*Page[InferenceEndpoint], error) {
 	return list[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }
 
-// All returns the models that the project can use; see
+// All returns an iterator over the models that the project can use; see
 // [InferenceEndpointsService.List].
 //
 // Requires the August 2026 API.

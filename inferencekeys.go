@@ -5,14 +5,14 @@ import (
 	"iter"
 )
 
-// InferenceAPIKeysService works with the keys for the inference endpoints. A
-// key has no name; its reference is its ID.
+// InferenceAPIKeysService manages the keys for the inference endpoints. A key
+// has no name, and is referred to by its ID.
 type InferenceAPIKeysService service
 
 // InferenceAPIKey is a key for the inference endpoints.
 type InferenceAPIKey struct {
 	ID  string `json:"id"`  // prefix ak
-	Key Secret `json:"key"` // the key itself; all responses contain it, also those of lists
+	Key Secret `json:"key"` // the key itself; all responses contain it, even lists
 }
 
 func (k *InferenceAPIKey) lacks() string        { return lacksID(k.ID) }
@@ -31,38 +31,39 @@ var (
 	inferenceAPIKeyFamily = family[InferenceAPIKey, *InferenceAPIKey]{lists: &listInferenceAPIKeys, get: &opInferenceAPIKeysGet, del: &opInferenceAPIKeysDelete}
 )
 
-// List returns the project's valid inference API keys that the token may see.
-// The real server sends all of them at once, the oldest first, without a count.
+// List returns the project's valid inference API keys that the token can see,
+// in one page, the oldest first, without a count.
 func (s *InferenceAPIKeysService) List(ctx context.Context, opts *ListOptions) (*Page[InferenceAPIKey], error) {
 	return list[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
 
-// All returns the project's valid inference API keys that the token may see.
+// All returns an iterator over the project's valid inference API keys that the
+// token can see.
 func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*InferenceAPIKey, error] {
 	return all[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
 
-// Watch yields the project's valid inference API keys that the token may see,
+// Watch yields the project's valid inference API keys that the token can see,
 // and then their changes, until the context ends.
 func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[InferenceAPIKey], error] {
 	return inferenceAPIKeyFamily.watch(ctx, s.conn, opts)
 }
 
-// Create makes a key. It exists at once, but the inference endpoints may take
-// minutes to accept it. Each call makes another key. After a lost response the
-// error is [ErrOutcomeUnknown]: compare the lists before and after.
+// Create creates a key. The inference endpoints may take minutes to accept it.
+// Each call creates another key. It returns [ErrOutcomeUnknown] if the response
+// is lost: compare the lists before and after.
 func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey, error) {
 	return send[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysCreate, struct{}{})
 }
 
-// Get returns a key, or [ErrNotFound] if it does not exist or the token may not
-// see it.
+// Get returns a key. It returns [ErrNotFound] if the key doesn't exist or the
+// token can't see it.
 func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*InferenceAPIKey, error) {
 	return fetch[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysGet, keyID)
 }
 
-// Delete deletes a key, at once. It also succeeds if the key does not exist, or
-// if the token may not see it; then the key stays.
+// Delete deletes a key. It succeeds if the key doesn't exist. It also succeeds
+// if the token can't see the key, but then doesn't delete it.
 func (s *InferenceAPIKeysService) Delete(ctx context.Context, keyID string) error {
 	return remove(ctx, s.conn, &opInferenceAPIKeysDelete, keyID)
 }

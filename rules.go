@@ -10,39 +10,39 @@ import (
 
 // SetRulesOptions are settings of the SetRules methods. Nil is fine.
 type SetRulesOptions struct {
-	// DryRun makes the method return the changes without making them.
+	// DryRun tells the method to return the changes and not to carry them out.
 	DryRun bool
 }
 
-// RuleChanges are the changes that a SetRules method made to the rules of a
-// firewall or a database.
+// RuleChanges are the changes of a SetRules method to the rules of a firewall
+// or a database.
 type RuleChanges[R any] struct {
 	Kept    []*R // existed, and are wanted
-	Added   []*R // were created; they have no ID after a dry run
-	Deleted []*R // existed, and are not wanted
+	Added   []*R // created; they have no ID after a dry run
+	Deleted []*R // existed, and aren't wanted
 }
 
 // Changed reports whether a rule was added or deleted.
 func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Deleted) > 0 }
 
-// SetRules replaces the rules of a firewall. It keeps the wanted rules that
-// exist, then adds those that are missing, then deletes the rest, by ID.
-// Traffic that both the old and the new rules allow is never interrupted. A
-// second call with the same rules changes nothing. An empty slice deletes all
-// rules, and nil is an [*ArgumentError].
+// SetRules replaces the rules of a firewall. It keeps the existing rules that
+// are wanted, adds those that are missing, and then deletes the rest, by ID.
+// Traffic that both the old and the new rules allow is never interrupted.
+// SetRules returns before the changes take effect. A second call with the same
+// rules changes nothing. An empty slice deletes all rules.
 //
 // Rules are compared by protocol, CIDR and port range, in any spelling that
-// [ParseCIDR] and [ParsePortRange] accept. A kept rule also keeps its
-// description. If a rule is invalid the error is an [*ArgumentError], and
-// nothing is sent. If the response to a create is lost, SetRules looks for the
-// rule, as Ensure does. After any other error some of the changes may have been
-// made: the error says how many, and the next call makes the rest.
+// [ParseCIDR] and [ParsePortRange] accept. A kept rule keeps its description.
 //
-// SetRules takes one request to read the firewall, one for each change, and one
-// to read it again after them. If another program has changed the rules
-// meanwhile, so that they are not the wanted ones, SetRules returns an error:
-// call it again. A rule that another program added first is among those that
-// were kept. A change takes effect moments after the response.
+// SetRules reads the firewall, sends one request for each change, and reads the
+// firewall again. It returns an error if the rules are then not the wanted
+// ones, because another program has changed them. If the response to a create
+// is lost, SetRules looks for the rule, as Ensure does. A rule that another
+// program added first is returned as kept.
+//
+// It returns an [*ArgumentError], and sends nothing, if rules is nil or a rule
+// is invalid. Any other error can leave some of the changes carried out, and
+// says how many; calling SetRules again completes them.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",
@@ -82,13 +82,13 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 
 // SetFirewallRules replaces the firewall rules of a database, as
 // [FirewallsService.SetRules] does for a firewall. Rules are compared by CIDR,
-// in any spelling that [ParseCIDR] accepts. A kept rule also keeps its
-// description.
+// in any spelling that [ParseCIDR] accepts.
 //
-// The service of August 2026 makes two rules for each request, for the ports
-// 5432 and 6432. SetFirewallRules keeps or deletes both; Added contains the
-// first one. If only one of the two exists, SetFirewallRules deletes it and then
-// makes both, since the service refuses to add the other one alone.
+// With the August 2026 API, the server creates two rules for each request, for
+// the ports 5432 and 6432. SetFirewallRules keeps or deletes both; Added
+// contains the first one. If only one of the two exists, SetFirewallRules
+// deletes it and then creates both, since the server refuses to add the other
+// one alone. That may interrupt the traffic that the rule allows.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",
@@ -123,8 +123,8 @@ func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgr
 	return set.apply(ctx, rules, opts)
 }
 
-// ruleSet describes the rules of one resource to SetRules: R is the record of a
-// rule, W the request that makes one.
+// ruleSet describes the rules of one resource to SetRules. R is the record of a
+// rule, W the request that creates one.
 type ruleSet[R, W any] struct {
 	operation string
 	resource  string // the location and reference of the resource that has the rules
@@ -132,19 +132,19 @@ type ruleSet[R, W any] struct {
 	list   func(context.Context) ([]R, error)
 	read   func(W) (*R, error) // returns the rule that a request asks for
 	key    func(*R) string     // identifies a rule in the set
-	isHalf func([]*R) bool     // whether rules with the same key are not all that a request makes; nil: never
+	isHalf func([]*R) bool     // whether a request creates more rules than these, which have the same key; nil: never
 	create func(context.Context, *W) (*R, error)
 	remove func(context.Context, *R) error
 }
 
-// rulePlan is what has to be done to have the wanted rules.
+// rulePlan is what has to be done to get the wanted rules.
 type rulePlan[R any] struct {
 	RuleChanges[R]
 	requests []int // the index of the request for each rule to add
-	halves   int   // how many of the first rules to delete must go before their whole can be added
+	halves   int   // how many of the first rules to delete must go before the pair can be added
 }
 
-// apply replaces the rules by the wanted ones.
+// apply replaces the rules with the wanted ones.
 func (s *ruleSet[R, W]) apply(ctx context.Context, wanted []W, opts *SetRulesOptions) (*RuleChanges[R], error) {
 	if ctx == nil {
 		return nil, noContext(s.operation)
@@ -185,7 +185,7 @@ func (s *ruleSet[R, W]) parse(wanted []W) ([]*R, error) {
 	return rules, nil
 }
 
-// plan compares the rules that there are with the wanted ones.
+// plan compares the existing rules with the wanted ones.
 func (s *ruleSet[R, W]) plan(ctx context.Context, rules []*R) (*rulePlan[R], error) {
 	found, err := s.list(ctx)
 	if err != nil {
@@ -226,8 +226,8 @@ func (s *ruleSet[R, W]) plan(ctx context.Context, rules []*R) (*rulePlan[R], err
 	return plan, nil
 }
 
-// carryOut makes the changes of a plan, and adds them to those that were done.
-// Then it looks whether the rules are the wanted ones.
+// carryOut carries out a plan, and records in done what it did. Then it checks
+// that the rules are the wanted ones.
 func (s *ruleSet[R, W]) carryOut(ctx context.Context, plan *rulePlan[R], rules []*R, wanted []W, done *RuleChanges[R]) error {
 	remove := func(rules []*R) error {
 		for _, rule := range rules {
@@ -265,7 +265,8 @@ func (s *ruleSet[R, W]) carryOut(ctx context.Context, plan *rulePlan[R], rules [
 	return nil
 }
 
-// add creates a rule that is missing from the list, unless it is there since.
+// add creates a rule that the list doesn't have, unless another program has
+// added it since.
 func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, EnsureOutcome, error) {
 	listed := true
 	e := ensureSpec[R]{
