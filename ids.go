@@ -144,9 +144,8 @@ type ID string
 
 // IsID reports whether s has the form of an ID of one of the kinds, or of any
 // known kind if none is given: a prefix and 24 characters of the alphabet.
-// Methods check their arguments with it before they send a request. IsID
-// doesn't check the parity bits, so it accepts some strings that [ParseID]
-// refuses.
+// Methods check IDs with it before they send a request. IsID doesn't check the
+// parity bits, so it accepts some strings that [ParseID] refuses.
 //
 // The server takes a reference that isn't an ID for a name.
 func IsID(s string, kinds ...Kind) bool {

@@ -175,8 +175,7 @@ func (s *KubernetesService) Delete(ctx context.Context, location, cluster string
 //
 // While the cluster has no control plane, Kubeconfig returns
 // [ErrInvalidRequest] (422) with the August 2026 API, and [ErrServer] with the
-// October 2025 API. It retries neither, but does retry a gateway's response
-// with status 500.
+// October 2025 API. It retries neither, but retries a 500 of a gateway.
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {
 	return download(ctx, s.conn, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
 }

@@ -72,10 +72,10 @@ func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluste
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, request, location, cluster)
 }
 
-// DeleteNodePool deletes a node pool, given by its ID or name, and its nodes.
-// It returns before they're gone; [KubernetesService.WaitNodePoolDeleted]
-// waits. It succeeds if the node pool doesn't exist. It returns
-// [ErrInvalidRequest] (422) for the last node pool of a cluster.
+// DeleteNodePool deletes a node pool and its nodes. It returns before they're
+// gone; [KubernetesService.WaitNodePoolDeleted] waits. It succeeds if the node
+// pool doesn't exist. It returns [ErrInvalidRequest] (422) for the last node
+// pool of a cluster.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
@@ -92,8 +92,8 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesRenameNodePool, renameRequest{newName}, location, cluster, nodePool)
 }
 
-// ResizeNodePool resizes a node pool, given by its ID or name, to a number of
-// nodes, at least 1. The returned record has the new NodeCount but the old VMs;
+// ResizeNodePool resizes a node pool to a number of nodes, at least 1. The
+// returned record has the new NodeCount but the old VMs;
 // [KubernetesService.WaitNodePool] waits for the new ones. It returns
 // [ErrQuotaExceeded] if the nodes would exceed the project's vCPU quota.
 //
@@ -113,12 +113,12 @@ func isClusterBusy(err error) bool {
 	return ok && e.StatusCode == http.StatusUnprocessableEntity && e.isOwn() && len(e.FieldErrors()) == 0
 }
 
-// UpgradeNodePool upgrades a node pool, given by its ID or name, to the version
-// of its cluster. The server replaces its nodes one by one. The returned record
-// has the new Version but the old VMs; [KubernetesService.WaitNodePoolUpgraded]
-// waits for the new ones. It returns [ErrInvalidRequest] (422) if the node pool
-// has that version already, and during another change of the cluster. It
-// returns [ErrOutcomeUnknown] if the response is lost.
+// UpgradeNodePool upgrades a node pool to the version of its cluster. The
+// server replaces its nodes one by one. The returned record has the new Version
+// but the old VMs; [KubernetesService.WaitNodePoolUpgraded] waits for the new
+// ones. It returns [ErrInvalidRequest] (422) if the node pool has that version
+// already, and during another change of the cluster. It returns
+// [ErrOutcomeUnknown] if the response is lost.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
@@ -136,10 +136,9 @@ func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, n
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
 }
 
-// WaitNodePool waits until a node pool, given by its ID or name, has the
-// desired number of VMs and all of them are running, and returns it. It returns
-// a [*WaitError] if the cluster is being deleted or is gone, or doesn't have
-// the node pool.
+// WaitNodePool waits until a node pool has the desired number of VMs and all of
+// them are running, and returns it. It returns a [*WaitError] if the cluster is
+// being deleted or is gone, or doesn't have the node pool.
 //
 // No record shows when the VMs have joined the cluster. Until then, with the
 // August 2026 API, another change returns [ErrInvalidRequest] (422).
@@ -184,9 +183,9 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 	return w.run(ctx, opts)
 }
 
-// WaitNodePoolDeleted waits until a node pool, given by its ID or name, or its
-// cluster is gone. Its error is a [*WaitError], or an [*ArgumentError] for a
-// reference that DeleteNodePool refuses, such as a mistyped ID.
+// WaitNodePoolDeleted waits until a node pool or its cluster is gone. Its error
+// is a [*WaitError], or an [*ArgumentError] for a reference that DeleteNodePool
+// refuses, such as a mistyped ID.
 func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) error {
 	if err := opKubernetesDeleteNodePool.checkArgs(s.conn.config.project, location, cluster, nodePool); err != nil {
 		return err

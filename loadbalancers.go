@@ -105,29 +105,24 @@ func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
 }
 
 // LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. It
-// replaces all settings. All fields but Stack and CertEnabled are required.
+// replaces all settings, which are as in [LoadBalancerCreateRequest]. All
+// fields but Stack and CertEnabled are required.
 type LoadBalancerUpdateRequest struct {
-	// Algorithm is one of the LoadBalancerAlgorithm constants.
-	Algorithm string `json:"algorithm"`
-
-	// SrcPort is the port that clients connect to, and DstPort the port on the
-	// VMs. Both are 1 to 65535.
-	SrcPort int `json:"src_port"`
-	DstPort int `json:"dst_port"`
-
-	// HealthCheckEndpoint is the path of the health check.
+	Algorithm           string `json:"algorithm"`
+	SrcPort             int    `json:"src_port"`
+	DstPort             int    `json:"dst_port"`
 	HealthCheckEndpoint string `json:"health_check_endpoint"`
 
 	// VMs are the IDs of all VMs of the load balancer, each once. Update detaches
 	// all others; an empty slice detaches all. Update returns an [*ArgumentError]
-	// if VMs is nil, as in the items of a list, which lack it.
+	// if VMs is nil.
 	VMs []string `json:"vms"`
 
 	// Stack is in the contract; the server ignores it.
 	Stack string `json:"stack,omitzero"`
 
-	// CertEnabled says whether the hostname gets a certificate. Nil means no
-	// change. Requires the August 2026 API: older servers refuse the field.
+	// CertEnabled requires the August 2026 API: older servers refuse it. Nil means
+	// no change.
 	CertEnabled *bool `json:"cert_enabled,omitzero"`
 }
 
@@ -225,8 +220,8 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 
 // Update replaces all settings of a load balancer, including its VMs. To change
 // one setting, take the others from Get, not from a list, whose items lack VMs.
-// It returns an [*ArgumentError] if the VMs are nil, and [ErrInvalidRequest] if
-// a VM doesn't exist, is given twice, or belongs to another load balancer.
+// It returns [ErrInvalidRequest] if a VM doesn't exist, is given twice, or
+// belongs to another load balancer.
 //
 // The server requires cert_enabled with the August 2026 API, and refuses it
 // with the October 2025 API. If CertEnabled is nil, Update sends the request
@@ -263,8 +258,8 @@ func missesCertEnabled(err error) bool {
 // and health_check_protocol. An update also sends the VMs of the load balancer:
 // a VM that another program attaches at that time may be detached.
 //
-// Call [LoadBalancersService.WaitDeleted] before Ensure if the load balancer is
-// being deleted, which its record doesn't show.
+// Records don't show that a load balancer is being deleted: call
+// [LoadBalancersService.WaitDeleted] before Ensure.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "LoadBalancers.Ensure", opts)
 }
@@ -403,10 +398,10 @@ func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalan
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }
 
-// DetachVM detaches a VM, given by its ID. It returns before the VM is
-// detached, and the returned record may still have the VM;
-// [LoadBalancersService.WaitVMDetached] waits. It succeeds if the VM isn't
-// attached, and returns [ErrInvalidRequest] if the VM doesn't exist.
+// DetachVM detaches a VM. It returns before the VM is detached, and the
+// returned record may still have the VM; [LoadBalancersService.WaitVMDetached]
+// waits. It succeeds if the VM isn't attached, and returns [ErrInvalidRequest]
+// if the VM doesn't exist.
 func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)
 }
@@ -427,10 +422,10 @@ func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, locatio
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)
 }
 
-// WaitVMDetached waits until a load balancer no longer has a VM, given by its
-// ID, that was detached or deleted, and returns the load balancer. It returns a
-// [*WaitError] if the load balancer is gone, and an [*ArgumentError] if vmID
-// isn't the ID of a VM.
+// WaitVMDetached waits until a load balancer no longer has a VM that was
+// detached or deleted, and returns the load balancer. It returns a [*WaitError]
+// if the load balancer is gone, and an [*ArgumentError] if vmID isn't the ID of
+// a VM.
 func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts ...WaitOption) (*LoadBalancer, error) {
 	const operation = "LoadBalancers.WaitVMDetached"
 	if err := checkIDOf(KindVM, operation, "vm_id", vmID); err != nil {
@@ -442,9 +437,9 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 	return w.run(ctx, opts)
 }
 
-// WaitDeleted waits until a load balancer is gone. Call Delete first: the
-// record doesn't show whether a load balancer is being deleted, so WaitDeleted
-// otherwise waits until the context ends. Its error is a [*WaitError].
+// WaitDeleted waits until a load balancer is gone. Call Delete first:
+// otherwise, WaitDeleted waits until the context ends. Its error is a
+// [*WaitError].
 func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts ...WaitOption) error {
 	return loadBalancerFamily.waitDeleted(ctx, s.conn, location, loadBalancer, opts)
 }

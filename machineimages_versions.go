@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// MachineImageVersion is a version of a machine image.
+// MachineImageVersion is a version of a machine image. Methods take its label,
+// Version.
 type MachineImageVersion struct {
 	ID      string `json:"id"`      // prefix mv
 	Version string `json:"version"` // its label, unique in its image
@@ -89,10 +90,10 @@ func (s *MachineImagesService) CreateVersion(ctx context.Context, location, imag
 	return send[MachineImageVersion](ctx, s.conn, &opMachineImagesCreateVersion, request, location, image, version)
 }
 
-// DeleteVersion deletes a version, given by its label. It returns before the
-// version is gone; [MachineImagesService.WaitVersionDeleted] waits. The server
-// keeps the version while VMs use it. If it's the latest, the newest of the
-// other ready versions becomes the latest.
+// DeleteVersion deletes a version. It returns before the version is gone;
+// [MachineImagesService.WaitVersionDeleted] waits. The server keeps the version
+// while VMs use it. If it's the latest, the newest of the other ready versions
+// becomes the latest.
 //
 // Unlike most deletes, DeleteVersion returns [ErrNotFound] if the version
 // doesn't exist. If [Error.Attempts] is more than 1, an earlier attempt may
@@ -103,9 +104,9 @@ func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, imag
 	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }
 
-// WaitVersion waits until a version, given by its label, is ready, and returns
-// it. That takes up to 4 minutes for each 10 GiB. It returns a [*WaitError] if
-// the version has failed, is being deleted, or doesn't exist.
+// WaitVersion waits until a version is ready, and returns it. That takes up to
+// 4 minutes for each 10 GiB. It returns a [*WaitError] if the version has
+// failed, is being deleted, or doesn't exist.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts ...WaitOption) (*MachineImageVersion, error) {
@@ -137,9 +138,9 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 	return w.run(ctx, opts)
 }
 
-// WaitVersionDeleted waits until a version, given by its label, or its image is
-// gone. Its error is a [*WaitError], or an [*ArgumentError] for a label that
-// DeleteVersion refuses, such as an ID.
+// WaitVersionDeleted waits until a version or its image is gone. Its error is a
+// [*WaitError], or an [*ArgumentError] for a label that DeleteVersion refuses,
+// such as an ID.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts ...WaitOption) error {

@@ -119,8 +119,8 @@ func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLo
 	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsCreate, request)
 }
 
-// Get returns a private location, given its UIName. It returns [ErrNotFound] if
-// the private location doesn't exist.
+// Get returns a private location. It returns [ErrNotFound] if the private
+// location doesn't exist.
 func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*PrivateLocation, error) {
 	return fetch[PrivateLocation](ctx, s.conn, &opPrivateLocationsGet, name)
 }
@@ -159,10 +159,9 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 	}
 }
 
-// Delete deletes a private location, given its UIName. With the August 2026
-// API, it returns before the private location is gone;
-// [PrivateLocationsService.WaitDeleted] waits. It succeeds if the private
-// location doesn't exist.
+// Delete deletes a private location. With the August 2026 API, it returns
+// before the private location is gone; [PrivateLocationsService.WaitDeleted]
+// waits. It succeeds if the private location doesn't exist.
 //
 // It returns [ErrConflict] if the private location has databases, and
 // [ErrServer] if it has other resources. It also returns ErrServer while the
@@ -174,10 +173,9 @@ func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error
 	return remove(ctx, s.conn, &opPrivateLocationsDelete, name)
 }
 
-// WaitDeleted waits until a private location, given by its UIName, is gone and
-// its name is free. Call Delete first: the record doesn't show whether a
-// private location is being deleted, so WaitDeleted otherwise waits until the
-// context ends. Its error is a [*WaitError].
+// WaitDeleted waits until a private location is gone and its name is free. Call
+// Delete first: otherwise, WaitDeleted waits until the context ends. Its error
+// is a [*WaitError].
 func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts ...WaitOption) error {
 	return privateLocationFamily.waitDeleted(ctx, s.conn, "", name, opts)
 }

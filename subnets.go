@@ -229,8 +229,9 @@ func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, ne
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsRename, renameRequest{newName}, location, subnet)
 }
 
-// WaitDeleted waits until a private subnet is gone. Call Delete first: without
-// it, WaitDeleted waits until the context ends. Its error is a [*WaitError].
+// WaitDeleted waits until a private subnet is gone. Call Delete first:
+// otherwise, WaitDeleted waits until the context ends. Its error is a
+// [*WaitError].
 func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts ...WaitOption) error {
 	return subnetFamily.waitDeleted(ctx, s.conn, location, subnet, opts)
 }
