@@ -45,20 +45,18 @@ type subject struct{ id, name, location string }
 // subject returns what the path says about records of the kind: the value of the
 // first placeholder that stands for this kind, and the location.
 func (in *invocation) subject(kind Kind) (s subject) {
-	for route, path := in.op.Route, in.request.Path; route != ""; {
-		var name, value string
-		name, route, _ = strings.Cut(route, "/")
-		value, path, _ = strings.Cut(path, "/")
-		name, isPlaceholder := strings.CutPrefix(name, "{")
-		if !isPlaceholder {
-			continue
+	for route, path := in.op.Route, in.request.Path; ; {
+		literal, placeholder, found := strings.Cut(route, "{")
+		if !found {
+			break
 		}
-		name = strings.TrimSuffix(name, "}")
-		param := in.op.param(name)
-		switch {
-		case name == "location":
+		var name, value string
+		name, route, _ = strings.Cut(placeholder, "}")
+		value, _, _ = strings.Cut(path[len(literal):], "/")
+		path = path[len(literal)+len(value):]
+		if name == "location" {
 			s.location = value
-		case s.id == "" && s.name == "" && param.kinds.has(kind):
+		} else if param := in.op.param(name); s.id == "" && s.name == "" && param.kinds.has(kind) {
 			if id, ok := param.id(value); ok {
 				s.id = id
 			} else {

@@ -72,10 +72,11 @@ func isNil(request any) bool {
 }
 
 // losesText reports whether the encoding changes a string of the request,
-// because it is not UTF-8 and is encoded with U+FFFD.
+// because it is not UTF-8 and is encoded with U+FFFD: as an escape, or as the
+// bytes EF BF BD.
 func losesText(request any, encoded []byte) bool {
-	replaced := bytes.Contains(encoded, []byte(`\ufffd`)) || bytes.Contains(encoded, []byte("\uFFFD"))
-	return replaced && hasInvalidText(reflect.ValueOf(request))
+	mayHave := bytes.IndexByte(encoded, '\\') >= 0 || bytes.IndexByte(encoded, 0xEF) >= 0
+	return mayHave && hasInvalidText(reflect.ValueOf(request))
 }
 
 // hasInvalidText reports whether a value has a string that is not UTF-8. Like

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -115,8 +116,8 @@ type Received struct {
 // decoder has returned, or how the call failed.
 func Do(ctx context.Context, cfg *Config, req *Request, d Decoder) (any, *Failure) {
 	c := &req.call
-	c.cfg, c.req, c.decoder = cfg, req, d
-	return c.run(ctx)
+	c.Context, c.cfg, c.req, c.decoder = ctx, cfg, req, d
+	return c.run()
 }
 
 // OwnerOf returns the Owner of the request that a context belongs to, or nil.
@@ -127,30 +128,25 @@ func OwnerOf(ctx context.Context) any {
 	return nil
 }
 
-// call is a request in progress.
-//
-// It uses retryablehttp with a Client of its own, so that the callbacks know the
-// call: [call.RoundTrip] makes an attempt, [checkRetry] decides about the next
-// one, and RetryWaitMin of the Client is the pause before it. An attempt
-// includes reading and decoding the response, so that a truncated response is a
-// failed attempt like a broken connection.
+// call is a request in progress, and the context of its attempts.
 type call struct {
+	context.Context // of the caller
+
 	cfg     *Config
 	req     *Request
 	decoder Decoder
 
 	// Arguments for net/http and retryablehttp.
-	ctx     callContext
 	url     url.URL
+	http    http.Request
 	request retryablehttp.Request
-	http    http.Client
-	loop    retryablehttp.Client
 
-	tokens     []string // that the source of tokens has returned
-	attempts   int      // requests passed to the transport
-	mayHaveRun bool     // whether the server may have carried one of them out
-	retrying   bool     // whether there is another attempt
-	notRetried error    // why a due retry was not made
+	tokens     []string      // that the source of tokens has returned
+	attempts   int           // requests passed to the transport
+	mayHaveRun bool          // whether the server may have carried one of them out
+	retrying   bool          // whether there is another attempt
+	pause      time.Duration // before the next attempt
+	notRetried error         // why a due retry was not made
 
 	// Of the last attempt that was passed to the transport:
 	started   time.Time
@@ -162,18 +158,22 @@ type call struct {
 	notSent error // why an attempt ended before the transport
 }
 
-func (c *call) run(ctx context.Context) (any, *Failure) {
-	c.ctx = callContext{ctx, c}
+// loop calls [transport.RoundTrip] for each attempt, [checkRetry] after it, and
+// [pauseBefore] before the next one. They get the call from the context. An
+// attempt includes reading and decoding the response, so that a truncated
+// response is a failed attempt like a broken connection.
+var loop = retryablehttp.Client{
+	HTTPClient:   &http.Client{Transport: transport{}, CheckRedirect: noRedirect},
+	RetryMax:     math.MaxInt, // checkRetry counts
+	CheckRetry:   checkRetry,
+	Backoff:      func(time.Duration, time.Duration, int, *http.Response) time.Duration { return 0 },
+	PrepareRetry: pauseBefore,
+	ErrorHandler: retryablehttp.PassthroughErrorHandler,
+}
+
+func (c *call) run() (any, *Failure) {
 	c.request.Request = c.newRequest()
-	c.http = http.Client{Transport: c, CheckRedirect: noRedirect}
-	c.loop = retryablehttp.Client{
-		HTTPClient:   &c.http,
-		RetryMax:     c.cfg.Retry.MaxAttempts - 1,
-		CheckRetry:   checkRetry,
-		Backoff:      func(pause, _ time.Duration, _ int, _ *http.Response) time.Duration { return pause },
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
-	_, err := c.loop.Do(&c.request) // calls RoundTrip and checkRetry until the last attempt
+	_, err := loop.Do(&c.request)
 	if err != nil && c.attempts == 0 && c.failure == nil {
 		c.failure = &Failure{Cause: c.withoutSecrets(err)} // of the http.Client itself
 	}
@@ -184,7 +184,7 @@ func (c *call) run(ctx context.Context) (any, *Failure) {
 		return c.result, nil
 	}
 	if c.retrying && c.notRetried == nil {
-		c.notRetried = pace.Err(ctx) // it ended during the pause between attempts
+		c.notRetried = pace.Err(c.Context) // it ended during the pause between attempts
 	}
 	f := c.failure
 	f.Attempts, f.NotRetried = c.attempts, c.notRetried
@@ -196,18 +196,15 @@ func (c *call) run(ctx context.Context) (any, *Failure) {
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// callContext is the context of a call's requests.
-type callContext struct {
-	context.Context
-	call *call
-}
-
-func (c *callContext) Value(key any) any {
+func (c *call) Value(key any) any {
 	if key == (callKey{}) {
-		return c.call
+		return c
 	}
 	return c.Context.Value(key)
 }
+
+// Format prints the caller's context in place of the call, which has secrets.
+func (c *call) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.Context) }
 
 // callKey is the key of the call in its context, and in those of its attempts.
 type callKey struct{ exchange.CallKey }
@@ -232,28 +229,30 @@ func (c *call) newRequest() *http.Request {
 	if c.req.Unescaped != "" {
 		c.url.Path, c.url.RawPath = base.Path+c.req.Unescaped, c.url.Path
 	}
-	req := &http.Request{
+	c.http = *(&http.Request{
 		Method:     c.req.Method,
 		URL:        &c.url,
 		Header:     noHeader,
 		Proto:      "HTTP/1.1",
 		ProtoMajor: 1,
 		ProtoMinor: 1,
-	}
-	return req.WithContext(&c.ctx)
+	}).WithContext(c)
+	return &c.http
 }
 
 // ErrNotSent marks failures before the network.
 var ErrNotSent = errors.New("nothing was sent")
 
-// RoundTrip makes one attempt. It is the transport of retryablehttp. The call
-// keeps the result of the attempt; retryablehttp only gets the response, whose
-// body has been read.
-//
-// The call has no method CloseIdleConnections, so that retryablehttp does not
-// close connections that other calls use after a failure.
-func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
-	header, err := c.prepare(req.Context())
+// transport is the transport of the loop. It has no method CloseIdleConnections,
+// so that retryablehttp does not close connections that other calls use after a
+// failure.
+type transport struct{}
+
+// RoundTrip makes one attempt. The call keeps the result of the attempt;
+// retryablehttp only gets the response, whose body has been read.
+func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := req.Context().(*call)
+	header, err := c.prepare()
 	if err != nil {
 		err = c.withoutSecrets(err) // the error of a token source may contain secrets
 		c.notSent, c.notRetried = err, err
@@ -278,12 +277,12 @@ func (c *call) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // prepare does the work before an attempt, and returns its headers.
-func (c *call) prepare(ctx context.Context) (http.Header, error) {
-	if ctx.Err() != nil {
-		return nil, pace.Err(ctx)
+func (c *call) prepare() (http.Header, error) {
+	if c.Err() != nil {
+		return nil, pace.Err(c)
 	}
 	if c.cfg.Limit != nil {
-		if err := c.cfg.Limit(ctx); err != nil {
+		if err := c.cfg.Limit(c); err != nil {
 			return nil, err
 		}
 	}
@@ -292,7 +291,7 @@ func (c *call) prepare(ctx context.Context) (http.Header, error) {
 		header["Accept"] = []string{c.req.Accept}
 	}
 	if c.cfg.Token != nil {
-		token, err := c.cfg.Token(ctx)
+		token, err := c.cfg.Token(c)
 		if err != nil {
 			return nil, err
 		}
@@ -308,7 +307,7 @@ func (c *call) prepare(ctx context.Context) (http.Header, error) {
 // attempt sends a copy of the request, and decodes the response. It returns nil
 // if the response is not complete.
 func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
-	parent, limit := req.Context(), c.cfg.Timeout
+	limit := c.cfg.Timeout
 	begin := exchange.BeginOnce
 	if c.req.Idempotent {
 		begin = exchange.Begin
@@ -317,7 +316,7 @@ func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 	if limit > 0 {
 		deadline = c.started.Add(limit)
 	}
-	attempt := begin(parent, deadline)
+	attempt := begin(c, deadline)
 	defer attempt.End()
 
 	req = req.WithContext(attempt)
@@ -345,8 +344,8 @@ func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 		c.req.Received(Received{Attempt: c.attempts})
 	}
 	switch {
-	case parent.Err() != nil:
-		err = pace.Err(parent)
+	case c.Err() != nil:
+		err = pace.Err(c)
 	case attempt.Err() != nil:
 		err = &timeoutError{limit}
 	}

@@ -39,8 +39,8 @@ func (p Policy) Delay(attempts int, retryAfter time.Duration) time.Duration {
 // checkRetry decides for retryablehttp whether there is another attempt. It
 // gets the call from the context.
 func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
-	c := ctx.(*callContext).call
-	c.retrying = c.next(ctx)
+	c := ctx.(*call)
+	c.retrying = c.next()
 	if report := c.cfg.Attempted; report != nil {
 		a := Attempt{
 			Number:   c.attempts,
@@ -49,7 +49,7 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 			NotSent:  c.notSent,
 			Failure:  c.failure,
 			Retried:  c.retrying,
-			RetryIn:  c.loop.RetryWaitMin,
+			RetryIn:  c.pause,
 		}
 		if a.NotSent != nil {
 			a.Number++
@@ -60,21 +60,20 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 }
 
 // next decides whether there is another attempt, and after what pause.
-func (c *call) next(ctx context.Context) bool {
+func (c *call) next() bool {
 	if c.failure == nil || c.notSent != nil || c.attempts >= c.cfg.Retry.MaxAttempts || !c.mayRetry() {
 		return false
 	}
-	if ctx.Err() != nil {
-		if !errors.Is(c.failure.Cause, ctx.Err()) {
-			c.notRetried = pace.Err(ctx)
+	if c.Err() != nil {
+		if !errors.Is(c.failure.Cause, c.Err()) {
+			c.notRetried = pace.Err(c)
 		}
 		return false
 	}
-	pause := c.cfg.Retry.Delay(c.attempts, c.failure.RetryAfter)
-	c.loop.RetryWaitMin = pause
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
+	c.pause = c.cfg.Retry.Delay(c.attempts, c.failure.RetryAfter)
+	if deadline, ok := c.Deadline(); ok && time.Until(deadline) <= c.pause {
 		c.notRetried = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
-			pause.Round(time.Millisecond), context.DeadlineExceeded)
+			c.pause.Round(time.Millisecond), context.DeadlineExceeded)
 		return false
 	}
 	if c.cfg.Budget.isUsedUp(c.cfg.Retry.Budget) {
@@ -82,6 +81,12 @@ func (c *call) next(ctx context.Context) bool {
 		return false
 	}
 	return true
+}
+
+// pauseBefore is the pause before another attempt.
+func pauseBefore(req *http.Request) error {
+	ctx := req.Context()
+	return pace.Sleep(ctx, ctx.(*call).pause)
 }
 
 // mayRetry reports whether a retry of the last attempt is useful and safe. A

@@ -7,6 +7,7 @@ package exchange
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,9 +15,10 @@ import (
 // when somebody first asks for it: an in-memory transport never does, and the
 // timer would cost more than all other work of a call.
 type Attempt struct {
-	context.Context           // of the call
-	deadline        time.Time // zero: no deadline
-	once            *once     // nil if the request may be sent twice
+	context.Context             // of the call
+	deadline        time.Time   // zero: no deadline
+	once            bool        // the request must not be carried out twice
+	wanted, got     atomic.Bool // a connection, if once
 
 	started sync.Once
 	timed   context.Context
@@ -31,10 +33,14 @@ func Begin(parent context.Context, deadline time.Time) *Attempt {
 
 func (a *Attempt) start() context.Context {
 	a.started.Do(func() {
+		parent := a.Context
+		if a.once {
+			parent = a.follow(parent)
+		}
 		if a.deadline.IsZero() {
-			a.timed, a.cancel = context.WithCancel(a.Context)
+			a.timed, a.cancel = context.WithCancel(parent)
 		} else {
-			a.timed, a.cancel = context.WithDeadline(a.Context, a.deadline)
+			a.timed, a.cancel = context.WithDeadline(parent, a.deadline)
 		}
 	})
 	return a.timed

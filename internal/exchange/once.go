@@ -9,33 +9,29 @@ import (
 	"net/http/httptrace"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"time"
 )
-
-// once follows an attempt whose request must not be carried out twice.
-type once struct {
-	attempt     Attempt
-	trace       httptrace.ClientTrace
-	wanted, got atomic.Bool // a connection
-}
 
 // BeginOnce is [Begin] for a request that must not be carried out twice. It
 // needs a transport of [Guard].
 func BeginOnce(parent context.Context, deadline time.Time) *Attempt {
-	o := new(once)
-	o.trace.GetConn = func(string) { o.wanted.Store(true) }
-	o.trace.GotConn = func(httptrace.GotConnInfo) { o.got.Store(true) }
-	o.attempt.Context = httptrace.WithClientTrace(parent, &o.trace)
-	o.attempt.deadline, o.attempt.once = deadline, o
-	return &o.attempt
+	return &Attempt{Context: parent, deadline: deadline, once: true}
+}
+
+// follow returns a context with which the attempt notes whether there was a
+// connection.
+func (a *Attempt) follow(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { a.wanted.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { a.got.Store(true) },
+	})
 }
 
 // Sent reports whether the request may have reached the server, given the error
 // of the transport. It is false only if there was no connection to send it on,
 // or if the server did not process it.
 func (a *Attempt) Sent(err error) bool {
-	return a.once == nil || (a.once.got.Load() || !a.once.wanted.Load()) && !isUnprocessed(err)
+	return !a.once || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err)
 }
 
 // Guard returns a transport that wraps next. It prevents net/http from retrying
@@ -60,7 +56,7 @@ type guard struct{ next http.RoundTripper }
 
 func (g guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = withoutIdempotencyKeys(req)
-	if a := attemptOf(req.Context()); a != nil && a.once != nil && mayUseHTTP2(g.next, req.URL.Scheme) {
+	if a := attemptOf(req.Context()); a != nil && a.once && mayUseHTTP2(g.next, req.URL.Scheme) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
 		if req.Body == nil || req.Body == http.NoBody {
