@@ -49,16 +49,14 @@ func (d Decoder) decode(ctx context.Context, data []byte, v any, small int) erro
 	if len(data) <= small || target.Kind() != reflect.Pointer || target.IsNil() {
 		return d.unmarshal(data, v)
 	}
-	ends, size, err := survey(ctx, data, small, d.Memory, sizesOf(target.Type()))
+	spans, size, err := survey(ctx, data, small, d.Memory, sizesOf(target.Type()))
 	if err != nil {
 		return err
 	}
-	r := reader{Decoder: d, data: data, ends: ends, size: size, json: json.NewDecoder(&source{ctx, data})}
+	r := reader{Decoder: d, ctx: ctx, data: data, spans: spans, small: small, size: size, part: make([]byte, 0, small+2)}
 	decoded := reflect.New(target.Type().Elem()).Elem()
 	decoded.Set(target.Elem())
-	if err = r.value(decoded); err == nil {
-		err = r.finish()
-	}
+	err = r.text(decoded)
 	if err == nil {
 		err = ctx.Err()
 	}

@@ -6,177 +6,201 @@ import (
 	"encoding"
 	"encoding/json"
 	"errors"
-	"io"
 	"reflect"
 	"strings"
 )
 
-// source is a text as an [io.Reader] that ends with a context. It is the only
-// place where decoding looks at the context: as often as what was read is
-// decoded.
-type source struct {
-	ctx  context.Context
-	rest []byte
-}
-
-func (s *source) Read(p []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
-	}
-	n := copy(p[:min(len(p), Small)], s.rest)
-	if s.rest = s.rest[n:]; n == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
-}
-
 // reader decodes a text that was surveyed: objects and arrays that are not small
-// member by member, everything else with one call of encoding/json.
+// part by part, each with one call of encoding/json.
 type reader struct {
 	Decoder
-	data []byte
-	ends map[int]int
-	size int64 // what the values take
-	json *json.Decoder
+	ctx   context.Context
+	data  []byte
+	spans map[int]span
+	small int
+	size  int64  // what the values take
+	part  []byte // the last one, in brackets
 }
 
-// next returns where the next key, value or bracket begins.
-func (r *reader) next() int {
-	i := r.offset()
-	for i < len(r.data) && strings.IndexByte(" \t\r\n,:", r.data[i]) >= 0 {
+// text decodes the whole text.
+func (r *reader) text(v reflect.Value) error {
+	begin := r.skip(0)
+	s, large := r.spans[begin]
+	switch {
+	case !large:
+		return r.unmarshal(r.data, v.Addr().Interface())
+	case r.skip(s.end) < len(r.data):
+		return errFollowed
+	}
+	return r.value(v, begin)
+}
+
+// skip returns the index of the first character from i on that is not white
+// space.
+func (r *reader) skip(i int) int {
+	for i < len(r.data) && strings.IndexByte(" \t\r\n", r.data[i]) >= 0 {
 		i++
 	}
 	return i
 }
 
-// offset returns how much of the text has been decoded.
-func (r *reader) offset() int { return int(r.json.InputOffset()) }
-
-// value decodes the next value. If v is invalid nothing wants the value.
-func (r *reader) value(v reflect.Value) error {
-	begin := r.next()
-	end, divide := r.ends[begin]
-	switch {
-	case !divide && !v.IsValid():
-		return r.json.Decode(new(json.RawMessage))
-	case !divide:
-		return r.whole(v)
-	case !v.IsValid():
-		return r.each(func(int, string) error { return r.value(v) })
-	}
+// value decodes the large object or array at an index. If v is invalid nothing
+// wants it.
+func (r *reader) value(v reflect.Value, begin int) error {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			v.Set(reflect.New(v.Type().Elem()))
 		}
 		v = v.Elem()
 	}
-	_, ownJSON := v.Addr().Interface().(json.Unmarshaler)
+	if !v.IsValid() {
+		return r.each(begin, r.into(new(json.RawMessage)), func(_ string, at int) error { return r.value(v, at) })
+	}
+	text := r.data[begin:r.spans[begin].end]
+	own, ownJSON := v.Addr().Interface().(json.Unmarshaler)
 	_, ownText := v.Addr().Interface().(encoding.TextUnmarshaler)
-	isArray, most := r.data[begin] == '[', maxWhole/4 // with as many values as may take 100 ms
+	isArray, most := text[0] == '[', maxWhole/4 // with as many values as may take 100 ms
 	switch t := v.Type(); {
 	case t == reflect.TypeFor[json.RawMessage]():
-		v.SetBytes(bytes.Clone(r.data[begin:end]))
-		return r.value(reflect.Value{})
+		v.SetBytes(bytes.Clone(text))
+		return r.value(reflect.Value{}, begin)
 	case ownJSON || ownText:
 		most = maxWhole
 	case t.Kind() == reflect.Slice && isArray:
-		return r.slice(v)
+		return r.slice(v, begin)
 	case t.Kind() == reflect.Struct && !isArray:
-		return r.fields(v)
+		return r.each(begin, r.into(v.Addr().Interface()), func(name string, at int) error { return r.value(field(v, name), at) })
 	case t.Kind() == reflect.Map && !isArray && t.Key() == reflect.TypeFor[string]():
-		return r.entries(v)
+		return r.entries(v, begin)
 	case t == reflect.TypeFor[any]() && (v.IsNil() || v.Elem().Kind() != reflect.Pointer):
 		inner := reflect.New(reflect.TypeFor[map[string]any]()).Elem()
 		if isArray {
 			inner = reflect.New(reflect.TypeFor[[]any]()).Elem()
 		}
-		err := r.value(inner)
+		err := r.value(inner, begin)
 		v.Set(inner)
 		return err
 	}
-	if end-begin > most {
+	if len(text) > most {
 		return errTooLarge
 	}
-	return r.whole(v)
-}
-
-// whole decodes the next value with one call of encoding/json, and if that
-// fails, what it is in another form.
-func (r *reader) whole(v reflect.Value) error {
-	begin := r.next()
-	err := r.json.Decode(v.Addr().Interface())
-	if err != nil && r.OtherForms && r.offset() > begin { // it is valid JSON
-		return r.unmarshal(r.data[begin:r.offset()], v.Addr().Interface())
+	if ownJSON && json.Valid(text) && own.UnmarshalJSON(text) == nil {
+		return nil // encoding/json would search for the end of the value once more
 	}
-	return err
+	return r.unmarshal(text, v.Addr().Interface())
 }
 
-// each goes into the next object or array, and calls a function for each member:
-// with the name, and where the member begins.
-func (r *reader) each(member func(begin int, name string) error) error {
-	open, err := r.json.Token()
-	for err == nil && r.json.More() {
-		begin, name := r.next(), ""
-		if open == json.Delim('{') {
-			var key json.Token
-			if key, err = r.json.Token(); err != nil {
-				break
+// into returns a function that decodes parts into a value.
+func (r *reader) into(v any) func([]byte) error {
+	return func(part []byte) error { return r.unmarshal(part, v) }
+}
+
+// each goes through the large object or array at an index. It calls part with
+// an object or array of some of the members, and member with the name of a
+// large member and where it begins.
+func (r *reader) each(begin int, part func([]byte) error, member func(name string, at int) error) error {
+	s := r.spans[begin]
+	open, end := r.data[begin], r.data[s.end-1]
+	if end != open+2 { // the closing brackets come two characters after the opening ones
+		return syntaxError([]byte{open, end})
+	}
+	from := begin + 1
+	for _, to := range append(s.cuts, s.end-1) {
+		err := r.ctx.Err()
+		at := r.largeIn(from, to)
+		switch text := r.data[from:at]; {
+		case err != nil:
+		case len(s.cuts) > 0 && r.skip(from) == to:
+			err = syntaxError([]byte{open, ',', end})
+		case len(text) > maxWhole:
+			err = errTooLarge
+		case at == to:
+			err = part(r.wrap(open, text, "", end))
+		case r.skip(r.spans[at].end) < to:
+			err = errFollowed
+		default:
+			var one any
+			if err = json.Unmarshal(r.wrap(open, text, "null", end), &one); err == nil {
+				name := ""
+				if names, ok := one.(map[string]any); ok {
+					for name = range names {
+					}
+				}
+				err = member(name, at)
 			}
-			name, _ = key.(string)
 		}
-		err = member(begin, name)
+		if err != nil {
+			return err
+		}
+		from = to + 1
 	}
-	if err == nil {
-		_, err = r.json.Token()
+	return nil
+}
+
+// largeIn returns where the large member of a part begins, behind its name, or
+// the end of the part if all in it is small.
+func (r *reader) largeIn(from, to int) int {
+	if to-from <= r.small {
+		return to
 	}
-	return err
+	at := r.skip(from)
+	if r.data[at] == '"' {
+		for at++; at < to && r.data[at] != '"'; at++ {
+			if r.data[at] == '\\' {
+				at++
+			}
+		}
+		if at = r.skip(at + 1); at < to && r.data[at] == ':' {
+			at = r.skip(at + 1)
+		}
+	}
+	if _, large := r.spans[at]; large && at < to {
+		return at
+	}
+	return to
+}
+
+// wrap returns the text and what follows it in brackets, until the next call.
+func (r *reader) wrap(open byte, text []byte, more string, end byte) []byte {
+	r.part = append(append(append(append(r.part[:0], open), text...), more...), end)
+	return r.part
 }
 
 // slice decodes an array into a slice. What its records take beyond the estimate
 // is added.
-func (r *reader) slice(v reflect.Value) error {
+func (r *reader) slice(v reflect.Value, begin int) error {
 	record := v.Type().Elem()
 	for record.Kind() == reflect.Pointer {
 		record = record.Elem()
 	}
 	more := max(0, int64(record.Size())-recordSize)
-	if v.IsNil() {
-		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-	}
-	v.SetLen(0)
-	return r.each(func(begin int, _ string) error {
-		if r.size += more; r.size > r.Memory {
+	all := reflect.MakeSlice(v.Type(), 0, 0)
+	add := func(items reflect.Value) error {
+		if r.size += more * int64(items.Len()); r.size > r.Memory {
 			return tooMuch(r.data, r.Memory)
 		}
-		n := v.Len()
-		v.Grow(1)
-		v.SetLen(n + 1)
-		element := v.Index(n)
-		element.SetZero()
-		err := r.value(element)
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && r.OtherForms {
-			item := idOrRecord(r.data[begin:r.offset()], element.Type())
-			if json.Unmarshal(item, element.Addr().Interface()) == nil {
-				return nil
-			}
-		}
-		return err
-	})
-}
-
-// fields decodes an object into a struct. encoding/json finds the fields of small
-// members.
-func (r *reader) fields(v reflect.Value) error {
-	return r.each(func(begin int, name string) error {
-		if _, divide := r.ends[r.next()]; divide {
-			return r.value(field(v, name))
-		}
-		if err := r.value(reflect.Value{}); err != nil {
+		all = reflect.AppendSlice(all, items)
+		return nil
+	}
+	err := r.each(begin, func(part []byte) error {
+		items := reflect.New(v.Type())
+		if err := r.unmarshal(part, items.Interface()); err != nil {
 			return err
 		}
-		member := append(append([]byte{'{'}, r.data[begin:r.offset()]...), '}')
-		return r.unmarshal(member, v.Addr().Interface())
+		return add(items.Elem())
+	}, func(_ string, at int) error {
+		item := reflect.MakeSlice(v.Type(), 1, 1)
+		err := r.value(item.Index(0), at)
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && r.OtherForms {
+			err = json.Unmarshal(idOrRecord(r.data[at:r.spans[at].end], v.Type().Elem()), item.Index(0).Addr().Interface())
+		}
+		if err != nil {
+			return err
+		}
+		return add(item)
 	})
+	v.Set(all)
+	return err
 }
 
 // field returns the field of a struct for a name, or an invalid value.
@@ -214,26 +238,14 @@ func fieldName(f reflect.StructField) string {
 	return name
 }
 
-func (r *reader) entries(v reflect.Value) error {
+func (r *reader) entries(v reflect.Value, begin int) error {
 	if v.IsNil() {
 		v.Set(reflect.MakeMap(v.Type()))
 	}
-	return r.each(func(_ int, name string) error {
+	return r.each(begin, r.into(v.Addr().Interface()), func(name string, at int) error {
 		element := reflect.New(v.Type().Elem()).Elem()
-		err := r.value(element)
+		err := r.value(element, at)
 		v.SetMapIndex(reflect.ValueOf(name), element)
 		return err
 	})
-}
-
-// finish returns an error if anything follows the value.
-func (r *reader) finish() error {
-	switch _, err := r.json.Token(); err {
-	case io.EOF:
-		return nil
-	case nil:
-		return errors.New("something follows the JSON")
-	default:
-		return err
-	}
 }

@@ -14,6 +14,7 @@ const maxDepth = 10_000
 var (
 	errTooDeep  = errors.New("it is nested too deeply")
 	errTooLarge = errors.New("a value in it is too large")
+	errFollowed = errors.New("something follows a value")
 )
 
 const recordSize = 128
@@ -33,12 +34,36 @@ func sizesOf(t reflect.Type) sizes {
 	return sizes{recordSize, 16}
 }
 
-// survey goes once over a text. It returns where the objects and arrays end that
-// are not small, by where they begin, and what its values take. It refuses a text whose values would take
-// too much memory, or of which one is too large.
-func survey(ctx context.Context, data []byte, small int, memory int64, of sizes) (ends map[int]int, size int64, err error) {
-	ends = map[int]int{}
-	var open []int // where the objects and arrays begin that have not ended
+// span is an object or array that is not small.
+type span struct {
+	end int
+
+	// cuts are commas between its members. What they divide it into is small, or
+	// a single member.
+	cuts []int
+}
+
+// divided is an object or array that has not ended.
+type divided struct {
+	span
+	begin int
+	from  int // behind the last cut
+	comma int // the last one
+}
+
+// reach cuts at the last comma if what has come since the last cut is not small.
+func (d *divided) reach(i, small int) {
+	if i-d.from > small && d.comma >= d.from {
+		d.cuts, d.from = append(d.cuts, d.comma), d.comma+1
+	}
+}
+
+// survey goes once over a text. It returns the objects and arrays that are not
+// small, by where they begin, and what its values take. It refuses a text whose
+// values would take too much memory, or of which one is too large.
+func survey(ctx context.Context, data []byte, small int, memory int64, of sizes) (spans map[int]span, size int64, err error) {
+	spans = map[int]span{}
+	var open []divided
 	look, last := 0, 0
 	for i := 0; i < len(data); i++ {
 		if i >= look {
@@ -47,7 +72,7 @@ func survey(ctx context.Context, data []byte, small int, memory int64, of sizes)
 			}
 			look = i + Small
 		}
-		switch data[i] {
+		switch c := data[i]; c {
 		case '"':
 			begin := i
 			for i++; i < len(data) && data[i] != '"'; i++ {
@@ -57,23 +82,29 @@ func survey(ctx context.Context, data []byte, small int, memory int64, of sizes)
 			}
 			size += int64(i - begin)
 			continue
-		case '{':
-			size += of.object
-			open = append(open, i)
-		case '[':
-			size += of.value
-			open = append(open, i)
+		case '{', '[':
+			if size += of.value; c == '{' {
+				size += of.object - of.value
+			}
+			open = append(open, divided{begin: i, from: i + 1})
 		case ',':
 			size += of.value
+			if len(open) > 0 {
+				top := &open[len(open)-1]
+				top.reach(i, small)
+				top.comma = i
+			}
 		case ':':
 		case '}', ']':
 			if len(open) == 0 {
 				break
 			}
-			begin := open[len(open)-1]
-			if open = open[:len(open)-1]; i-begin >= small {
-				ends[begin] = i + 1
+			top := &open[len(open)-1]
+			if top.end = i + 1; i-top.begin >= small {
+				top.reach(i, small)
+				spans[top.begin] = top.span
 			}
+			open = open[:len(open)-1]
 		default:
 			continue
 		}
@@ -94,7 +125,7 @@ func survey(ctx context.Context, data []byte, small int, memory int64, of sizes)
 	case len(open) > 0:
 		return nil, 0, io.ErrUnexpectedEOF
 	}
-	return ends, size, nil
+	return spans, size, nil
 }
 
 func tooMuch(data []byte, memory int64) error {
