@@ -128,6 +128,41 @@ func FuzzDivided(f *testing.F) {
 	f.Fuzz(checkDivided)
 }
 
+// TestCuts: what a survey divides a text into is small, or one member.
+func TestCuts(t *testing.T) {
+	t.Parallel()
+	for _, text := range texts {
+		for small := range min(len(text), 100) {
+			spans, _, err := survey(t.Context(), []byte(text), small, math.MaxInt64, sizes{1, 1})
+			if err != nil || !json.Valid([]byte(text)) {
+				continue
+			}
+			for begin, s := range spans {
+				from, members := begin+1, 0
+				for _, to := range append(s.cuts, s.end-1) {
+					part := text[begin:begin+1] + text[from:to] + text[s.end-1:s.end]
+					var items []json.RawMessage
+					var object map[string]json.RawMessage
+					var err error
+					if text[begin] == '[' {
+						err = json.Unmarshal([]byte(part), &items)
+					} else {
+						err = json.Unmarshal([]byte(part), &object)
+					}
+					n := len(items) + len(object)
+					if members += n; err != nil || to-from > small && n > 1 {
+						t.Errorf("%q, divided from %d on, has the part %q: %v", text, small, part, err)
+					}
+					from = to + 1
+				}
+				if len(s.cuts) >= members && members > 0 {
+					t.Errorf("%q, divided from %d on: %d cuts between %d members", text, small, len(s.cuts), members)
+				}
+			}
+		}
+	}
+}
+
 // repeated returns about n bytes of a unit with commas in between.
 func repeated(n int, begin, unit, end string) string {
 	return begin + strings.Repeat(unit+",", n/(len(unit)+1)) + unit + end

@@ -74,11 +74,14 @@ func survey(ctx context.Context, data []byte, small int, memory int64, of sizes)
 		}
 		switch c := data[i]; c {
 		case '"':
-			begin := i
-			for i++; i < len(data) && data[i] != '"'; i++ {
+			begin, end := i, min(len(data), i+maxWhole+2)
+			for i++; i < end && data[i] != '"'; i++ {
 				if data[i] == '\\' {
 					i++
 				}
+			}
+			if i >= end && end < len(data) {
+				return nil, 0, errTooLarge
 			}
 			size += int64(i - begin)
 			continue
