@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"mime"
 	"net/http"
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/attachment"
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
@@ -48,6 +49,70 @@ func (f File) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // MarshalJSON encodes the result of [File.String].
 func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
+
+// Save writes the content to a new file at the path, with read and write
+// permission for its owner only. It writes the whole file or none. If the path
+// exists, even as a symbolic link, the error matches [os.ErrExist] and nothing
+// is changed.
+func (f File) Save(path string) error {
+	return f.write(path, func(temporary string) error {
+		err := os.Link(temporary, path)
+		if err == nil || errors.Is(err, os.ErrExist) {
+			return err // of a path that ends with a slash, create would say that it is a folder
+		}
+		return f.create(path) // for file systems without links
+	})
+}
+
+// Replace is [File.Save] for a path that may exist. It replaces the file
+// atomically: readers see either the old content or the new one. A symbolic
+// link is replaced, and its target stays unchanged.
+func (f File) Replace(path string) error {
+	return f.write(path, func(temporary string) error { return os.Rename(temporary, path) })
+}
+
+// write writes the content to a temporary file beside the path, and calls
+// publish to give it its name.
+func (f File) write(path string, publish func(temporary string) error) (err error) {
+	if path == "" {
+		return &ArgumentError{Name: "path", Reason: "must not be empty"}
+	}
+	defer func() {
+		if e, ok := errors.AsType[*os.LinkError](err); ok {
+			err = e.Err // without the name of the temporary file
+		}
+		if err != nil {
+			err = fmt.Errorf("cloudapi: saving %s: %w", filepath.Base(path), err)
+		}
+	}()
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".cloudapi-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name())
+	_, err = temporary.Write(f.Content)
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if err := errors.Join(err, temporary.Close()); err != nil {
+		return err
+	}
+	return publish(temporary.Name())
+}
+
+// create writes the content to a new file at the path. If that fails it removes
+// the file.
+func (f File) create(path string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(f.Content)
+	if err = errors.Join(err, file.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
+}
 
 // fileFormat describes the file that an operation returns.
 type fileFormat struct {
@@ -91,7 +156,7 @@ func (format fileFormat) Decode(r call.Response) (any, error) {
 		return nil, errEndless
 	}
 	return &File{
-		Name:        cmp.Or(fileName(r.Header.Get("Content-Disposition")), format.name),
+		Name:        cmp.Or(attachment.Name(r.Header.Get("Content-Disposition")), format.name),
 		ContentType: contentType,
 		Content:     bytes.Clone(r.Body),
 	}, nil
@@ -106,74 +171,4 @@ func isErrorObject(body []byte) bool {
 		Error json.RawMessage `json:"error"`
 	}
 	return body[0] == '{' && len(body) <= call.MaxErrorBody && json.Unmarshal(body, &object) == nil && object.Error != nil
-}
-
-// Kinds of PEM blocks: how their types end, such as "EC PRIVATE KEY".
-const (
-	pemCertificate = "CERTIFICATE"
-	pemPrivateKey  = "PRIVATE KEY"
-)
-
-// checkPEM returns a check that content consists of whole PEM blocks of the
-// kinds, at least one of each. There may be text before a block.
-func checkPEM(kinds ...string) func(content []byte) error {
-	return func(content []byte) error {
-		var blocks []*pem.Block
-		rest := content
-		for {
-			block, after := pem.Decode(rest)
-			if block == nil {
-				break
-			}
-			blocks, rest = append(blocks, block), after
-		}
-		const begin, end, dashes = "-----BEGIN ", "\n-----END ", "-----"
-		begun := bytes.Count(content, []byte(begin))
-		if begun == 0 {
-			return errors.New("it is not PEM")
-		}
-		last := content[bytes.LastIndex(content, []byte(begin)):]
-		if _, label, ended := bytes.Cut(last, []byte(end)); !ended || !bytes.Contains(label, []byte(dashes)) {
-			return fmt.Errorf("%w in a PEM block", io.ErrUnexpectedEOF)
-		}
-		if len(blocks) < begun {
-			return errors.New("it has a PEM block that cannot be read")
-		}
-		if len(bytes.TrimSpace(rest)) > 0 {
-			return fmt.Errorf("%w after a PEM block", io.ErrUnexpectedEOF)
-		}
-		for _, block := range blocks {
-			if len(block.Bytes) == 0 || !slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasSuffix(block.Type, kind) }) {
-				return errors.New("it has a PEM block that is empty or of another kind")
-			}
-		}
-		for _, kind := range kinds {
-			if !slices.ContainsFunc(blocks, func(block *pem.Block) bool { return strings.HasSuffix(block.Type, kind) }) {
-				return errors.New("it has no " + kind)
-			}
-		}
-		return nil
-	}
-}
-
-const maxFileName = 128
-
-// fileName returns the file name of a Content-Disposition header, without
-// characters that could be harmful, or "".
-func fileName(disposition string) string {
-	_, params, err := mime.ParseMediaType(disposition)
-	if err != nil {
-		return ""
-	}
-	name := params["filename"]
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
-	name = strings.TrimLeft(name, ".-")
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
-			return r
-		}
-		return '_'
-	}, name)
-	return name[:min(len(name), maxFileName)]
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/attachment"
 )
 
 // PostgresService manages Postgres databases. A database is referred to by its
@@ -232,7 +234,7 @@ var (
 			return (&PostgresService{c}).All(ctx, opts) // which filters by tags
 		}}
 
-	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, check: checkPEM(pemCertificate)}
+	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, check: attachment.CheckPEM(attachment.Certificate)}
 )
 
 // List returns one page of the databases in the project, or in
