@@ -51,24 +51,6 @@ type EnsureOptions struct {
 	Progress func(Progress)
 }
 
-// DriftError says that the existing resource differs from the request of an
-// Ensure. [ErrAlreadyExists] matches it. Nothing was changed, unless an update
-// was made and its response still differs from the request.
-type DriftError struct {
-	Operation string   // such as "VMs.Ensure"
-	Resource  Resource // the existing resource
-	Fields    []Drift  // the differences; at least one
-	Record    any      // its record, such as a *VM
-}
-
-// Error lists the differences in one line.
-func (e *DriftError) Error() string {
-	return fmt.Sprintf("cloudapi: %s: %v differs from the request: %v", e.Operation, e.Resource, drift(e.Fields))
-}
-
-// Is matches [ErrAlreadyExists].
-func (e *DriftError) Is(target error) bool { return target == ErrAlreadyExists }
-
 // EnsureOutcome says what an Ensure did, or what it would do if
 // [EnsureOptions.DryRun] is set.
 type EnsureOutcome string

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -263,9 +262,9 @@ func (e *Error) Is(target error) bool {
 	case ErrConflict:
 		return e.StatusCode == http.StatusConflict
 	case ErrAlreadyExists:
-		return e.alreadyExists()
+		return e.content().SaysTaken(e.StatusCode)
 	case ErrQuotaExceeded:
-		return e.quotaExceeded()
+		return e.content().SaysQuota(e.StatusCode)
 	case ErrBillingRequired:
 		return e.StatusCode == http.StatusBadRequest && len(e.FieldErrors()["billing_info"]) > 0
 	case ErrRateLimited:
@@ -278,59 +277,14 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
+// content returns what the envelope says.
+func (e *Error) content() *envelope.Error {
+	return &envelope.Error{Code: e.Code, Type: e.Type, Message: e.Message, Details: e.Details}
+}
+
 // isOwn reports whether a response comes from the API, and not from a gateway
 // or a proxy in front of it: it has the contract's envelope, with a type.
 func (e *Error) isOwn() bool { return e.Type != "" }
-
-// takenTexts are the endings of messages that say that a name or another value,
-// a machine image, a version of one, or a node pool already exists.
-var takenTexts = []string{"is already taken", "already exists in this location", "already exists for this machine image",
-	"already exists in this cluster"}
-
-// isTaken reports whether a problem in a message says that database columns are
-// not unique, such as "project_id and name is already taken". A message may
-// list several problems. Only the names of columns count before the last one,
-// since other problems may contain text of the request.
-func isTaken(problem string) bool {
-	columns, found := strings.CutSuffix(problem, " is already taken")
-	return found && !strings.Contains(strings.ReplaceAll(columns, " and ", ""), " ")
-}
-
-func (e *Error) alreadyExists() bool {
-	switch e.StatusCode {
-	case http.StatusBadRequest:
-		// Only the text tells this 400 from others.
-		return slices.ContainsFunc(append(e.FieldErrors()["name"], e.Message), func(text string) bool {
-			return slices.ContainsFunc(takenTexts, func(end string) bool { return strings.HasSuffix(text, end) })
-		}) || slices.ContainsFunc(strings.Split(e.Message, ", "), isTaken)
-	case http.StatusConflict:
-		return strings.Contains(e.Type, "AlreadyExists") ||
-			strings.Contains(e.Message, "already taken") || strings.Contains(e.Message, "already exists")
-	}
-	return false
-}
-
-// quotaFields are the fields of requests that quotas limit.
-var quotaFields = []string{"size", "worker_nodes", "node_count", "version"}
-
-// quotaTexts are the beginnings of messages that say that a quota is exceeded.
-var quotaTexts = []string{"Insufficient quota for requested size.", "Insufficient quota for machine image versions."}
-
-// quotaExceeded looks at the beginning of messages, and only those of certain
-// fields: messages of other fields may begin with text from the request.
-func (e *Error) quotaExceeded() bool {
-	if e.StatusCode != http.StatusBadRequest || e.Type != "InvalidRequest" {
-		return false
-	}
-	if strings.HasPrefix(e.Message, "Project limit exceeded.") {
-		return true
-	}
-	return slices.ContainsFunc(envelope.Fields(e.Details), func(f envelope.Field) bool {
-		return slices.Contains(quotaFields, f.Name) && slices.ContainsFunc(f.Texts, func(text string) bool {
-			return slices.ContainsFunc(quotaTexts, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
-		})
-	})
-}
 
 // Unwrap returns the reason why a due retry was not made, such as the context's
 // error, or nil.

@@ -3,6 +3,8 @@ package cloudapi
 import (
 	"context"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/samples"
 )
 
 // ResourceMetrics are the metrics of a database or a cluster.
@@ -31,6 +33,33 @@ type ResourceMetricSeries struct {
 	Labels map[string]string `json:"labels"` // distinguish the series of a metric, such as "mode": "user"
 	Values Samples           `json:"values"` // sorted by time
 }
+
+// Samples are the values of a series, sorted by time. Their JSON is pairs such
+// as [1759512000.5,"0.42"]: a Unix time, and a value in a string, since it may
+// be "NaN".
+type Samples []Sample
+
+// Sample is a value at one time. A value beyond the range of a field becomes
+// the nearest value in range.
+type Sample struct {
+	Time  time.Time // with a precision of one nanosecond
+	Value float64   // may be NaN, or infinite
+}
+
+// UnmarshalJSON reads an array of pairs; null is left alone.
+func (s *Samples) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	read, err := samples.Read[Sample](data)
+	if err == nil {
+		*s = read
+	}
+	return err
+}
+
+// MarshalJSON writes an array of pairs.
+func (s Samples) MarshalJSON() ([]byte, error) { return samples.JSON(s), nil }
 
 // ResourceMetricsOptions selects what [PostgresService.Metrics] and
 // [KubernetesService.Metrics] return.

@@ -1,0 +1,67 @@
+package envelope
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Texts are what tells some errors of the API from others.
+
+// takenTexts are the endings of messages that say that a name or another value,
+// a machine image, a version of one, or a node pool already exists.
+var takenTexts = []string{"is already taken", "already exists in this location", "already exists for this machine image",
+	"already exists in this cluster"}
+
+// SaysTaken reports whether an error with a status says that a name, or another
+// value that must be unique, is taken.
+func (e *Error) SaysTaken(status int) bool {
+	switch status {
+	case http.StatusBadRequest:
+		texts := []string{e.Message}
+		for _, f := range Fields(e.Details) {
+			if f.Name == "name" {
+				texts = append(texts, f.Texts...)
+			}
+		}
+		return slices.ContainsFunc(texts, func(text string) bool { return hasAny(strings.HasSuffix, text, takenTexts) }) ||
+			slices.ContainsFunc(strings.Split(e.Message, ", "), isTaken)
+	case http.StatusConflict:
+		return strings.Contains(e.Type, "AlreadyExists") ||
+			strings.Contains(e.Message, "already taken") || strings.Contains(e.Message, "already exists")
+	}
+	return false
+}
+
+// isTaken reports whether a problem in a message says that database columns are
+// not unique, such as "project_id and name is already taken". A message may
+// list several problems. Only the names of columns count before the last one,
+// since other problems may contain text of the request.
+func isTaken(problem string) bool {
+	columns, found := strings.CutSuffix(problem, " is already taken")
+	return found && !strings.Contains(strings.ReplaceAll(columns, " and ", ""), " ")
+}
+
+// quotaFields are the fields of requests that quotas limit.
+var quotaFields = []string{"size", "worker_nodes", "node_count", "version"}
+
+// quotaTexts are the beginnings of messages that say that a quota is exceeded.
+var quotaTexts = []string{"Insufficient quota for requested size.", "Insufficient quota for machine image versions."}
+
+// SaysQuota reports whether an error with a status says that the request exceeds
+// a quota. It looks at the beginning of messages, and only those of certain
+// fields: messages of other fields may begin with text from the request.
+func (e *Error) SaysQuota(status int) bool {
+	if status != http.StatusBadRequest || e.Type != "InvalidRequest" {
+		return false
+	}
+	return strings.HasPrefix(e.Message, "Project limit exceeded.") || slices.ContainsFunc(Fields(e.Details), func(f Field) bool {
+		return slices.Contains(quotaFields, f.Name) &&
+			slices.ContainsFunc(f.Texts, func(text string) bool { return hasAny(strings.HasPrefix, text, quotaTexts) })
+	})
+}
+
+// hasAny reports whether a text has one of the ends.
+func hasAny(has func(text, end string) bool, text string, ends []string) bool {
+	return slices.ContainsFunc(ends, func(end string) bool { return has(text, end) })
+}
