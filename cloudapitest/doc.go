@@ -23,8 +23,8 @@
 // token, [Server.AddVMs] adds many VMs at once, and [Server.Requests] returns
 // the requests that arrived.
 //
-// The server uses the clock of package time, and its in-memory connections
-// block only on channels. So inside a bubble of testing/synctest it uses the
+// The server uses the clock of package time, unless [WithClock] gives it
+// another one, and its in-memory connections block only on channels. So inside a bubble of testing/synctest it uses the
 // clock of the bubble, and a wait of minutes takes no real time. Make the
 // server inside the bubble. Outside of a bubble the delays of [DefaultDelays]
 // are real seconds.
