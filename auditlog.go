@@ -31,7 +31,7 @@ func (e *AuditLogEntry) lacks() string { return lacksField("action", e.Action) }
 
 // AuditLogOptions select what [AuditLogService.List] and [AuditLogService.All]
 // return. An entry must match all options that are set. A value that matches
-// nothing, even an invalid one, returns an empty list and no error.
+// nothing, even an invalid one, leads to an empty list and no error.
 type AuditLogOptions struct {
 	// Action is a full action, a kind such as "vm", or a verb such as "create".
 	Action string `url:"action,omitempty"`

@@ -98,8 +98,8 @@ type PortRange struct{ First, Last uint16 }
 
 // ParsePortRange parses "80" or "80..90", as the server does; "" means all
 // ports. A single port is "80..80" with the October 2025 API and "80" with the
-// August 2026 API, which are equal. It returns an [*ArgumentError] for anything
-// else.
+// August 2026 API; both parse to the same value. It returns an [*ArgumentError]
+// for anything else.
 func ParsePortRange(s string) (PortRange, error) {
 	if s == "" {
 		return PortRange{0, 65535}, nil

@@ -206,7 +206,7 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 // It returns [ErrAlreadyExists] if the name is taken in the subnet, and
 // [ErrInvalidRequest] if the subnet doesn't exist or is given by its name. It
 // returns [ErrOutcomeUnknown] if the response is lost: look for the name in the
-// location's list, as [Confirm] can.
+// location's list, with [Confirm].
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	var body LoadBalancerCreateRequest
 	if request != nil {
@@ -415,7 +415,7 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 
 // ToggleSSLCertificate turns the certificate for a load balancer's hostname on
 // or off. The returned record has the new CertEnabled; the certificate follows
-// within minutes. It succeeds if nothing changes.
+// within minutes. It succeeds if the certificate is on or off already.
 //
 // Requires the August 2026 API.
 func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
