@@ -153,11 +153,11 @@ func (s *server) key(i item) string {
 }
 
 func (s *server) add() {
-	names := 1 << 40
+	names := int64(1) << 40
 	if s.Repeated {
 		names = 12
 	}
-	s.items = append(s.items, item{fmt.Sprintf("vm%024d", s.rng.Uint64()), fmt.Sprintf("web-%012d", s.rng.IntN(names))})
+	s.items = append(s.items, item{fmt.Sprintf("vm%024d", s.rng.Uint64()), fmt.Sprintf("web-%012d", s.rng.Int64N(names))})
 	slices.SortFunc(s.items, func(a, b item) int { return cmp.Or(cmp.Compare(s.key(a), s.key(b)), cmp.Compare(a.ID, b.ID)) })
 }
 
