@@ -36,6 +36,7 @@ type anyFamily interface {
 
 	all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error]
 	read(ctx context.Context, c *conn, location, reference string) (any, error)
+	exists(ctx context.Context, c *conn, r Resource) (bool, error)
 	remove(ctx context.Context, c *conn, location, reference string) error
 	waitGone(ctx context.Context, c *conn, location, reference string, opts []WaitOption) error
 }
@@ -55,6 +56,16 @@ func (f *family[T, P]) all(ctx context.Context, c *conn, opts *ListOptions) iter
 
 func (f *family[T, P]) read(ctx context.Context, c *conn, location, reference string) (any, error) {
 	return untypedRecord(fetch[T, P](ctx, c, f.get, f.args(location, reference)...))
+}
+
+// exists reports whether a resource exists. The error matches [ErrForbidden] if
+// the token may not see it.
+func (f *family[T, P]) exists(ctx context.Context, c *conn, r Resource) (bool, error) {
+	_, err := f.read(ctx, c, r.Location, addressOf(f, r))
+	if IsGone(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (f *family[T, P]) remove(ctx context.Context, c *conn, location, reference string) error {

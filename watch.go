@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -45,8 +46,14 @@ type Event[T any] struct {
 // A watch identifies records by ID. If a resource is deleted and another one is
 // made with the same name, the watch may yield the new one as added before it
 // yields the old one as deleted: a round yields additions while it reads the
-// list, and deletions at its end. A record that the token may no longer see is
-// yielded as deleted.
+// list, and deletions at its end.
+//
+// Lists leave out what the token may not see. So a watch gets each record that
+// is no longer in the list once by its ID, unless it was being deleted, and yields
+// it as deleted only if it doesn't exist. If the token may not see it in three
+// rounds in a row, the last element is an error that matches [ErrForbidden]:
+// the token has lost a permission. A watch can't see that a record exists that
+// was never in the list.
 //
 // A transient failure ([IsTransient]), such as a server error or a gateway's
 // page in place of a list, does not end a watch. The watch reports it to
@@ -91,8 +98,9 @@ const (
 	watchInterval    = 5 * time.Second
 	watchMaxInterval = 30 * time.Second
 
-	// maxStalls is how often a list may stall before the watch ends. One stall
-	// may be chance, if many items came and went during the walk.
+	// maxStalls is how often a list may stall, and a missing record be hidden,
+	// before the watch ends. One stall may be chance, if many items came and went
+	// during the walk, and what is being destroyed can be hidden for a moment.
 	maxStalls = 3
 )
 
@@ -117,7 +125,8 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions) i
 	list := all[T, P](ctx, c, f.lists, &ListOptions{Location: o.Location, PageSize: o.PageSize})
 	operation := strings.TrimSuffix(f.lists.project.Name, "List") + "Watch"
 	return func(yield func(Event[T], error) bool) {
-		w := watcher[T, P]{list: list, known: diff.NewList[T]()}
+		w := watcher[T, P]{operation: operation, list: list, known: diff.NewList[T, *sight](), sights: map[sight]*sight{},
+			exists: func(r Resource) (bool, error) { return f.exists(ctx, c, r) }}
 		start, pauses := time.Now(), pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
 		for {
 			changed, err := w.look(yield)
@@ -159,12 +168,53 @@ func (c *conn) retryAfter(err error) time.Duration {
 
 // watcher reads a list again and again.
 type watcher[T any, P listItem[T]] struct {
-	list   iter.Seq2[*T, error]
-	known  *diff.List[T]
-	rounds int
-	stalls int  // rounds that stalled since the last complete one
-	left   bool // whether the consumer has left the loop
+	operation string
+	list      iter.Seq2[*T, error]
+	exists    func(Resource) (bool, error)
+	known     *diff.List[T, *sight]
+	sights    map[sight]*sight // one for all records that have the same
+	hidden    map[string]int   // by ID, for how many rounds in a row the token may not see it
+	rounds    int
+	stalls    int  // rounds that stalled since the last complete one
+	left      bool // whether the consumer has left the loop
 }
+
+// sight is what the watch needs to know about a record that is missing. The
+// record itself may have been changed by the program.
+type sight struct {
+	location, name string
+	deleting       bool
+}
+
+// sightOf returns the sight of a record.
+func (w *watcher[T, P]) sightOf(record *T) *sight {
+	r := any(record).(identified).identity()
+	s := sight{location: r.Location, deleting: stateOf(record) == stateDeleting}
+	if r.Kind == KindPrivateLocation { // which has no reference by ID
+		s.name = r.Name
+	}
+	shared := w.sights[s]
+	if shared == nil {
+		shared = new(s)
+		w.sights[s] = shared
+	}
+	return shared
+}
+
+// hiddenError says that a resource is no longer in the list, but that the token
+// may not see it, so it may exist.
+type hiddenError struct {
+	operation string
+	resource  Resource
+	rounds    int // in a row
+	err       error
+}
+
+func (e *hiddenError) Error() string {
+	return fmt.Sprintf("cloudapi: %s: %v is no longer in the list, and may exist: %v", e.operation, e.resource, unprefixed{e.err})
+}
+
+func (e *hiddenError) Unwrap() error { return e.err }
 
 // look walks the list once and yields the changes since the rounds before. It
 // reports whether it has yielded any.
@@ -185,7 +235,7 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 		if err != nil {
 			return changed, err
 		}
-		old, isNew := w.known.Put(P(record).cursor(OrderByID), record)
+		old, isNew := w.known.Put(P(record).cursor(OrderByID), record, w.sightOf(record))
 		event := Event[T]{Type: EventModified, Record: record, Old: old}
 		if old == nil {
 			event.Type = EventAdded
@@ -194,20 +244,50 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 			return changed, nil
 		}
 	}
-	for record := range w.known.Removed() {
-		if !emit(Event[T]{Type: EventDeleted, Record: record}) {
+	hidden, result := map[string]int{}, unlisted
+	for id, last := range w.known.Missing() {
+		r := Resource{Kind: kindOf[T](), ID: id, Location: last.location, Name: last.name}
+		exists, err := w.isThere(r, last, unlisted)
+		switch {
+		case isVanishing(err):
+			hidden[id] = w.hidden[id] + 1
+			result = &hiddenError{w.operation, r, hidden[id], err}
+			if hidden[id] == maxStalls {
+				return changed, result
+			}
+		case err != nil:
+			return changed, err
+		case !exists && !emit(Event[T]{Type: EventDeleted, Record: w.known.Remove(id)}):
 			return changed, nil
 		}
 	}
-	return changed, unlisted
+	w.hidden = hidden
+	return changed, result
+}
+
+// isThere reports whether a resource that is missing in the list exists. Nobody
+// asks about one that was being deleted, or that has no reference.
+func (w *watcher[T, P]) isThere(r Resource, last *sight, unlisted error) (bool, error) {
+	if last.deleting {
+		return false, nil
+	}
+	exists, err := w.exists(r)
+	if errors.Is(err, ErrInvalidArgument) || unlisted != nil && isUnexpected(err) {
+		return false, nil
+	}
+	return exists, err
 }
 
 // tolerates reports whether the watch goes on after a round with the error.
 func (w *watcher[T, P]) tolerates(err error) bool {
+	var hidden *hiddenError
 	switch {
 	case err == nil || isUnlisted(err):
 		w.stalls = 0
 		return true
+	case errors.As(err, &hidden):
+		w.stalls = 0
+		return hidden.rounds < maxStalls
 	case errors.Is(err, ErrPaginationStalled):
 		w.stalls++
 		return w.stalls < maxStalls

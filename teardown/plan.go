@@ -102,7 +102,8 @@ type keptResource struct{ resource, neededBy cloudapi.Resource }
 // A plan must be complete, so NewPlan returns an error if a list fails, for
 // example [cloudapi.ErrForbidden] if the token may not see SSH keys. But most
 // lists of the real server do not fail: they leave out the resources that the
-// token may not see, and so does the plan. A list that the server does not have,
+// token may not see, and so does the plan. If the lists are empty, NewPlan
+// returns an error unless the token may see the project itself. A list that the server does not have,
 // such as that of machine images in October 2025, counts as empty.
 func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan, error) {
 	switch {
@@ -121,6 +122,11 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 	all, err := p.survey(ctx, dependants(cloudapi.KindProject), "")
 	if err != nil {
 		return nil, err
+	}
+	if len(all) == 0 { // or the token may not see anything
+		if _, err := p.client.Projects.Get(ctx, p.client.Project()); err != nil {
+			return nil, err
+		}
 	}
 	if p.options.DeleteProject {
 		project, err := p.client.Projects.Get(ctx, p.client.Project())

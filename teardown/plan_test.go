@@ -506,15 +506,22 @@ func TestLooksBeforeEachAttempt(t *testing.T) {
 func TestKnowsAllKinds(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
-	network.Answer = stub.Always(200, `{"items":[],"count":0}`)
+	const project = "/project/" + stub.Project
+	network.Answer = func(req *http.Request) (*http.Response, error) {
+		if req.URL.Path == project {
+			return stub.Respond(200, `{"id":"`+stub.Project+`","name":"p"}`), nil
+		}
+		return stub.Respond(200, `{"items":[],"count":0}`), nil
+	}
 	client := sdktest.Recorded(t, &network)
 	for _, err := range client.Resources(t.Context(), nil) {
 		t.Error(err)
 	}
 	lists := func() (targets []string) {
 		for _, sent := range network.Take() {
-			target, _, _ := strings.Cut(sent.Target, "?")
-			targets = append(targets, target)
+			if target, _, _ := strings.Cut(sent.Target, "?"); target != project {
+				targets = append(targets, target)
+			}
 		}
 		slices.Sort(targets)
 		return targets
@@ -525,5 +532,26 @@ func TestKnowsAllKinds(t *testing.T) {
 	}
 	if got := lists(); len(want) == 0 || !slices.Equal(got, want) {
 		t.Errorf("the lists are %q, want %q", got, want)
+	}
+}
+
+// TestPlanOfWhatTheTokenMayNotSee: what the token may not see looks like an empty
+// project in the lists that don't fail.
+func TestPlanOfWhatTheTokenMayNotSee(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		permissions []string
+		want        error
+	}{
+		{[]string{"Project:edit", "Location:view"}, cloudapi.ErrForbidden},
+		{[]string{"Project:view", "Project:edit", "Location:view"}, nil},
+	} {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		srv.SetPermissions(client.Project(), srv.Token(), tt.permissions...)
+		plan, err := teardown.NewPlan(t.Context(), client, nil)
+		if !errors.Is(err, tt.want) || (plan == nil) != (tt.want != nil) {
+			t.Errorf("%q: %v, %v, want %v", tt.permissions, plan, err, tt.want)
+		}
 	}
 }

@@ -12,41 +12,42 @@ import (
 //
 // It keeps the records, but neither reads nor changes them again: it compares
 // their digests. So it does not matter what a program does to a record that it
-// got from a List.
-type List[T any] struct {
-	records map[string]*entry[T]
+// got from a List. What is needed of a record that is missing stands in a note.
+type List[T, N any] struct {
+	records map[string]*entry[T, N]
 	reading int
 	digests *Digester
 }
 
 // entry is a record as it was last read.
-type entry[T any] struct {
+type entry[T, N any] struct {
 	record  *T
 	digest  uint64
 	reading int
+	note    N
 }
 
 // NewList returns an empty list.
-func NewList[T any]() *List[T] {
-	return &List[T]{records: map[string]*entry[T]{}, digests: NewDigester()}
+func NewList[T, N any]() *List[T, N] {
+	return &List[T, N]{records: map[string]*entry[T, N]{}, digests: NewDigester()}
 }
 
 // Len returns the number of records.
-func (l *List[T]) Len() int { return len(l.records) }
+func (l *List[T, N]) Len() int { return len(l.records) }
 
 // Begin begins another reading.
-func (l *List[T]) Begin() { l.reading++ }
+func (l *List[T, N]) Begin() { l.reading++ }
 
-// Put adds a record to the reading. It reports whether the list did not have
+// Put adds a record to the reading, with a note. It reports whether the list did not have
 // this record before, and returns the one that it had with the ID, or nil.
-func (l *List[T]) Put(id string, record *T) (old *T, changed bool) {
+func (l *List[T, N]) Put(id string, record *T, note N) (old *T, changed bool) {
 	digest := l.digests.Sum(reflect.ValueOf(record).Elem())
 	known := l.records[id]
 	if known == nil {
-		l.records[id] = &entry[T]{record, digest, l.reading}
+		l.records[id] = &entry[T, N]{record, digest, l.reading, note}
 		return nil, true
 	}
-	known.reading = l.reading
+	known.reading, known.note = l.reading, note
 	if known.digest == digest {
 		return nil, false
 	}
@@ -54,10 +55,10 @@ func (l *List[T]) Put(id string, record *T) (old *T, changed bool) {
 	return old, true
 }
 
-// Removed removes the records that are not in the reading, and yields them in
-// the order of their IDs. Those after an early end of the loop stay in the list.
-func (l *List[T]) Removed() iter.Seq[*T] {
-	return func(yield func(*T) bool) {
+// Missing yields the records that are not in the reading, in the order of their
+// IDs, by their notes. They stay in the list until Remove removes them.
+func (l *List[T, N]) Missing() iter.Seq2[string, N] {
+	return func(yield func(string, N) bool) {
 		var ids []string
 		for id, known := range l.records {
 			if known.reading != l.reading {
@@ -66,11 +67,16 @@ func (l *List[T]) Removed() iter.Seq[*T] {
 		}
 		slices.Sort(ids)
 		for _, id := range ids {
-			record := l.records[id].record
-			delete(l.records, id)
-			if !yield(record) {
+			if !yield(id, l.records[id].note) {
 				return
 			}
 		}
 	}
+}
+
+// Remove removes a record, and returns it.
+func (l *List[T, N]) Remove(id string) *T {
+	record := l.records[id].record
+	delete(l.records, id)
+	return record
 }

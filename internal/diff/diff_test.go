@@ -10,25 +10,27 @@ import (
 type record struct{ name string }
 
 // read reads a list of records with their names, by ID, and returns the changes.
-func read(l *List[record], names map[string]string, order ...string) (changes []string) {
+func read(l *List[record, string], names map[string]string, order ...string) (changes []string) {
 	l.Begin()
 	for _, id := range order {
-		switch old, changed := l.Put(id, &record{names[id]}); {
+		switch old, changed := l.Put(id, &record{names[id]}, "of "+names[id]); {
 		case changed && old == nil:
 			changes = append(changes, "+"+id)
 		case changed:
 			changes = append(changes, old.name+">"+names[id])
 		}
 	}
-	for r := range l.Removed() {
-		changes = append(changes, "-"+r.name)
+	for id, note := range l.Missing() {
+		if r := l.Remove(id); note == "of "+r.name {
+			changes = append(changes, "-"+r.name)
+		}
 	}
 	return changes
 }
 
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	l := NewList[record]()
+	l := NewList[record, string]()
 	names := map[string]string{"1": "a", "2": "b", "3": "c"}
 	for i, reading := range []struct {
 		order   []string
@@ -59,15 +61,15 @@ func TestChanges(t *testing.T) {
 // hides none.
 func TestChangedByTheProgram(t *testing.T) {
 	t.Parallel()
-	l := NewList[record]()
+	l := NewList[record, string]()
 	mine := &record{"a"}
-	l.Put("1", mine)
+	l.Put("1", mine, "")
 	mine.name = "b"
 	l.Begin()
-	if old, changed := l.Put("1", &record{"a"}); changed {
+	if old, changed := l.Put("1", &record{"a"}, ""); changed {
 		t.Errorf("%v has changed", old)
 	}
-	if old, changed := l.Put("1", &record{"b"}); !changed || old != mine {
+	if old, changed := l.Put("1", &record{"b"}, ""); !changed || old != mine {
 		t.Errorf("got %v, %v, want the first record and true", old, changed)
 	}
 }
@@ -76,11 +78,11 @@ func TestChangedByTheProgram(t *testing.T) {
 // reading.
 func TestUnfinishedReading(t *testing.T) {
 	t.Parallel()
-	l := NewList[record]()
+	l := NewList[record, string]()
 	read(l, map[string]string{"1": "a", "2": "b", "3": "c"}, "1", "2", "3")
 	l.Begin()
-	for r := range l.Removed() {
-		if r.name != "a" || l.Len() != 2 {
+	for id := range l.Missing() {
+		if r := l.Remove(id); r.name != "a" || l.Len() != 2 {
 			t.Errorf("%v was removed, and %d are left", r, l.Len())
 		}
 		break

@@ -517,7 +517,12 @@ func TestWatchOfAWholeList(t *testing.T) {
 	for _, server := range []stub.List{{Whole: true, NoCount: true}, {Whole: true}, {Whole: true, Bare: true}} {
 		synctest.Test(t, func(t *testing.T) {
 			server.Items = stub.Numbered(20)
-			network := stub.Recorder{Answer: server.Answer}
+			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+				if !strings.HasSuffix(req.URL.Path, "/ssh-public-key") { // of those that are no longer in the list
+					return stub.Respond(404, stub.Envelope(404)), nil
+				}
+				return server.Answer(req)
+			}}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			counts := map[cloudapi.EventType]int{}
