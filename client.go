@@ -76,7 +76,9 @@ func (c *Client) BaseURL() string { return c.config.baseURL.String() }
 // CloseIdleConnections closes the connections that are not in use. Clients need
 // not be closed; this is for programs that make many of them.
 func (c *Client) CloseIdleConnections() {
-	if t, ok := c.config.transport.(interface{ CloseIdleConnections() }); ok {
+	if own := c.config.transport; own != nil {
+		own.CloseIdleConnections()
+	} else if t, ok := c.config.roundTripper().(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }
@@ -112,11 +114,11 @@ func newClient(from config, opts []Option) (*Client, error) {
 	if from.baseURL == nil || cfg.baseURL.Host != from.baseURL.Host {
 		cfg.budget = &made.budget
 	}
-	if cfg.transport == nil {
+	if cfg.httpClient == nil && cfg.transport == nil {
 		cfg.transport = exchange.NewTransport(cfg.changes...)
 	}
 	cfg.retry = cfg.retry.over(from.retry)
-	c.network = exchange.Guard(cfg.transport)
+	c.network = exchange.Guard(cfg.roundTripper)
 	c.calls = c.callConfig()
 	if cfg.logger != nil {
 		c.calls.Attempted = logAttempt

@@ -29,6 +29,19 @@ func (c *conn) transport(depth int) http.RoundTripper {
 	return c.network
 }
 
+// roundTripper returns the transport below the middlewares, which can be another
+// one at each attempt: the program may replace that of its http.Client, or
+// http.DefaultTransport.
+func (cfg *config) roundTripper() http.RoundTripper {
+	switch client := cfg.httpClient; {
+	case client != nil && client.Transport != nil:
+		return client.Transport
+	case client == nil && (len(cfg.changes) > 0 || !exchange.IsDefaultReplaced()):
+		return cfg.transport
+	}
+	return http.DefaultTransport
+}
+
 // callConfig returns the settings of the calls.
 func (c *conn) callConfig() call.Config {
 	cfg := &c.config
@@ -79,9 +92,8 @@ func (cfg *config) secretsFunc() func(*http.Request) []string {
 			secrets = append(secrets, credentials)
 		}
 	}
-	transport := cfg.transport
 	return func(req *http.Request) []string {
-		return slices.Concat(secrets, exchange.ProxyCredentials(transport, req))
+		return slices.Concat(secrets, exchange.ProxyCredentials(cfg.roundTripper(), req))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
 // Option is a setting for [NewClient] and [Client.With]. If two options set the
@@ -27,7 +28,8 @@ type config struct {
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
-	transport    http.RoundTripper // nil: the SDK's, not yet made
+	httpClient   *http.Client    // of WithHTTPClient
+	transport    *http.Transport // the SDK's; nil: not made, or httpClient has another
 	changes      []func(*http.Transport)
 	middleware   []http.RoundTripper                                    // the outermost first, each on top of a layer
 	beneath      func(ctx context.Context, depth int) http.RoundTripper // the transport at a depth, for the layers
@@ -237,22 +239,33 @@ func WithProject(id string) Option {
 //   - at most 1 MiB of response headers.
 //
 // In [Client.With] it gives the copy its own transport and connections. The
-// changes of the original client apply to it, too. After [WithHTTPClient] it
+// changes of the original client also apply to it. After [WithHTTPClient] it
 // restores the SDK's transport.
+//
+// Without WithTransport and WithHTTPClient, a client whose program has replaced
+// [http.DefaultTransport], for example with a mock, sends requests through that,
+// as [http.DefaultClient] does.
 func WithTransport(change func(*http.Transport)) Option {
 	return func(c *config) error {
 		if change == nil {
 			return optionError("transport", "", "must not be nil")
 		}
-		c.transport, c.changes = nil, append(slices.Clip(c.changes), change)
+		c.httpClient, c.transport, c.changes = nil, nil, append(slices.Clip(c.changes), change)
 		return nil
 	}
 }
 
-// WithHTTPClient makes requests use the transport of the given client. The
-// client's Timeout, if set, limits one attempt. The client itself is not used
-// or changed. Its redirect policy and its cookies do not apply: redirects are
-// never followed, and the API has no cookies.
+// WithHTTPClient sends requests through the transport of the given client: the
+// one that it has at each attempt, or [http.DefaultTransport] if it has none, as
+// net/http does. So a test can replace the transport later. The client's Timeout,
+// if it is set when the option is applied, limits one attempt. The SDK doesn't
+// change the client. Its redirect policy and its cookies don't apply: redirects
+// are never followed, and the API has no cookies.
+//
+// The transport must not retry requests, since it would repeat creates.
+// NewClient refuses the StandardClient of a go-retryablehttp client: pass its
+// HTTPClient, and use [WithRetry]. A call returns an error that isn't of the
+// network without a retry, if the transport isn't an [http.Transport].
 //
 // Most programs should use [WithTransport], since another transport lacks the
 // defaults listed there. Requests that must not be carried out twice have a body
@@ -263,10 +276,10 @@ func WithHTTPClient(client *http.Client) Option {
 		if client == nil {
 			return optionError("HTTP client", "", "must not be nil")
 		}
-		c.transport, c.changes = client.Transport, nil
-		if c.transport == nil {
-			c.transport = http.DefaultTransport
+		if exchange.Retries(client.Transport) {
+			return optionError("HTTP client", "", exchange.RetriesReason)
 		}
+		c.httpClient, c.transport, c.changes = client, nil, nil
 		if client.Timeout > 0 {
 			c.timeout = client.Timeout
 		}
@@ -282,7 +295,8 @@ func WithHTTPClient(client *http.Client) Option {
 // client share the result, such as a circuit breaker or a counter. The
 // middlewares that [Client.With] adds are inside the existing ones.
 //
-// A middleware must not send a request more than once. If it adds a header
+// A middleware must not send a request more than once; the transport of
+// go-retryablehttp is refused. If a middleware adds a header
 // Idempotency-Key or X-Idempotency-Key, the name is sent in lower case, since
 // net/http would otherwise retry the request itself.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
@@ -295,6 +309,9 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 			wrapped := wrap(layer(func(ctx context.Context) http.RoundTripper { return beneath(ctx, depth) }))
 			if wrapped == nil {
 				return optionError("middleware", "", "must not return nil")
+			}
+			if exchange.Retries(wrapped) {
+				return optionError("middleware", "", exchange.RetriesReason)
 			}
 			c.middleware = append(slices.Clip(c.middleware), wrapped)
 		}

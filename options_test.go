@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-retryablehttp"
+
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -161,9 +163,11 @@ func TestInvalidOptions(t *testing.T) {
 		{"project", WithProject(stub.VMID), "must be a project's ID"},
 		{"project", WithProject(stub.Token), "must be a project's ID"},
 		{"HTTP client", WithHTTPClient(nil), "must not be nil"},
+		{"HTTP client", WithHTTPClient(retryablehttp.NewClient().StandardClient()), "use the HTTPClient of its Client, and WithRetry"},
 		{"transport", WithTransport(nil), "must not be nil"},
 		{"middleware", WithMiddleware(nil), "must not be nil"},
 		{"middleware", WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "must not return nil"},
+		{"middleware", WithMiddleware(func(http.RoundTripper) http.RoundTripper { return &retryablehttp.RoundTripper{} }), "would repeat creates"},
 		{"observer", WithObserver(nil), "must not be nil"},
 		{"header", WithHeader("", stub.Token), "is not a header name"},
 		{"header", WithHeader("X Key", stub.Token), "is not a header name"},
@@ -373,8 +377,8 @@ func TestTransportOfTheLastOption(t *testing.T) {
 	if client, err = client.With(change, change); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := client.config.transport.(*http.Transport); !ok || changes != 2 {
-		t.Errorf("WithTransport at last: %T after %d changes", client.config.transport, changes)
+	if client.config.httpClient != nil || changes != 2 {
+		t.Errorf("WithTransport at last: %v after %d changes", client.config.httpClient, changes)
 	}
 }
 
@@ -394,29 +398,6 @@ func TestWithLeavesTheOriginal(t *testing.T) {
 	}
 	if after := fmt.Sprintf("%+v", client.config); after != before {
 		t.Errorf("the configuration was\n%s and is\n%s", before, after)
-	}
-}
-
-// TestReplacedDefaultTransport is not parallel, since it changes net/http.
-func TestReplacedDefaultTransport(t *testing.T) {
-	original := http.DefaultTransport
-	defer func() { http.DefaultTransport = original }()
-	network := stub.Recorder{Answer: stub.Always(200, stub.VM)}
-	http.DefaultTransport = &network
-
-	client, err := NewClient(WithBaseURL("https://api.example.com"), WithProject(stub.Project))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := client.config.transport.(*http.Transport); !ok {
-		t.Errorf("the client's own transport is a %T", client.config.transport)
-	}
-	client, err = client.With(WithHTTPClient(&http.Client{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil || len(network.Take()) != 1 {
-		t.Errorf("an HTTP client without a transport does not use the default one: %v", err)
 	}
 }
 

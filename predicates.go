@@ -33,7 +33,9 @@ func isVanishing(err error) bool {
 // call can succeed later: a 5xx, 429 or 408, no response, or an unusable one,
 // such as a gateway's page with status 200. [ErrResponseTooLarge] is not
 // transient, and neither is a [*TransportError] if the server's certificate is
-// not trusted, the server does not speak TLS, or a proxy refuses the connection.
+// not trusted, the server does not speak TLS, a proxy refuses the connection, or
+// a transport of the program fails with an error that isn't of the network, as a
+// mock does.
 //
 // Waits and Watch poll again after such an error. It does not mean that a create
 // can be sent again: see [ErrOutcomeUnknown]. A call whose context has ended can
@@ -46,5 +48,5 @@ func IsTransient(err error) bool {
 		return !errors.Is(e.Err, ErrResponseTooLarge)
 	}
 	e, ok := errors.AsType[*TransportError](err)
-	return ok && !exchange.Misconfigured(e) && (!errors.Is(e, call.ErrNotSent) || errors.Is(e, errTokenSource))
+	return ok && !exchange.IsLasting(e) && (!errors.Is(e, call.ErrNotSent) || errors.Is(e, errTokenSource))
 }

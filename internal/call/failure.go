@@ -58,7 +58,7 @@ func (f *Failure) isRetryable() bool {
 	case f.Status != 0:
 		return f.Truncated
 	}
-	return !exchange.Misconfigured(f.Cause)
+	return !exchange.IsLasting(f.Cause)
 }
 
 // mayHaveRun reports whether the server may have carried out the request in

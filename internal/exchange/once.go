@@ -31,12 +31,13 @@ func (a *Attempt) follow(ctx context.Context) context.Context {
 // of the transport. It is false only if there was no connection to send it on,
 // or if the server did not process it.
 func (a *Attempt) Sent(err error) bool {
-	return !a.once || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err)
+	return !a.once || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !isRefused(err)
 }
 
-// Guard returns a transport that wraps next. It prevents net/http from retrying
-// a request of [BeginOnce] that may have been carried out. It must be below all
-// other wrappers that change requests.
+// Guard returns a transport that passes each request to the one that current
+// returns at that moment, unless that one is known to retry. It prevents net/http
+// from retrying a request of [BeginOnce] that may have been carried out. It must
+// be below all other wrappers that change requests.
 //
 // net/http retries requests in three cases:
 //
@@ -50,22 +51,33 @@ func (a *Attempt) Sent(err error) bool {
 // net/http does not retry if it cannot read the body again. So where a transport
 // may use HTTP/2, Guard gives such a request a body that cannot be read again,
 // even an empty one, whose length HTTP/1.1 then does not announce.
-func Guard(next http.RoundTripper) http.RoundTripper { return guard{next} }
+func Guard(current func() http.RoundTripper) http.RoundTripper { return guard(current) }
 
-type guard struct{ next http.RoundTripper }
+type guard func() http.RoundTripper
 
-func (g guard) RoundTrip(req *http.Request) (*http.Response, error) {
+func (current guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	next := current()
+	if err := refusal(next); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
 	req = withoutIdempotencyKeys(req)
-	if a := attemptOf(req.Context()); a != nil && a.once && mayUseHTTP2(g.next, req.URL.Scheme) {
+	if a := attemptOf(req.Context()); a != nil && a.once && mayUseHTTP2(next, req.URL.Scheme) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
 		if req.Body == nil || req.Body == http.NoBody {
 			req.Body = io.NopCloser(strings.NewReader(""))
 		}
 	}
-	resp, err := g.next.RoundTrip(req)
-	if err != nil && err.Error() == http.StatusText(http.StatusProxyAuthRequired) {
+	resp, err := next.RoundTrip(req)
+	switch {
+	case err == nil:
+	case err.Error() == http.StatusText(http.StatusProxyAuthRequired):
 		err = &proxyError{http.StatusProxyAuthRequired} // as in the error of NewTransport
+	case !isOfNetwork(next, err):
+		err = ownError{err}
 	}
 	return resp, err
 }

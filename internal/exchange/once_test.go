@@ -105,10 +105,12 @@ func TestGuard(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = Guard(stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-				sent = req
-				return nil, context.Canceled
-			})).RoundTrip(req)
+			_, _ = Guard(func() http.RoundTripper {
+				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					sent = req
+					return nil, context.Canceled
+				})
+			}).RoundTrip(req)
 			if readable := sent.GetBody == nil && sent.Body != nil && sent.Body != http.NoBody; readable != once {
 				t.Errorf("once %v, body %q: it can be read only once: %v", once, body, readable)
 			}

@@ -109,10 +109,14 @@ func (e *proxyError) Error() string {
 	return fmt.Sprintf("the proxy answered %d %s", e.code, http.StatusText(e.code))
 }
 
-// Misconfigured reports whether a connection failed for a permanent reason: an
-// untrusted certificate, a server without TLS, a proxy that refuses it or
-// requires a password.
-func Misconfigured(err error) bool {
+// IsLasting reports whether a request failed for a reason that another attempt
+// would meet as well: an untrusted certificate, a server without TLS, a proxy that
+// refuses the connection or requires a password, or a transport that doesn't use
+// the network.
+func IsLasting(err error) bool {
+	if errors.Is(err, errOwn) || isRefused(err) {
+		return true
+	}
 	if e, ok := errors.AsType[*proxyError](err); ok {
 		return e.code < 500 && e.code != http.StatusRequestTimeout && e.code != http.StatusTooManyRequests
 	}

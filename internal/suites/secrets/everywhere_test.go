@@ -53,10 +53,14 @@ func exported(t *testing.T) (types, options []string) {
 	return types, options
 }
 
-// reach notes a type of the package and those within it, by their names.
+// reach notes a type and those within it, by their names, those of other packages
+// after the package.
 func reach(t reflect.Type, found map[string]reflect.Type) {
 	name, _, _ := strings.Cut(t.Name(), "[")
-	if t.PkgPath() == reflect.TypeFor[cloudapi.Client]().PkgPath() {
+	if t.PkgPath() != reflect.TypeFor[cloudapi.Client]().PkgPath() {
+		name = t.String() // begins with a package, unless it is unnamed
+	}
+	if t.Name() != "" {
 		if found[name] != nil {
 			return
 		}

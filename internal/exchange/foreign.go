@@ -1,0 +1,85 @@
+package exchange
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+// The functions here are about transports that are the program's.
+
+// original is the http.DefaultTransport of net/http.
+var original, _ = http.DefaultTransport.(*http.Transport)
+
+// IsDefaultReplaced reports whether the program has replaced
+// http.DefaultTransport. It reads the variable without a lock, as net/http does.
+func IsDefaultReplaced() bool {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	return !ok || t != original
+}
+
+// Retries reports whether a transport is known to send requests again by itself.
+func Retries(transport http.RoundTripper) bool {
+	_, ok := transport.(*retryablehttp.RoundTripper)
+	return ok
+}
+
+// RetriesReason says what is wrong with a transport that [Retries].
+const RetriesReason = "is go-retryablehttp's, which would repeat creates: use the HTTPClient of its Client, and WithRetry for retries"
+
+// refusal returns why no request may be passed to a transport, or nil.
+func refusal(transport http.RoundTripper) error {
+	switch {
+	case transport == nil:
+		return refusedError("there is no transport: http.DefaultTransport is nil")
+	case Retries(transport):
+		return refusedError("the transport " + RetriesReason)
+	}
+	return nil
+}
+
+// refusedError says that a request was not passed to a transport.
+type refusedError string
+
+func (e refusedError) Error() string { return string(e) }
+
+func isRefused(err error) bool {
+	_, ok := errors.AsType[refusedError](err)
+	return ok
+}
+
+// isOfNetwork reports whether an error of a transport comes from the network. Any
+// error of net/http's transport does. Other transports can wrap that one, but
+// also fail for reasons of their own, such as a mock without a response for the
+// request.
+func isOfNetwork(transport http.RoundTripper, err error) bool {
+	if _, ok := transport.(*http.Transport); ok {
+		return true
+	}
+	if _, ok := errors.AsType[net.Error](err); ok ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) {
+		return true
+	}
+	for ; err != nil; err = errors.Unwrap(err) {
+		if untyped.MatchString(err.Error()) {
+			return true
+		}
+	}
+	return false
+}
+
+// untyped matches the errors of net/http and crypto/tls that have no exported
+// type.
+var untyped = regexp.MustCompile(`^((net/http|http2?|tls): |(stream|connection) error: )`)
+
+// ownError is an error of a transport that doesn't come from the network.
+type ownError struct{ error }
+
+var errOwn = errors.New("not of the network")
+
+func (e ownError) Unwrap() error      { return e.error }
+func (ownError) Is(target error) bool { return target == errOwn }

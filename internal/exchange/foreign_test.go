@@ -1,0 +1,106 @@
+package exchange
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+// closer is a body that knows whether it was closed.
+type closer struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closer) Close() error {
+	c.closed = true
+	return nil
+}
+
+// TestErrorsOfForeignTransports: an error of a transport that isn't net/http's is
+// lasting unless the network can be its cause. Its text and its chain stay.
+func TestErrorsOfForeignTransports(t *testing.T) {
+	t.Parallel()
+	_, dialed := (&net.Dialer{}).DialContext(t.Context(), "none", "")
+	for text, tt := range map[string]struct {
+		err     error
+		lasting bool
+	}{
+		"a mock's":               {errors.New("no responder found"), true},
+		"canceled by itself":     {context.Canceled, true},
+		"a deadline of its own":  {context.DeadlineExceeded, false},
+		"EOF":                    {io.EOF, false},
+		"a truncated response":   {fmt.Errorf("recording: %w", io.ErrUnexpectedEOF), false},
+		"of the system":          {syscall.ECONNRESET, false},
+		"an in-memory pipe":      {io.ErrClosedPipe, false},
+		"of a dial":              {dialed, false},
+		"a closed connection":    {net.ErrClosed, false},
+		"of net/http":            {errors.New("http: server closed idle connection"), false},
+		"of net/http, wrapped":   {fmt.Errorf("span: %w", errors.New("net/http: HTTP/1.x transport connection broken: x")), false},
+		"of HTTP/2":              {errors.New("http2: client connection lost"), false},
+		"a stream's":             {errors.New("stream error: stream ID 5; INTERNAL_ERROR; received from peer"), false},
+		"of TLS":                 {errors.New("tls: first record does not look like a TLS handshake"), false},
+		"an untrusted server":    {&tls.CertificateVerificationError{Err: errors.New("x")}, true},
+		"a proxy's 407":          {errors.New(http.StatusText(http.StatusProxyAuthRequired)), true},
+		"what only quotes these": {errors.New("no responder for http: //x"), true},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://api.test/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport := stub.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, tt.err })
+		_, err = Guard(func() http.RoundTripper { return transport }).RoundTrip(req)
+		if got := IsLasting(err); got != tt.lasting {
+			t.Errorf("%s: lasting: %v, want %v", text, got, tt.lasting)
+		}
+		if text != "a proxy's 407" && (!errors.Is(err, tt.err) || err.Error() != tt.err.Error()) {
+			t.Errorf("%s: the error became %v", text, err)
+		}
+	}
+	if !isOfNetwork(NewTransport(), errors.New("malformed")) {
+		t.Error("an error of net/http's transport is not of the network")
+	}
+}
+
+// TestRefusedTransports: nothing is passed to a transport that is known to retry,
+// nor to none. That is lasting, and known not to be sent.
+func TestRefusedTransports(t *testing.T) {
+	t.Parallel()
+	passed := 0
+	retrying := retryablehttp.NewClient()
+	retrying.HTTPClient.Transport = stub.RoundTripper(func(*http.Request) (*http.Response, error) {
+		passed++
+		return stub.Respond(http.StatusOK, "{}"), nil
+	})
+	for want, transport := range map[string]http.RoundTripper{
+		"use the HTTPClient of its Client": retrying.StandardClient().Transport,
+		"http.DefaultTransport is nil":     nil,
+	} {
+		attempt := BeginOnce(t.Context(), time.Time{})
+		body := &closer{Reader: strings.NewReader("{}")}
+		req, err := http.NewRequestWithContext(attempt, http.MethodPost, "https://api.test/", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Guard(func() http.RoundTripper { return transport }).RoundTrip(req)
+		if err == nil || !strings.Contains(err.Error(), want) || !IsLasting(err) || attempt.Sent(fmt.Errorf("a middleware: %w", err)) || !body.closed {
+			t.Errorf("%v; lasting %v, sent %v, body closed %v", err, IsLasting(err), attempt.Sent(err), body.closed)
+		}
+		attempt.End()
+	}
+	if passed != 0 {
+		t.Errorf("%d requests were passed", passed)
+	}
+}

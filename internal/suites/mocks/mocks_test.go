@@ -1,0 +1,184 @@
+// Package mocks_test uses the SDK with mocks of HTTP, as tests of programs do.
+package mocks_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+	"github.com/jarcoal/httpmock"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+const (
+	vmPath = "/project/" + stub.Project + "/location/eu-central-h1/vm/web-1"
+	mocked = `{"id":"` + stub.VMID + `","name":"web-1","state":"mocked","location":"eu-central-h1"}`
+)
+
+// cloud is what the tests must not reach: a server that counts its requests.
+func cloud(t *testing.T) (address string, requests *atomic.Int32) {
+	t.Helper()
+	requests = new(atomic.Int32)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, stub.VM)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, requests
+}
+
+func newClient(t *testing.T, opts ...cloudapi.Option) *cloudapi.Client {
+	t.Helper()
+	client, err := cloudapi.NewClient(append([]cloudapi.Option{cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project),
+		cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: time.Nanosecond})}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
+// state returns the state of the VM that a create returns, or the error.
+func state(ctx context.Context, client *cloudapi.Client) string {
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
+	if err != nil {
+		return err.Error()
+	}
+	return vm.State
+}
+
+// TestActivate: clients that use net/http's transport, or none that the program
+// has given, use what replaces http.DefaultTransport, also if they were made
+// before. It is not parallel, and the tests that are begin after it.
+func TestActivate(t *testing.T) {
+	address, reached := cloud(t)
+	usual := newClient(t, cloudapi.WithBaseURL(address))
+	copied, err := usual.With(cloudapi.WithTimeout(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := newClient(t, cloudapi.WithBaseURL(address), cloudapi.WithHTTPClient(&http.Client{}))
+	changed := newClient(t, cloudapi.WithBaseURL(address), cloudapi.WithTransport(func(*http.Transport) {}))
+	given := newClient(t, cloudapi.WithBaseURL(address), cloudapi.WithHTTPClient(&http.Client{Transport: &http.Transport{}}))
+	expect := func(when string, client *cloudapi.Client, want string, requests int32) {
+		t.Helper()
+		before := reached.Load()
+		if got := state(t.Context(), client); !strings.Contains(got, want) || reached.Load()-before != requests {
+			t.Errorf("%s: %s, and the cloud got %d requests, want %s and %d", when, got, reached.Load()-before, want, requests)
+		}
+	}
+
+	expect("before", usual, "running", 1)
+	httpmock.Activate()
+	httpmock.RegisterResponder(http.MethodPost, address+vmPath, httpmock.NewStringResponder(http.StatusOK, mocked))
+	expect("activated", usual, "mocked", 0)
+	expect("activated, a copy", copied, "mocked", 0)
+	expect("activated, in a project", usual.InProject(stub.Project), "mocked", 0)
+	expect("activated, a new client", newClient(t, cloudapi.WithBaseURL(address)), "mocked", 0)
+	expect("activated, an HTTP client without a transport", plain, "mocked", 0)
+	expect("activated, WithTransport", changed, "running", 1)
+	expect("activated, another transport", given, "running", 1)
+	httpmock.Reset()
+	expect("activated, without a responder", usual, "no responder found", 0)
+	httpmock.Deactivate()
+	expect("deactivated", usual, "running", 1)
+
+	original := http.DefaultTransport
+	defer func() { http.DefaultTransport = original }()
+	dials := 0
+	http.DefaultTransport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		dials++
+		return nil, errors.New("dialed by another transport")
+	}}
+	expect("another transport of net/http", usual, "dialed by another transport", 0)
+	if dials != 4 {
+		t.Errorf("it dialed %d times", dials)
+	}
+	http.DefaultTransport = &retryablehttp.RoundTripper{}
+	expect("one that retries", usual, "and WithRetry for retries", 0)
+	expect("one that retries, an HTTP client without a transport", plain, "and WithRetry for retries", 0)
+	http.DefaultTransport = nil
+	expect("none", usual, "http.DefaultTransport is nil", 0)
+	http.DefaultTransport = original
+	expect("restored", usual, "running", 1)
+}
+
+// TestActivateNonDefault: a mock that replaces the transport of the program's
+// HTTP client applies, although the client was made before. The SDK changes
+// nothing of the HTTP client.
+func TestActivateNonDefault(t *testing.T) {
+	t.Parallel()
+	address, reached := cloud(t)
+	own := &http.Transport{}
+	hc := &http.Client{Transport: own}
+	client := newClient(t, cloudapi.WithBaseURL(address), cloudapi.WithHTTPClient(hc))
+	httpmock.ActivateNonDefault(hc)
+	httpmock.RegisterResponder(http.MethodPost, address+vmPath, httpmock.NewStringResponder(http.StatusOK, mocked))
+	if got := state(t.Context(), client); got != "mocked" || reached.Load() != 0 || hc.Transport != httpmock.DefaultTransport {
+		t.Errorf("mocked: %s, and the cloud got %d requests; the transport is %T", got, reached.Load(), hc.Transport)
+	}
+	httpmock.DeactivateNonDefault(hc)
+	if got := state(t.Context(), client); got != "running" || reached.Load() != 1 || hc.Transport != own {
+		t.Errorf("no longer mocked: %s, and the cloud got %d requests; the transport is %T", got, reached.Load(), hc.Transport)
+	}
+	hc.Transport = retryablehttp.NewClient().StandardClient().Transport
+	if got := state(t.Context(), client); !strings.Contains(got, "WithRetry") || strings.Contains(got, "unknown") || reached.Load() != 1 {
+		t.Errorf("retrying: %s, and the cloud got %d requests", got, reached.Load()-1)
+	}
+}
+
+// TestMissingResponder: a request that no responder expects is sent once, and
+// ends a wait; the failure of a connection is retried.
+func TestMissingResponder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			err      error // of the responder; nil: there is none
+			attempts int
+		}{
+			"no responder":                 {nil, 1},
+			"an error of the test":         {errors.New("not expected"), 1},
+			"a connection that was closed": {io.EOF, 4},
+			"a connection that was reset":  {&net.OpError{Op: "read", Err: errors.New("reset")}, 4},
+		} {
+			want, attempts := httpmock.NoResponderFound, 0
+			mock := httpmock.NewMockTransport()
+			mock.RegisterNoResponder(func(*http.Request) (*http.Response, error) {
+				attempts++
+				return nil, want
+			})
+			if tt.err != nil {
+				want = tt.err
+			}
+			client := sdktest.Client(t, mock)
+			start := time.Now()
+			_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+			e, ok := errors.AsType[*cloudapi.TransportError](err)
+			if !ok || e.Attempts != tt.attempts || attempts != tt.attempts || !errors.Is(err, want) {
+				t.Errorf("%s: %v after %d attempts and %v", name, err, attempts, time.Since(start))
+			}
+			if pause := time.Since(start); (pause == 0) != (tt.attempts == 1) || cloudapi.IsTransient(err) != (tt.attempts > 1) {
+				t.Errorf("%s: it took %v; transient: %v", name, pause, cloudapi.IsTransient(err))
+			}
+			attempts = 0
+			_, err = client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
+			wait, ok := errors.AsType[*cloudapi.WaitError](err)
+			if polls := 1 + 5*min(tt.attempts-1, 1); !ok || wait.Polls != polls || attempts != polls*tt.attempts || !errors.Is(err, want) {
+				t.Errorf("%s: the wait ended with %v after %d attempts", name, err, attempts)
+			}
+		}
+	})
+}
