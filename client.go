@@ -58,8 +58,9 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 }
 
 // InProject returns a copy of the client that is bound to the project with the
-// given ID and uses the same connections. If the ID is not a project's, the
-// operations return an [*ArgumentError].
+// given ID and uses the same connections. The operations return an
+// [*ArgumentError] if [WithProject] would refuse the ID, and [ErrNoProject] if it
+// is "".
 func (c *Client) InProject(id string) *Client {
 	clone := *c
 	clone.config.project = id

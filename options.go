@@ -137,11 +137,7 @@ func (c *config) unset() string {
 func WithBaseURL(address string) Option {
 	return func(c *config) error {
 		u, err := url.Parse(address)
-		if err != nil {
-			// The parser's error would contain the address, and so perhaps a
-			// password.
-			return optionError("base URL", "", "cannot be parsed")
-		}
+		hasScheme := strings.Contains(address, ":/") // a port alone looks like one to the parser
 		// Remove the parts that may contain a password by mistake.
 		if end := strings.IndexAny(address, "?#"); end >= 0 {
 			address = address[:end]
@@ -150,6 +146,12 @@ func WithBaseURL(address string) Option {
 			address = ""
 		}
 		switch {
+		case !hasScheme:
+			return optionError("base URL", address, "has no scheme: it must begin with https:// or http://")
+		case err != nil:
+			// The parser's error would contain the address, and so perhaps a
+			// password.
+			return optionError("base URL", "", "cannot be parsed")
 		case u.User != nil:
 			return optionError("base URL", address, "must not have user information")
 		case u.Scheme != "http" && u.Scheme != "https":
@@ -220,8 +222,8 @@ func checkToken(token string) error {
 // those of [ProjectsService] use it. See also [Client.InProject].
 func WithProject(id string) Option {
 	return func(c *config) error {
-		if !IsID(id, KindProject) {
-			return optionError("project", id, "must be a project's ID")
+		if reason := pathParams["project_id"].check(id); reason != "" {
+			return optionError("project", id, reason)
 		}
 		c.project = id
 		return nil

@@ -136,8 +136,11 @@ func TestInvalidOptions(t *testing.T) {
 		option Option
 		reason string
 	}{
-		{"base URL", WithBaseURL(""), "must begin with https"},
-		{"base URL", WithBaseURL("api.example.com"), `"api.example.com" must begin with https`},
+		{"base URL", WithBaseURL(""), "has no scheme: it must begin with https"},
+		{"base URL", WithBaseURL("api.example.com"), `"api.example.com" has no scheme: it must begin with https`},
+		{"base URL", WithBaseURL("127.0.0.1:8080"), `"127.0.0.1:8080" has no scheme: it must begin with https:// or http://`},
+		{"base URL", WithBaseURL("localhost:8080/api"), `"localhost:8080/api" has no scheme`},
+		{"base URL", WithBaseURL("user:" + stub.Token + "@example.com"), "base URL has no scheme"},
 		{"base URL", WithBaseURL("ftp://api.example.com"), `"ftp://api.example.com" must begin`},
 		{"base URL", WithBaseURL("https://"), "has no host"},
 		{"base URL", WithBaseURL("https://:443"), "has no host"},
@@ -158,10 +161,10 @@ func TestInvalidOptions(t *testing.T) {
 		{"token", WithToken("Bearer " + stub.Token), "position 7 of 70"},
 		{"token", WithToken(stub.Token + "é"), "outside ASCII"},
 		{"token source", WithTokenSource(nil), "must not be nil"},
-		{"project", WithProject(""), "must be a project's ID"},
-		{"project", WithProject("my-project"), `"my-project" must be a project's ID`},
-		{"project", WithProject(stub.VMID), "must be a project's ID"},
-		{"project", WithProject(stub.Token), "must be a project's ID"},
+		{"project", WithProject(""), "must be an ID: pj and 24 characters"},
+		{"project", WithProject("my-project"), `"my-project" must be an ID: pj and 24 characters`},
+		{"project", WithProject(stub.VMID), "must be an ID: pj and 24 characters"},
+		{"project", WithProject(stub.Token), "must be an ID: pj and 24 characters"},
 		{"HTTP client", WithHTTPClient(nil), "must not be nil"},
 		{"HTTP client", WithHTTPClient(retryablehttp.NewClient().StandardClient()), "use the HTTPClient of its Client, and WithRetry"},
 		{"transport", WithTransport(nil), "must not be nil"},

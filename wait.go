@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
@@ -93,7 +94,19 @@ func (e *WaitError) Error() string {
 		polls = "poll"
 	}
 	return fmt.Sprintf("cloudapi: %s of %s ended after %v and %d %s%s: %v",
-		e.Operation, e.Resource, e.Elapsed.Round(time.Millisecond), e.Polls, polls, state, unprefixed{e.Err})
+		e.Operation, e.named(), e.Elapsed.Round(time.Millisecond), e.Polls, polls, state, unprefixed{e.Err})
+}
+
+// named returns the resource, with its name if it is given by its ID and a record
+// shows the name.
+func (e *WaitError) named() string {
+	if record, ok := e.Record.(identified); ok {
+		r := record.identity()
+		if place, isByID := strings.CutSuffix(e.Resource, r.ID); isByID && r.ID != "" && r.Name != "" {
+			return fmt.Sprintf("%s%s (%s)", place, r.Name, r.ID)
+		}
+	}
+	return e.Resource
 }
 
 // Unwrap returns why the wait ended.

@@ -42,6 +42,22 @@ func TestNoProject(t *testing.T) {
 	}
 }
 
+// TestProjectsAreCheckedAlike: what WithProject refuses, the operations of a
+// client of InProject refuse for the same reason, and send nothing.
+func TestProjectsAreCheckedAlike(t *testing.T) {
+	t.Parallel()
+	client := sdktest.SendingNothing(t)
+	for _, id := range []string{"staging", stub.VMID, strings.ToUpper(stub.Project), stub.Project + "0", "../" + stub.Project} {
+		_, err := client.With(cloudapi.WithProject(id))
+		option, isOption := errors.AsType[*cloudapi.ArgumentError](err)
+		_, err = client.InProject(id).VMs.List(t.Context(), nil)
+		argument, isArgument := errors.AsType[*cloudapi.ArgumentError](err)
+		if !isOption || !isArgument || option.Reason != argument.Reason || option.Value != id || argument.Value != id {
+			t.Errorf("%q: WithProject returns %v, and a list %v", id, option, argument)
+		}
+	}
+}
+
 func TestWithAndInProjectChangeACopy(t *testing.T) {
 	t.Parallel()
 	var first, second stub.Recorder

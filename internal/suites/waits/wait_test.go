@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -278,6 +279,15 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 			`context deadline exceeded: the operator lost patience`, e.Polls)
 		if err.Error() != text {
 			t.Errorf("the error is %q, want %q", err, text)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := sdktest.Recorded(t, stub.Polled(vmIn("creating"))).VMs.WaitRunning(ctx, "eu-central-h1", stub.VMID)
+		want := "cloudapi: VMs.WaitRunning of eu-central-h1/web-1 (" + stub.VMID + ") ended after 10s and "
+		if e, ok := errors.AsType[*cloudapi.WaitError](err); !ok || !strings.HasPrefix(err.Error(), want) || e.Resource != "eu-central-h1/"+stub.VMID {
+			t.Errorf("by ID: the error is %v, want %s…", err, want)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
