@@ -41,6 +41,41 @@ func Example_lists() {
 	// Output: 25
 }
 
+// The subnets and private addresses of VMs, of which lists have only the short
+// form.
+func Example_privateAddresses() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	created, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	type network struct{ Subnet, IPv4 string }
+	networks := map[string]network{} // by location and name of the VM
+	for subnet, err := range client.PrivateSubnets.All(ctx, nil) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, nic := range subnet.NICs {
+			networks[subnet.Location+"/"+nic.VMName] = network{subnet.Name, nic.PrivateIPv4}
+		}
+	}
+	for vm, err := range client.VMs.All(ctx, nil) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		found := networks[vm.Location+"/"+vm.Name]
+		fmt.Println(vm.Name, found.Subnet, found.IPv4 == created.PrivateIPv4, vm.Subnet == "")
+	}
+	// Output: web-1 default-eu-central-h1 true true
+}
+
 // Idempotent requests are retried after transient failures.
 func Example_retries() {
 	srv := newServer()
