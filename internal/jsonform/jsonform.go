@@ -39,7 +39,8 @@ type Decoder struct {
 
 // Decode is like [json.Unmarshal], except that it returns the error of the
 // context if that ends, unless the JSON is small. If the JSON ends too early the
-// error matches [io.ErrUnexpectedEOF].
+// error matches [io.ErrUnexpectedEOF]. Decode changes single bytes of data, and
+// restores them before it returns.
 func (d Decoder) Decode(ctx context.Context, data []byte, v any) error {
 	return d.decode(ctx, data, v, Small)
 }
@@ -53,7 +54,7 @@ func (d Decoder) decode(ctx context.Context, data []byte, v any, small int) erro
 	if err != nil {
 		return err
 	}
-	r := reader{Decoder: d, ctx: ctx, data: data, spans: spans, small: small, size: size, part: make([]byte, 0, small+2)}
+	r := reader{Decoder: d, ctx: ctx, data: data, spans: spans, small: small, size: size}
 	decoded := reflect.New(target.Type().Elem()).Elem()
 	decoded.Set(target.Elem())
 	err = r.text(decoded)

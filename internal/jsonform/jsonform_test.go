@@ -97,9 +97,11 @@ func checkDivided(t *testing.T, text string) {
 		want := reflect.New(typ)
 		wantErr := json.Unmarshal([]byte(text), want.Interface())
 		for small := range min(len(text), 100) {
-			got := reflect.New(typ)
-			err := anySize.decode(t.Context(), []byte(text), got.Interface(), small)
+			got, data := reflect.New(typ), []byte(text)
+			err := anySize.decode(t.Context(), data, got.Interface(), small)
 			switch {
+			case string(data) != text:
+				t.Fatalf("%q into %v, divided from %d on: it is %q afterwards", text, typ, small, data)
 			case (err == nil) != (wantErr == nil):
 				t.Fatalf("%q into %v, divided from %d on: %v, want %v", text, typ, small, err, wantErr)
 			case err == nil && !reflect.DeepEqual(got.Interface(), want.Interface()):

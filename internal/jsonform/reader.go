@@ -6,6 +6,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 )
@@ -18,8 +19,7 @@ type reader struct {
 	data  []byte
 	spans map[int]span
 	small int
-	size  int64  // what the values take
-	part  []byte // the last one, in brackets
+	size  int64 // what the values take
 }
 
 // text decodes the whole text.
@@ -115,12 +115,15 @@ func (r *reader) each(begin int, part func([]byte) error, member func(name strin
 		case len(text) > maxWhole:
 			err = errTooLarge
 		case at == to:
-			err = part(r.wrap(open, text, "", end))
+			around := [2]byte{r.data[from-1], r.data[to]}
+			r.data[from-1], r.data[to] = open, end
+			err = part(r.data[from-1 : to+1])
+			r.data[from-1], r.data[to] = around[0], around[1]
 		case r.skip(r.spans[at].end) < to:
 			err = errFollowed
 		default:
 			var one any
-			if err = json.Unmarshal(r.wrap(open, text, "null", end), &one); err == nil {
+			if err = json.Unmarshal(fmt.Appendf(nil, "%c%snull%c", open, text, end), &one); err == nil {
 				name := ""
 				if names, ok := one.(map[string]any); ok {
 					for name = range names {
@@ -160,12 +163,6 @@ func (r *reader) largeIn(from, to int) int {
 	return to
 }
 
-// wrap returns the text and what follows it in brackets, until the next call.
-func (r *reader) wrap(open byte, text []byte, more string, end byte) []byte {
-	r.part = append(append(append(append(r.part[:0], open), text...), more...), end)
-	return r.part
-}
-
 // slice decodes an array into a slice. What its records take beyond the estimate
 // is added.
 func (r *reader) slice(v reflect.Value, begin int) error {
@@ -182,11 +179,12 @@ func (r *reader) slice(v reflect.Value, begin int) error {
 		all = reflect.AppendSlice(all, items)
 		return nil
 	}
+	items := reflect.New(v.Type())
 	err := r.each(begin, func(part []byte) error {
-		items := reflect.New(v.Type())
 		if err := r.unmarshal(part, items.Interface()); err != nil {
 			return err
 		}
+		defer items.Elem().Clear() // its memory is used again
 		return add(items.Elem())
 	}, func(_ string, at int) error {
 		item := reflect.MakeSlice(v.Type(), 1, 1)
