@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"unicode/utf8"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
 )
 
 // namer is a request that names the resource of the response. An idempotent
@@ -50,7 +51,7 @@ func encodeBody(operation string, request any) (body []byte, secrets []string, e
 	if err != nil {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "request", Reason: "cannot be encoded: " + err.Error()}
 	}
-	if losesText(request, body) {
+	if jsonform.LosesText(request, body) {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "request", Reason: "holds text that is not UTF-8, which would be sent changed"}
 	}
 	if bytes.Contains(body, maskedJSON) {
@@ -67,49 +68,6 @@ func isNil(request any) bool {
 		return true
 	case reflect.Pointer, reflect.Map, reflect.Slice:
 		return v.IsNil()
-	}
-	return false
-}
-
-// losesText reports whether the encoding changes a string of the request,
-// because it is not UTF-8 and is encoded with U+FFFD: as an escape, or as the
-// bytes EF BF BD.
-func losesText(request any, encoded []byte) bool {
-	mayHave := bytes.IndexByte(encoded, '\\') >= 0 || bytes.IndexByte(encoded, 0xEF) >= 0
-	return mayHave && hasInvalidText(reflect.ValueOf(request))
-}
-
-// hasInvalidText reports whether a value has a string that is not UTF-8. Like
-// encoding/json it ignores the content of a json.Marshaler, but not that of an
-// Opt.
-func hasInvalidText(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.String:
-		return !utf8.ValidString(v.String())
-	case reflect.Pointer, reflect.Interface:
-		return !v.IsNil() && hasInvalidText(v.Elem())
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if hasInvalidText(v.Index(i)) {
-				return true
-			}
-		}
-	case reflect.Map:
-		for entries := v.MapRange(); entries.Next(); {
-			if hasInvalidText(entries.Key()) || hasInvalidText(entries.Value()) {
-				return true
-			}
-		}
-	case reflect.Struct:
-		_, optional := reflect.Zero(v.Type()).Interface().(interface{ IsNull() bool })
-		if v.Type().Implements(reflect.TypeFor[json.Marshaler]()) && !optional {
-			return false
-		}
-		for i := range v.NumField() {
-			if hasInvalidText(v.Field(i)) {
-				return true
-			}
-		}
 	}
 	return false
 }

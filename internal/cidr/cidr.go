@@ -1,0 +1,83 @@
+// Package cidr reads and writes ranges of addresses in the service's forms.
+package cidr
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Parse parses a range in any form that the service accepts. The reason says why
+// it is not a range; otherwise it is "".
+func Parse(s string) (prefix netip.Prefix, reason string) {
+	address, length, found := strings.Cut(strings.TrimSpace(s), "/")
+	if !found && strings.Contains(address, ".") {
+		address, length, _ = strings.Cut(address, " ")
+		length = strings.TrimSpace(length)
+	}
+	isIPv4 := strings.Contains(address, ".")
+	if isIPv4 {
+		address = withoutLeadingZeros(address)
+	}
+	addr, err := netip.ParseAddr(address)
+	if err != nil || addr.Zone() != "" || isIPv4 != addr.Is4() {
+		return prefix, "must be an IPv4 or IPv6 range, such as 203.0.113.0/24"
+	}
+	bits := 32
+	switch {
+	case length == "" && found:
+		return prefix, "has no prefix length after the slash"
+	case length == "" && addr == netip.IPv6Unspecified():
+		bits = 128
+	case length == "" && !isIPv4:
+		bits = 64
+	case isIPv4 && strings.Contains(length, "."):
+		bits = maskLength(withoutLeadingZeros(length))
+	case length != "":
+		if bits, _ = strconv.Atoi(length); strconv.Itoa(bits) != length {
+			bits = -1
+		}
+	}
+	if prefix, err = addr.Prefix(bits); err != nil {
+		return prefix, "has an invalid prefix length"
+	}
+	return prefix, ""
+}
+
+// Format returns a range in the form that the service accepts.
+func Format(prefix netip.Prefix) string {
+	prefix = prefix.Masked()
+	if addr := prefix.Addr(); addr.Is4In6() {
+		b := addr.As16()
+		return fmt.Sprintf("::ffff:%x:%x/%d", uint16(b[12])<<8|uint16(b[13]), uint16(b[14])<<8|uint16(b[15]), prefix.Bits())
+	}
+	return prefix.String()
+}
+
+// withoutLeadingZeros removes leading zeros from the numbers of an IPv4 address
+// or mask, since netip doesn't parse them.
+func withoutLeadingZeros(dotted string) string {
+	parts := strings.Split(dotted, ".")
+	for i, part := range parts {
+		if trimmed := strings.TrimLeft(part, "0"); trimmed != "" {
+			parts[i] = trimmed
+		} else if part != "" {
+			parts[i] = "0"
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// maskLength returns the prefix length of a mask such as 255.255.0.0, or -1 if
+// it's invalid.
+func maskLength(mask string) int {
+	addr, _ := netip.ParseAddr(mask)
+	ones := netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	for bits := range 33 {
+		if prefix, _ := ones.Prefix(bits); prefix.Addr() == addr {
+			return bits
+		}
+	}
+	return -1
+}
