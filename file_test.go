@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -186,19 +183,4 @@ func TestKubeconfigThatIsNotThereYet(t *testing.T) {
 			t.Errorf("after a 503: %d requests", sent)
 		}
 	})
-}
-
-// TestFileWithoutLinks: on a file system without links, Save writes the file in
-// place, and never over an existing one.
-func TestFileWithoutLinks(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "kubeconfig.yaml")
-	for i, want := range []error{nil, fs.ErrExist} {
-		if err := (File{Content: []byte(fmt.Sprint("content ", i))}).create(path); !errors.Is(err, want) {
-			t.Errorf("it is %v, want %v", err, want)
-		}
-		if got, err := os.ReadFile(path); err != nil || string(got) != "content 0" {
-			t.Errorf("the file holds %q, %v", got, err)
-		}
-	}
 }

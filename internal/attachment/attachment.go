@@ -1,5 +1,6 @@
 // Package attachment looks at files that a server sends: at their names, which
-// must be harmless in any folder, and at whether they are complete.
+// must be harmless in any folder, and at whether they are complete. It writes them
+// to disk.
 package attachment
 
 import (

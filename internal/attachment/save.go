@@ -1,0 +1,60 @@
+package attachment
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Save writes a new file that only its owner may read: the whole file or none.
+// It returns [os.ErrExist] if the path exists, even as a symbolic link.
+func Save(path string, content []byte) error {
+	return write(path, content, func(temporary string) error {
+		err := os.Link(temporary, path)
+		if err == nil || errors.Is(err, os.ErrExist) {
+			return err // of a path that ends with a slash, create would say that it is a folder
+		}
+		return create(path, content) // for file systems without links
+	})
+}
+
+// Replace is Save for a path that may exist, which it replaces atomically.
+func Replace(path string, content []byte) error {
+	return write(path, content, func(temporary string) error { return os.Rename(temporary, path) })
+}
+
+// write writes a temporary file beside the path, and calls publish to give it
+// its name.
+func write(path string, content []byte, publish func(temporary string) error) (err error) {
+	defer func() {
+		if e, ok := errors.AsType[*os.LinkError](err); ok {
+			err = e.Err // without the name of the temporary file
+		}
+	}()
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".cloudapi-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name())
+	_, err = temporary.Write(content)
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if err := errors.Join(err, temporary.Close()); err != nil {
+		return err
+	}
+	return publish(temporary.Name())
+}
+
+// create writes a new file. If that fails it removes the file.
+func create(path string, content []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
+}
