@@ -382,15 +382,11 @@ func WithHeader(name, value string) Option {
 	}
 }
 
+// headerCharacters are those of a header's name.
+const headerCharacters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
 func validHeaderName(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		letterOrDigit := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-		if !letterOrDigit && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return name != ""
+	return name != "" && strings.Trim(name, headerCharacters) == ""
 }
 
 // WithUserAgent adds the application's name and version, such as
