@@ -58,18 +58,16 @@ func (r PortRange) String() string { return fmt.Sprintf("%d..%d", r.First, r.Las
 
 // normalCIDR returns the same spelling for all spellings of a range.
 func normalCIDR(s string) string {
-	prefix, err := ParseCIDR(s)
-	if err != nil {
-		return s
+	if prefix, err := ParseCIDR(s); err == nil {
+		return FormatCIDR(prefix)
 	}
-	return FormatCIDR(prefix)
+	return s
 }
 
 // normalPortRange is normalCIDR for port ranges.
 func normalPortRange(s string) string {
-	ports, err := ParsePortRange(s)
-	if err != nil {
-		return s
+	if ports, err := ParsePortRange(s); err == nil {
+		return ports.String()
 	}
-	return ports.String()
+	return s
 }

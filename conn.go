@@ -55,13 +55,8 @@ func (c *conn) callConfig() call.Config {
 		Budget:      cfg.budget,
 		MaxResponse: cfg.maxResponse,
 	}
-	if limiter := cfg.limiter; limiter != nil {
-		calls.Limit = func(ctx context.Context) error {
-			if err := limiter.Wait(ctx); err != nil {
-				return fmt.Errorf("rate limiter: %w", err)
-			}
-			return nil
-		}
+	if cfg.limiter != nil {
+		calls.Limit = cfg.limiter.Wait
 	}
 	if source := cfg.tokenSource; source != nil && !cfg.hasHeader("Authorization") {
 		calls.Token = func(ctx context.Context) (string, error) {

@@ -182,7 +182,7 @@ func (e *Error) Error() string {
 	} else if e.Body != "" {
 		fmt.Fprintf(&b, ": %q", e.Body)
 	}
-	if fields := e.fieldText(); fields != "" {
+	if fields := envelope.FieldText(e.Details); fields != "" {
 		b.WriteString(" (" + mask.OneLine(fields) + ")")
 	}
 	if hint := e.hint(); hint != "" {
@@ -214,17 +214,6 @@ func (e *Error) isUnexpected() bool {
 // isMaybeUnsupported reports whether the operation may be what was not found.
 func (e *Error) isMaybeUnsupported() bool {
 	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class.has(august2026|contractOnly)
-}
-
-// fieldText lists the field errors in the order of the details.
-func (e *Error) fieldText() string {
-	var parts []string
-	for _, f := range envelope.Fields(e.Details) {
-		for _, text := range f.Texts {
-			parts = append(parts, f.Name+": "+text)
-		}
-	}
-	return strings.Join(parts, "; ")
 }
 
 // FieldErrors returns the details by field. Names are those of the request's

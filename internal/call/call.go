@@ -283,7 +283,7 @@ func (c *call) prepare() (http.Header, error) {
 	}
 	if c.cfg.Limit != nil {
 		if err := c.cfg.Limit(c); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("rate limiter: %w", err)
 		}
 	}
 	header := c.cfg.Header(c.req.Body != nil || c.req.Method == http.MethodPost || c.req.Method == http.MethodPatch)

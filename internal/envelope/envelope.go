@@ -92,3 +92,14 @@ func Fields(details json.RawMessage) []Field {
 	}
 	return fields
 }
+
+// FieldText lists the fields of details, in their order.
+func FieldText(details json.RawMessage) string {
+	var parts []string
+	for _, f := range Fields(details) {
+		for _, text := range f.Texts {
+			parts = append(parts, f.Name+": "+text)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
