@@ -2,8 +2,12 @@ package cloudapi
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // These methods work with resources of any kind. Programs that know the kind
@@ -113,6 +117,62 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 		return err
 	}
 	return f.waitGone(ctx, &c.conn, resource.Location, addressOf(f, resource), opts)
+}
+
+// CheckAccess returns an error if the token may not see the client's project, or
+// one of the resources that the program knows. Call it before you take a
+// resource that is no longer in a list for deleted, and an empty list for an
+// empty project: lists leave out what the token may not see.
+//
+//	missing := cloudapi.Resource{Kind: cloudapi.KindVM, ID: id, Location: location}
+//	if err := client.CheckAccess(ctx, missing); err != nil {
+//		return err // it may exist
+//	}
+//
+// It gets the project, and then each of the resources by its ID; a private
+// location by its name. The error matches [ErrForbidden] if the token has no
+// permission for one of them, and [ErrNotFound] if the project is gone or
+// belongs to an account of which the token's is not a member. A resource that
+// does not exist is no error. If resources are given, it is no error that the
+// token may not see the project's own record, which is a permission of its own.
+//
+// The API has nothing that tells the permissions of a token. So without known
+// resources, CheckAccess finds out only whether the token may see the project
+// itself: nothing tells a list of a kind that the token may not see from an
+// empty one. And an inference API key that the token may not see looks like one
+// that does not exist. A resource that is being destroyed can be forbidden for a moment,
+// so CheckAccess looks again a second later.
+//
+// A part of another resource, such as a rule, is an [*ArgumentError].
+func (c *Client) CheckAccess(ctx context.Context, known ...Resource) error {
+	const operation = "CheckAccess"
+	if ctx == nil {
+		return noContext(operation)
+	}
+	families := make([]anyFamily, len(known))
+	for i, r := range known {
+		var err error
+		if families[i], err = wholeFamily(operation, r); err != nil {
+			return err
+		}
+	}
+	_, err := fetch[Project](ctx, &c.conn, &opProjectsGet)
+	if err != nil && (len(known) == 0 || !errors.Is(err, ErrForbidden)) {
+		return err
+	}
+	for i, r := range known {
+		_, err := families[i].exists(ctx, &c.conn, r)
+		if errors.Is(err, ErrForbidden) {
+			if err := pace.Sleep(ctx, waitQuick.first); err != nil {
+				return err
+			}
+			_, err = families[i].exists(ctx, &c.conn, r)
+		}
+		if err != nil {
+			return fmt.Errorf("cloudapi: %s: %v: %w", operation, r, unprefixed{err})
+		}
+	}
+	return nil
 }
 
 // wholeFamily returns the family of a resource that is not a part of another.

@@ -53,7 +53,7 @@ type Event[T any] struct {
 // it as deleted only if it doesn't exist. If the token may not see it in three
 // rounds in a row, the last element is an error that matches [ErrForbidden]:
 // the token has lost a permission. A watch can't see that a record exists that
-// was never in the list.
+// was never in the list; [Client.CheckAccess] says what can be found out.
 //
 // A transient failure ([IsTransient]), such as a server error or a gateway's
 // page in place of a list, does not end a watch. The watch reports it to

@@ -124,7 +124,7 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 		return nil, err
 	}
 	if len(all) == 0 { // or the token may not see anything
-		if _, err := p.client.Projects.Get(ctx, p.client.Project()); err != nil {
+		if err := p.client.CheckAccess(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,103 @@
+package resolve_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+// TestCheckAccess: lists are empty without a permission. The check tells that
+// from resources that are gone.
+func TestCheckAccess(t *testing.T) {
+	t.Parallel()
+	const location, other = "eu-central-h1", "pjahbwgme82j3qbwnsn4b3w1e9"
+	vmGone := cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: location, Name: "web-0"}
+	for _, tt := range []struct {
+		name        string
+		permissions []string
+		project     string // "": that of the server
+		known       []string
+		want        error
+		requests    int
+	}{
+		{"all permissions", []string{"*"}, "", nil, nil, 1},
+		{"all permissions, and resources", []string{"*"}, "", []string{"vm", "firewall", "gone"}, nil, 4},
+		{"no permission", nil, "", nil, cloudapi.ErrForbidden, 1},
+		{"none for a VM", []string{"Project:view", "Firewall:view"}, "", []string{"gone", "firewall", "vm"}, cloudapi.ErrForbidden, 5},
+		{"none for a VM that the program does not know", []string{"Project:view", "Firewall:view"}, "", []string{"firewall"}, nil, 2},
+		{"none for the project", []string{"Vm:view"}, "", []string{"vm"}, nil, 2},
+		{"of another account", nil, other, []string{"vm"}, cloudapi.ErrNotFound, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t)
+				client := srv.Client()
+				vm := stub.Must(client.VMs.Create(t.Context(), location, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+				firewall := stub.Must(client.Firewalls.Create(t.Context(), location, "edge", nil))(t)
+				resources := map[string]cloudapi.Resource{
+					"vm":       {Kind: cloudapi.KindVM, ID: vm.ID, Location: location, Name: vm.Name},
+					"firewall": {Kind: cloudapi.KindFirewall, ID: firewall.ID, Location: location, Name: firewall.Name},
+					"gone":     vmGone,
+				}
+				var known []cloudapi.Resource
+				for _, name := range tt.known {
+					known = append(known, resources[name])
+				}
+				srv.SetPermissions(client.Project(), srv.Token(), tt.permissions...)
+				if tt.project != "" {
+					client = client.InProject(tt.project)
+				}
+				before := len(srv.Requests())
+				err := client.CheckAccess(t.Context(), known...)
+				if !errors.Is(err, tt.want) {
+					t.Errorf("got %v, want %v", err, tt.want)
+				}
+				if n := len(srv.Requests()) - before; n != tt.requests {
+					t.Errorf("%d requests, want %d", n, tt.requests)
+				}
+			})
+		})
+	}
+}
+
+// TestCheckAccessLooksAgain: a resource that is being destroyed can be forbidden
+// for a moment.
+func TestCheckAccessLooksAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		srv.Fail(cloudapitest.Match{Operation: "VMs.Get"}, cloudapitest.Reply(403, nil, stub.Envelope(403)))
+		start := time.Now()
+		err := srv.Client().CheckAccess(t.Context(), cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: "eu-central-h1"})
+		if err != nil || time.Since(start) != time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+func TestCheckAccessRefuses(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t)
+	client := srv.Client()
+	part := cloudapi.Resource{Kind: cloudapi.KindFirewallRule, ID: "fr" + stub.VMID[2:]}
+	if err := client.CheckAccess(t.Context(), part); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		t.Errorf("for a part: %v", err)
+	}
+	if err := client.InProject("").CheckAccess(t.Context()); !errors.Is(err, cloudapi.ErrNoProject) {
+		t.Errorf("without a project: %v", err)
+	}
+	var none context.Context
+	if err := client.CheckAccess(none); err == nil || err.Error() != "cloudapi: CheckAccess: ctx must not be nil" {
+		t.Errorf("without a context: %v", err)
+	}
+	if sent := srv.Requests(); len(sent) != 0 {
+		t.Errorf("%d requests were sent", len(sent))
+	}
+}
