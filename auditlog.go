@@ -45,9 +45,9 @@ type AuditLogOptions struct {
 	// default is today. The server keeps entries for three months.
 	End time.Time `url:"end,omitempty" layout:"2006-01-02"`
 
-	// Limit is the number of entries in a page. The default and the maximum are
+	// PageSize is the number of entries in a page. The default and the maximum are
 	// 1000.
-	Limit int `url:"limit,omitempty"`
+	PageSize int `url:"limit,omitempty"`
 
 	// PaginationKey is [Page.NextStartAfter] of the previous page. Use it with the
 	// same options as for that page.
@@ -73,7 +73,8 @@ var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-lo
 //
 // Requires the August 2026 API.
 func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Page[AuditLogEntry], error) {
-	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, opts.inUTC())
+	o := opts.inUTC()
+	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, o, o.PageSize)
 }
 
 // All returns an iterator over the project's audit log, the newest entries

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
@@ -139,9 +140,10 @@ func (routes *listRoutes) check(o *ListOptions) error {
 		return argumentError(routes.project.Name, name, value, reason)
 	}
 	const none = "does not apply to this list"
+	if err := checkPageSize(routes.project, o.PageSize); err != nil {
+		return err
+	}
 	switch {
-	case o.PageSize < 0:
-		return refuse("PageSize", fmt.Sprint(o.PageSize), "must not be negative")
 	case o.Location != "" && routes.location == nil:
 		return refuse("Location", o.Location, none)
 	case len(o.Tags) > 0 && !routes.tags:
@@ -150,6 +152,14 @@ func (routes *listRoutes) check(o *ListOptions) error {
 		return refuse("StartAfter", o.StartAfter, none+", which comes whole")
 	case o.OrderColumn != "" && routes.unpaged:
 		return refuse("OrderColumn", o.OrderColumn, none+", which comes whole")
+	}
+	return nil
+}
+
+// checkPageSize refuses an option that every list has.
+func checkPageSize(op *Operation, size int) error {
+	if size < 0 {
+		return argumentError(op.Name, "PageSize", strconv.Itoa(size), "must not be negative")
 	}
 	return nil
 }

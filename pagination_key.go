@@ -11,8 +11,12 @@ import (
 )
 
 // listByKey fetches one page of a list that continues with a key from the
-// server. Each page but the last has such a key. The options are the query.
-func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, options any, args ...string) (*Page[T], error) {
+// server. Each page but the last has such a key. The options are the query, with
+// the page size among them.
+func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, options any, pageSize int, args ...string) (*Page[T], error) {
+	if err := checkPageSize(op, pageSize); err != nil {
+		return nil, err
+	}
 	in, err := c.invoke(op, nil, args)
 	if err != nil {
 		return nil, err

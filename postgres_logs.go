@@ -68,9 +68,9 @@ type PostgresLogsOptions struct {
 	ServerRole    string `url:"server_role,omitempty"`    // one of the PostgresServerRole constants
 	QueryPattern  string `url:"query_pattern,omitempty"`  // a literal part of the message, up to 200 characters
 
-	// MaxLogLines is the number of lines in a page, up to 500. The default is 50
-	// in Logs and 500 in AllLogs.
-	MaxLogLines int `url:"max_log_lines,omitempty"`
+	// PageSize is the number of lines in a page, up to 500. The default is 50 in
+	// Logs and 500 in AllLogs.
+	PageSize int `url:"max_log_lines,omitempty"`
 
 	// PaginationKey is [Page.NextStartAfter] of the previous page. Use it with
 	// the options of that page, including Start and End.
@@ -109,7 +109,8 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
-	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, opts.inUTC(), location, postgres)
+	o := opts.inUTC()
+	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, location, postgres)
 }
 
 // AllLogs returns the logs of a database, the newest lines first, page by page;
@@ -123,7 +124,7 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 	start := opts.inUTC()
 	return newestFirst(ctx, s.conn, &opPostgresLogs, repeatsLines, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
 		o := start
-		o.MaxLogLines = cmp.Or(o.MaxLogLines, maxLogLines)
+		o.PageSize = cmp.Or(o.PageSize, maxLogLines)
 		if o.End.IsZero() {
 			o.End = now
 		}

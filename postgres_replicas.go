@@ -77,18 +77,14 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 
 // CreateReadReplica creates a read replica of a database, with the same size
 // and no standby. It returns the replica before it's running;
-// [PostgresService.WaitRunning] waits, which can take hours. At most one
-// element of opts is allowed. It returns [ErrInvalidRequest] before the first
+// [PostgresService.WaitRunning] waits, which can take hours. A nil opts changes
+// none of the parent's settings. It returns [ErrInvalidRequest] before the first
 // backup (see [Postgres.EarliestRestoreTime]), [ErrAlreadyExists] if the name
 // is taken, and [ErrOutcomeUnknown] if the response is lost; see [Confirm].
-func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts ...PostgresReadReplicaOptions) (*Postgres, error) {
+func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts *PostgresReadReplicaOptions) (*Postgres, error) {
 	request := readReplicaRequest{Name: name}
-	switch len(opts) {
-	case 0:
-	case 1:
-		request.PostgresReadReplicaOptions = opts[0]
-	default:
-		return nil, &ArgumentError{Operation: opPostgresCreateReadReplica.Name, Name: "opts", Reason: "must be one at most"}
+	if opts != nil {
+		request.PostgresReadReplicaOptions = *opts
 	}
 	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, request, location, postgres)
 }

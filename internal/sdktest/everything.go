@@ -79,7 +79,7 @@ func NewEverything(t *testing.T, opts ...cloudapitest.Option) *Everything {
 	stub.Must(cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
 		return c.Postgres.Get(ctx, Somewhere, "db-1")
 	}, func(db *cloudapi.Postgres) (bool, error) { return !db.EarliestRestoreTime.IsZero(), nil }))(t)
-	p.Replica = stub.Must(c.Postgres.CreateReadReplica(ctx, Somewhere, "db-1", "db-2"))(t)
+	p.Replica = stub.Must(c.Postgres.CreateReadReplica(ctx, Somewhere, "db-1", "db-2", nil))(t)
 
 	p.VM = stub.Must(c.VMs.WaitRunning(ctx, Somewhere, "web-1"))(t)
 	p.Stray = stub.Must(c.VMs.WaitRunning(ctx, Somewhere, "stray"))(t)

@@ -45,7 +45,7 @@ func TestAuditLogTellsWhatWasDone(t *testing.T) {
 		}
 		stub.Elapse(time.Hour)
 		for _, limit := range []int{0, 1, 2, 5} {
-			if got := log(cloudapi.AuditLogOptions{Limit: limit}); !slices.Equal(got, want) {
+			if got := log(cloudapi.AuditLogOptions{PageSize: limit}); !slices.Equal(got, want) {
 				t.Errorf("in pages of %d: %q\nwant %q", limit, got, want)
 			}
 		}
@@ -53,7 +53,7 @@ func TestAuditLogTellsWhatWasDone(t *testing.T) {
 			options cloudapi.AuditLogOptions
 			want    []string
 		}{
-			{cloudapi.AuditLogOptions{Action: "fw", Limit: 1}, []string{want[0], want[3], want[4]}},
+			{cloudapi.AuditLogOptions{Action: "fw", PageSize: 1}, []string{want[0], want[3], want[4]}},
 			{cloudapi.AuditLogOptions{Action: "create"}, []string{want[1], want[2], want[4]}},
 			{cloudapi.AuditLogOptions{Action: "fw/create"}, []string{want[4]}},
 			{cloudapi.AuditLogOptions{Object: subnet.ID}, []string{want[0], want[1]}},

@@ -57,7 +57,7 @@ func TestPostgresUpgradesInTime(t *testing.T) {
 		_, err := pg.UpgradeStatus(ctx, here, "db")
 		refused(t, err, "Database is not upgrading")
 		stub.Elapse(time.Hour)
-		must(pg.CreateReadReplica(ctx, here, "db", "copy"))
+		must(pg.CreateReadReplica(ctx, here, "db", "copy", nil))
 		stub.Elapse(time.Hour)
 		_, err = pg.Upgrade(ctx, here, "copy")
 		refused(t, err, "Read replicas cannot be upgraded")
@@ -118,7 +118,7 @@ func TestPostgresLogsArePaged(t *testing.T) {
 		stub.Elapse(2 * time.Hour)
 		options := &cloudapi.PostgresLogsOptions{Start: time.Now().Add(-time.Hour), End: time.Now()}
 		whole, paged := *options, *options
-		whole.MaxLogLines, paged.MaxLogLines = 500, 7
+		whole.PageSize, paged.PageSize = 500, 7
 		all := must(pg.Logs(ctx, here, "db", &whole))
 		slices.Reverse(all.Items)
 		i := 0
@@ -242,7 +242,7 @@ func TestPostgresStatesAugust2026(t *testing.T) {
 		if got, want := states("db"), []string{"restarting", "running"}; !slices.Equal(got, want) {
 			t.Errorf("states of a restart %q, want %q", got, want)
 		}
-		must(pg.CreateReadReplica(ctx, here, "db", "copy"))
+		must(pg.CreateReadReplica(ctx, here, "db", "copy", nil))
 		if got, want := states("copy"), []string{"creating", "restoring_backup", "replaying_wal", "running"}; !slices.Equal(got, want) {
 			t.Errorf("states of a replica %q, want %q", got, want)
 		}

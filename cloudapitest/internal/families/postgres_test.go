@@ -112,7 +112,7 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		stub.Elapse(time.Hour) // it is 1 o'clock
-		replica := must(pg.CreateReadReplica(ctx, here, "db", "copy"))
+		replica := must(pg.CreateReadReplica(ctx, here, "db", "copy", nil))
 		update := func(size string, storage int) {
 			must(pg.Update(ctx, here, "db", &cloudapi.PostgresUpdateRequest{Size: size, StorageSize: storage}))
 		}
@@ -220,18 +220,18 @@ func TestReadReplicaIsPromoted(t *testing.T) {
 		}
 
 		createDatabase(t, pg, "db")
-		_, err := pg.CreateReadReplica(ctx, here, "db", "copy")
+		_, err := pg.CreateReadReplica(ctx, here, "db", "copy", nil)
 		refused(t, err, "There are no backups, yet.")
 		_, err = pg.Promote(ctx, here, "db")
 		refused(t, err, "Non read replica servers cannot be promoted.")
 		stub.Elapse(2 * time.Minute)
 
-		created := must(pg.CreateReadReplica(ctx, here, "db", "copy"))
+		created := must(pg.CreateReadReplica(ctx, here, "db", "copy", nil))
 		if created.State != "creating" || !created.ReadReplica || created.Parent != "/location/eu-central-h1/postgres/db" ||
 			!created.LatestRestoreTime.IsZero() {
 			t.Errorf("replica: %+v", created)
 		}
-		must(pg.CreateReadReplica(ctx, here, "copy", "copy-of-copy"))
+		must(pg.CreateReadReplica(ctx, here, "copy", "copy-of-copy", nil))
 		if got := replicas(); !slices.Equal(got, []string{"copy"}) {
 			t.Errorf("the replicas are %q", got)
 		}
@@ -270,7 +270,7 @@ func TestCopiesOutliveTheirParent(t *testing.T) {
 			restored.ConnectionString.Reveal() == parent.ConnectionString.Reveal() {
 			t.Errorf("restored: %+v", restored)
 		}
-		must(pg.CreateReadReplica(ctx, here, "db", "copy"))
+		must(pg.CreateReadReplica(ctx, here, "db", "copy", nil))
 		stub.Elapse(time.Hour)
 		if p := get("restored"); p.Parent == "" || p.LatestRestoreTime.IsZero() || p.EarliestRestoreTime.Before(target.RestoreTarget) {
 			t.Errorf("running: %+v", p)
@@ -360,7 +360,7 @@ func TestPostgresQuotaCountsTheServersThatAreThere(t *testing.T) {
 		_, err = pg.Create(ctx, here, "big", &cloudapi.PostgresCreateRequest{Size: "standard-4", StorageSize: 128, HAType: "sync"})
 		refused(t, err, "Requested vCPU count: 12, currently used vCPU count: 2, maximum allowed vCPU count: 12, remaining vCPU count: 10")
 		stub.Elapse(time.Hour)
-		must(pg.CreateReadReplica(ctx, here, "a", "b"))
+		must(pg.CreateReadReplica(ctx, here, "a", "b", nil))
 		_, err = pg.Update(ctx, here, "a", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128})
 		refused(t, err, "Requested vCPU count: 6, currently used vCPU count: 8")
 		_, err = pg.Create(ctx, here, "c", request)
@@ -624,7 +624,7 @@ func TestImmediatePostgres(t *testing.T) {
 	if p := must(pg.Restore(ctx, here, "db", target)); p.State != "running" {
 		t.Errorf("restored: %s", p.State)
 	}
-	must(pg.CreateReadReplica(ctx, here, "db", "copy"))
+	must(pg.CreateReadReplica(ctx, here, "db", "copy", nil))
 	if p := must(pg.Promote(ctx, here, "copy")); p.ReadReplica {
 		t.Errorf("promoted: %+v", p)
 	}

@@ -187,7 +187,7 @@ func fillDatabases(ctx context.Context, c *cloudapi.Client) error {
 	if _, err := c.Postgres.WaitRunning(ctx, europe, "orders", often); err != nil {
 		return err
 	}
-	if _, err := c.Postgres.CreateReadReplica(ctx, europe, "orders", "orders-reports"); err != nil {
+	if _, err := c.Postgres.CreateReadReplica(ctx, europe, "orders", "orders-reports", nil); err != nil {
 		return err
 	}
 	_, err = c.Postgres.WaitRunning(ctx, europe, "orders-reports", often)

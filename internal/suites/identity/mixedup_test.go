@@ -120,7 +120,7 @@ func TestRecordsOfAPath(t *testing.T) {
 		return c.VMs.Create(ctx, "eu", "a", &cloudapi.VMCreateRequest{})
 	}
 	replica := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.Postgres.CreateReadReplica(ctx, "eu", postgres, "copy")
+		return c.Postgres.CreateReadReplica(ctx, "eu", postgres, "copy", nil)
 	}
 	balancer := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return c.LoadBalancers.Create(ctx, "eu", "a", &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: "x"})

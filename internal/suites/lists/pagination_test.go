@@ -609,6 +609,14 @@ func TestListOptionsThatCannotBe(t *testing.T) {
 			_, err := client.Projects.List(t.Context(), &cloudapi.ListOptions{Location: "x"})
 			return err
 		}},
+		{"PageSize", "AuditLog.List", func() error {
+			_, err := client.AuditLog.List(t.Context(), &cloudapi.AuditLogOptions{PageSize: -1})
+			return err
+		}},
+		{"PageSize", "Postgres.Logs", func() error {
+			_, err := cloudapi.Collect(client.Postgres.AllLogs(t.Context(), "eu-central-h1", "db-1", &cloudapi.PostgresLogsOptions{PageSize: -1}))
+			return err
+		}},
 	} {
 		err := tt.call()
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != tt.name || e.Operation != tt.operation || len(network.Take()) != 0 {

@@ -40,7 +40,7 @@ func TestAuditLogWire(t *testing.T) {
 			reply: `{"pagination_key":"` + key + `","items":[` + entry + `]}`,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.AuditLog.List(ctx, &cloudapi.AuditLogOptions{Action: "fw/associate", Subject: "main@example.com",
-					Object: "fw53tv73zfy23nv7kdq6d09s6x", End: end, Limit: 2, PaginationKey: key})
+					Object: "fw53tv73zfy23nv7kdq6d09s6x", End: end, PageSize: 2, PaginationKey: key})
 			},
 			want: &cloudapi.Page[cloudapi.AuditLogEntry]{Items: entries[:1], NextStartAfter: key},
 		},

@@ -45,7 +45,7 @@ func postgresLogCases() []wireCase {
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.Logs(ctx, location, "orders-db", &cloudapi.PostgresLogsOptions{
 					Start: start, End: start.Add(time.Hour), StreamName: cloudapi.PostgresLogStreamPgBouncer, SeverityLevel: cloudapi.PostgresLogSeverityError,
-					ServerRole: cloudapi.PostgresServerRolePrimary, QueryPattern: "100% o'x", MaxLogLines: 2, PaginationKey: key,
+					ServerRole: cloudapi.PostgresServerRolePrimary, QueryPattern: "100% o'x", PageSize: 2, PaginationKey: key,
 				})
 			},
 			want: &cloudapi.Page[cloudapi.PostgresLogEntry]{Items: entries[1:], NextStartAfter: key},

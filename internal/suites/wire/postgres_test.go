@@ -211,7 +211,7 @@ func TestPostgresWire(t *testing.T) {
 			name: "create a read replica", method: "POST", target: item + "/read-replica", reply: testReplicaFull, want: testReplicaDetailed(),
 			body: `{"name":"orders-ro"}`,
 			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro")
+				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro", nil)
 			}),
 		},
 		{
@@ -225,7 +225,7 @@ func TestPostgresWire(t *testing.T) {
 			name: "create a read replica that differs", method: "POST", target: item + "/read-replica", reply: testReplicaFull, want: testReplicaDetailed(),
 			body: `{"name":"orders-ro","pg_config":{"work_mem":"4MB"},"pgbouncer_config":{},"tags":[{"key":"r","value":"1"}]}`,
 			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro", cloudapi.PostgresReadReplicaOptions{
+				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro", &cloudapi.PostgresReadReplicaOptions{
 					PGConfig: map[string]string{"work_mem": "4MB"}, PgBouncerConfig: map[string]string{}, Tags: []cloudapi.PostgresTag{{Key: "r", Value: "1"}},
 				})
 			}),
@@ -476,15 +476,6 @@ func TestPostgresWaits(t *testing.T) {
 			polls: []string{show(), show(state("deleting")), show(state("deleting")), stub.Envelope(403), stub.Envelope(404)},
 		},
 	})
-}
-
-func TestCreateReadReplicaTakesOneSetOfOptions(t *testing.T) {
-	t.Parallel()
-	_, err := sdktest.SendingNothing(t).Postgres.CreateReadReplica(t.Context(), "eu-central-h1", "orders-db", "orders-ro",
-		cloudapi.PostgresReadReplicaOptions{}, cloudapi.PostgresReadReplicaOptions{})
-	if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != "Postgres.CreateReadReplica" || e.Name != "opts" {
-		t.Errorf("two make %v", err)
-	}
 }
 
 const testPEM = "-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIx\n-----END CERTIFICATE-----\n\n" +
