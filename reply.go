@@ -7,6 +7,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
@@ -42,7 +43,49 @@ func (d oneRecord[T, P]) Decode(r call.Response) (any, error) {
 
 // decodeRecords decodes a response into records, also if fields come in another
 // form.
-func decodeRecords(r call.Response, v any) error { return decodeJSON(r, v, true) }
+func decodeRecords(r call.Response, v any) error {
+	if err := decodeJSON(r, v, true); err != nil {
+		return err
+	}
+	if bytes.Contains(r.Body, maskedJSON) {
+		return checkUnmasked(reflect.ValueOf(v))
+	}
+	return nil
+}
+
+// checkUnmasked returns an error if the content of a secret in a record is the
+// mask: the response was made from a record, whose JSON masks secrets.
+func checkUnmasked(v reflect.Value) error {
+	each := func(n int, value func(int) reflect.Value) (err error) {
+		for i := 0; i < n && err == nil; i++ {
+			err = checkUnmasked(value(i))
+		}
+		return err
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return checkUnmasked(v.Elem())
+		}
+	case reflect.Slice:
+		return each(v.Len(), v.Index)
+	case reflect.Map:
+		keys := v.MapKeys()
+		return each(len(keys), func(i int) reflect.Value { return v.MapIndex(keys[i]) })
+	case reflect.Struct:
+		if !v.CanInterface() {
+			return nil
+		}
+		if secret, ok := v.Interface().(Secret); !ok {
+			return each(v.NumField(), v.Field)
+		} else if secret.Reveal() == redacted {
+			return errMasked
+		}
+	}
+	return nil
+}
+
+var errMasked = errors.New(`a secret in it is "` + redacted + `", as in the JSON of the SDK's records: a mock sends cloudapitest.Encode of a record`)
 
 // decodeInto decodes a response into v.
 func decodeInto(r call.Response, v any) error { return decodeJSON(r, v, false) }

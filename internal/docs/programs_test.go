@@ -16,7 +16,7 @@ import (
 // topics are the pages for people who know Go and no cloud API. Each has one
 // program that is complete.
 var topics = []string{
-	"docs/errors.md", "docs/lists.md", "docs/observability.md", "docs/proxies.md", "docs/rate-limits.md",
+	"docs/errors.md", "docs/httpmock.md", "docs/lists.md", "docs/observability.md", "docs/proxies.md", "docs/rate-limits.md",
 	"docs/retries.md", "docs/secrets.md", "docs/testing.md", "docs/waits.md",
 }
 

@@ -3,11 +3,13 @@ package mocks_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +20,8 @@ import (
 	"github.com/jarcoal/httpmock"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/fill"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -181,4 +185,82 @@ func TestMissingResponder(t *testing.T) {
 			}
 		}
 	})
+}
+
+const secret = "postgres://postgres:s3cret@db-1.example.com:5432/postgres?sslmode=require&x=<1>"
+
+// TestEncodedRecords: Encode returns JSON that has every field of a record, for
+// all records that methods return, with the content of their secrets.
+func TestEncodedRecords(t *testing.T) {
+	t.Parallel()
+	records, revealed := map[reflect.Type]bool{}, 0
+	for _, m := range sdktest.Methods(t) {
+		for _, typ := range m.Types() {
+			if typ.Kind() == reflect.Pointer && typ.Elem().Kind() == reflect.Struct && typ.Elem().NumField() > 0 &&
+				typ.Elem().Field(0).Tag.Get("json") != "" && !strings.HasSuffix(typ.Elem().Name(), "Request") {
+				records[typ.Elem()] = true
+			}
+		}
+	}
+	for typ := range records {
+		want := fill.Value(reflect.PointerTo(typ), secret).Interface()
+		got := reflect.New(typ).Interface()
+		if metrics, ok := want.(*cloudapi.ResourceMetrics); ok {
+			metrics.Metrics[0].Series[0].Values = cloudapi.Samples{{Value: 1.5}}
+		}
+		encoded := cloudapitest.Encode(want)
+		if err := json.Unmarshal(encoded, got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v became %s, which decodes as %v, %v", typ, encoded, got, err)
+		}
+		if masked := string(stub.JSON(want)); strings.Contains(masked, "[redacted]") {
+			revealed++
+			if strings.Contains(string(encoded), "[redacted]") {
+				t.Errorf("%v is encoded as %s", typ, encoded)
+			}
+		}
+	}
+	if len(records) < 20 || revealed < 3 {
+		t.Errorf("%d records, %d with secrets", len(records), revealed)
+	}
+}
+
+// TestMaskedRecord: a response from a record whose secrets are masked is refused,
+// and says what to do. One from Encode is a record with its secrets.
+func TestMaskedRecord(t *testing.T) {
+	t.Parallel()
+	db := &cloudapi.Postgres{ID: "pg00000000021g000000000001", Name: "[redacted]", State: "running", Location: "eu-central-h1", ConnectionString: cloudapi.NewSecret(secret)}
+	key := &cloudapi.InferenceAPIKey{ID: "ak00000000021g000000000001", Key: cloudapi.NewSecret(secret)}
+	mock := httpmock.NewMockTransport()
+	client := sdktest.Client(t, mock)
+	responders := func(db, keys httpmock.Responder) {
+		mock.RegisterResponder(http.MethodGet, "=~/postgres/", db)
+		mock.RegisterResponder(http.MethodGet, "=~/inference-api-key$", keys)
+	}
+	get := func() (*cloudapi.Postgres, error) { return client.Postgres.Get(t.Context(), "eu-central-h1", db.ID) }
+	list := func() ([]*cloudapi.InferenceAPIKey, error) {
+		return cloudapi.Collect(client.InferenceAPIKeys.All(t.Context(), nil))
+	}
+
+	responders(httpmock.NewJsonResponderOrPanic(http.StatusOK, db), httpmock.NewJsonResponderOrPanic(http.StatusOK, map[string]any{"items": []any{key}}))
+	_, err := get()
+	_, listErr := list()
+	for _, err := range []error{err, listErr} {
+		e, ok := errors.AsType[*cloudapi.DecodeError](err)
+		if !ok || e.Attempts != 1 || !strings.Contains(err.Error(), "a mock sends cloudapitest.Encode of a record") {
+			t.Errorf("a masked record: %v", err)
+		}
+	}
+
+	responders(httpmock.NewBytesResponder(http.StatusOK, cloudapitest.Encode(db)),
+		httpmock.NewBytesResponder(http.StatusOK, cloudapitest.Encode([]*cloudapi.InferenceAPIKey{key})))
+	if got, err := get(); err != nil || !reflect.DeepEqual(got, db) || got.ConnectionString.Reveal() != secret {
+		t.Errorf("an encoded record: %v, %v", got, err)
+	}
+	if got, err := list(); err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], key) {
+		t.Errorf("an encoded list: %v, %v", got, err)
+	}
+	responders(httpmock.NewBytesResponder(http.StatusOK, cloudapitest.Encode(db)), httpmock.NewBytesResponder(http.StatusOK, cloudapitest.Encode([]*cloudapi.InferenceAPIKey(nil))))
+	if got, err := list(); err != nil || len(got) != 0 {
+		t.Errorf("an empty list: %v, %v", got, err)
+	}
 }

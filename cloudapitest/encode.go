@@ -1,0 +1,92 @@
+package cloudapitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// Encode returns the JSON that a server sends for a record, such as a
+// *[cloudapi.VM], or for a list, which is a slice of records. It is for mocks of
+// HTTP that respond with records of the SDK: json.Marshal masks their secrets,
+// and the SDK refuses such a response. Encode panics if the value has no JSON.
+func Encode(v any) []byte {
+	masked := mustMarshal(v)
+	var tree any
+	decoder := json.NewDecoder(bytes.NewReader(masked))
+	decoder.UseNumber()
+	if err := decoder.Decode(&tree); err != nil {
+		panic(fmt.Sprintf("cloudapitest: Encode: %v", err))
+	}
+	tree = reveal(reflect.ValueOf(v), tree)
+	if items, ok := tree.([]any); ok {
+		tree = map[string]any{"items": items, "count": len(items)}
+	} else if tree == nil && reflect.ValueOf(v).Kind() == reflect.Slice {
+		tree = map[string]any{"items": []any{}, "count": 0}
+	}
+	return mustMarshal(tree)
+}
+
+func mustMarshal(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("cloudapitest: Encode: %v", err))
+	}
+	return b
+}
+
+// reveal returns the JSON of a value with the content of its secrets, given the
+// JSON with the secrets masked.
+func reveal(v reflect.Value, tree any) any {
+	if secret, ok := secretIn(v); ok {
+		return secret.Reveal()
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			return reveal(v.Elem(), tree)
+		}
+	case reflect.Slice, reflect.Array:
+		if items, ok := tree.([]any); ok {
+			for i := range items {
+				items[i] = reveal(v.Index(i), items[i])
+			}
+		}
+	case reflect.Map:
+		if members, ok := tree.(map[string]any); ok && v.Type().Key().Kind() == reflect.String {
+			for entries := v.MapRange(); entries.Next(); {
+				name := entries.Key().String()
+				members[name] = reveal(entries.Value(), members[name])
+			}
+		}
+	case reflect.Struct:
+		if members, ok := tree.(map[string]any); ok {
+			revealFields(v, members)
+		}
+	}
+	return tree
+}
+
+func revealFields(v reflect.Value, members map[string]any) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "" {
+			name = field.Name
+		}
+		if value, ok := members[name]; ok && field.IsExported() {
+			members[name] = reveal(v.Field(i), value)
+		}
+	}
+}
+
+func secretIn(v reflect.Value) (secret cloudapi.Secret, ok bool) {
+	if v.IsValid() && v.CanInterface() {
+		secret, ok = v.Interface().(cloudapi.Secret)
+	}
+	return secret, ok
+}
