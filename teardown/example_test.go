@@ -11,7 +11,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-// A plan is made, displayed, and run.
+// Create a plan, show it, and run it.
 func Example() {
 	srv := cloudapitest.NewServer(cloudapitest.WithDelays(cloudapitest.Delays{}))
 	defer srv.Close()

@@ -7,14 +7,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// gate limits the number of concurrent requests. As an observer of a client it
-// sees every call.
+// gate limits the number of concurrent requests. It sees every call of a
+// client, as the client's observer.
 type gate struct {
-	places chan struct{} // has a value for each that is taken
+	places chan struct{} // holds one value per taken place
 
-	// turns has a value for each deletion that has a place or waits for one. The
-	// other deletions wait for a turn, so that a poll waits for a few requests
-	// at most, and not for a thousand deletions.
+	// turns holds one value for each deletion that has a place or is next in
+	// line. The other deletions wait for a turn, so a poll waits behind a few
+	// requests at most, and not behind a thousand deletions.
 	turns chan struct{}
 }
 
@@ -22,11 +22,10 @@ func newGate(places int) gate {
 	return gate{make(chan struct{}, places), make(chan struct{}, places)}
 }
 
-// insideKey is the key of the contexts of those who hold a place.
+// insideKey is the context key that marks the holder of a place.
 type insideKey struct{}
 
-// observe lets a call pass when there is a free place, unless its context has
-// one already.
+// observe waits for a free place, unless the context already has one.
 func (g gate) observe(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) {
 	if isInside(ctx) || enter(ctx, g.places) != nil { // a call whose context has ended sends nothing
 		return ctx, nil
@@ -34,7 +33,7 @@ func (g gate) observe(ctx context.Context, _ cloudapi.Operation) (context.Contex
 	return ctx, func(error) { <-g.places }
 }
 
-// hold calls f when there is a free place, which all calls with f's context use.
+// hold calls f once a place is free. All calls with f's context use that place.
 func (g gate) hold(ctx context.Context, f func(context.Context) error) error {
 	if isInside(ctx) {
 		return f(ctx)
@@ -59,8 +58,8 @@ func enter(ctx context.Context, c chan struct{}) error {
 
 func isInside(ctx context.Context) bool { return ctx.Value(insideKey{}) != nil }
 
-// each calls f for each item: concurrently, or one after the other if the
-// context has only one place.
+// each calls f for each item: concurrently, or one by one if the context has
+// only one place.
 func each[S, T any](ctx context.Context, items []S, f func(context.Context, S) *T) []*T {
 	if !isInside(ctx) {
 		results, _ := cloudapi.WaitAll(ctx, items, func(ctx context.Context, item S) (*T, error) { return f(ctx, item), nil })

@@ -14,7 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-// teardownRequests makes a project of n private subnets, each with a firewall
+// teardownRequests creates a project of n private subnets, each with a firewall
 // and a load balancer, and returns how many requests its plan and its run take.
 func teardownRequests(t *testing.T, n int) (requests, lists int) {
 	t.Helper()
@@ -48,7 +48,7 @@ func teardownRequests(t *testing.T, n int) (requests, lists int) {
 }
 
 // TestTeardownGrowth: a resource takes at most four requests, the lists among
-// them, however many there are.
+// them, however many resources there are.
 func TestTeardownGrowth(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{20, 80} {

@@ -8,16 +8,16 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// looks are looks at the project, one after the other. Those who want one at the
-// same time share the next.
+// looks takes looks at the project, one after another. Callers that want one at
+// the same time share the next.
 type looks[V any] struct {
 	mu   sync.Mutex
-	next *look[V]      // has not begun; nil if nobody waits
+	next *look[V]      // hasn't begun; nil if nobody waits
 	turn chan struct{} // holds a value during a look
 }
 
 type look[V any] struct {
-	over  chan struct{} // closed when the following fields are set
+	over  chan struct{} // closed once the fields below are set
 	value V
 	err   error
 }
@@ -46,7 +46,7 @@ func (l *looks[V]) take(ctx context.Context, do func(context.Context) (V, error)
 	}
 }
 
-// lead looks for all who share the look. They belong to the same run, so that
+// lead looks for everyone who shares the look. They belong to the same run, so
 // their contexts end at the same time.
 func (l *looks[V]) lead(ctx context.Context, this *look[V], do func(context.Context) (V, error)) {
 	defer close(this.over) // even if do panics

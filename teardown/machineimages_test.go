@@ -99,11 +99,12 @@ func (p *imageProject) answer(req *http.Request) (*http.Response, error) {
 	return stub.Respond(404, stub.Envelope(404)), nil
 }
 
-// captured is the response to the deletion of a VM while a version is made of it.
+// captured is the response to the deletion of a VM that is being copied to a
+// version.
 const captured = `{"error":{"code":400,"type":"InvalidRequest","message":"Cannot delete VM while it is being captured as a machine image version","details":null}}`
 
-// isCaptured reports whether a version is being made of a VM: of the one that is
-// stopped.
+// isCaptured reports whether a VM is being copied to a version, which the
+// stopped one is.
 func (p *imageProject) isCaptured(vm *cloudapi.VM) bool {
 	for _, state := range p.versions {
 		if state == cloudapi.MachineImageVersionStateCreating && vm.State == cloudapi.VMStateStopped {
@@ -119,7 +120,7 @@ func (p *imageProject) isUsed(label string) bool {
 }
 
 // TestTeardownOfMachineImages: only the teardown itself can find out that
-// machine images are left, since they do not prevent the deletion of the
+// machine images are left, since they don't prevent the deletion of the
 // project.
 func TestTeardownOfMachineImages(t *testing.T) {
 	t.Parallel()
@@ -163,8 +164,8 @@ func TestTeardownOfMachineImages(t *testing.T) {
 	})
 }
 
-// TestTeardownDuringACapture: a VM of which a version is being made cannot be
-// deleted until the version is.
+// TestTeardownDuringACapture: a VM can't be deleted while it's being copied to
+// a version.
 func TestTeardownDuringACapture(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,7 +183,7 @@ func TestTeardownDuringACapture(t *testing.T) {
 	})
 }
 
-// TestTeardownOfAnImageIsNotBlind: if the VMs cannot be listed when the image is
+// TestTeardownOfAnImageIsNotBlind: if the VMs can't be listed when the image is
 // next, some may need it. Its versions stay as well.
 func TestTeardownOfAnImageIsNotBlind(t *testing.T) {
 	t.Parallel()

@@ -13,14 +13,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-// TestNetworkOfADatabase: the service deletes a database's own subnet and
-// firewall with it, so a database stays with what Keep keeps in them, and is not
+// TestNetworkOfADatabase: the server deletes a database's own subnet and
+// firewall with it, so a database stays with what Keep keeps in them, and isn't
 // deleted while something new needs them.
 func TestNetworkOfADatabase(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		make  func(t *testing.T, c *cloudapi.Client, database string, subnet *cloudapi.PrivateSubnet) error
-		later bool // make it between the plan and the run
+		later bool // create it between the plan and the run
 	}{
 		"a load balancer": {make: balancerNamedKept},
 		"a VM": {make: func(t *testing.T, c *cloudapi.Client, _ string, subnet *cloudapi.PrivateSubnet) error {
@@ -120,8 +120,8 @@ func TestRenamedSubnetOfACluster(t *testing.T) {
 	}
 }
 
-// TestRetryAfterIsLimited: a server that asks for a pause of a day does not hold
-// a run for a day.
+// TestRetryAfterIsLimited: a server that asks for a pause of a day doesn't hold
+// up a run for a day.
 func TestRetryAfterIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

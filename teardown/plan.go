@@ -1,5 +1,5 @@
-// Package teardown deletes the resources of a project. It finds them, plans an
-// order in which they can be deleted, shows the plan, and carries it out:
+// Package teardown deletes the resources of a project. It finds them, plans the
+// order of deletion, shows the plan, and runs it:
 //
 //	plan, err := teardown.NewPlan(ctx, client, nil)
 //	if err != nil {
@@ -8,18 +8,18 @@
 //	fmt.Print(plan) // nothing has been deleted yet
 //	return plan.Run(ctx)
 //
-// A run deletes the resources in the plan, and nothing else. A resource is known
-// by its ID: one that was renamed since the plan is deleted under its new name,
-// and one that has taken an old name stays. There is one exception, which the
-// API does not allow to avoid: the service deletes a private subnet together
-// with its load balancers. Run looks for load balancers that are not in the plan
-// immediately before it deletes a subnet, and keeps the subnet if there are any.
-// But a list does not contain load balancers that the token may not see, so
-// those go with their subnet, as they would with PrivateSubnets.Delete.
+// A run deletes the resources in the plan and nothing else. It identifies a
+// resource by its ID: it deletes a resource that has been renamed under its new
+// name, and spares one that has taken an old name. The API forces one
+// exception, because the server deletes a private subnet together with its load
+// balancers. Run looks for load balancers that aren't in the plan immediately
+// before it deletes a subnet, and keeps the subnet if it finds any. But a list
+// doesn't show load balancers that the token may not see, so the server deletes
+// those with their subnet, as it does for PrivateSubnets.Delete.
 //
-// The service deletes a Kubernetes cluster together with the subnet, firewall and
-// load balancers that it created for it, whose names begin with the cluster's ID.
-// Run leaves them to it: it sends no deletion of them, and waits for their end.
+// The server deletes a Kubernetes cluster together with the subnet, firewall
+// and load balancers that it created for the cluster, whose names begin with
+// the cluster's ID. Run doesn't delete them; it waits until they're gone.
 package teardown
 
 import (
@@ -32,79 +32,82 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// Options sets what a teardown keeps and how it deletes the rest. A nil *Options
-// keeps nothing but the project itself.
+// Options sets what a teardown keeps and how it deletes the rest. A nil
+// *Options keeps only the project itself.
 type Options struct {
-	// Keep reports whether a resource stays. NewPlan calls it once for each
-	// resource that the lists of the project show; later changes of the Options
-	// have no effect. The resources that a kept resource needs stay as well: the
-	// machine image of a VM, the subnet of a VM or load balancer, the firewalls
-	// of a subnet, the subnet, firewall and load balancers that the service made
-	// for a database or cluster, unless they were renamed, the private location
-	// of any resource in it, and the project. A read replica does not need its
-	// parent, nor a load balancer its VMs. A cluster also stays if a part of its
-	// network does, or something in its subnet, since those go with it; and a
-	// database if its own subnet or firewall does.
+	// Keep reports whether to keep a resource. NewPlan calls it once for each
+	// resource that the lists of the project show; later changes to the Options
+	// have no effect.
+	//
+	// A teardown also keeps what a kept resource needs: the machine image of a
+	// VM; the subnet of a VM or load balancer; the firewalls of a subnet; the
+	// subnet, firewall and load balancers that the server created for a database
+	// or cluster, unless they were renamed; the private location of any resource
+	// in it; and the project. A read replica doesn't need its parent, and a load
+	// balancer doesn't need its VMs. A cluster is also kept if part of its
+	// network or anything in its subnet is, since those are deleted with it, and
+	// a database if its own subnet or firewall is.
 	Keep func(cloudapi.Resource) bool
 
-	// DeleteProject deletes the project itself after everything in it. The
-	// project stays if Keep keeps anything.
+	// DeleteProject also deletes the project, after everything in it. The project
+	// stays if Keep keeps anything.
 	DeleteProject bool
 
-	// Concurrency is the maximum number of concurrent requests. The default,
-	// for 0 or less, is 8.
+	// Concurrency is the maximum number of concurrent requests. The default is 8,
+	// also for negative values.
 	Concurrency int
 
-	// Progress is called for the beginning, each poll and the end of a
-	// deletion, never twice at the same time. Operation is "Teardown". Done and
-	// Total count the resources of the plan. State is that of the record,
-	// "deleting", "deleted", or an [Outcome] with the reason in Err. The
-	// deletion of the resource waits until Progress returns.
+	// Progress is called when a deletion begins, at each poll, and when it ends,
+	// but never concurrently. Operation is "Teardown". Done and Total count the
+	// resources of the plan. State is the record's state, "deleting", "deleted",
+	// or an [Outcome] whose reason is in Err. The deletion of the resource waits
+	// until Progress returns.
 	Progress func(cloudapi.Progress)
 }
 
-// Plan contains the resources to delete, as [NewPlan] found them, in a possible
-// order. It does not change.
+// Plan contains the resources to delete, as [NewPlan] found them, in an order
+// in which they can be deleted. It doesn't change.
 type Plan struct {
 	surveyor
 	options Options
-	once    *cloudapi.Client // does not retry
+	once    *cloudapi.Client // doesn't retry
 	gate    gate
-	steps   []step                         // each after those that must end before it
-	parts   map[string][]cloudapi.Resource // what goes with a cluster, by the cluster's ID
-	kept    []keptResource                 // the rest
-	private map[string]string              // the IDs of the private locations, by name
+	steps   []step                         // each after the steps it waits for
+	parts   map[string][]cloudapi.Resource // what is deleted with a cluster, by the cluster's ID
+	kept    []keptResource                 // what stays
+	private map[string]string              // IDs of the private locations, by name
 }
 
-// step is a resource to be deleted.
+// step is a resource to delete.
 type step struct {
 	resource cloudapi.Resource
-	neededBy []int // the indexes of the steps whose resources need this one
-	before   []int // the indexes of the steps that must end before: these, and perhaps others
-	stage    int   // one more than the highest stage of those, from 0
+	neededBy []int // indexes of the steps whose resources need this one
+	before   []int // indexes of the steps that must end first: neededBy, and perhaps others
+	stage    int   // from 0; one more than the highest stage in before
 }
 
-// keptResource is a resource that stays, because Keep keeps it, because another
-// one needs it, or because it is hidden.
+// keptResource is a resource that stays because Keep keeps it, another resource
+// needs it, or it's hidden.
 type keptResource struct{ resource, neededBy cloudapi.Resource }
 
-// NewPlan finds the resources of the client's project and an order in which they
-// can be deleted. It changes nothing.
+// NewPlan finds the resources of the client's project and an order in which
+// they can be deleted. It changes nothing.
 //
-// The plan contains everything that the lists of the project show, including the
-// default subnets and firewalls of VMs and subnets. Rules, node pools and other
-// parts are deleted with their resource, and the versions of a machine image
-// before it. The service deletes a cluster's nodes, subnet, firewall and load
-// balancers with the cluster: the network is in the text of the plan and in
-// [Plan.GoesWith], but no resource to be deleted of its own. The network of a
-// cluster that the token may not see stays, with the cluster.
+// The plan contains everything that the lists of the project show, including
+// the default subnets and firewalls of VMs and subnets. Rules, node pools and
+// other parts are deleted with their resource, and the versions of a machine
+// image before it. The server deletes a cluster's nodes, subnet, firewall and
+// load balancers with the cluster: the plan's text and [Plan.GoesWith] show
+// this network, but the plan doesn't delete it separately. If the token may not
+// see a cluster, the plan keeps the cluster and its network.
 //
-// A plan must be complete, so NewPlan returns an error if a list fails, for
-// example [cloudapi.ErrForbidden] if the token may not see SSH keys. But most
-// lists of the real server do not fail: they leave out the resources that the
-// token may not see, and so does the plan. If the lists are empty, NewPlan
-// returns an error unless the token may see the project itself. A list that the server does not have,
-// such as that of machine images in October 2025, counts as empty.
+// A plan must be complete, so NewPlan returns an error if a list fails, such as
+// [cloudapi.ErrForbidden] if the token may not see SSH keys. But most lists of
+// the real server don't fail: they leave out the resources that the token may
+// not see, and so does the plan. If the lists are empty, NewPlan returns an
+// error unless the token may see the project itself. A list that the server
+// doesn't have counts as empty, such as machine images with the October 2025
+// API.
 func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan, error) {
 	switch {
 	case ctx == nil:
@@ -158,7 +161,7 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 	return p, nil
 }
 
-// connect makes the clients of the plan, whose calls all pass the gate.
+// connect creates the clients of the plan, whose calls all pass the gate.
 func (p *Plan) connect(client *cloudapi.Client) (err error) {
 	concurrency := p.options.Concurrency
 	if concurrency <= 0 {
@@ -172,8 +175,8 @@ func (p *Plan) connect(client *cloudapi.Client) (err error) {
 	return err
 }
 
-// arrange divides the resources into those to delete, in their order, and those
-// to keep.
+// arrange divides the resources into steps, which delete them in order, parts,
+// which the server deletes with a cluster, and kept ones.
 func (p *Plan) arrange(all []item) {
 	needs := p.needs(all)
 	p.subnets, p.parts = map[string]string{}, map[string][]cloudapi.Resource{}
@@ -213,8 +216,8 @@ func (p *Plan) arrange(all []item) {
 	}
 }
 
-// keep returns the resources that stay, each with the one that needs it, or
-// with none if Keep keeps it or it is hidden.
+// keep returns the resources that stay. Each is mapped to the resource that
+// needs it, or to none if Keep keeps it or it's hidden.
 func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]cloudapi.Resource) map[string]cloudapi.Resource {
 	kept := map[string]cloudapi.Resource{}
 	for _, item := range all {
@@ -222,14 +225,14 @@ func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]clo
 			kept[item.ID] = cloudapi.Resource{}
 		}
 	}
-	for n := -1; n < len(kept); { // until no more stay
+	for n := -1; n < len(kept); { // until nothing is added
 		n = len(kept)
 		for _, item := range all {
 			if _, stays := kept[item.ID]; !stays {
 				continue
 			}
 			ids := needs[item.ID]
-			if owner, owned := owners[item.ID]; owned { // with which it would go
+			if owner, owned := owners[item.ID]; owned { // and would be deleted with it
 				ids = append(slices.Clone(ids), owner.ID)
 			}
 			for _, id := range ids {
@@ -244,8 +247,8 @@ func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]clo
 
 // finish completes a step, given the preceding ones.
 //
-// Clusters and databases may be in subnets of the project, but no record tells
-// in which. So a subnet comes after all of them in its location.
+// Clusters and databases may be in subnets of the project, but no record says
+// in which, so a subnet comes after all clusters and databases in its location.
 func (s *step) finish(preceding []step) {
 	s.before = slices.Clone(s.neededBy)
 	for i, other := range preceding {
@@ -259,9 +262,9 @@ func (s *step) finish(preceding []step) {
 	}
 }
 
-// Stages returns the resources to delete. Those of a stage can be deleted when
-// those of the stages before are gone. Run is faster, since a resource does not
-// wait for others that it does not depend on.
+// Stages returns the resources to delete. Each stage can be deleted once all
+// earlier stages are gone. Run is faster, since it deletes a resource as soon
+// as nothing in the plan depends on it.
 func (p *Plan) Stages() [][]cloudapi.Resource {
 	stages := [][]cloudapi.Resource{}
 	for _, s := range p.steps {
@@ -273,16 +276,17 @@ func (p *Plan) Stages() [][]cloudapi.Resource {
 	return stages
 }
 
-// GoesWith returns the resources that the service deletes together with a
-// resource of the plan: the subnet, firewall and load balancers of a cluster. One
-// that the server can't list has no ID; see [cloudapi.UnlistedError]. Run waits until they are gone, too, before it reports the cluster as deleted.
+// GoesWith returns the resources that the server deletes together with a
+// resource of the plan: the subnet, firewall and load balancers of a cluster.
+// One that the server can't list has no ID; see [cloudapi.UnlistedError]. Run
+// waits until they're gone before it reports the cluster as deleted.
 func (p *Plan) GoesWith(r cloudapi.Resource) []cloudapi.Resource {
 	return slices.Clone(p.parts[r.ID])
 }
 
 // Kept returns the resources that stay because of [Options.Keep], and clusters
-// and databases that the token may not see but whose networks it sees. A load
-// balancer of a kept cluster that the server can't list has no ID.
+// and databases that the token may not see although it sees their networks. A
+// load balancer of a kept cluster has no ID if the server can't list it.
 func (p *Plan) Kept() []cloudapi.Resource {
 	kept := make([]cloudapi.Resource, len(p.kept))
 	for i, k := range p.kept {
@@ -322,8 +326,8 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// MarshalJSON encodes the project's ID, the stages, what goes with a cluster, by
-// the cluster's ID, and the kept resources.
+// MarshalJSON encodes the project's ID, the stages, what is deleted with each
+// cluster by the cluster's ID, and the kept resources.
 func (p *Plan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Project  string                         `json:"project"`

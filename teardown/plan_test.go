@@ -22,7 +22,7 @@ import (
 )
 
 // TestDeletesWhatIsInThePlan: whatever happens around a run, it deletes what is
-// in the plan, and nothing else.
+// in the plan and nothing else.
 func TestDeletesWhatIsInThePlan(t *testing.T) {
 	t.Parallel()
 	none := func(cloudapi.Resource) bool { return true }
@@ -51,8 +51,8 @@ func TestDeletesWhatIsInThePlan(t *testing.T) {
 		between func(t *testing.T, p *scene)                            // the plan and the run
 		run     func(t *testing.T, p *scene, plan *teardown.Plan) error // default: Run
 		after   func(t *testing.T, p *scene, err error)                 // the run
-		left    func(cloudapi.Resource) bool                            // what stays, though it is in the plan
-		others  func(p *scene) []string                                 // IDs of what goes, though it is not
+		left    func(cloudapi.Resource) bool                            // what stays although it's in the plan
+		others  func(p *scene) []string                                 // IDs of what is deleted although it isn't
 	}{
 		"nothing happens": {},
 		"a Keep after the plan, which nobody calls": {
@@ -340,8 +340,8 @@ type scene struct {
 	over    atomic.Bool       // whether the run has ended
 }
 
-// network returns the IDs of what the service created for the cluster, of which
-// there are four.
+// network returns the IDs of the four resources that the server created for the
+// cluster.
 func (p *scene) network() (ids []string) {
 	for id, text := range p.before {
 		if strings.Contains(text, " "+sdktest.Somewhere+" "+p.Cluster.ID+"-") {
@@ -351,9 +351,9 @@ func (p *scene) network() (ids []string) {
 	return ids
 }
 
-// newClusterProject returns a project of August 2026 with a cluster that has a
-// Service, a VM in its subnet, where the firewall fw-1 also applies, and the
-// subnet net-1.
+// newClusterProject returns a project with the August 2026 API. It has a
+// cluster with a Service, a VM in the cluster's subnet, to which the firewall
+// fw-1 also applies, and the subnet net-1.
 func newClusterProject(t *testing.T) *sdktest.Everything {
 	t.Helper()
 	p := &sdktest.Everything{Server: cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))}
@@ -370,8 +370,9 @@ func newClusterProject(t *testing.T) *sdktest.Everything {
 	return p
 }
 
-// TestPlanTextOfACluster: the network of a cluster stands below it, or is kept
-// because of it, also if the token may not see the cluster.
+// TestPlanTextOfACluster: the plan shows the network of a cluster below the
+// cluster, or keeps it because of the cluster, even if the token may not see
+// the cluster.
 func TestPlanTextOfACluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -422,7 +423,7 @@ kept
 	})
 }
 
-// allButLoadBalancers are all permissions but those for load balancers.
+// allButLoadBalancers lists all permissions except for load balancers.
 var allButLoadBalancers = []string{"Firewall:*", "InferenceApiKey:*", "KubernetesCluster:*", "Location:*", "MachineImage:*", "Postgres:*",
 	"PrivateSubnet:*", "Project:*", "Vm:*"}
 
@@ -440,8 +441,8 @@ func newSubnets(t *testing.T, n int) (srv *cloudapitest.Server, ids []string) {
 	return srv, ids
 }
 
-// TestLooksImmediatelyBefore: however many subnets there are, each is deleted
-// when the list of load balancers is not older than its response.
+// TestLooksImmediatelyBefore: however many subnets there are, the list of load
+// balancers is current when each is deleted.
 func TestLooksImmediatelyBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -471,9 +472,8 @@ func TestLooksImmediatelyBefore(t *testing.T) {
 	})
 }
 
-// TestLooksBeforeEachAttempt: a load balancer is made after an attempt of the
-// deletion of its subnet has failed, in a way that leaves open whether it was
-// carried out.
+// TestLooksBeforeEachAttempt: a load balancer is created after an attempt to
+// delete its subnet has failed without saying whether the server executed it.
 func TestLooksBeforeEachAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

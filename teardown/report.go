@@ -8,19 +8,19 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// Error is the report of a run that did not delete everything. It contains each
-// resource of the plan once, in the plan's order.
+// Error reports a run that didn't delete everything. It contains each resource
+// of the plan once, in the plan's order.
 type Error struct {
 	Project string              // the project's ID
 	Deleted []cloudapi.Resource // resources that are gone
 	Failed  []Failure           // resources that are left, or may be
 }
 
-// Failure says why a resource was not deleted.
+// Failure says why a resource wasn't deleted.
 type Failure struct {
 	Resource  cloudapi.Resource
 	Outcome   Outcome
-	BlockedBy []cloudapi.Resource // the resources that need this one, if the outcome is Blocked
+	BlockedBy []cloudapi.Resource // the resources that need this one, if Outcome is Blocked
 	Err       error               // the reason
 }
 
@@ -29,14 +29,14 @@ type Outcome string
 
 // Values of [Failure.Outcome].
 const (
-	Failed   Outcome = "failed"    // the server refused, or there was no response
-	UnderWay Outcome = "under way" // the deletion was accepted, but its end was not seen
+	Failed   Outcome = "failed"    // the server refused the deletion, or didn't respond
+	UnderWay Outcome = "under way" // the server accepted the deletion, but may not have finished it
 	Blocked  Outcome = "blocked"   // not tried, because another resource needs it
 	NotTried Outcome = "not tried" // the context ended before its turn
 )
 
-// Error returns in one line how many resources are left, and the reason for the
-// first.
+// Error returns one line with the number of resources that are left, and the
+// reason for the first.
 func (e *Error) Error() string {
 	var counts []string
 	var first *Failure
@@ -74,7 +74,7 @@ func (f Failure) String() string {
 	return fmt.Sprintf("%v: %s: %v", f.Resource, f.Outcome, unprefixed{f.Err})
 }
 
-// unprefixed removes the prefix from the text of an error that another one wraps.
+// unprefixed removes the prefix from the text of a wrapped error.
 type unprefixed struct{ error }
 
 func (u unprefixed) Error() string { return strings.TrimPrefix(fmt.Sprint(u.error), "cloudapi: ") }

@@ -14,44 +14,43 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// Run deletes the resources in the plan, and nothing else, and waits until they
-// are gone. It returns nil if all are gone, whoever deleted them. Otherwise the
-// error is an [*Error] that reports each resource of the plan that is left. Run
-// may be called again.
+// Run deletes the resources in the plan and nothing else, and waits until
+// they're gone. It returns nil if all of them are gone, whoever deleted them,
+// and otherwise an [*Error] that reports each resource that is left. It's safe
+// to run a plan again.
 //
-// Run deletes by ID, so it never deletes another resource with the same name. It
-// deletes private locations by name, which it looks up immediately before. Run
-// deletes a resource when everything that needs it is gone. If something outside
-// the plan needs it at that time, the resource stays. Examples are a load
-// balancer that was made in the subnet since, a subnet that uses the firewall,
-// and any other resource of a project that would be deleted with it. Run looks
-// for them immediately before each attempt of the deletion.
+// Run deletes by ID, so it never deletes another resource with the same name.
+// Only private locations are deleted by name, which Run looks up immediately
+// before. Run deletes a resource once everything that needs it is gone. It
+// keeps the resource if something outside the plan needs it by then: for
+// example a new load balancer in a subnet, a subnet that uses a firewall, or
+// any resource that would be deleted with the project. Run looks for these
+// immediately before each attempt.
 //
-// It cannot find what the token may not see: the service deletes the load
-// balancers of a subnet together with the subnet, those that the token may not
-// see among them.
+// Run can't find what the token may not see. The server deletes all load
+// balancers of a subnet with the subnet, even if the token may not see them.
 //
-// If a deletion fails with a transient error, or is refused because of the state
-// of the resource, Run tries it 6 times within about 13 seconds: a VM, for
-// example, cannot be deleted while a machine image is made of it. It tries a
-// forbidden deletion twice, since the service forbids one that falls into
-// another deletion of the same resource. A deletion that fails permanently
-// blocks only the resources that the failed one needs. Run waits until the
-// context ends for deletions that the server has accepted.
+// Run attempts a deletion up to 6 times within about 13 seconds if it fails
+// with a transient error, or if the server refuses it because of the resource's
+// state, as for a VM that is being copied to a machine image. It attempts a
+// forbidden deletion twice, since the server forbids a deletion during another
+// deletion of the same resource. A deletion that fails permanently blocks only
+// the resources that the failed one needs. Once the server has accepted a
+// deletion, Run waits for it until the context ends.
 //
-// If the token loses its permission for a resource, its deletion fails with
-// [cloudapi.ErrForbidden], except for an inference API key, which then counts as
-// gone, since the service answers as if it were. If the token can no longer see
-// the project, the rest fails with [cloudapi.ErrNotFound], unless the project is
-// in the plan.
+// A deletion fails with [cloudapi.ErrForbidden] if the token loses its
+// permission for the resource. The exception is an inference API key, which
+// then counts as gone, because the server responds as if it were. If the token
+// can no longer see the project, the rest fails with [cloudapi.ErrNotFound],
+// unless the project is in the plan.
 //
-// The server keeps a private location for days after its last database is gone,
-// as long as there are backups. Such a location is reported as [Failed]: run the
-// plan again then.
+// The server keeps a private location with backups for days after its last
+// database is gone. Run reports such a location as [Failed]; run the plan again
+// later.
 func (p *Plan) Run(ctx context.Context) error {
 	switch {
 	case p.client == nil:
-		return argumentError("Run", "plan", "was not made by NewPlan")
+		return argumentError("Run", "plan", "was not created by NewPlan")
 	case ctx == nil:
 		return argumentError("Run", "ctx", "must not be nil")
 	}
@@ -90,24 +89,24 @@ func (p *Plan) Run(ctx context.Context) error {
 type run struct {
 	*Plan
 	started  time.Time
-	index    map[string]int  // index of the steps by the IDs of their resources
-	ended    []chan struct{} // closed at the end of the step
-	failures []*Failure      // of steps that have ended; nil: the resource is gone
+	index    map[string]int  // indexes of the steps, by resource ID
+	ended    []chan struct{} // closed when the step ends
+	failures []*Failure      // of ended steps; nil if the resource is gone
 
-	mu        sync.Mutex      // guards what follows
-	requested map[string]bool // IDs of the resources that may be gone, since a request to delete them was not refused
+	mu        sync.Mutex      // guards requested and users
+	requested map[string]bool // IDs of resources that may be gone, since the server hasn't refused a request to delete them
 
-	// Looks that deletions share.
+	// Shared by deletions.
 	users     map[cloudapi.Resource]*looks[map[string][]cloudapi.Resource] // users of resources, by kind and location
 	locations *looks[[]item]                                               // private locations
 
 	reporting chan struct{} // holds a value while Progress is called
-	silent    bool          // Progress has not returned
-	deleted   int           // as far as it was reported
+	silent    bool          // Progress hasn't returned
+	deleted   int           // as last reported
 }
 
-// steps runs all steps. WaitAll lets their waits share polls, and its caller
-// recover from their panics.
+// steps runs all steps. It uses WaitAll so that their waits share polls, and
+// the caller can recover from their panics.
 func (r *run) steps(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -129,7 +128,7 @@ func (r *run) steps(ctx context.Context) {
 	})
 }
 
-// step runs a step after those that must end before it.
+// step runs a step after the steps that must end first.
 func (r *run) step(ctx context.Context, s *step) *Failure {
 	for _, other := range s.before {
 		select {
@@ -171,8 +170,8 @@ func (r *run) report(resource cloudapi.Resource, p cloudapi.Progress) {
 // maxRetryAfter is the longest pause that a server can ask for.
 const maxRetryAfter = time.Minute
 
-// tries is how often a failed deletion is tried, with the pauses of a wait in
-// between: 13 seconds together.
+// tries is the maximum number of attempts of a deletion. With the pauses in
+// between they take about 13 seconds.
 const tries = 6
 
 // delete deletes a resource and waits until it is gone.
@@ -184,14 +183,14 @@ func (r *run) delete(ctx context.Context, resource cloudapi.Resource) *Failure {
 	var at cloudapi.Resource
 	var failure *Failure
 	tried := 0
-	cloudapi.Wait(ctx, func(ctx context.Context) (*int, error) { // its error is that of ctx, when the last failure is the reason
+	cloudapi.Wait(ctx, func(ctx context.Context) (*int, error) { // its error is the context's; failure says more
 		now, next := r.request(ctx, resource)
 		if tried++; tried == 1 || next == nil || next.Outcome != NotTried {
 			at, failure = now, next
 		}
 		return &tried, nil
 	}, func(*int) (bool, error) {
-		// A deletion that falls into another one can be forbidden.
+		// The server can forbid a deletion during another one.
 		again := tried == 1 && failure != nil && errors.Is(failure.Err, cloudapi.ErrForbidden) && failure.Outcome == Failed
 		return failure == nil || tried == tries || !again && !r.mayBecomePossible(failure), nil
 	})
@@ -211,15 +210,16 @@ func notTried(ctx context.Context, resource cloudapi.Resource) *Failure {
 	return &Failure{Resource: resource, Outcome: NotTried, Err: pace.Err(ctx)}
 }
 
-// wait waits until a resource that is being deleted and what goes with it, or
-// its private location, are gone. at is the resource under its present name, or none if it is gone.
+// wait waits until a resource that is being deleted is gone, with its parts, or
+// until its private location is gone. at is the resource under its present
+// name, or the zero value if it's gone.
 func (r *run) wait(ctx context.Context, resource, at cloudapi.Resource) error {
 	if at.ID == "" {
 		return nil
 	}
 	err := r.client.WaitDeleted(ctx, at, r.waitOptions(resource)...)
-	for _, part := range r.parts[resource.ID] { // which the service deletes later
-		if err == nil && part.ID != "" { // one that the server can't list has none, and goes with the others
+	for _, part := range r.parts[resource.ID] { // the server deletes them later
+		if err == nil && part.ID != "" { // a part that the server can't list has no ID, and goes with the others
 			err = r.client.WaitDeleted(ctx, part, r.waitOptions(resource)...)
 		}
 	}
@@ -232,7 +232,7 @@ func (r *run) wait(ctx context.Context, resource, at cloudapi.Resource) error {
 	return err
 }
 
-// waitOptions are the options of a wait for the deletion of a resource, or of
+// waitOptions returns the options of a wait for the deletion of a resource or
 // its parts.
 func (r *run) waitOptions(resource cloudapi.Resource) []cloudapi.WaitOption {
 	return []cloudapi.WaitOption{cloudapi.WaitProgress(func(p cloudapi.Progress) {
@@ -244,7 +244,8 @@ func (r *run) waitOptions(resource cloudapi.Resource) []cloudapi.WaitOption {
 }
 
 // request requests the deletion of a resource unless something needs it. It
-// returns the resource under its present name, or none if it is already gone.
+// returns the resource under its present name, or the zero value if it's
+// already gone.
 func (r *run) request(ctx context.Context, resource cloudapi.Resource) (cloudapi.Resource, *Failure) {
 	if resource.Kind == cloudapi.KindMachineImage {
 		if failure := r.deleteVersions(ctx, resource); failure != nil {
@@ -254,12 +255,12 @@ func (r *run) request(ctx context.Context, resource cloudapi.Resource) (cloudapi
 	return r.remove(ctx, resource, (*cloudapi.Client).Delete)
 }
 
-// deleteVersions deletes the versions of a machine image, and waits until they
-// are gone.
+// deleteVersions deletes the versions of a machine image, and waits until
+// they're gone.
 func (r *run) deleteVersions(ctx context.Context, image cloudapi.Resource) *Failure {
 	at, err := r.locate(ctx, image)
 	if err != nil || at.ID == "" {
-		return nil // which remove finds out as well
+		return nil // remove finds out as well
 	}
 	versions, err := cloudapi.Collect(r.client.MachineImages.AllVersions(ctx, at.Location, at.ID, nil))
 	for _, v := range versions {
@@ -286,9 +287,9 @@ func (r *run) deleteVersions(ctx context.Context, image cloudapi.Resource) *Fail
 
 // remove calls delete unless something needs the resource.
 //
-// A look is of no use if much time passes before the request. So the deletion
-// waits for its place before it looks, and the client does not retry the
-// request, which also needs another look.
+// A look is stale if much time passes before the request. So the deletion gets
+// its place before it looks, and the client doesn't retry the request: another
+// attempt needs another look.
 func (r *run) remove(ctx context.Context, resource cloudapi.Resource, delete func(*cloudapi.Client, context.Context, cloudapi.Resource) error) (at cloudapi.Resource, _ *Failure) {
 	isLooking := len(dependants(resource.Kind)) > 0
 	client := r.client
@@ -313,7 +314,7 @@ func (r *run) remove(ctx context.Context, resource cloudapi.Resource, delete fun
 			requesting, requested = true, true
 			err = delete(client, ctx, at)
 			if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.Type == "" {
-				r.markRequested(resource) // the service has not said that it did nothing
+				r.markRequested(resource) // the server hasn't said that it did nothing
 			}
 			return err
 		})
@@ -332,7 +333,7 @@ func (r *run) remove(ctx context.Context, resource cloudapi.Resource, delete fun
 	case cloudapi.IsGone(err):
 		err = r.checkProject(ctx)
 	case err == nil && at.ID != "" && len(users) == 0:
-		err = r.checkName(ctx, at) // it may belong to another resource by now
+		err = r.checkName(ctx, at) // another resource may have the name by now
 	}
 	switch {
 	case ctx.Err() != nil && !requested:
@@ -347,7 +348,7 @@ func (r *run) remove(ctx context.Context, resource cloudapi.Resource, delete fun
 	return at, nil
 }
 
-// markRequested notes that the resource may be gone, since the service has not
+// markRequested notes that the resource may be gone, since the server hasn't
 // refused a request to delete it.
 func (r *run) markRequested(resource cloudapi.Resource) {
 	r.mu.Lock()
@@ -361,8 +362,8 @@ func (r *run) wasRequested(resource cloudapi.Resource) bool {
 	return r.requested[resource.ID]
 }
 
-// usersOf returns the resources that need a resource now. Deletions of resources
-// of a kind and location that wait for a look at the same time share it.
+// usersOf returns the resources that need a resource now. Deletions that wait
+// for a look at the same kind and location at the same time share it.
 func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) ([]cloudapi.Resource, error) {
 	if len(dependants(resource.Kind)) == 0 {
 		return nil, nil
@@ -392,7 +393,7 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) ([]clouda
 			}
 		}
 	}
-	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // the token may no longer see them in a list
+	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // the lists may no longer show them to the token
 		by := r.Plan.steps[i].resource
 		if r.failureOf(by) == nil || slices.ContainsFunc(users, func(user cloudapi.Resource) bool { return user.ID == by.ID }) {
 			continue
@@ -404,16 +405,16 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) ([]clouda
 	return users, nil
 }
 
-// mayBecomePossible reports whether another try can succeed.
+// mayBecomePossible reports whether another attempt can succeed.
 func (r *run) mayBecomePossible(f *Failure) bool {
 	if f.Outcome == Blocked {
 		return !slices.ContainsFunc(f.BlockedBy, func(by cloudapi.Resource) bool { return r.failureOf(by) != nil })
 	}
 	if e, ok := errors.AsType[*cloudapi.Error](f.Err); ok && e.Method == http.MethodGet && !cloudapi.IsGone(e) {
-		return true // a look, for example at something that is forbidden for a moment, while it goes
+		return true // a failed look, for example at something that is forbidden briefly while it's being deleted
 	}
 	return cloudapi.IsTransient(f.Err) || errors.Is(f.Err, cloudapi.ErrConflict) ||
-		errors.Is(f.Err, cloudapi.ErrInvalidRequest) || // for example of a VM that is copied to a machine image
+		errors.Is(f.Err, cloudapi.ErrInvalidRequest) || // for example a VM that is being copied to a machine image
 		errors.Is(f.Err, cloudapi.ErrLocationNotFound) // gone or renamed since the lookup
 }
 
@@ -427,8 +428,8 @@ func (r *run) blocked(users []cloudapi.Resource) error {
 	return fmt.Errorf("%v needs it and is not in the plan", users[0])
 }
 
-// failureOf returns why a resource of the plan was not deleted. It is nil if
-// the resource is not in the plan, or its step has not ended.
+// failureOf returns why a resource of the plan wasn't deleted. It returns nil
+// if the resource isn't in the plan, or its step hasn't ended.
 func (r *run) failureOf(resource cloudapi.Resource) *Failure {
 	i, ok := r.index[resource.ID]
 	if !ok {
@@ -443,8 +444,8 @@ func (r *run) failureOf(resource cloudapi.Resource) *Failure {
 }
 
 // locate returns the resource under the present name of its private location,
-// since another private location may have taken the old name. If the private
-// location is gone, everything in it is gone too, and the result has no ID.
+// since another private location may have taken the old name. The result has no
+// ID if the private location is gone, and with it everything inside.
 func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.Resource, error) {
 	private := r.private[resource.Location]
 	if resource.Kind == cloudapi.KindPrivateLocation {
@@ -454,7 +455,7 @@ func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.
 		return resource, nil
 	}
 	var locations []item
-	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // as all who share a look do
+	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // like everyone who shares a look
 		locations, err = r.locations.take(ctx, func(ctx context.Context) ([]item, error) {
 			return r.list(ctx, cloudapi.KindPrivateLocation, "")
 		})
@@ -478,7 +479,7 @@ func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.
 }
 
 // checkName returns an error if a private location, which is deleted by name,
-// no longer has this name.
+// no longer has that name.
 func (r *run) checkName(ctx context.Context, at cloudapi.Resource) error {
 	if at.Kind != cloudapi.KindPrivateLocation {
 		return nil
@@ -490,8 +491,8 @@ func (r *run) checkName(ctx context.Context, at cloudapi.Resource) error {
 	return err
 }
 
-// checkProject returns an error if the token can no longer see the project. Then
-// a 404 does not say that something in it is gone.
+// checkProject returns an error if the token can no longer see the project: a
+// 404 then doesn't mean that something in it is gone.
 func (r *run) checkProject(ctx context.Context) error {
 	if r.options.DeleteProject {
 		return nil // it may be gone

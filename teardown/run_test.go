@@ -24,8 +24,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-// newFullProject is [sdktest.NewEverything], with another VM, its default subnet
-// and its firewall in the private location.
+// newFullProject is [sdktest.NewEverything] with another VM, whose default
+// subnet and firewall are in the private location.
 func newFullProject(t *testing.T, opts ...cloudapitest.Option) *sdktest.Everything {
 	t.Helper()
 	p := sdktest.NewEverything(t, opts...)
@@ -46,7 +46,7 @@ func equalTexts(t *testing.T, what string, got []cloudapi.Resource, want ...stri
 }
 
 // checkReport checks that each resource of the plan is in the report once, that
-// deleted resources are gone, and that untouched ones are not.
+// deleted resources are gone, and that untouched ones aren't.
 func checkReport(t *testing.T, p *sdktest.Everything, plan *teardown.Plan, err error) *teardown.Error {
 	t.Helper()
 	planned := slices.Concat(plan.Stages()...)
@@ -91,7 +91,7 @@ func checkReport(t *testing.T, p *sdktest.Everything, plan *teardown.Plan, err e
 	return report
 }
 
-// outcomes returns the failures of a report as outcome and resource.
+// outcomes returns the failures of a report as outcomes and resources.
 func outcomes(report *teardown.Error) []string {
 	var texts []string
 	for _, f := range report.Failed {
@@ -127,7 +127,7 @@ func TestTeardownEverything(t *testing.T) {
 		equalTexts(t, "stage 4", stages[3], "private location own")
 		equalTexts(t, "stage 5", stages[4], "project main")
 
-		for _, r := range p.Server.Requests() { // only reads so far, besides creating it
+		for _, r := range p.Server.Requests() { // only reads so far, besides the setup
 			if r.Method == http.MethodDelete {
 				t.Errorf("%s %s", r.Method, r.Path)
 			}
@@ -142,7 +142,7 @@ func TestTeardownEverything(t *testing.T) {
 			t.Errorf("%v is left", sdktest.Contents(t, p.Client))
 		}
 
-		// Each is deleted once, after those that it waits for are gone.
+		// Each is deleted once, after everything it waits for is gone.
 		deleted, gone := map[string]int{}, map[string]int{}
 		for i, r := range log {
 			id := r.Path[strings.LastIndex(r.Path, "/")+1:]
@@ -192,7 +192,7 @@ func TestTeardownEverything(t *testing.T) {
 	})
 }
 
-// TestTeardownTwice runs a plan again, and makes another.
+// TestTeardownTwice runs a plan again, and creates another.
 func TestTeardownTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestTeardownKeep(t *testing.T) {
 			Keep:          func(r cloudapi.Resource) bool { return r.Name == "web-1" || r.Name == "far" },
 		})
 		checkReport(t, p, plan, plan.Run(t.Context()))
-		if there := sdktest.Contents(t, p.Client); len(there) != len(plan.Kept())-1 { // the project is in no list of its own
+		if there := sdktest.Contents(t, p.Client); len(there) != len(plan.Kept())-1 { // no list contains the project itself
 			t.Errorf("%v is there, %v was to be kept", there, plan.Kept())
 		}
 		vm := stub.Must(p.Client.VMs.Get(t.Context(), sdktest.Somewhere, "web-1"))(t)
@@ -712,7 +712,7 @@ func TestTeardownSparesTheNew(t *testing.T) {
 	}
 }
 
-// TestTeardownWaitsForTheNew: a new resource goes away by itself.
+// TestTeardownWaitsForTheNew: a new resource disappears on its own.
 func TestTeardownWaitsForTheNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -772,7 +772,7 @@ func TestTeardownGoesByID(t *testing.T) {
 			t.Errorf("%v is left", there)
 		}
 
-		// A private location that is gone had nothing in it.
+		// Nothing can be left in a private location that is gone.
 		plan = planTeardown(t, c, &teardown.Options{Keep: func(r cloudapi.Resource) bool { return r.Location == sdktest.Elsewhere }})
 		check(stub.Must(teardown.NewPlan(ctx, c, nil))(t).Run(ctx))
 		check(plan.Run(ctx))
@@ -953,8 +953,8 @@ func TestTeardownProgressPanics(t *testing.T) {
 	}
 }
 
-// TestTeardownEndsWithAPanic: a middleware panics at one deletion. The run ends
-// at once, and the caller can recover.
+// TestTeardownEndsWithAPanic: a middleware panics during one deletion. The run
+// ends immediately, and the caller can recover.
 func TestTeardownEndsWithAPanic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1001,8 +1001,8 @@ func TestPanicsReachTheCaller(t *testing.T) {
 	}
 }
 
-// TestTeardownIsNotBlind: if Run cannot find out what needs a resource, or which
-// private location has its name, it does not delete the resource.
+// TestTeardownIsNotBlind: Run doesn't delete a resource if it can't find out
+// what needs it, or which private location has its name.
 func TestTeardownIsNotBlind(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -1062,8 +1062,8 @@ func TestTeardownIsNotBlind(t *testing.T) {
 	}
 }
 
-// TestTeardownKeepsTheLoadBalancer: a load balancer cannot be deleted, so its
-// subnet stays, with which the server would delete it.
+// TestTeardownKeepsTheLoadBalancer: a load balancer can't be deleted, so its
+// subnet stays, since the server would delete both.
 func TestTeardownKeepsTheLoadBalancer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1078,8 +1078,9 @@ func TestTeardownKeepsTheLoadBalancer(t *testing.T) {
 	})
 }
 
-// TestTeardownWhileALoadBalancerGoes: two load balancers were made after the
-// plan. One goes while Run looks for them, and the other keeps the subnet.
+// TestTeardownWhileALoadBalancerGoes: two load balancers were created after the
+// plan. One disappears while Run looks for them, and the other keeps the
+// subnet.
 func TestTeardownWhileALoadBalancerGoes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1101,9 +1102,9 @@ func TestTeardownWhileALoadBalancerGoes(t *testing.T) {
 	})
 }
 
-// TestTeardownReportsTheLastTry: a deletion is refused, and the context ends
-// before the next try of it. Then the refusal is the reason. Another deletion
-// gets no response, so nobody knows that it was accepted.
+// TestTeardownReportsTheLastTry: the server refuses a deletion, and the context
+// ends before the next attempt. The refusal is then the reason. Another
+// deletion gets no response, so nobody knows that the server accepted it.
 func TestTeardownReportsTheLastTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1174,7 +1175,8 @@ func TestTeardownOutlastsDestruction(t *testing.T) {
 	})
 }
 
-// TestTeardownFallsIntoADeletion: somebody else deletes the VM at the same time.
+// TestTeardownFallsIntoADeletion: somebody else deletes the VM at the same
+// time.
 func TestTeardownFallsIntoADeletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1187,7 +1189,7 @@ func TestTeardownFallsIntoADeletion(t *testing.T) {
 	})
 }
 
-// TestTeardownPlanFailures: there is no plan if a list cannot be read.
+// TestTeardownPlanFailures: there's no plan if a list can't be read.
 func TestTeardownPlanFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1231,7 +1233,7 @@ func TestTeardownPlanFailures(t *testing.T) {
 			t.Errorf("without init scripts there are %d resources", n)
 		}
 
-		// A load balancer that is gone since it was listed is ignored.
+		// A load balancer that has disappeared since it was listed is ignored.
 		fail("GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}", sdktest.Refusal(404, "ResourceNotFound"))
 		plan = planTeardown(t, p.Client, nil)
 		if n := len(slices.Concat(plan.Stages()...)); n != 18 {

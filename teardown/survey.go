@@ -15,36 +15,37 @@ import (
 type surveyor struct {
 	client *cloudapi.Client
 
-	// subnets maps the IDs of load balancers to the IDs of their private
-	// subnets, or of the clusters with which those go. They never change.
+	// subnets maps the ID of a load balancer to the ID of its private subnet, or
+	// of the cluster it's deleted with. They never change.
 	subnets map[string]string
 }
 
-// item is a resource that exists. Those that tell what they need have a record.
-// One that the server can't list has no ID; it needs and blocks nothing, since it
-// goes with its cluster.
+// item is a resource that exists. It has a record if the record shows what the
+// resource needs. It has no ID if the server can't list it; such an item needs
+// and blocks nothing, since it's deleted with its cluster.
 type item struct {
 	cloudapi.Resource
 	record any
 	hidden bool // exists, but is in no list
 }
 
-// located are the kinds of resources in locations, and order all in a project.
-// Each kind stands before those that its resources may need, so this is an order
-// in which they can be deleted.
+// located lists the kinds of resources in locations, and order all kinds in a
+// project. Each kind precedes the kinds that its resources may need, so they
+// can be deleted in this order.
 var (
 	located = []cloudapi.Kind{cloudapi.KindLoadBalancer, cloudapi.KindVM, cloudapi.KindMachineImage, cloudapi.KindKubernetesCluster,
 		cloudapi.KindPostgres, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall}
 	order = slices.Concat(located, []cloudapi.Kind{cloudapi.KindPrivateLocation, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript, cloudapi.KindInferenceAPIKey})
 )
 
-// dependants returns the kinds whose records show that they need a resource of a
-// kind. The last one is what the server does not keep it for.
+// dependants returns the kinds whose records show that they need a resource of
+// the given kind. The server deletes the resource even if one of the last kind
+// needs it.
 func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
-	case cloudapi.KindKubernetesCluster: // with which its network goes
+	case cloudapi.KindKubernetesCluster: // its network is deleted with it
 		return []cloudapi.Kind{cloudapi.KindKubernetesCluster, cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
-	case cloudapi.KindPostgres: // with which its subnet can go
+	case cloudapi.KindPostgres: // its subnet can be deleted with it
 		return []cloudapi.Kind{cloudapi.KindPostgres, cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
 	case cloudapi.KindPrivateSubnet:
 		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer} // a subnet's record also names its VMs
@@ -60,9 +61,10 @@ func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	return nil
 }
 
-// survey lists the resources of some kinds, in one location or, if that is "",
-// in all, in the order of the kinds. If the server does not have the list of a
-// kind, the kind is left out; but not having any of the lists is an error.
+// survey lists the resources of some kinds, in the order of the kinds: in one
+// location, or in all if location is "". It leaves out a kind whose list the
+// server doesn't have, and returns an error if the server has none of the
+// lists.
 func (s *surveyor) survey(ctx context.Context, kinds []cloudapi.Kind, location string) ([]item, error) {
 	type list struct {
 		items []item
@@ -125,7 +127,7 @@ func (s *surveyor) list(ctx context.Context, kind cloudapi.Kind, location string
 	return items, err
 }
 
-// collect returns what a list has yielded, and the error at its end.
+// collect returns what a list yields, and the error at its end.
 func collect[T any](all iter.Seq2[T, error], of func(T) item) (items []item, err error) {
 	for record, err := range all {
 		if err != nil {
@@ -136,8 +138,8 @@ func collect[T any](all iter.Seq2[T, error], of func(T) item) (items []item, err
 	return items, nil
 }
 
-// complete gets the full form of load balancers whose subnet is not known, which
-// contains it. It removes those that are gone since they were listed.
+// complete gets the full form of load balancers whose subnet isn't known yet.
+// It drops any that are gone by now.
 func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	type completed struct {
 		item
@@ -161,8 +163,8 @@ func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	return complete, nil
 }
 
-// users returns which resources need those of the kind and location of the
-// given resource, by their IDs. For a private location it looks only at this
+// users maps IDs to the resources that need them. The IDs include all resources
+// of the given resource's kind and location; for a private location, only that
 // one.
 func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource) (map[string][]cloudapi.Resource, error) {
 	location := resource.Location
@@ -189,9 +191,9 @@ func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource) (map[s
 	return users, nil
 }
 
-// madeFor returns the ID of the cluster or database that a resource has in its
-// name, or "" if the service does not give such names to what it creates for
-// them. The nodes of clusters are in no list.
+// madeFor returns the ID of the cluster or database in the name of a resource,
+// or "" if the server doesn't give such names to what it creates for them. No
+// list shows the nodes of clusters.
 func madeFor(r cloudapi.Resource) string {
 	id, purpose, _ := strings.Cut(r.Name, "-")
 	if !cloudapi.IsID(id, cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
@@ -206,22 +208,22 @@ func madeFor(r cloudapi.Resource) string {
 	return ""
 }
 
-// owners returns the clusters and databases for which the service created
-// resources, by the IDs of those. A resource that only has such a name is not
-// among them.
+// owners maps the IDs of resources that the server created for a cluster or
+// database to that cluster or database. A resource that merely has such a name
+// isn't included.
 func owners(all []item) map[string]cloudapi.Resource {
 	exists := map[string]cloudapi.Resource{}
 	for _, item := range all {
 		exists[item.ID] = item.Resource
 	}
-	delete(exists, "") // what the server can't list
+	delete(exists, "") // what the server can't list has no ID
 	owners := map[string]cloudapi.Resource{}
 	for _, item := range all {
 		if owner, ok := exists[madeFor(item.Resource)]; ok && owner.Location == item.Location && item.ID != "" {
 			owners[item.ID] = owner
 		}
 	}
-	for _, item := range all { // a subnet may have another name by now, which the cluster's own load balancers tell
+	for _, item := range all { // a renamed subnet is found through the cluster's own load balancers
 		balancer, ok := item.record.(*cloudapi.LoadBalancer)
 		if owner := owners[item.ID]; ok && owner.ID != "" && balancer.Subnet != "" {
 			for _, subnet := range all {
@@ -234,8 +236,9 @@ func owners(all []item) map[string]cloudapi.Resource {
 	return owners
 }
 
-// hidden returns the clusters and databases whose networks are in the lists but
-// which are not, because the token may not see them or they are new.
+// hidden returns clusters and databases that are missing from the lists
+// although their networks are listed: the token may not see them, or they're
+// new.
 func (s *surveyor) hidden(ctx context.Context, all []item) (hidden []item, err error) {
 	looked := map[string]bool{"": true}
 	for _, item := range all {
@@ -261,12 +264,12 @@ func (s *surveyor) hidden(ctx context.Context, all []item) (hidden []item, err e
 	return hidden, nil
 }
 
-// needs returns which resources each resource needs, by their IDs. A needed
-// resource cannot be deleted first, or its deletion would delete the other one
-// or remove its protection. Whoever needs a part of a cluster's network needs the
-// cluster, with which it goes, and what the part needs the cluster needs. A needed
-// kind is always after that of the other one, unless a subnet uses the firewall
-// of a cluster.
+// needs maps the ID of each resource to the IDs of the resources it needs. A
+// needed resource can't be deleted first, or its deletion would delete the
+// other resource or leave it unprotected. Whatever needs part of a cluster's
+// network needs the cluster, which the part is deleted with; and the cluster
+// needs whatever the part needs. In the order of kinds, a needed resource
+// always follows, except when a subnet uses the firewall of a cluster.
 func (s *surveyor) needs(all []item) map[string][]string {
 	type name struct {
 		kind           cloudapi.Kind
@@ -291,7 +294,7 @@ func (s *surveyor) needs(all []item) map[string][]string {
 	var need func(user, needed string)
 	need = func(user, needed string) {
 		if owner := owners[needed]; owner.Kind == cloudapi.KindPostgres && cloudapi.IsID(needed, cloudapi.KindPrivateSubnet) {
-			need(user, owner.ID) // with which the subnet goes, unless it has VMs
+			need(user, owner.ID) // the subnet is deleted with it, unless the subnet has VMs
 		}
 		user, needed = whole(user), whole(needed)
 		if user != "" && needed != "" && user != needed && !slices.Contains(needs[user], needed) {
@@ -313,7 +316,7 @@ func (s *surveyor) needs(all []item) map[string][]string {
 			}
 		case *cloudapi.LoadBalancer:
 			subnet := cmp.Or(s.subnets[item.ID], ids[name{cloudapi.KindPrivateSubnet, item.Location, record.Subnet}])
-			if need(item.ID, subnet); subnet == "" { // renamed, or not in the list: it may be any
+			if need(item.ID, subnet); subnet == "" { // renamed, or not listed: it may be any subnet
 				for _, id := range subnets[item.Location] {
 					need(item.ID, id)
 				}
