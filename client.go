@@ -12,9 +12,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
-// Client calls one API address with one set of credentials. It cannot be
-// changed after [NewClient] and is safe for concurrent use. Make one and share
-// it, so that its connections are reused.
+// Client calls one API address with one set of credentials. It can't be changed
+// after [NewClient], and is safe for concurrent use. Create one client and
+// share it, so that its connections are reused.
 type Client struct {
 	conn
 	services service // the value of all services below
@@ -33,24 +33,21 @@ type Client struct {
 	VMInitScripts    *VMInitScriptsService
 	VMs              *VMsService
 
-	// Services for operations of August 2026.
+	// The services below require the August 2026 API.
 	AuditLog           *AuditLogService
 	InferenceEndpoints *InferenceEndpointsService
 }
 
-// NewClient returns a client with the options. [WithBaseURL] is required.
+// NewClient returns a client, and sends nothing. [WithBaseURL] is required.
 // Nearly all operations also need a token ([WithToken] or [WithTokenSource])
-// and a project ([WithProject]). [FromEnv] sets all three.
-//
-// NewClient checks all options and sends nothing. An [*ArgumentError] says
-// which option is wrong.
+// and a project ([WithProject]). [FromEnv] sets all three. NewClient returns an
+// [*ArgumentError] that names the option if one is invalid.
 func NewClient(opts ...Option) (*Client, error) {
 	return newClient(defaultConfig(), opts)
 }
 
-// With returns a copy of the client with changed settings. It uses the same
-// connections, unless an option sets another transport. Use it to give a few
-// calls another timeout or retry policy:
+// With returns a copy of the client with changed settings. The copy shares the
+// client's connections unless an option sets another transport.
 //
 //	patient, err := client.With(cloudapi.WithTimeout(5 * time.Minute))
 func (c *Client) With(opts ...Option) (*Client, error) {
@@ -58,9 +55,9 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 }
 
 // InProject returns a copy of the client that is bound to the project with the
-// given ID and uses the same connections. The operations return an
-// [*ArgumentError] if [WithProject] would refuse the ID, and [ErrNoProject] if it
-// is "".
+// ID, and shares the client's connections. Operations of the copy return an
+// [*ArgumentError] if [WithProject] would refuse the ID, and [ErrNoProject] if
+// it's "".
 func (c *Client) InProject(id string) *Client {
 	clone := *c
 	clone.config.project = id
@@ -74,8 +71,8 @@ func (c *Client) Project() string { return c.config.project }
 // BaseURL returns the address of the API.
 func (c *Client) BaseURL() string { return c.config.baseURL.String() }
 
-// CloseIdleConnections closes the connections that are not in use. Clients need
-// not be closed; this is for programs that make many of them.
+// CloseIdleConnections closes the connections that aren't in use. Only programs
+// that create many clients need it.
 func (c *Client) CloseIdleConnections() {
 	if own := c.config.transport; own != nil {
 		own.CloseIdleConnections()
@@ -128,9 +125,9 @@ func newClient(from config, opts []Option) (*Client, error) {
 	return c, nil
 }
 
-// beneath returns the transport at a depth in the client of the call that a
-// context belongs to, or in this one. So copies of a client can share a
-// middleware and have other transports or middlewares below it.
+// beneath returns the transport at a depth: of the client whose call the
+// context belongs to, or else of this client. So copies of a client can share a
+// middleware and have different transports or middlewares below it.
 func (c *Client) beneath(ctx context.Context, depth int) http.RoundTripper {
 	if in := invocationOf(ctx); in != nil {
 		return in.conn.transport(depth)
@@ -167,7 +164,7 @@ func (c *Client) String() string {
 }
 
 // Format prints the result of [Client.String] for every verb, for a Client and
-// for a pointer to one.
+// a *Client.
 func (c Client) Format(f fmt.State, _ rune) { io.WriteString(f, c.String()) }
 
 // LogValue returns the same as [Client.String].

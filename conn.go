@@ -13,8 +13,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
-// conn is what a client's calls share: its settings, its transport and its
-// headers. Services, lists and waits need no more of a [Client] than this.
+// conn is what a client's calls share: settings, transport and headers.
+// Services, lists and waits need no more of a [Client] than this.
 type conn struct {
 	config  config
 	network http.RoundTripper // the transport below the middlewares
@@ -29,9 +29,9 @@ func (c *conn) transport(depth int) http.RoundTripper {
 	return c.network
 }
 
-// roundTripper returns the transport below the middlewares, which can be another
-// one at each attempt: the program may replace that of its http.Client, or
-// http.DefaultTransport.
+// roundTripper returns the transport below the middlewares. It can differ
+// between attempts: the program may replace the transport of its http.Client,
+// or http.DefaultTransport.
 func (cfg *config) roundTripper() http.RoundTripper {
 	switch client := cfg.httpClient; {
 	case client != nil && client.Transport != nil:
@@ -77,7 +77,7 @@ func (c *conn) callConfig() call.Config {
 var errTokenSource = errors.New("token source")
 
 // secretsFunc returns a function that returns the credentials that a response
-// to a request may repeat: the client's, and those for a proxy.
+// to a request may repeat: the client's and the proxy's.
 func (cfg *config) secretsFunc() func(*http.Request) []string {
 	secrets := []string{cfg.token.Reveal()}
 	for _, header := range cfg.headers {
@@ -92,8 +92,8 @@ func (cfg *config) secretsFunc() func(*http.Request) []string {
 	}
 }
 
-// headerFunc returns a function that makes the headers of a request, with or
-// without those for a body.
+// headerFunc returns a function that returns the headers of a request, with or
+// without the headers for a body.
 func (cfg *config) headerFunc() func(content bool) http.Header {
 	lines := make([]string, 0, 2*(4+len(cfg.headers))) // a name and a value each
 	add := func(name, value string) { lines = append(lines, name, value) }
@@ -120,8 +120,8 @@ func (cfg *config) headerFunc() func(content bool) http.Header {
 		}
 		h := make(http.Header, len(lines)/2+1) // and the header of a token source
 		for i := 0; i < len(lines); i += 2 {
-			// The capacity of each slice is its length, so that append does not
-			// overwrite the next value.
+			// The capacity of each slice is its length, so that append doesn't overwrite
+			// the next value.
 			h[lines[i]] = lines[i+1 : i+2 : i+2]
 		}
 		return h
@@ -134,6 +134,6 @@ const Version = "0.1.0"
 // userAgent is the part of the User-Agent header that all programs share.
 var userAgent = "cloudapi/" + Version + " (" + runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH + ")"
 
-// service is the underlying type of every service: the operations of one
-// resource family on a client.
+// service is the underlying type of every service: the operations of one family
+// on a client.
 type service struct{ conn *conn }

@@ -11,22 +11,22 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
-// Do sends a request to any path of the API, for operations that have no method
-// yet. Authentication, retries, limits and errors are those of all other
-// methods.
+// Do sends a request to any path of the API, for operations that have no
+// method. Authentication, retries, limits and errors are as in all other
+// methods. Do retries a POST only if the server certainly didn't act on it, and
+// treats all other methods as idempotent.
 //
-// The segments are the path below the base URL. Do escapes each of them; "",
-// "." and ".." are an [*ArgumentError]. Do encodes in as the JSON body. If in
-// is nil, or a nil pointer, map or slice, there is no body, or {} in a POST,
-// PUT or PATCH. Do decodes the JSON response into out. If out is a *[]byte it
-// gets the unchanged response, and if it is nil the response is dropped. A
-// response that would take much more memory than [WithResponseLimit] is
-// refused, such as millions of {} decoded into an any. So is a string of more
-// than 4 MiB, or such a value with its own UnmarshalJSON, and an array of fixed
-// length or a map whose keys aren't strings of more than 1 MiB.
+// The segments are the path below the base URL; Do escapes them. It returns an
+// [*ArgumentError] for "", "." and "..". The JSON of in is the body. If in is
+// nil, or a nil pointer, map or slice, there is no body, or {} in a POST, PUT
+// or PATCH.
 //
-// Do retries a POST only if it certainly was not carried out. It treats all
-// other methods as idempotent.
+// Do decodes the JSON response into out, or drops it if out is nil. A *[]byte
+// gets the response unchanged. Do refuses a response that would take much more
+// memory than [WithResponseLimit], such as millions of {} decoded into an any.
+// It also refuses a string, or a value with its own UnmarshalJSON, of more than
+// 4 MiB, and an array of fixed length, or a map whose keys aren't strings, of
+// more than 1 MiB.
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
 	method = strings.ToUpper(method)
 	op := &Operation{Name: "Do", Method: method}

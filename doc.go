@@ -2,7 +2,7 @@
 // infrastructure in projects: VMs, Postgres databases, Kubernetes clusters, load
 // balancers, firewalls, private networks, machine images, keys and more.
 //
-// A [Client] has one service for each family of resources and one method for each
+// A [Client] has a service for each family of resources, and a method for each
 // operation:
 //
 //	client, err := cloudapi.NewClient(
@@ -20,28 +20,28 @@
 //
 // Arguments come in the order context, location, reference, request. A
 // reference is the ID or the name of a resource. A method returns either a
-// value or an error, never both. The zero value of an optional field is not
-// sent. A field for which zero has a meaning is a pointer, such as new(0). A
-// field for which null has a meaning is an [Opt]. Fields are named as in the
-// API's JSON.
+// value or an error, never both. Fields have the names of the API's JSON. The
+// zero value of an optional field isn't sent; a field for which zero has a
+// meaning is a pointer, such as new(0), and a field for which null has a
+// meaning is an [Opt].
 //
-// The folder docs of the repository has a page for each topic, with a program.
+// The repository's folder docs has a page with a program for each topic.
 //
 // # I want to …
 //
 //   - take the settings from the environment: [FromEnv]
-//   - walk a list: the All methods; a page of it: the List methods
+//   - walk a list: the All methods; get one page of it: the List methods
 //   - see the changes of a list: the Watch methods
-//   - create something unless it exists: the Ensure methods; preview what they
-//     would do: [EnsureOptions.DryRun]
-//   - wait until something is running, resized or gone: the Wait methods, [Wait]
-//     and [WaitAll]
-//   - find what an ID or a name stands for: [Client.Resolve], [Lookup]
-//   - list or delete resources whose kind the program does not know:
-//     [Client.Resources], [Client.Delete]
-//   - find out if a create without a response was carried out: [Confirm]
+//   - create something unless it exists, or preview that: the Ensure methods
+//     and [EnsureOptions.DryRun]
+//   - wait until something is running, resized or gone: the Wait methods,
+//     [Wait] and [WaitAll]
+//   - find the resource that an ID or a name refers to: [Client.Resolve],
+//     [Lookup]
+//   - list or delete resources of any kind: [Client.Resources], [Client.Delete]
+//   - find out whether a create without a response succeeded: [Confirm]
 //   - delete a whole project: package teardown
-//   - get an error if the resource to delete does not exist:
+//   - get an error if the resource to delete doesn't exist:
 //     [Client.DeleteExisting]
 //   - set all rules of a firewall: [FirewallsService.SetRules]
 //   - use other settings for some calls: [Client.With]; another project:
@@ -49,12 +49,12 @@
 //   - use a proxy or a private certificate authority: [WithTransport]
 //   - see what is sent: [WithLogger], [WithMiddleware], [WithObserver]
 //   - call an operation that has no method: [Client.Do]
-//   - test my program: package cloudapitest
+//   - test a program: package cloudapitest
 //
 // # The contract and the service
 //
-// In these comments "the contract" is the OpenAPI description of the API of
-// October 2025, version 0.1.0, with 93 operations, and "the server" is Ubicloud's
+// In these comments, "the contract" is the OpenAPI description of the October
+// 2025 API, version 0.1.0, with 93 operations, and "the server" is Ubicloud's
 // service, as measured in October 2025 and in August 2026. The SDK works with
 // both versions, without a setting. The comments say where the server differs
 // from the contract.
@@ -72,16 +72,16 @@
 //		fmt.Println(vm.Name, vm.State)
 //	}
 //
-// All fetches a page when the loop gets to it, or earlier with [WithPrefetch].
-// It yields each item that stays in the list exactly once, even if other items
-// come and go meanwhile. If it cannot, it ends with an error. Items have the
-// short form of their record: the type says which fields only Get returns.
-// [Collect] makes a slice of a sequence.
+// All fetches a page when the loop reaches it, or earlier with [WithPrefetch].
+// It yields each item that stays in the list exactly once, even while other
+// items come and go, or ends with an error. Items have the short form of their
+// record: the type says which fields only Get returns. [Collect] returns the
+// items as a slice.
 //
 // # Errors
 //
-// A response with a status of 300 or above is an [*Error]. Its kind is tested
-// with errors.Is:
+// A method returns an [*Error] for a response with a status of 300 or above.
+// Test for its kind with errors.Is:
 //
 //	switch {
 //	case errors.Is(err, cloudapi.ErrNotFound):
@@ -89,30 +89,30 @@
 //	case errors.Is(err, cloudapi.ErrInvalidRequest): // see Error.FieldErrors
 //	}
 //
-// A request without a complete response is a [*TransportError]. A response that
-// reports success but cannot be used is a [*DecodeError]. An invalid argument
-// is an [*ArgumentError], and nothing is sent: a mistyped reference cannot
-// reach another resource. If the context ended, the error wraps the error of
-// the context.
+// It returns a [*TransportError] if there was no complete response, and a
+// [*DecodeError] if a response reports success but can't be used. It returns an
+// [*ArgumentError], and sends nothing, if an argument is invalid, so a mistyped
+// reference can't reach another resource. The error wraps the context's error
+// if the context ended.
 //
-// Deleting something that does not exist succeeds. Delete by ID where you can:
-// a delete is retried after a lost response, and by then another resource may
-// have taken the name.
+// Deleting something that doesn't exist succeeds. Delete by ID where you can: a
+// delete is retried after a lost response, and by then another resource may
+// have the name.
 //
 // # Retries
 //
-// A call makes up to 4 attempts, with random exponential backoff, or after the
-// delay that the server asks for; see [RetryPolicy]. An idempotent request is
-// retried after transient failures. A request that creates something is retried
-// only if the server certainly did not carry it out. Otherwise the error
-// matches [ErrOutcomeUnknown]: the resource may exist.
+// A call makes up to 4 attempts, with random exponential backoff or the delay
+// that the server asks for; see [RetryPolicy]. An idempotent request is retried
+// after a transient failure. A request that creates something is retried only
+// if the server certainly didn't act on it; otherwise the error matches
+// [ErrOutcomeUnknown], and the resource may exist.
 //
-// [WithTimeout] limits one attempt, and the context limits the call.
+// [WithTimeout] limits an attempt, and the context limits the call.
 //
 // # Waiting
 //
-// Many operations are asynchronous: they take effect after the response. The
-// comment of the method says so, and names the method that waits:
+// Many operations are asynchronous: they take effect after the response. Their
+// comments say so, and name the method that waits:
 //
 //	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 //	defer cancel()
@@ -120,9 +120,9 @@
 //
 // # Secrets
 //
-// Tokens, passwords and keys are [Secret] values. They print and encode as
+// Tokens, passwords and keys are [Secret] values, which print and encode as
 // "[redacted]" everywhere but in requests. Errors and log lines contain no
-// secret.
+// secrets.
 //
 // [Ubicloud]: https://www.ubicloud.com
 package cloudapi
