@@ -168,7 +168,8 @@ type PostgresCreateRequest struct {
 	// [ErrInvalidRequest] if one of them is set.
 	//
 	// PrivateSubnetName is the name of the subnet that the server creates for the
-	// database. The default is the database's ID followed by "-subnet".
+	// database. The default is the database's ID followed by "-subnet". A subnet
+	// with another name stays after the database is deleted.
 	PrivateSubnetName string `json:"private_subnet_name,omitzero"`
 
 	// PGConfig and PgBouncerConfig are the initial configuration; see

@@ -80,7 +80,9 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 // [PostgresService.WaitRunning] waits, which can take hours. A nil opts changes
 // none of the parent's settings. It returns [ErrInvalidRequest] before the first
 // backup (see [Postgres.EarliestRestoreTime]), [ErrAlreadyExists] if the name
-// is taken, and [ErrOutcomeUnknown] if the response is lost; see [Confirm].
+// is taken, and [ErrQuotaExceeded] if the replica would exceed the project's
+// vCPU quota. It returns [ErrOutcomeUnknown] if the response is lost; see
+// [Confirm].
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts *PostgresReadReplicaOptions) (*Postgres, error) {
 	request := readReplicaRequest{Name: name}
 	if opts != nil {
@@ -93,8 +95,9 @@ func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postg
 // time. The new database has the same size and password, and no standby.
 // Restore returns it before it's running; [PostgresService.WaitRunning] waits,
 // which can take hours. It returns [ErrInvalidRequest] if the time isn't
-// possible, [ErrAlreadyExists] if the name is taken, and [ErrOutcomeUnknown] if
-// the response is lost; see [Confirm].
+// possible, [ErrAlreadyExists] if the name is taken, and [ErrQuotaExceeded] if
+// the database would exceed the project's vCPU quota. It returns
+// [ErrOutcomeUnknown] if the response is lost; see [Confirm].
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
 	var body PostgresRestoreRequest
 	if request != nil {

@@ -208,9 +208,11 @@ func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet str
 // returns before the two can reach each other.
 //
 // It returns [ErrAlreadyExists] if they're connected already, in either
-// direction. It returns [ErrInvalidRequest] if otherSubnetID is a name, or,
-// with the August 2026 API, if the subnets are in different locations. It
-// returns [ErrOutcomeUnknown] if the response is lost. No record shows
+// direction. It returns [ErrInvalidRequest] if otherSubnetID is a name or the
+// ID of the subnet itself, or, with the August 2026 API, if the subnets are in
+// different locations. It returns [ErrOutcomeUnknown] if the response is lost.
+// No record shows connections: call Connect again, and take ErrAlreadyExists
+// for success.
 // connections: call Connect again, and take ErrAlreadyExists for success.
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
