@@ -65,7 +65,7 @@ func status(err error) string {
 	return "200"
 }
 
-// TestDefaultIsTheServiceOfToday uses what only the service of August 2026 has,
+// TestDefaultIsTheServiceOfToday uses what only the August 2026 API has,
 // without an option.
 func TestDefaultIsTheServiceOfToday(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 )
 
 // Encode returns the JSON that a server sends for a record, such as a
-// *[cloudapi.VM], or for a list, which is a slice of records. It is for mocks of
-// HTTP that respond with records of the SDK: json.Marshal masks their secrets,
+// *[cloudapi.VM], or for a list, given as a slice of records. It is for HTTP
+// mocks that respond with records of the SDK: json.Marshal masks their secrets,
 // and the SDK refuses such a response. Encode panics if the value has no JSON.
 func Encode(v any) []byte {
 	masked := mustMarshal(v)
@@ -39,8 +39,8 @@ func mustMarshal(v any) []byte {
 	return b
 }
 
-// reveal returns the JSON of a value with the content of its secrets, given the
-// JSON with the secrets masked.
+// reveal returns the JSON of a value with its secrets, given the JSON with
+// masked secrets.
 func reveal(v reflect.Value, tree any) any {
 	if secret, ok := secretIn(v); ok {
 		return secret.Reveal()

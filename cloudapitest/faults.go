@@ -19,20 +19,20 @@ import (
 // meet all conditions that are set. The zero value matches every request.
 type Match struct {
 	// Operation is the name of an operation in the SDK, such as "Projects.Get",
-	// or its method and route template, such as "GET /project/{project_id}".
-	// The version of the server must have it; see [WithAPI]. The list of a
-	// location has its own name, such as "VMs.ListInLocation". The methods All
-	// and Wait… use other operations and have no name.
+	// or its method and route template, such as "GET /project/{project_id}". The
+	// server's API must have it; see [WithAPI]. The list of a location has its
+	// own name, such as "VMs.ListInLocation". The methods All and Wait… have no
+	// name of their own; they use other operations.
 	Operation string
 	// Method is an HTTP method, and Route a route template.
 	Method, Route string
-	// Path is the escaped path as it was sent.
+	// Path is the escaped path of the request.
 	Path string
 	// Nth is the number of the first matching request to hit, counted from 1
 	// since the call of [Server.Fail]. 0 means 1.
 	Nth int
-	// Func, if not nil, is called last, and reports whether the request
-	// matches. It must not call methods of the server.
+	// Func, if not nil, is called last, and reports whether the request matches.
+	// It must not call methods of the server.
 	Func func(Request) bool
 }
 
@@ -44,8 +44,8 @@ func (m Match) fits(r Request) bool {
 		(m.Func == nil || m.Func(r))
 }
 
-// Fault is the fault of one request. Make one with [Reply], [DropBefore],
-// [DropAfter], [Truncate], [Delay], [BeforeCount] or [Handle].
+// Fault is the fault of one request. [Reply], [DropBefore], [DropAfter],
+// [Truncate], [Delay], [BeforeCount] and [Handle] return faults.
 type Fault struct {
 	kind      faultKind
 	delay     time.Duration
@@ -53,7 +53,7 @@ type Fault struct {
 	limit     int              // of truncate
 	handler   http.HandlerFunc // of custom
 	between   func()           // of beforeCount
-	lasts     time.Duration    // of For; negative if it is invalid
+	lasts     time.Duration    // of For; negative if invalid
 	repeating bool
 	optional  bool
 }
@@ -70,10 +70,10 @@ const (
 	custom
 )
 
-// Reply responds with the status, header and body, and does not execute the
+// Reply responds with the status, header and body, and doesn't execute the
 // request. The status is at least 200; use [Handle] to send an informational
-// response first. The header may be nil. If it has no Content-Type and the body
-// is JSON, the content type is JSON.
+// response first. The header may be nil. The content type is JSON if the header
+// has no Content-Type and the body is JSON.
 func Reply(status int, header http.Header, body string) Fault {
 	header = header.Clone()
 	if _, declared := header["Content-Type"]; !declared && json.Valid([]byte(body)) {
@@ -91,29 +91,29 @@ func DropBefore() Fault { return Fault{kind: dropBefore} }
 // DropAfter executes the request and closes the connection without a response.
 func DropAfter() Fault { return Fault{kind: dropAfter} }
 
-// Truncate executes the request and closes the connection after the first n
-// bytes of the response body. If the body has n bytes or fewer nothing is cut,
-// which fails the test unless the fault is [Fault.Optional],
-// [Fault.Repeating] or [Fault.For] a time.
+// Truncate executes the request, and closes the connection after the first n
+// bytes of the response body. The test fails if the body isn't longer than n
+// bytes, unless the fault is [Fault.Optional], [Fault.Repeating] or [Fault.For]
+// a time.
 func Truncate(n int) Fault { return Fault{kind: truncate, limit: n} }
 
-// Delay executes the request after the duration.
+// Delay waits for d, and then executes the request.
 func Delay(d time.Duration) Fault { return Fault{delay: d} }
 
-// BeforeCount executes a request for a page of a list in two steps, as the
-// service does: it reads the items of the page, calls f, and then counts all
-// items. f may send requests to the server; they change the count but not the
-// page. If the response is not such a page the test fails, unless the fault is
+// BeforeCount executes a request for a page of a list in two steps, as the real
+// server does: it reads the items of the page, calls f, and then counts all
+// items. f may send requests to the server, which change the count but not the
+// page. The test fails if the response isn't such a page, unless the fault is
 // [Fault.Optional], [Fault.Repeating] or [Fault.For] a time.
 func BeforeCount(f func()) Fault { return Fault{kind: beforeCount, between: f} }
 
-// Handle calls f to respond to the request, and does not execute it. A panic in
+// Handle calls f to respond to the request, and doesn't execute it. A panic in
 // f, other than [http.ErrAbortHandler], fails the test.
 func Handle(f func(http.ResponseWriter, *http.Request)) Fault {
 	return Fault{kind: custom, handler: f}
 }
 
-// After returns the fault with a delay before it.
+// After returns the fault, delayed by d.
 func (f Fault) After(d time.Duration) Fault {
 	f.delay = d
 	return f
@@ -122,24 +122,24 @@ func (f Fault) After(d time.Duration) Fault {
 // canMiss reports whether the fault may have no effect.
 func (f Fault) canMiss() bool { return f.optional || f.repeating || f.lasts > 0 }
 
-// Optional returns a fault that does not fail the test if no request meets it,
+// Optional returns a fault that doesn't fail the test if no request meets it,
 // or if it has no effect.
 func (f Fault) Optional() Fault {
 	f.optional = true
 	return f
 }
 
-// Repeating returns a fault that applies to all further matching requests, or
-// to none. It must be the last fault of a script.
+// Repeating returns a fault that applies to all further matching requests, if
+// any. It must be the last fault of a script.
 func (f Fault) Repeating() Fault {
 	f.repeating = true
 	return f
 }
 
-// For returns a fault that applies to all further matching requests, or to none,
-// until the duration has passed since the first of them. Then the next fault of
-// the script follows. It is for outages that end. The time is that of the
-// server's clock; see [WithClock].
+// For returns a fault that applies to all further matching requests, if any,
+// until d has passed since the first of them. The next fault of the script
+// follows. It simulates an outage. The server's clock measures the time; see
+// [WithClock].
 func (f Fault) For(d time.Duration) Fault {
 	if f.lasts = d; d <= 0 {
 		f.lasts = -1
@@ -148,14 +148,14 @@ func (f Fault) For(d time.Duration) Fault {
 }
 
 // Fail scripts faults for the matching requests: the first fault for the first
-// request, the second for the next, and so on. Later requests are executed as
-// usual. There may be several scripts: a request gets its fault from the oldest
-// matching script that has faults left.
+// request, the second for the next, and so on. The server executes later
+// requests normally. There may be several scripts: a request gets its fault
+// from the oldest matching script that has faults left.
 //
-// A match that no request can meet, such as an unknown operation, and a fault
-// without effect fail the test. A fault that no request has met by the end of
-// the test also fails it, unless it is [Fault.Optional], [Fault.Repeating] or
-// [Fault.For] a time, or was cleared.
+// The test fails if no request can meet the match, for example with an unknown
+// operation, or if a fault has no effect. It also fails if no request has met a
+// fault by the end of the test, unless the fault is [Fault.Optional],
+// [Fault.Repeating] or [Fault.For] a time, or was cleared.
 func (s *Server) Fail(match Match, faults ...Fault) *Script {
 	script := &Script{scripts: &s.faults, match: match}
 	if problem := s.checkScript(match, faults); problem != "" {
@@ -170,8 +170,8 @@ func (s *Server) Fail(match Match, faults ...Fault) *Script {
 	return script
 }
 
-// ClearFaults ends all scripts of faults. It does not fail the test that no
-// request has met them.
+// ClearFaults ends all scripts of faults. The test doesn't fail for faults that
+// no request has met.
 func (s *Server) ClearFaults() { s.faults.clear() }
 
 // checkScript returns what is wrong with a script, or "".
@@ -221,15 +221,15 @@ type faultScripts struct {
 	scripts []*Script
 }
 
-// Script is a script of faults that [Server.Fail] has started.
+// Script is a script of faults, which [Server.Fail] returns.
 type Script struct {
 	scripts *faultScripts
 	caller  string // the caller of Fail: file and line
 	match   Match
-	seen    int       // number of matching requests while there were faults left
+	seen    int       // number of matching requests while faults were left
 	met     int       // number of requests that met a fault
 	faults  []Fault   // faults that are left
-	until   time.Time // when the first of them ends; zero if no request has met it, or it has no end
+	until   time.Time // when the first fault ends; zero if no request has met it, or it has no end
 }
 
 // Met returns the number of requests that have met a fault of the script.
@@ -239,8 +239,8 @@ func (s *Script) Met() int {
 	return s.met
 }
 
-// Left returns the number of faults that are left. One that is
-// [Fault.Repeating] is left until [Server.ClearFaults].
+// Left returns the number of faults that are left. A [Fault.Repeating] fault is
+// left until [Server.ClearFaults].
 func (s *Script) Left() int {
 	s.scripts.mu.Lock()
 	defer s.scripts.mu.Unlock()
@@ -290,7 +290,7 @@ func (f *faultScripts) clear() {
 	f.scripts = nil
 }
 
-// unmet returns a report for each script with faults left that are not
+// unmet returns a report for each script that has faults left that aren't
 // optional.
 func (f *faultScripts) unmet() (reports []string) {
 	f.mu.Lock()

@@ -16,8 +16,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestBeforeCount changes a list after the items of a page were taken and before
-// they are counted.
+// TestBeforeCount changes a list after the server has read the items of a page
+// and before it counts them.
 func TestBeforeCount(t *testing.T) {
 	t.Parallel()
 	tb := &recorder{TB: t}
@@ -71,7 +71,7 @@ func TestFaults(t *testing.T) {
 		name   string
 		match  Match
 		faults []Fault
-		want   []string // of successive creates and lists, status or error
+		want   []string // of successive creates and lists: status or error
 	}{
 		{"reply", Match{Operation: list}, []Fault{Reply(503, header, "busy")}, []string{"200", "503 busy", "200", "200"}},
 		{"reply by the SDK's name", Match{Operation: "Projects.List"}, []Fault{Reply(503, header, "busy")}, []string{"200", "503 busy", "200", "200"}},
@@ -106,8 +106,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDropsDifferInWhatIsDone counts the projects after a create whose response
-// was lost.
+// TestDropsDifferInWhatIsDone counts the projects after a create without a
+// response.
 func TestDropsDifferInWhatIsDone(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -151,7 +151,7 @@ func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	srv.Fail(Match{}, BeforeCount(nil))
 	srv.Fail(Match{}, Reply(103, nil, ""))
 	srv.Fail(Match{}, DropAfter().Repeating(), DropAfter())
-	srv.Fail(Match{Operation: "Postgres.ListServers"}, DropAfter()) // of August 2026
+	srv.Fail(Match{Operation: "Postgres.ListServers"}, DropAfter()) // August 2026 API only
 	srv.Fail(Match{Route: "/project/{project_id}/audit-log"}, DropAfter())
 	srv.Fail(Match{Operation: "VMs.Get", Method: "DELETE"}, DropAfter())
 	srv.Fail(Match{}, DropAfter().For(0))
@@ -210,8 +210,8 @@ func TestFaultsThatNobodyMetAreReported(t *testing.T) {
 	}
 }
 
-// TestFaultsThatEnd: an outage begins with the first request that meets it, ends
-// when its time has passed, and the rest of the script follows.
+// TestFaultsThatEnd: an outage begins with the first request that meets it, and
+// ends when its time has passed; the rest of the script follows.
 func TestFaultsThatEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -326,7 +326,7 @@ func TestRepliesAreDeclared(t *testing.T) {
 }
 
 // TestFaultsHitOneRequest counts the requests of a call on a connection that
-// net/http could have reused: net/http retries by itself on such a connection.
+// net/http could have reused: net/http itself retries on such a connection.
 func TestFaultsHitOneRequest(t *testing.T) {
 	t.Parallel()
 	srv := New(t)

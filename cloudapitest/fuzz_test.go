@@ -18,10 +18,10 @@ import (
 )
 
 // FuzzRequest sends any request twice to a server of each version with objects
-// called web-1: the server never panics, never responds with the 500 of its own
+// called web-1. The server never panics, never responds with the 500 of its own
 // mistakes, and always responds in the form of the API.
 //
-// In the raw request TOKEN and PROJECT stand for those of the server.
+// TOKEN and PROJECT in the raw request stand for the server's own.
 func FuzzRequest(f *testing.F) {
 	token, project := newToken(), cloudapi.NewID(cloudapi.KindProject).String()
 	marks := strings.NewReplacer("TOKEN", token, "PROJECT", project)
@@ -58,7 +58,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// sendTwice makes the objects, and then sends a raw request twice.
+// sendTwice creates the objects, and then sends a raw request twice.
 func sendTwice(t *testing.T, s *Server, marks *strings.Replacer, raw []byte) {
 	for _, o := range seedObjects(s.config.api) {
 		body := strings.NewReader(o.body)
@@ -99,7 +99,7 @@ func seedObjects(v API) []seedObject {
 }
 
 // serveOne reports whether the server dropped the connection, as for a body
-// that cannot be read. It does not recover other panics.
+// that it can't read. It doesn't recover other panics.
 func serveOne(s *Server, w http.ResponseWriter, r *http.Request) (aborted bool) {
 	defer func() {
 		switch p := recover(); p {

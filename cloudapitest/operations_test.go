@@ -8,8 +8,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// The server has its own table of names, so that it does not depend on the
-// client. The test compares it with the client by a request of each operation.
+// The server has its own table of names, so that it doesn't depend on the
+// client. The test sends a request of each operation to compare the two.
 func TestNamesAreThoseOfTheClient(t *testing.T) {
 	t.Parallel()
 	srv := New(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// Option is a setting of a server.
+// Option is an option of [New] and [NewServer].
 type Option func(*config) error
 
 type config struct {
@@ -63,8 +63,8 @@ func newConfig(opts []Option) (config, error) {
 	return cfg, nil
 }
 
-// Lenient makes the server accept requests that a correct client would not
-// send, without failing the test.
+// Lenient makes the server accept requests that a correct client wouldn't send,
+// without failing the test.
 func Lenient() Option {
 	return func(c *config) error {
 		c.lenient = true
@@ -72,25 +72,24 @@ func Lenient() Option {
 	}
 }
 
-// API is what a server implements: a version of the service, named by its month
-// in the form "2006-01", or the contract.
+// API is the API that a server implements: a version, named by its month in the
+// form "2006-01", or the contract.
 type API string
 
 const (
-	// October2025 is the service as it was in October 2025, without what only
-	// the contract has.
+	// October2025 is the October 2025 API, without what only the contract has.
 	October2025 API = API(version.October2025)
-	// August2026 is the service as it was in August 2026, with the operations
-	// and fields that package cloudapi marks with "Requires the August 2026
-	// API.", and without what only the contract has.
+	// August2026 is the August 2026 API, with the operations and fields that
+	// package cloudapi marks with "Requires the August 2026 API.", and without
+	// what only the contract has.
 	August2026 API = API(version.August2026)
-	// Contract is the contract 0.1.0: the service of October 2025 with
-	// registered init scripts, which no version of the service has.
+	// Contract is version 0.1.0 of the contract: the October 2025 API with
+	// registered init scripts, which no real server has.
 	Contract API = "contract"
 )
 
-// apis are what servers implement, by the argument of WithAPI. Without one it is
-// the newest version, in which registered init scripts work as well.
+// apis maps the argument of WithAPI to what the server implements. Without
+// WithAPI that's the newest version, with registered init scripts.
 var apis = map[API]version.API{
 	"":          {Version: version.August2026, Contract: true},
 	October2025: {Version: version.October2025},
@@ -106,12 +105,12 @@ func (cfg config) has() string {
 	return "API " + string(cfg.api) + " has"
 }
 
-// WithAPI makes the server implement exactly one version of the service, or the
-// contract. It refuses operations and fields of others as the service of that
-// version does. Without WithAPI the server behaves like [August2026], but it
+// WithAPI makes the server implement exactly one version of the API, or the
+// contract. The server refuses the operations and fields of other versions as
+// the real server did then. Without WithAPI it behaves like [August2026], but
 // also has the registered init scripts of [Contract]: it takes the init_script
-// of a request with init_script_args for the name or ID of one. The first use
-// of what no version of the service has is logged: see [WithLog].
+// of a request with init_script_args for the name or ID of a registered script.
+// It logs the first use of what no real server has; see [WithLog].
 func WithAPI(v API) Option {
 	return func(c *config) error {
 		if _, ok := apis[v]; !ok || v == "" {
@@ -122,8 +121,9 @@ func WithAPI(v API) Option {
 	}
 }
 
-// WithLog sets where the server writes what may surprise, a line each. The
-// default is the log of the test, and nothing for [NewServer].
+// WithLog sets where the server writes what may come as a surprise, one line
+// each. By default a test's server writes to the test's log, and [NewServer]
+// writes nothing.
 func WithLog(w io.Writer) Option {
 	return func(c *config) error {
 		c.log = w
@@ -131,11 +131,10 @@ func WithLog(w io.Writer) Option {
 	}
 }
 
-// WithClock sets the clock of the server, which must be safe for concurrent use
-// and must not go back. States, logs, the Date of responses and [Fault.For]
-// follow it. The default is the clock of package time, which the pauses of
-// [Delay] and [Fault.After] follow in any case. In a test, testing/synctest is
-// simpler.
+// WithClock sets the server's clock, which must be safe for concurrent use and
+// must not go back. It determines states, logs, the Date of responses and
+// [Fault.For]. The default is package time's clock, which [Delay] and
+// [Fault.After] always use. In a test, testing/synctest is simpler.
 func WithClock(now func() time.Time) Option {
 	return func(c *config) error {
 		if now == nil {
@@ -146,12 +145,13 @@ func WithClock(now func() time.Time) Option {
 	}
 }
 
-// WithPortlessBalancers makes each running cluster have a load balancer for its
-// Services from the start, as the service of August 2026 does. While nobody has
-// created a Service in the cluster it has no ports, and the service answers 500
-// to every list of load balancers whose page contains it. Without the option it
-// comes with the first Service: see [Server.SetClusterService]. The service may
-// mend this at any time.
+// WithPortlessBalancers gives each running cluster a load balancer for its
+// Services from the start, as the real server does with the August 2026 API.
+// The load balancer has no ports until somebody creates a Service in the
+// cluster, and until then the real server responds with a 500 to every list of
+// load balancers whose page contains it. Without this option the load balancer
+// is created with the first Service; see [Server.SetClusterService]. The real
+// server may be fixed at any time.
 func WithPortlessBalancers() Option {
 	return func(c *config) error {
 		c.portless = true
@@ -175,18 +175,19 @@ const (
 	// AccessFull is every permission in the project, as for the token of
 	// [WithToken].
 	AccessFull Access = iota
-	// AccessNone is no permission in any project, unless
-	// [Server.SetPermissions] adds some: lists are empty, and existing objects
-	// are forbidden.
+	// AccessNone is no permission in any project, unless [Server.SetPermissions]
+	// adds some: lists are empty, and requests for existing objects are
+	// forbidden.
 	AccessNone
 	// AccessForeign is every permission in [Server.OtherProjectID], which
 	// belongs to another account.
 	AccessForeign
-	// AccessRevoked is a deleted token: it does not authenticate.
+	// AccessRevoked means that the token was deleted, and doesn't authenticate.
 	AccessRevoked
 )
 
-// WithTokenAccess adds another token to that of [WithToken].
+// WithTokenAccess adds a token with the given access, besides the token of
+// [WithToken].
 func WithTokenAccess(token string, access Access) Option {
 	return func(c *config) error {
 		if access < AccessFull || access > AccessRevoked {
@@ -220,8 +221,8 @@ func WithProjectName(name string) Option {
 	}
 }
 
-// WithPageCap sets the maximum and default size of a page. The default, as with
-// the real server, is 1000.
+// WithPageCap sets the maximum and default size of a page. The default is 1000,
+// as on the real server.
 func WithPageCap(n int) Option {
 	return func(c *config) error {
 		if n < 1 {
@@ -244,17 +245,17 @@ func WithRequestLog(n int) Option {
 	}
 }
 
-// Delays are the durations of the asynchronous effects of requests. With zero
-// the next request sees the result.
+// Delays are the durations of the asynchronous effects of requests. With a
+// delay of 0 the next request sees the result.
 type Delays struct {
 	// Create is how long a VM, database, cluster, image version or node of a
 	// new node pool has the state "creating".
 	Create time.Duration
-	// Backup is the time from the start of a database to its first backup.
-	// Before that it can be neither restored nor replicated. The earliest time
-	// to restore to is 5 minutes after the backup. Only Backup may be negative,
-	// as if the database had run for longer: with -time.Hour it can be restored
-	// at once, and has the logs of an hour.
+	// Backup is the time from the start of a database to its first backup. Until
+	// then the database can't be restored or replicated. The earliest time to
+	// restore to is 5 minutes after the backup. Only Backup may be negative, as
+	// if the database had been running for longer: with -time.Hour it can be
+	// restored immediately, and has an hour of logs.
 	Backup time.Duration
 	// Restart is how long a VM has the state "restarting", "starting" or
 	// "stopping".
@@ -269,20 +270,21 @@ type Delays struct {
 	// Detach is how long a detached VM stays in the list of the load balancer's
 	// VMs.
 	Detach time.Duration
-	// Delete is how long a VM, database, cluster, node pool, subnet, load balancer
-	// or, in August 2026, private location can still be read after its deletion.
+	// Delete is how long a VM, database, cluster, node pool, subnet, load
+	// balancer or, with the August 2026 API, private location can still be read
+	// after its deletion.
 	Delete time.Duration
 }
 
-// DefaultDelays returns the delays of a server without [WithDelays]: all are 3
-// seconds.
+// DefaultDelays returns the delays of a server without [WithDelays]: 3 seconds
+// each.
 func DefaultDelays() Delays {
 	const d = 3 * time.Second
 	return Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
 }
 
-// WithDelays replaces all delays. [Server.SetDelays] replaces those of a kind
-// or an object.
+// WithDelays replaces all delays. [Server.SetDelays] replaces the delays of a
+// kind or an object.
 func WithDelays(d Delays) Option {
 	return func(c *config) error {
 		c.delays = d
@@ -297,12 +299,12 @@ func (d Delays) check() error {
 	return nil
 }
 
-// Quota is the number of vCPUs that a project may use, the number of versions of
-// machine images that it may have, and the number of projects that an account
+// Quota is the number of vCPUs that a project may use, the number of machine
+// image versions that it may have, and the number of projects that an account
 // may have.
 type Quota struct {
 	VM, Postgres, Kubernetes int
-	MachineImageVersions     int // of August 2026
+	MachineImageVersions     int // August 2026 API only
 	Projects                 int
 }
 
@@ -311,8 +313,8 @@ func DefaultQuota() Quota {
 	return Quota{VM: 32, Postgres: 128, Kubernetes: 32, MachineImageVersions: 16, Projects: 10}
 }
 
-// WithQuota replaces all quotas. A quota of 0 allows nothing. In any case a
-// subnet has room for only 59 VMs.
+// WithQuota replaces all quotas. A quota of 0 allows nothing. A subnet never
+// has room for more than 59 VMs.
 func WithQuota(q Quota) Option {
 	return func(c *config) error {
 		c.quota = q
@@ -356,7 +358,7 @@ func checkToken(token string) error {
 	return nil
 }
 
-// newToken returns a token in the real form: an ID and a secret.
+// newToken returns a token in the real server's form: an ID and a secret.
 func newToken() string {
 	return fmt.Sprintf("pat-%s-%.16s%.16s", cloudapi.NewID(cloudapi.KindInferenceAPIKey), rand.Text(), rand.Text())
 }

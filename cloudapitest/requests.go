@@ -11,27 +11,26 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 )
 
-// Request is a request that arrived, as returned by [Server.Requests].
+// Request is a request that the server received.
 type Request struct {
 	// Name is the SDK's name of the operation, such as "Projects.Get", as in
-	// cloudapi.Operation. Operation is the method and the route template, such
-	// as "GET /project/{project_id}", and Route only the template. All are ""
-	// if the request is not an operation of the API.
+	// cloudapi.Operation. Operation is the method and the route template, such as
+	// "GET /project/{project_id}", and Route is only the template. All three are
+	// "" if the request isn't an operation of the API.
 	Name, Operation, Route string
 	Method                 string
-	Path                   string // the escaped path, as it was sent
+	Path                   string // the escaped path
 	RawQuery               string
-	// Header contains the headers that were sent, with credentials replaced by
-	// "***".
+	// Header contains the request's headers, with credentials replaced by "***".
 	Header http.Header
 	Body   []byte
-	// Status is the status of the response; 0 if there was none, or none yet.
+	// Status is the status of the response, or 0 if there is none, or none yet.
 	Status int
 	Time   time.Time
 }
 
-// Requests returns the requests that have arrived so far, the oldest first. See
-// [WithRequestLog].
+// Requests returns the requests that the server has received so far, oldest
+// first; see [WithRequestLog].
 func (s *Server) Requests() []Request {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
@@ -45,8 +44,7 @@ func (s *Server) Requests() []Request {
 	return requests
 }
 
-// ClearRequests removes the requests that have arrived so far from
-// [Server.Requests].
+// ClearRequests removes the requests received so far from [Server.Requests].
 func (s *Server) ClearRequests() { s.log.clear() }
 
 type requestLog struct {
@@ -63,7 +61,7 @@ func (l *requestLog) clear() {
 	l.entries = nil
 }
 
-// last returns the entries within the limit. Older ones are dropped when there
+// last returns the entries within the limit. add drops older ones when there
 // are as many of them.
 func (l *requestLog) last() []*logEntry {
 	if !l.bounded {
@@ -140,7 +138,7 @@ type statusRecorder struct {
 }
 
 func (w *statusRecorder) WriteHeader(status int) {
-	if status >= 200 || status == http.StatusSwitchingProtocols { // others precede the response
+	if status >= 200 || status == http.StatusSwitchingProtocols { // 1xx responses precede the response
 		w.entry.answered(status)
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -151,7 +149,7 @@ func (w *statusRecorder) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Flush is for handlers that do not use http.ResponseController.
+// Flush is for handlers that don't use http.ResponseController.
 func (w *statusRecorder) Flush() {
 	w.entry.answered(http.StatusOK)
 	http.NewResponseController(w.ResponseWriter).Flush()

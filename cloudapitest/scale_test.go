@@ -83,7 +83,7 @@ func BenchmarkAddVMs(b *testing.B) {
 	}
 }
 
-// TestAddVMsOfAugust2026: their records have all fields that those of created
+// TestAddVMsOfAugust2026: their records have all fields that records of created
 // VMs have.
 func TestAddVMsOfAugust2026(t *testing.T) {
 	t.Parallel()

@@ -29,18 +29,18 @@ type TB interface {
 }
 
 // Server is an in-memory server of the API. Its methods are safe for concurrent
-// use. Make one with [New] or [NewServer].
+// use. [New] and [NewServer] start a server.
 type Server struct {
 	config  config
 	service *api.Service
 	log     requestLog
 	faults  faultScripts
 
-	// surprise logs the first use of what no version of the service has.
+	// surprise logs the first use of what no real server has.
 	surprise sync.Once
 	logf     func(format string, args ...any)
 
-	// complain and fatal report mistakes of the test, and misuse those of the
+	// complain and fatal report mistakes of the test, and misuse mistakes of the
 	// client.
 	complain func(format string, args ...any)
 	fatal    func(format string, args ...any)
@@ -53,16 +53,16 @@ type Server struct {
 
 	lifecycle sync.Mutex // guards closed
 	closed    bool
-	// serving counts listeners. It does not grow after closed is set.
+	// serving counts listeners. It doesn't grow once closed is set.
 	serving sync.WaitGroup
-	// connections does not grow after serving is zero, since net/http reports a
-	// new connection before Serve returns. So Close waits for serving first.
+	// connections doesn't grow once serving is zero, since net/http reports a new
+	// connection before Serve returns. So Close waits for serving first.
 	connections sync.WaitGroup
 }
 
 // New starts a server for a test, and closes it at the end of the test. A
-// request that a correct client would not send fails the test, unless the
-// server is [Lenient].
+// request that a correct client wouldn't send fails the test, unless the server
+// is [Lenient].
 func New(t TB, opts ...Option) *Server {
 	t.Helper()
 	cfg, err := newConfig(opts)
@@ -88,7 +88,7 @@ func New(t TB, opts ...Option) *Server {
 	return s
 }
 
-// NewServer starts a server for a program that is not a test. It is always
+// NewServer starts a server for a program that isn't a test. It is always
 // lenient, and the caller must close it. NewServer panics if an option is
 // invalid. Methods of the server panic where they would fail a test.
 func NewServer(opts ...Option) *Server {
@@ -121,15 +121,15 @@ func newServer(cfg config) *Server {
 	s.transport = s.memory.Transport()
 	s.service.Do(cfg.seed)
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.countConnection}
-	// Each request has its own connection, as with the real server. On a reused
-	// connection net/http would retry a request by itself when a fault drops
-	// the connection.
+	// Each request has its own connection, as on the real server. On a reused
+	// connection net/http itself would retry a request when a fault drops the
+	// connection.
 	s.http.SetKeepAlivesEnabled(false)
 	return s
 }
 
-// URL returns a base URL for [Server.RoundTripper]. Any other http URL works
-// too.
+// URL returns a base URL for [Server.RoundTripper]. Any other http URL works as
+// well.
 func (s *Server) URL() string { return "http://api.localhost" }
 
 // RoundTripper returns a transport that connects to the server in memory,
@@ -140,8 +140,8 @@ func (s *Server) RoundTripper() http.RoundTripper { return s.transport }
 func (s *Server) HTTPClient() *http.Client { return &http.Client{Transport: s.transport} }
 
 // Client returns a client with the server's token and project, which connects
-// to the server in memory. The given options are applied after those and may
-// replace them. If [cloudapi.NewClient] refuses an option the test fails.
+// to the server in memory. The options are applied last, and may replace these
+// settings. The test fails if [cloudapi.NewClient] refuses an option.
 func (s *Server) Client(opts ...cloudapi.Option) *cloudapi.Client {
 	client, err := cloudapi.NewClient(append([]cloudapi.Option{
 		cloudapi.WithBaseURL(s.URL()),
@@ -162,13 +162,13 @@ func (s *Server) Token() string { return s.config.token }
 // ProjectID returns the ID of the first project.
 func (s *Server) ProjectID() string { return s.config.projectID }
 
-// OtherProjectID returns the ID of a project of another account. For all tokens
-// but those of [AccessForeign] it does not exist.
+// OtherProjectID returns the ID of a project of another account, which only
+// tokens with [AccessForeign] can see.
 func (s *Server) OtherProjectID() string { return s.config.otherProjectID }
 
 // Start serves the API on a free port of the loopback interface, in addition to
-// the in-memory connections, and returns the base URL. If there is no free
-// port, or the server is closed, the test fails.
+// the in-memory connections, and returns the base URL. The test fails if
+// there's no free port, or if the server is closed.
 func (s *Server) Start() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil && !s.serveInBackground(l) {
@@ -181,8 +181,8 @@ func (s *Server) Start() string {
 	return "http://" + l.Addr().String()
 }
 
-// Serve serves the API on l until the server is closed. It then closes l and
-// returns [http.ErrServerClosed]. Its error is never nil.
+// Serve serves the API on l until the server is closed. It then closes l. Its
+// error is never nil, and is [http.ErrServerClosed] after Close.
 func (s *Server) Serve(l net.Listener) error {
 	if !s.enter() {
 		return errors.Join(http.ErrServerClosed, l.Close())
@@ -191,7 +191,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.http.Serve(l)
 }
 
-// Close closes all connections and returns when all goroutines of the server
+// Close closes all connections, and returns once all goroutines of the server
 // have ended. It may be called more than once.
 func (s *Server) Close() {
 	s.lifecycle.Lock()
@@ -248,8 +248,8 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 	}
 }
 
-// The largest bodies that are read, in bytes, with and without a valid token.
-// Those of the API have some KiB.
+// The largest bodies that the server reads, in bytes, with and without a valid
+// token. Bodies of the API have a few KiB.
 const (
 	maxBody        = 1 << 20
 	maxRefusedBody = 64 << 10
@@ -311,13 +311,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // isProbe reports whether a request reads an object of another version of the
-// service. A client that supports all versions may send such requests to find
-// out what the server has: the 404 is not a mistake.
+// API. A client that supports all versions may send such requests to find out
+// what the server has, so the 404 isn't a mistake.
 func (s *Server) isProbe(r *http.Request) bool {
 	return r.Method == http.MethodGet && s.service.InSomeVersion(r.Method, r.URL.EscapedPath())
 }
 
-// answer executes a request and reports mistakes that a correct client does not
+// answer executes a request, and reports mistakes that a correct client doesn't
 // make.
 func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	split := false
@@ -357,8 +357,8 @@ func (s *Server) reportPanic() {
 	panic(http.ErrAbortHandler)
 }
 
-// pause waits for the delay. It reports false if the client has gone away or
-// the server was closed meanwhile.
+// pause waits for the delay. It returns false if the client disconnects or the
+// server is closed first.
 func (s *Server) pause(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		return true

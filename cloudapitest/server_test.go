@@ -59,7 +59,7 @@ func TestStrictServerReportsWhatNoClientSends(t *testing.T) {
 			if status, body := stub.Do(t, srv, tt.method, path, tt.body); status != tt.status {
 				t.Errorf("status %d, want %d: %s", status, tt.status, body)
 			}
-			srv.Close() // the handler has returned, and reported, when this does
+			srv.Close() // returns after the handler has returned and reported
 			var want []string
 			if tt.report != "" {
 				want = []string{"cloudapitest: " + tt.report}
@@ -100,7 +100,7 @@ func decodeIDs(t *testing.T, body string) (ids []string, count int) {
 	return ids, list.Count
 }
 
-// TestContentTypes sends the same body under different types.
+// TestContentTypes sends the same body with different content types.
 func TestContentTypes(t *testing.T) {
 	t.Parallel()
 	srv := New(t)
@@ -110,7 +110,7 @@ func TestContentTypes(t *testing.T) {
 	}{
 		"application/json":                {200, `"name":"a"`},
 		"application/json; charset=utf-8": {200, `"name":"a"`},
-		"Application/JSON":                {400, "must include required parameters: name"}, // the body is not read
+		"Application/JSON":                {400, "must include required parameters: name"}, // the server doesn't read the body
 		"text/plain":                      {400, `request header must be set to \"application/json\"`},
 		"":                                {400, `request header must be set to \"application/json\"`},
 	} {
@@ -128,7 +128,7 @@ func TestContentTypes(t *testing.T) {
 	}
 }
 
-// zeros is an endless body, which counts what was read of it.
+// zeros is an endless body, which counts the bytes that were read.
 type zeros struct{ read int }
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -137,8 +137,9 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestBodiesAreLimited: a request that is refused, or too large, is not read to
-// its end, and the refusal of the token comes first.
+// TestBodiesAreLimited: the server doesn't read a request to its end if it
+// refuses the request or if the request is too large; refusing the token comes
+// first.
 func TestBodiesAreLimited(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -156,7 +157,7 @@ func TestBodiesAreLimited(t *testing.T) {
 			}
 			resp.Body.Close()
 			srv.Close()
-			const buffered = 1 << 20 // on the way
+			const buffered = 1 << 20 // in transit
 			if resp.StatusCode != test.status || body.read > test.most+buffered {
 				t.Errorf("%q: status %d after %d bytes, want %d after about %d", test.authorization, resp.StatusCode, body.read, test.status, test.most)
 			}
@@ -325,7 +326,7 @@ func TestSetStateWantsAnObject(t *testing.T) {
 	}
 }
 
-// A faked is a TB whose end is under the control of the test.
+// A faked is a TB that the test can end.
 type faked struct {
 	recorder
 	cleanups []func()

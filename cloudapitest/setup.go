@@ -10,12 +10,12 @@ import (
 )
 
 // AddVMs adds n running VMs of size burstable-1 to the project, and returns
-// their IDs. It sends no requests, so quota, faults and log do not apply. With
-// the prefix "load" the VMs are called "load-1", "load-2" and so on. They are
-// in subnets of 59 VMs each, "load-net-1" and so on.
+// their IDs. It sends no requests, so quota, faults and the log of requests
+// don't apply. With the prefix "load" the VMs are called "load-1", "load-2" and
+// so on. They are in the subnets "load-net-1" and so on, with 59 VMs each.
 //
-// If the location does not exist, or a name is invalid or taken, no VM is added
-// and the test fails.
+// If the location doesn't exist, or a name is invalid or taken, AddVMs adds no
+// VM and the test fails.
 func (s *Server) AddVMs(location, prefix string, n int) []string {
 	var ids []string
 	s.service.Do(func(at *api.Moment) {
@@ -27,10 +27,9 @@ func (s *Server) AddVMs(location, prefix string, n int) []string {
 	return ids
 }
 
-// SetState sets the state that the VM, database, cluster, subnet or image
-// version with the ID shows, such as "stopped" for a VM, until it is set again.
-// With "" the object shows its own state again. If there is no such object the
-// test fails.
+// SetState sets the state that a VM, database, cluster, subnet or image version
+// shows, such as "stopped" for a VM, until it's set again. With "" the object
+// shows its own state again. The test fails if there's no such object.
 func (s *Server) SetState(id, state string) {
 	s.service.Do(func(at *api.Moment) {
 		if !families.SetState(at, id, state) {
@@ -39,8 +38,9 @@ func (s *Server) SetState(id, state string) {
 	})
 }
 
-// IDs returns the IDs of the project's objects of a kind with a name, or of all
-// if the name is "", in the order of creation. It sends no requests.
+// IDs returns the IDs of the project's objects with the given kind and name, or
+// of the whole kind if the name is "", in the order of creation. It sends no
+// requests.
 func (s *Server) IDs(kind cloudapi.Kind, name string) (ids []string) {
 	s.service.Do(func(at *api.Moment) {
 		for _, o := range at.State.Index.All(api.Scope{Kind: kind, Project: at.State.Project(s.config.projectID)}) {
@@ -53,9 +53,10 @@ func (s *Server) IDs(kind cloudapi.Kind, name string) (ids []string) {
 }
 
 // SetClusterService sets the ports of the load balancer for the Services of a
-// running cluster, whose name is the cluster's ID with "-services", as if
-// somebody had created a Service in the cluster. If there is no such cluster, or
-// the version of the service has no such load balancer, the test fails.
+// running cluster, as if somebody had created a Service in the cluster. The
+// name of the load balancer is the cluster's ID followed by "-services". The
+// test fails if there's no such cluster, or if the server's API has no such
+// load balancer.
 func (s *Server) SetClusterService(clusterID string, srcPort, dstPort int) {
 	s.service.Do(func(at *api.Moment) {
 		if min(srcPort, dstPort) < 1 || max(srcPort, dstPort) > 65535 || !families.SetClusterService(at, clusterID, srcPort, dstPort) {
@@ -81,14 +82,15 @@ func (s *Server) AddProject(name string) string {
 // SetPermissions replaces the permissions of a token in a project. A token
 // without permissions gets empty lists, and a 403 for each existing object.
 //
-// A permission is the service's name of a family and an action, such as
+// A permission is the real server's name of a family and an action, such as
 // "Vm:view". The families are Firewall, InferenceApiKey, KubernetesCluster,
-// LoadBalancer, Location (for private ones), MachineImage, Postgres,
+// LoadBalancer, Location (for private locations), MachineImage, Postgres,
 // PrivateSubnet, Project and Vm. The actions are view, create, edit and delete,
-// and for subnets connect and disconnect. SSH keys and init scripts need
-// "Project:edit", GitHub "Project:github", the audit log "Project:auditlog". An
-// asterisk matches everything: "Vm:*", "*:view", or "*" for every permission.
-// If the project, the token or a permission does not exist the test fails.
+// and for subnets also connect and disconnect. SSH keys and init scripts need
+// "Project:edit", GitHub "Project:github", and the audit log
+// "Project:auditlog". An asterisk matches everything: "Vm:*", "*:view", or "*"
+// for every permission. The test fails if the project, the token or a
+// permission doesn't exist.
 func (s *Server) SetPermissions(projectID, token string, permissions ...string) {
 	for _, p := range permissions {
 		if !families.KnowsPermission(p) {
@@ -106,19 +108,19 @@ func (s *Server) SetPermissions(projectID, token string, permissions ...string) 
 }
 
 // SetBilling sets whether a project has valid billing information, which is the
-// default. Without it VMs, databases and clusters cannot be created; existing
+// default. Without it, VMs, databases and clusters can't be created; existing
 // ones remain.
 func (s *Server) SetBilling(projectID string, valid bool) {
 	s.setProject("SetBilling", projectID, func(_ *api.Moment, p *api.Project) { p.Unpaid = !valid })
 }
 
-// Feature is a feature that the service of August 2026 enables for single
-// projects.
+// Feature is a feature that the real server enables per project, with the
+// August 2026 API.
 type Feature string
 
 const (
-	// FeatureBackupDownloads allows credentials for the backups of databases
-	// outside of private locations, too.
+	// FeatureBackupDownloads allows credentials for the backups of any database,
+	// not only of databases in private locations.
 	FeatureBackupDownloads Feature = families.FeatureBackupDownloads
 	// FeatureLantern allows databases of the flavor "lantern".
 	FeatureLantern Feature = families.FeatureLantern
@@ -127,8 +129,8 @@ const (
 	FeatureMaintenanceWindowDays Feature = families.FeatureMaintenanceWindowDays
 )
 
-// SetFeatures replaces the features of a project. By default it has none. If the
-// project or a feature does not exist the test fails.
+// SetFeatures replaces the features of a project, which has none by default.
+// The test fails if the project or a feature doesn't exist.
 func (s *Server) SetFeatures(projectID string, features ...Feature) {
 	names := make([]string, len(features))
 	for i, f := range features {
@@ -140,7 +142,8 @@ func (s *Server) SetFeatures(projectID string, features ...Feature) {
 	s.setProject("SetFeatures", projectID, func(_ *api.Moment, p *api.Project) { p.Features = names })
 }
 
-// setProject changes a project. If there is none with the ID the test fails.
+// setProject changes a project. The test fails if there is no project with the
+// ID.
 func (s *Server) setProject(method, id string, change func(*api.Moment, *api.Project)) {
 	s.service.Do(func(at *api.Moment) {
 		if p := at.State.Project(id); p != nil {
@@ -151,12 +154,12 @@ func (s *Server) setProject(method, id string, change func(*api.Moment, *api.Pro
 	})
 }
 
-// SetDelays replaces the delays of [WithDelays] for the object of a kind with
-// the ID or name ref, which need not exist yet, or for all objects of the kind
-// if ref is "", or for all without delays of their own if both are "". Effects
-// that have already begun keep their delay. VMs, databases, clusters, subnets,
-// load balancers, private locations and image versions have delays. Another
-// kind, or a negative delay, fails the test.
+// SetDelays replaces the delays of [WithDelays]: for the object of a kind with
+// the ID or name ref, which need not exist yet; for all objects of the kind if
+// ref is ""; or for everything without delays of its own if both are "".
+// Effects that have already begun keep their delay. VMs, databases, clusters,
+// subnets, load balancers, private locations and image versions have delays.
+// The test fails for another kind, and for a negative delay except Backup.
 func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 	if !families.HasDelays(kind) && (kind != "" || ref != "") {
 		s.complain("cloudapitest: SetDelays: %s has no delays", kind)
@@ -173,8 +176,8 @@ func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 	})
 }
 
-// SetQuota replaces the quotas of [WithQuota]. What exists remains. A negative
-// quota fails the test.
+// SetQuota replaces the quotas of [WithQuota]. Existing objects remain. The
+// test fails for a negative quota.
 func (s *Server) SetQuota(q Quota) {
 	if err := q.check(); err != nil {
 		s.complain("cloudapitest: SetQuota: %v", err)
@@ -182,10 +185,10 @@ func (s *Server) SetQuota(q Quota) {
 	s.service.Do(func(at *api.Moment) { at.Config.Quota = api.Quota(q) })
 }
 
-// Reset returns the server to its beginning: it deletes all objects, and undoes
-// what the methods of the server have set. It clears the faults and the log of
-// requests. The tokens and the IDs of the first projects remain. The clock goes
-// on.
+// Reset returns the server to its initial state: it deletes all objects, undoes
+// what the server's methods have set, and clears the faults and the log of
+// requests. The tokens and the IDs of the initial projects remain. It doesn't
+// set back the clock.
 func (s *Server) Reset() {
 	s.ClearFaults()
 	s.service.Reset(s.config.seed)

@@ -112,7 +112,7 @@ func TestPermissions(t *testing.T) {
 		{[]string{"Vm:*"}, "list VMs, get VM, restart VM, delete VM, get VM by its ID"},
 		{[]string{"Vm:create", "PrivateSubnet:view"}, "create VM, get subnet"},
 		{[]string{"*:view"}, "list VMs, get VM, get subnet, get firewall, get VM by its ID, list private locations, get project"},
-		{[]string{"Firewall:*"}, "get firewall, delete unused firewall"}, // subnets take a permission, too
+		{[]string{"Firewall:*"}, "get firewall, delete unused firewall"}, // subnets need a permission as well
 		{[]string{"Firewall:*", "PrivateSubnet:*"}, "get subnet, get firewall, detach firewall, delete firewall, delete unused firewall"},
 		{[]string{"Project:edit"}, "register key"},
 		{[]string{"Location:view", "Project:view"}, "list private locations, get project"},
@@ -134,7 +134,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestPermissionsBelongToTheServer changes the caller's slice afterwards.
+// TestPermissionsBelongToTheServer changes the caller's slice after the call.
 func TestPermissionsBelongToTheServer(t *testing.T) {
 	t.Parallel()
 	srv := New(t)
@@ -197,7 +197,7 @@ func TestDelaysOfKindsAndObjects(t *testing.T) {
 		if _, err := c.Postgres.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}); err != nil {
 			t.Fatal(err)
 		}
-		srv.SetDelays(cloudapi.KindVM, "", Delays{Create: 24 * time.Hour}) // is for those that are created later
+		srv.SetDelays(cloudapi.KindVM, "", Delays{Create: 24 * time.Hour}) // for VMs that are created later
 		start := time.Now()
 		for _, wait := range []struct {
 			name string
@@ -254,8 +254,8 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	}
 }
 
-// TestReset changes all that methods of a server change, and looks for what is
-// left of it.
+// TestReset changes everything that methods of a server can change, and looks
+// for what is left of it.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
