@@ -15,124 +15,122 @@ import (
 )
 
 // Errors returned by functions of this package begin with "cloudapi: ", once.
-// Errors wrapped in them do not have this prefix: the sentinels below, causes,
-// and, through [within], errors that are also returned by themselves.
+// Errors wrapped in them don't have this prefix: the sentinels below, causes,
+// and, through [unprefixed], errors that are also returned directly.
 
-// Errors of the server, by status. Test for them with [errors.Is]; use
-// [errors.As] to get the details in the [*Error].
+// Errors of the server, by status. Test for them with [errors.Is]; [errors.As]
+// returns the [*Error] with the details.
 var (
-	// ErrInvalidRequest is a 400 or 422: the server refused the request as
-	// invalid. [Error.FieldErrors] says which fields are wrong.
+	// ErrInvalidRequest reports a 400 or 422: the server refused the request as
+	// invalid. [Error.FieldErrors] names the fields that are wrong.
 	ErrInvalidRequest = errors.New("invalid request")
 
-	// ErrUnauthorized is a 401: the token is missing or not valid.
+	// ErrUnauthorized reports a 401: the token is missing or invalid.
 	ErrUnauthorized = errors.New("unauthorized")
 
-	// ErrForbidden is a 403: the token does not permit this.
+	// ErrForbidden reports a 403: the token doesn't permit this.
 	ErrForbidden = errors.New("forbidden")
 
-	// ErrNotFound is a 404 of the API: the resource, or its location or
-	// project, does not exist or is not visible. A delete does not return it
-	// for a resource that is already gone.
+	// ErrNotFound reports a 404 of the API: the resource, its location or its
+	// project doesn't exist or isn't visible. Searches such as [Client.Resolve],
+	// [Client.Fetch] and [Lookup] also return it, without an [*Error], if they
+	// find nothing. A delete doesn't return it for a resource that is gone.
 	//
-	// A 404 without the API's error envelope does not match, since it proves
-	// nothing about the resource. It may be the HTML page of a gateway or of a
-	// wrong base URL. It is an [*Error] with StatusCode 404 and no Type.
-	//
-	// Searches such as [Client.Resolve], [Client.Fetch] and [Lookup] return it,
-	// without an [*Error], if they find nothing.
+	// A 404 without the API's error envelope doesn't match, since it may be the
+	// HTML page of a gateway or of a wrong base URL. It's an [*Error] with
+	// StatusCode 404 and no Type.
 	ErrNotFound = errors.New("not found")
 
-	// ErrLocationNotFound is a 404: the location does not exist, or the project
-	// may not use it. [Error.FieldErrors] lists the valid locations.
-	// ErrNotFound matches too, but the resource may exist in another location.
+	// ErrLocationNotFound reports a 404 for the location: it doesn't exist, or the
+	// project may not use it. [Error.FieldErrors] lists the valid locations. The
+	// error also matches ErrNotFound, but the resource may exist in another
+	// location.
 	ErrLocationNotFound = errors.New("location not found")
 
-	// ErrMaybeUnsupported is a 404 of an operation that the service may not
-	// have: either the resource does not exist, or the operation. That is so if
-	// the operation requires the August 2026 API, and if only the contract has
-	// it. [PostgresService.Capabilities] tells the services apart. ErrNotFound
-	// matches too, so test for this first.
+	// ErrMaybeUnsupported reports a 404 of an operation that requires the August
+	// 2026 API, or that only the contract has: either the resource or the
+	// operation doesn't exist. [PostgresService.Capabilities] tells the APIs
+	// apart. The error also matches ErrNotFound, so test for ErrMaybeUnsupported
+	// first.
 	ErrMaybeUnsupported = errors.New("operation may be unsupported")
 
-	// ErrConflict is a 409: other resources depend on the one to be deleted.
+	// ErrConflict reports a 409: other resources depend on the one to be deleted.
 	ErrConflict = errors.New("conflict")
 
-	// ErrAlreadyExists says that a name, or another value that must be unique,
-	// is taken. If the server reports it, usually with a 400, ErrInvalidRequest
-	// matches too; a [*DriftError] matches only this. It does not prove that
-	// the wanted resource exists: creating a VM can also conflict with a
-	// default subnet or firewall that a concurrent call has just made. Look the
-	// name up to be sure.
+	// ErrAlreadyExists reports that a name, or another value that must be unique,
+	// is taken. An error of the server, usually a 400, then also matches
+	// ErrInvalidRequest; a [*DriftError] matches only ErrAlreadyExists. It doesn't
+	// prove that the wanted resource exists: creating a VM can also conflict with
+	// a default subnet or firewall that a concurrent call has just created. Look
+	// the name up to be sure.
 	ErrAlreadyExists = errors.New("already exists")
 
-	// ErrQuotaExceeded says that the request exceeds a quota: the vCPUs of a
-	// project (VMs, databases and clusters each have a quota), its versions of
-	// machine images, or the projects of an account. [Error.FieldErrors] has
-	// the numbers. The server answers this with a 400 that only its text tells
-	// from that of an invalid size. The SDK recognizes the text of Ubicloud's
-	// service, so this may not match with another service. ErrInvalidRequest
-	// matches too.
+	// ErrQuotaExceeded reports that the request exceeds a quota: the vCPUs of a
+	// project (with separate quotas for VMs, databases and clusters), its versions
+	// of machine images, or the projects of an account. [Error.FieldErrors] has
+	// the numbers. The error also matches ErrInvalidRequest. Only the text of the
+	// 400 tells it from an invalid size; the SDK recognizes the text of Ubicloud's
+	// service, and perhaps not another server's.
 	ErrQuotaExceeded = errors.New("quota exceeded")
 
-	// ErrBillingRequired says that the project has no valid billing
-	// information, which VMs, databases and clusters need. It is a 400 whose
-	// details name the field billing_info. ErrInvalidRequest matches too.
+	// ErrBillingRequired reports that the project has no valid billing
+	// information, which VMs, databases and clusters need: a 400 whose details
+	// name the field billing_info. The error also matches ErrInvalidRequest.
 	ErrBillingRequired = errors.New("billing information required")
 
-	// ErrRateLimited is a 429. [Error.RetryAfter] may say how long to wait.
+	// ErrRateLimited reports a 429. [Error.RetryAfter] may say how long to wait.
 	ErrRateLimited = errors.New("rate limited")
 
-	// ErrServer is any 5xx.
+	// ErrServer reports any 5xx.
 	ErrServer = errors.New("server error")
 )
 
 // Errors of the SDK itself.
 var (
-	// ErrInvalidArgument: an argument or option is invalid. Nothing was sent.
-	// The error is an [*ArgumentError].
+	// ErrInvalidArgument reports that an argument or option is invalid, in an
+	// [*ArgumentError]. Nothing was sent.
 	ErrInvalidArgument = errors.New("invalid argument")
 
-	// ErrNoProject: the operation needs a project and the client is bound to
-	// none. See [WithProject] and [Client.InProject].
+	// ErrNoProject reports that the operation needs a project and the client is
+	// bound to none. See [WithProject] and [Client.InProject].
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
-	// ErrInvalidResponse: the server reported success but its response is not
-	// what the contract promises. The error is a [*DecodeError].
+	// ErrInvalidResponse reports a successful response that isn't what the
+	// contract promises, in a [*DecodeError].
 	ErrInvalidResponse = errors.New("invalid response")
 
-	// ErrResponseTooLarge: the response is larger than [WithResponseLimit].
+	// ErrResponseTooLarge reports a response larger than [WithResponseLimit].
 	ErrResponseTooLarge = call.ErrTooLarge
 
-	// ErrPaginationStalled: a list cannot be read to its end, because the
-	// server does not move past a page, or counts more items than it shows. The
-	// items read before have been yielded.
+	// ErrPaginationStalled reports a list that can't be read to its end, because
+	// the server doesn't get past a page or counts more items than it shows. The items read
+	// before have been yielded.
 	ErrPaginationStalled = errors.New("pagination stalled")
 
-	// ErrOutcomeUnknown: a request that is not idempotent was sent, and it is
-	// not known whether the server carried it out: the response was lost or
-	// unusable, or it was a server error that leaves this open. An idempotent
-	// request is retried then; if the server refuses the retry, perhaps because
-	// of what the first attempt did, this matches, too.
+	// ErrOutcomeUnknown reports that the server may or may not have acted on a
+	// request that isn't idempotent: the response was lost or unusable, or a
+	// server error that leaves this open. An error also matches if the server
+	// refuses the retry of an idempotent request, perhaps because of what an
+	// earlier attempt did.
 	//
 	// The resource to be created may exist, or the change may have begun. Look
-	// before you try again: [Confirm] helps with creates, and [ConfirmChange]
-	// with changes.
+	// before you try again: [Confirm] helps with creates, and [ConfirmChange] with
+	// changes.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
-	// ErrUnchanged: [ConfirmChange] has looked, and the resource does not show
-	// the change.
+	// ErrUnchanged reports that [ConfirmChange] has looked, and the resource
+	// doesn't show the change.
 	ErrUnchanged = errors.New("the change does not show")
 
-	// ErrRetryBudget: a call failed and was not retried, because too many calls
-	// of the client fail at the moment. See [RetryPolicy.Budget].
+	// ErrRetryBudget reports that a call failed and wasn't retried because too
+	// many calls of the client are failing. See [RetryPolicy.Budget].
 	ErrRetryBudget = call.ErrBudget
 
-	// ErrAmbiguous: a reference stands for more than one resource.
+	// ErrAmbiguous reports that a reference matches more than one resource.
 	ErrAmbiguous = errors.New("ambiguous reference")
 
-	// ErrWaitFailed: the resource cannot reach the state that is waited for,
-	// for example because it is being deleted.
+	// ErrWaitFailed reports that the resource can't reach the awaited state, for
+	// example because it's being deleted.
 	ErrWaitFailed = errors.New("the state cannot be reached any more")
 )
 
@@ -153,15 +151,15 @@ type Error struct {
 	Path      string // the path as it is sent
 	Attempts  int    // how often the request was sent
 
-	// RequestID is the ID that the server gave the request, for its support: the
-	// X-Request-Id header of the response. It is "" if there is none, as from
+	// RequestID is the server's ID for the request, for its support: the
+	// X-Request-Id header of the response. It's "" if there is none, as from
 	// Ubicloud's service.
 	RequestID string
 
 	// RetryAfter is the delay of the Retry-After header, or 0.
 	RetryAfter time.Duration
 
-	// Body is the beginning of the body if it is not the contract's envelope.
+	// Body is the beginning of the body if it isn't the contract's envelope.
 	Body string
 
 	class class // of the operation
@@ -205,21 +203,21 @@ func (e *Error) hint() string {
 	return ""
 }
 
-// isUnexpected reports whether the error is a 500 of the API, which it answers to
-// what it can't show.
+// isUnexpected reports whether the error is a 500 of the API, which it sends
+// for what it can't show.
 func (e *Error) isUnexpected() bool {
 	return e.StatusCode == http.StatusInternalServerError && e.isOwn()
 }
 
-// isMaybeUnsupported reports whether the operation may be what was not found.
+// isMaybeUnsupported reports whether the operation may be what doesn't exist.
 func (e *Error) isMaybeUnsupported() bool {
 	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class.has(august2026|contractOnly)
 }
 
-// FieldErrors returns the details by field. Names are those of the request's
-// JSON, possibly dotted ("pg_config.max_connections"), or of something outside
-// it ("body", "location", "billing_info"). It is nil if the details are not an
-// object. Entries that are not strings or arrays of strings are left out.
+// FieldErrors returns the details by field. The names are JSON names in the
+// request, possibly dotted ("pg_config.max_connections"), or others such as
+// "body", "location" and "billing_info". It's nil if the details aren't an
+// object. Entries that aren't strings or arrays of strings are left out.
 func (e *Error) FieldErrors() map[string][]string {
 	fields := envelope.Fields(e.Details)
 	if len(fields) == 0 {
@@ -271,20 +269,22 @@ func (e *Error) content() *envelope.Error {
 	return &envelope.Error{Code: e.Code, Type: e.Type, Message: e.Message, Details: e.Details}
 }
 
-// isOwn reports whether a response comes from the API, and not from a gateway
-// or a proxy in front of it: it has the contract's envelope, with a type.
+// isOwn reports whether the response comes from the API, and not from a gateway
+// or a proxy: it has the contract's envelope, with a type.
 func (e *Error) isOwn() bool { return e.Type != "" }
 
-// Unwrap returns the reason why a due retry was not made, such as the context's
+// Unwrap returns why the SDK didn't send a due retry, such as the context's
 // error, or nil.
 func (e *Error) Unwrap() error { return e.whyNoRetry }
 
-// TransportError says that a request got no complete response: the connection
-// could not be made or broke, an attempt took longer than [WithTimeout], or the
-// context ended. It wraps the cause, unless its text shows a credential, which a
-// server can make net/http quote: then errors.Is still matches the cause, but
-// errors.As does not find it. [ErrOutcomeUnknown] matches if the operation may
-// have been carried out nevertheless.
+// TransportError says that a request got no complete response: connecting
+// failed, the connection broke, an attempt took longer than [WithTimeout], or
+// the context ended. It matches [ErrOutcomeUnknown] if the server may have
+// acted on the request.
+//
+// It wraps the cause. If the cause's text shows a credential, which a server
+// can make net/http quote, errors.Is still matches the cause, but errors.As
+// doesn't find it.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
@@ -310,14 +310,14 @@ func (e *TransportError) Is(target error) bool {
 	return target == ErrOutcomeUnknown && e.unknown
 }
 
-// Unwrap returns the cause and, if a due retry was not made, the reason for
-// that, such as the context's error.
+// Unwrap returns the cause and, if the SDK didn't send a due retry, the reason,
+// such as the context's error.
 func (e *TransportError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
-// DecodeError says that the server reported success but its response is not
-// what the contract promises: not JSON, truncated, empty, of another type,
-// without its ID, or about another resource than the one that was asked for,
-// which caches and gateways can send. [ErrInvalidResponse] matches it.
+// DecodeError says that the server reported success but its response isn't what
+// the contract promises: not JSON, truncated, empty, of another type, without
+// its ID, or about another resource, which caches and gateways can send. It
+// matches [ErrInvalidResponse].
 //
 // String values are masked in the excerpt, since a response may contain
 // secrets.
@@ -355,12 +355,12 @@ func (e *DecodeError) Is(target error) bool {
 	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.unknown
 }
 
-// Unwrap returns what is wrong with the response, and why a due retry was not
-// made.
+// Unwrap returns what is wrong with the response, and why the SDK didn't send a
+// due retry.
 func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
 // ArgumentError says that an argument or an option is invalid. Nothing was
-// sent. [ErrInvalidArgument] matches it.
+// sent. It matches [ErrInvalidArgument].
 type ArgumentError struct {
 	Operation string // the operation's name, or "" for an option or a helper
 	Name      string // the contract's name of the path parameter or request field, or the name of the option
@@ -388,8 +388,8 @@ func (e *ArgumentError) Error() string {
 // Is matches [ErrInvalidArgument].
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
 
-// argumentError returns an [ArgumentError] with a value. A value that contains
-// a personal access token was passed by mistake, and is left out.
+// argumentError returns an [ArgumentError] with a value. It leaves out a value
+// that contains a personal access token, passed by mistake.
 func argumentError(operation, name, value, reason string) *ArgumentError {
 	if strings.Contains(value, "pat-") {
 		value = ""
@@ -405,13 +405,13 @@ func noContext(operation string) error {
 // outcome is what the errors of calls know about the call as a whole.
 type outcome struct {
 	truncated  bool  // whether the body seems to break off
-	mayHaveRun bool  // whether a change may have been carried out
-	unknown    bool  // whether that matters: the operation is not idempotent, or earlier
-	earlier    bool  // whether an earlier attempt may have been carried out, and the server refused the retry
-	whyNoRetry error // why a due retry was not made, such as the context's error; or nil
+	mayHaveRun bool  // whether the server may have acted on the request
+	unknown    bool  // whether that matters: the operation isn't idempotent, or earlier
+	earlier    bool  // whether the server may have acted on an earlier attempt, and refused the retry
+	whyNoRetry error // why the SDK didn't send a due retry, such as the context's error; or nil
 }
 
-// isOpen reports whether the operation may have been carried out.
+// isOpen reports whether the server may have acted on the request.
 func (o *outcome) isOpen() bool { return o.mayHaveRun }
 
 // failed returns the error for a failed call of an operation.
@@ -465,7 +465,8 @@ func (o *outcome) writeEnd(b *strings.Builder, attempts int, requestID string) {
 	}
 }
 
-// unprefixed removes the prefix from the text of an error that another one wraps.
+// unprefixed removes the prefix from the text of an error that another one
+// wraps.
 type unprefixed struct{ error }
 
 func (u unprefixed) Error() string { return strings.TrimPrefix(fmt.Sprint(u.error), "cloudapi: ") }

@@ -18,18 +18,18 @@ import (
 )
 
 // Option is a setting for [NewClient] and [Client.With]. If two options set the
-// same thing the later one applies.
+// same thing, the later one applies.
 type Option func(*config) error
 
-// config contains the settings of a client. It is never changed; With works on
-// a copy, so its slices must be cloned before they grow.
+// config contains the settings of a client. It never changes; With works on a
+// copy, and clones a slice before it grows.
 type config struct {
 	baseURL      *url.URL
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
 	httpClient   *http.Client    // of WithHTTPClient
-	transport    *http.Transport // the SDK's; nil: not made, or httpClient has another
+	transport    *http.Transport // the SDK's; nil: not created yet, or httpClient has another
 	changes      []func(*http.Transport)
 	middleware   []http.RoundTripper                                    // the outermost first, each on top of a layer
 	beneath      func(ctx context.Context, depth int) http.RoundTripper // the transport at a depth, for the layers
@@ -79,11 +79,11 @@ func defaultConfig() config {
 }
 
 // FromEnv sets the base URL, the token and the project from the environment
-// variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT. If
-// CLOUDAPI_INSECURE_HTTP is "true" it also applies [WithInsecureHTTP]; any value
-// but "true" and "false" is an error. A variable that is unset or empty changes
-// nothing. If a client or a call then lacks a setting, the error names all
-// missing variables.
+// variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT. An unset or
+// empty variable changes nothing; if a client or a call then lacks a setting,
+// its error names all missing variables. If CLOUDAPI_INSECURE_HTTP is "true",
+// FromEnv also applies [WithInsecureHTTP]. Values other than "true" and "false"
+// are invalid.
 func FromEnv() Option {
 	return func(c *config) error {
 		c.fromEnv = true
@@ -112,8 +112,8 @@ func FromEnv() Option {
 	}
 }
 
-// unset returns a clause that names the variables that FromEnv did not find
-// and that no other option replaces.
+// unset returns a clause that names the variables that FromEnv didn't find and
+// that no other option replaces.
 func (c *config) unset() string {
 	var names []string
 	if c.baseURL == nil {
@@ -132,8 +132,8 @@ func (c *config) unset() string {
 }
 
 // WithBaseURL sets the address of the API, such as "https://api.example.com".
-// It is required. A path is kept as a prefix. User information, a query or a
-// fragment is an error.
+// It's required. A path is kept as a prefix; user information, a query and a
+// fragment are invalid.
 func WithBaseURL(address string) Option {
 	return func(c *config) error {
 		u, err := url.Parse(address)
@@ -149,8 +149,7 @@ func WithBaseURL(address string) Option {
 		case !hasScheme:
 			return optionError("base URL", address, "has no scheme: it must begin with https:// or http://")
 		case err != nil:
-			// The parser's error would contain the address, and so perhaps a
-			// password.
+			// The parser's error would contain the address, and so perhaps a password.
 			return optionError("base URL", "", "cannot be parsed")
 		case u.User != nil:
 			return optionError("base URL", address, "must not have user information")
@@ -177,7 +176,7 @@ func WithBaseURL(address string) Option {
 }
 
 // WithToken sets the personal access token, which is sent as a bearer token.
-// Ubicloud's tokens are made in its console and begin with "pat-".
+// Ubicloud's tokens are created in its console and begin with "pat-".
 func WithToken(token string) Option {
 	return func(c *config) error {
 		if err := checkToken(token); err != nil {
@@ -190,10 +189,9 @@ func WithToken(token string) Option {
 
 // WithTokenSource sets a function that returns the token before each attempt,
 // for tokens that change while the program runs. It must be safe for concurrent
-// use and should cache the token. If the function fails, the call ends; its
-// error wraps that of the function and, after a first attempt, describes the
-// last attempt. Waits and Watch treat this as a transient failure, like a
-// failed connection.
+// use and should cache the token. If it fails, the call ends with an error that
+// wraps the function's error and describes the last attempt, if there was one.
+// Waits and Watch treat this as a transient failure.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -218,8 +216,8 @@ func checkToken(token string) error {
 	return nil
 }
 
-// WithProject binds the client to the project with this ID. All operations but
-// those of [ProjectsService] use it. See also [Client.InProject].
+// WithProject binds the client to the project with this ID. All operations
+// outside [ProjectsService] use it. See also [Client.InProject].
 func WithProject(id string) Option {
 	return func(c *config) error {
 		if reason := pathParams["project_id"].check(id); reason != "" {
@@ -230,9 +228,9 @@ func WithProject(id string) Option {
 	}
 }
 
-// WithTransport changes the transport of the SDK: its certificates, its proxy,
-// its dialer. The function is called before the first request. The defaults
-// that it does not change are:
+// WithTransport changes the SDK's transport: its certificates, its proxy, its
+// dialer. The function is called before the first request. Unless it changes
+// them, these defaults apply:
 //
 //   - HTTP/1.1; t.Protocols.SetHTTP2(true) adds HTTP/2, with pings that detect
 //     dead connections;
@@ -240,13 +238,13 @@ func WithProject(id string) Option {
 //   - no proxy and no DNS for loopback names;
 //   - at most 1 MiB of response headers.
 //
-// In [Client.With] it gives the copy its own transport and connections. The
-// changes of the original client also apply to it. After [WithHTTPClient] it
-// restores the SDK's transport.
+// In [Client.With], it gives the copy its own transport and connections, to
+// which the changes of the original client also apply. After [WithHTTPClient],
+// it restores the SDK's transport.
 //
-// Without WithTransport and WithHTTPClient, a client whose program has replaced
-// [http.DefaultTransport], for example with a mock, sends requests through that,
-// as [http.DefaultClient] does.
+// Without WithTransport and WithHTTPClient, a program that replaces
+// [http.DefaultTransport], for example with a mock, also replaces the SDK's
+// transport, as it does for [http.DefaultClient].
 func WithTransport(change func(*http.Transport)) Option {
 	return func(c *config) error {
 		if change == nil {
@@ -257,22 +255,23 @@ func WithTransport(change func(*http.Transport)) Option {
 	}
 }
 
-// WithHTTPClient sends requests through the transport of the given client: the
-// one that it has at each attempt, or [http.DefaultTransport] if it has none, as
-// net/http does. So a test can replace the transport later. The client's Timeout,
-// if it is set when the option is applied, limits one attempt. The SDK doesn't
-// change the client. Its redirect policy and its cookies don't apply: redirects
-// are never followed, and the API has no cookies.
+// WithHTTPClient sends requests through the transport of an HTTP client: at
+// each attempt, the transport that the HTTP client then has, or
+// [http.DefaultTransport] if it has none. So a test can replace the transport
+// later. The HTTP client's Timeout, if it's set when the option is applied,
+// limits one attempt. Its redirect policy and its cookies don't apply:
+// redirects are never followed, and the API has no cookies. The SDK doesn't
+// change the HTTP client.
 //
 // The transport must not retry requests, since it would repeat creates.
 // NewClient refuses the StandardClient of a go-retryablehttp client: pass its
-// HTTPClient, and use [WithRetry]. A call returns an error that isn't of the
-// network without a retry, if the transport isn't an [http.Transport].
+// HTTPClient, and use [WithRetry]. If the transport isn't an [http.Transport],
+// its errors are retried only if they are network errors.
 //
-// Most programs should use [WithTransport], since another transport lacks the
-// defaults listed there. Requests that must not be carried out twice have a body
-// that net/http cannot send again, if the transport may use HTTP/2. On HTTP/1.1
-// an empty one is then sent with "Transfer-Encoding: chunked".
+// Most programs should use [WithTransport], since other transports lack the
+// defaults listed there. If the transport may use HTTP/2, a request that must
+// not be repeated has a body that net/http can't send again. On HTTP/1.1, an
+// empty one is then sent with "Transfer-Encoding: chunked".
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
@@ -291,16 +290,16 @@ func WithHTTPClient(client *http.Client) Option {
 
 // WithMiddleware wraps the transport. A middleware sees every attempt as it
 // goes to the network; [OperationFromContext] returns its operation. The first
-// middleware is the outermost.
+// middleware is the outermost. Middlewares that [Client.With] adds are inside
+// the existing ones.
 //
 // Each function is called once, when the option is applied. All copies of the
-// client share the result, such as a circuit breaker or a counter. The
-// middlewares that [Client.With] adds are inside the existing ones.
+// client share its result, such as a circuit breaker or a counter.
 //
-// A middleware must not send a request more than once; the transport of
-// go-retryablehttp is refused. If a middleware adds a header
+// A middleware must not send a request more than once; NewClient refuses the
+// transport of go-retryablehttp. If a middleware adds the header
 // Idempotency-Key or X-Idempotency-Key, the name is sent in lower case, since
-// net/http would otherwise retry the request itself.
+// net/http would otherwise retry the request.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		for _, wrap := range middleware {
@@ -321,8 +320,8 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 	}
 }
 
-// layer is the transport that a middleware gets: the one that the function
-// returns for the context of a request.
+// layer is the transport that a middleware gets: the transport that the
+// function returns for the context of a request.
 type layer func(context.Context) http.RoundTripper
 
 func (l layer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -330,19 +329,17 @@ func (l layer) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // Observer observes calls. A call is an operation with all its attempts and the
-// delays between them. The observer is called before the first attempt, with
-// the call's context. It returns a child of this context, with which the call
-// continues, and a function that is called with the result of the call, even if
-// the call panics. Both may be nil.
-//
-// A middleware sees only single attempts. An observer can open a span that
-// contains the spans of all attempts.
+// delays between them, so an observer can open a span that contains the spans
+// of all attempts. The observer is called before the first attempt, with the
+// call's context. It returns a child of this context, with which the call
+// continues, and a function that is called with the call's error, even if the
+// call panics. Both may be nil.
 type Observer func(ctx context.Context, op Operation) (context.Context, func(error))
 
-// WithObserver adds observers of the client's calls. The first one is the
-// outermost. Each page of a list and each poll of a wait is a separate call. If
-// an [*ArgumentError] prevents a call the observers do not see it. Observers
-// must be safe for concurrent use.
+// WithObserver adds observers of the client's calls, which must be safe for
+// concurrent use. The first one is the outermost. Each page of a list and each
+// poll of a wait is a separate call. Observers don't see calls that return an
+// [*ArgumentError].
 func WithObserver(observers ...Observer) Option {
 	return func(c *config) error {
 		if slices.ContainsFunc(observers, func(o Observer) bool { return o == nil }) {
@@ -355,9 +352,9 @@ func WithObserver(observers ...Observer) Option {
 
 // WithHeader adds a header to every request, for gateways that require one. The
 // value is treated as a secret. An Authorization header replaces the token.
-// Headers that the SDK or net/http sets are an error. So are Idempotency-Key
-// and X-Idempotency-Key: with them net/http retries a request after a broken
-// connection, even if it was carried out.
+// Headers that the SDK or net/http sets are invalid, and so are Idempotency-Key
+// and X-Idempotency-Key, with which net/http would repeat a create after a
+// broken connection.
 func WithHeader(name, value string) Option {
 	return func(c *config) error {
 		name = textproto.CanonicalMIMEHeaderKey(name)
@@ -382,7 +379,7 @@ func WithHeader(name, value string) Option {
 	}
 }
 
-// headerCharacters are those of a header's name.
+// headerCharacters are the characters of a header's name.
 const headerCharacters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 func validHeaderName(name string) bool {
@@ -405,9 +402,9 @@ func WithUserAgent(application string) Option {
 
 // WithTimeout limits one attempt: connecting, sending, and reading the
 // response. The default is 60 seconds; 0 is no limit. The context limits the
-// whole call with its retries. The error of an attempt that took too long
-// matches context.DeadlineExceeded, as with net/http. To find out whether the
-// caller's context ended, use ctx.Err.
+// whole call. The error of an attempt that took too long matches
+// context.DeadlineExceeded, as with net/http; use ctx.Err to find out whether
+// the caller's context ended.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d < 0 {
@@ -418,9 +415,7 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// WithRetry sets how often and after what delays failed attempts are retried.
-// Zero fields of the policy mean the defaults in [NewClient], and the current
-// values in [Client.With].
+// WithRetry sets the [RetryPolicy] of the client.
 func WithRetry(policy RetryPolicy) Option {
 	return func(c *config) error {
 		if policy.MaxAttempts < 0 || policy.MinDelay < 0 || policy.MaxDelay < 0 || policy.MaxRetryAfter < 0 || policy.Budget < 0 {
@@ -438,8 +433,8 @@ type Limiter interface {
 }
 
 // WithLimiter sets a limiter that is called before each attempt. If it fails,
-// the call ends; its error wraps that of the limiter and, after a first
-// attempt, describes the last attempt.
+// the call ends with an error that wraps the limiter's error and describes the
+// last attempt, if there was one.
 func WithLimiter(limiter Limiter) Option {
 	return func(c *config) error {
 		c.limiter = limiter
@@ -448,12 +443,12 @@ func WithLimiter(limiter Limiter) Option {
 }
 
 // WithLogger sets a logger that gets one line for each attempt. The level is
-// Debug if the attempt succeeded, Info if the resource does not exist (as a
-// wait for a deletion expects), and Warn otherwise. Attributes are operation,
+// Debug if the attempt succeeded, Info if the resource doesn't exist (as a wait
+// for a deletion expects), and Warn otherwise. The attributes are operation,
 // method, route, status, attempt and duration, error after a failure, and
-// retry_in if another attempt follows. Status and duration are missing if the
+// retry_in before another attempt. Status and duration are missing if the
 // limiter, the token source or the context prevented the request. Bodies and
-// headers are not logged.
+// headers aren't logged.
 func WithLogger(logger *slog.Logger) Option {
 	return func(c *config) error {
 		c.logger = logger
@@ -462,8 +457,8 @@ func WithLogger(logger *slog.Logger) Option {
 }
 
 // WithResponseLimit sets the maximum size of a response in bytes, after
-// decompression. A larger one is refused with [ErrResponseTooLarge]. The
-// default is 64 MiB.
+// decompression. The default is 64 MiB. A call returns [ErrResponseTooLarge] if
+// the response is larger.
 func WithResponseLimit(bytes int64) Option {
 	return func(c *config) error {
 		if bytes <= 0 {
@@ -477,7 +472,7 @@ func WithResponseLimit(bytes int64) Option {
 // maxPrefetch is larger than any useful number of pages.
 const maxPrefetch = 100
 
-// WithPrefetch makes the All methods fetch up to that many pages ahead, at most
+// WithPrefetch makes the All methods fetch up to this many pages ahead, at most
 // 100, while the caller works on the items. The default is 0: a page is fetched
 // when the caller needs its first item.
 func WithPrefetch(pages int) Option {

@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// RetryPolicy sets how often and after what delays failed attempts of a call
-// are retried. Zero fields mean the defaults, and the current values in
-// [Client.With].
+// RetryPolicy sets how often and after what delays the failed attempts of a
+// call are retried. Zero fields mean the defaults in [NewClient], and the
+// current values in [Client.With].
 //
-// Retries depend on the operation. An idempotent request is retried after the
-// statuses 408, 429, 500, 502, 503 and 504, failed connections, timeouts of an
-// attempt, and truncated responses. A request that creates something is retried
-// only if it certainly was not carried out: if it was not sent, or after a 429
-// or 503 that is the API's own or has a Retry-After header. After any other
-// failure it is not retried, and the error matches [ErrOutcomeUnknown] if the
-// request may have been carried out.
+// An idempotent request is retried after the statuses 408, 429, 500, 502, 503
+// and 504, failed connections, timeouts of an attempt, and truncated responses.
+// A request that creates something is retried only if the server certainly
+// didn't act on it: if it wasn't sent, or after a 429 or 503 that is the API's
+// own or has a Retry-After header. After any other failure, the error matches
+// [ErrOutcomeUnknown] if the server may have acted on it.
 type RetryPolicy struct {
 	// MaxAttempts is the maximum number of attempts, including the first. The
 	// default is 4; 1 means no retry.
@@ -25,18 +24,17 @@ type RetryPolicy struct {
 	// n-1 times, but at most MaxDelay. The defaults are 500 ms and 30 s.
 	MinDelay, MaxDelay time.Duration
 
-	// MaxRetryAfter is the maximum delay that the SDK accepts from a
-	// Retry-After header. The default is 60 s.
+	// MaxRetryAfter is the maximum delay that the SDK accepts from a Retry-After
+	// header. The default is 60 s.
 	MaxRetryAfter time.Duration
 
-	// Budget limits the retries of all calls of a client while no call
-	// succeeds. The default is 100. Copies of the client by With and InProject
-	// share the budget, unless they call another host. A retry takes one from
-	// the budget when it is sent and gives it back if it succeeds; a call that
-	// succeeds without a retry gives back a fifth. An error that is not
-	// retried, such as the API's own 404, counts as success here, since the
-	// service works. If the budget is used up, a call ends with the error of
-	// its last attempt, which then also matches [ErrRetryBudget].
+	// Budget limits the retries of all calls of a client while no call succeeds.
+	// The default is 100. Copies of the client share the budget unless they call
+	// another host. A retry takes 1 from the budget when it's sent, and returns it
+	// if it succeeds; a call that succeeds without a retry returns a fifth. An
+	// error that isn't retried, such as the API's own 404, counts as success,
+	// since the server works. Once the budget is used up, a call returns the error
+	// of its last attempt, which then also matches [ErrRetryBudget].
 	Budget int
 }
 
