@@ -11,7 +11,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// failure scripts faults for the requests that match.
+// failure scripts faults for the matching requests.
 type failure struct {
 	Operation string  `json:"operation,omitzero"`
 	Method    string  `json:"method,omitzero"`
@@ -86,8 +86,8 @@ func (f fault) build() (cloudapitest.Fault, error) {
 	return effect, nil
 }
 
-// reply returns the response with the status. A body that is a string is sent
-// as text, and another one as JSON.
+// reply returns a response with the status. A body that is a string is sent as
+// text, any other body as JSON.
 func (f fault) reply() cloudapitest.Fault {
 	var header http.Header
 	for name, value := range f.Header {
@@ -104,8 +104,8 @@ func (f fault) reply() cloudapitest.Fault {
 	return cloudapitest.Reply(f.Status, header, body)
 }
 
-// delays replaces the delays of everything, of a kind, or of an object. What is
-// not given is as the flag -delay says, or as all says.
+// delays replaces the delays of everything, of a kind, or of an object. The
+// default of a field is the value of all, or of the flag -delay.
 type delays struct {
 	Kind    cloudapi.Kind `json:"kind"`
 	Ref     string        `json:"ref"`
@@ -141,7 +141,7 @@ func (c *delays) apply(s *server) error {
 	return try(func() { s.SetDelays(kind, c.Ref, d) })
 }
 
-// quota replaces the quotas that are given.
+// quota replaces the given quotas.
 type quota struct {
 	VM                   *int `json:"vm"`
 	Postgres             *int `json:"postgres"`
@@ -160,7 +160,7 @@ func (c *quota) apply(s *server) error {
 	return try(func() { s.SetQuota(q); s.quota = q })
 }
 
-// override sets a value to another one, if that is given.
+// override sets value to given, unless given is nil.
 func override[T, G ~int | ~int64](value *T, given *G) {
 	if given != nil {
 		*value = T(*given)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A clock begins with the present time, and can go faster or be moved forward.
+// A clock begins with the present time, and can run faster or be moved forward.
 type clock struct {
 	mu    sync.Mutex
-	read  time.Time // when it was last read, in real time
+	read  time.Time // the real time when it was last read
 	shown time.Time // what it showed then
 	speed float64
 }
@@ -19,7 +19,7 @@ func newClock() *clock {
 	return &clock{read: now, shown: now, speed: 1}
 }
 
-// Now returns what the clock shows.
+// Now returns the time that the clock shows.
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,8 +33,7 @@ func (c *clock) now() time.Time {
 	return c.shown
 }
 
-// change moves the clock forward, and sets its speed from now on if that is not
-// nil.
+// change moves the clock forward, and sets its speed unless speed is nil.
 func (c *clock) change(advance time.Duration, speed *float64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +52,7 @@ func (c *clock) change(advance time.Duration, speed *float64) error {
 	return nil
 }
 
-// restart gives the clock its first speed. It does not go back.
+// restart resets the clock's speed, but not its time.
 func (c *clock) restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -31,7 +31,7 @@ func (s *server) serveControl(address string) (at net.Addr, stop func(), err err
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		served.Serve(listener) // returns after Close, with an error that says only that
+		served.Serve(listener) // returns after Close, with an error that only says so
 	}()
 	return listener.Addr(), func() { served.Close(); <-done }, nil
 }
@@ -70,10 +70,10 @@ func (s *server) control() http.Handler {
 	})
 }
 
-// isLocalName reports whether the host of a request is one that the public DNS
-// cannot lead to this machine: an IP address, a name without a dot, or a name
-// below a domain for private use. So a web page cannot reach the control
-// address under a name of its own.
+// isLocalName reports whether the public DNS can't lead the host of a request
+// to this machine: whether it's an IP address, a name without a dot, or a name
+// below a domain for private use. So a web page can't reach the control address
+// under a name of its own.
 func isLocalName(host string) bool {
 	name := host
 	if n, _, err := net.SplitHostPort(host); err == nil {
@@ -87,7 +87,7 @@ func isLocalName(host string) bool {
 	return name != "" && !strings.Contains(name, ".") || private(".localhost") || private(".local") || private(".internal")
 }
 
-// authorized returns a handler that wants the server's token.
+// authorized returns a handler that requires the server's token.
 func (s *server) authorized(handler http.HandlerFunc) http.HandlerFunc {
 	want := []byte("Bearer " + s.Token())
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +103,7 @@ func (s *server) health(w http.ResponseWriter, _ *http.Request) {
 	send(w, http.StatusOK, map[string]any{"status": "ok", "time": s.clock.Now().UTC()})
 }
 
-// change makes the changes of the body.
+// change applies the changes in the body.
 func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	if errors.As(err, new(*http.MaxBytesError)) {
@@ -158,8 +158,8 @@ func (s *server) listRequests(w http.ResponseWriter, _ *http.Request) {
 	send(w, http.StatusOK, reports)
 }
 
-// content returns the body of a request: JSON as it is, another text as a string,
-// and nil for none.
+// content returns the body of a request: JSON unchanged, other text as a
+// string, and nil if it's empty.
 func content(r cloudapitest.Request) any {
 	switch {
 	case len(r.Body) == 0:
@@ -170,7 +170,7 @@ func content(r cloudapitest.Request) any {
 	return string(r.Body)
 }
 
-// respond sends an error, or that there is none.
+// respond sends the error, or a success if it's nil.
 func respond(w http.ResponseWriter, err error) {
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
@@ -190,5 +190,5 @@ func send(w http.ResponseWriter, status int, value any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(append(text, '\n')) // an error means that the client is gone
+	w.Write(append(text, '\n')) // an error means that the client has disconnected
 }

@@ -34,7 +34,8 @@ func startControlled(t *testing.T, args ...string) controlled {
 	return controlled{t, c, env}
 }
 
-// ask sends a request to the control address, as a program in any language does.
+// ask sends a request to the control address, as a program in any language
+// would.
 func (c controlled) ask(method, path, body string, change func(*http.Request)) (status int, answer string) {
 	c.Helper()
 	request, err := http.NewRequestWithContext(c.Context(), method, c.env["CLOUDAPI_CONTROL_URL"]+path, strings.NewReader(body))
@@ -57,7 +58,7 @@ func (c controlled) ask(method, path, body string, change func(*http.Request)) (
 	return response.StatusCode, strings.TrimSpace(string(text))
 }
 
-// post makes changes that the server accepts.
+// post applies changes, which the server must accept.
 func (c controlled) post(document string) {
 	c.Helper()
 	if status, answer := c.ask("POST", "/", document, nil); status != 204 || answer != "" {
@@ -73,7 +74,7 @@ func (c controlled) get(path string, into any) {
 	}
 }
 
-// create creates a VM of two vCPUs, and returns its state.
+// create creates a VM with two vCPUs, and returns its state.
 func (c controlled) create(name string) (state string, err error) {
 	vm, err := c.VMs.Create(c.Context(), location, name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", Size: "standard-2"})
 	if err == nil {
@@ -86,7 +87,7 @@ func (c controlled) create(name string) (state string, err error) {
 }
 
 // TestFaultsOverHTTP: a client sees each kind of fault, and the control address
-// which are left.
+// shows which are left.
 func TestFaultsOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t, "-delay", "0")
@@ -174,8 +175,8 @@ func TestFaultsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestEverythingElseOverHTTP makes each change, and looks for its effect through
-// the API.
+// TestEverythingElseOverHTTP applies each change, and looks for its effect
+// through the API.
 func TestEverythingElseOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t, "-quota", "vm=4,kubernetes=8", "-delay", "0")
@@ -265,7 +266,8 @@ func TestEverythingElseOverHTTP(t *testing.T) {
 	}
 }
 
-// TestRequestsOverHTTP: the log shows what was sent, without the token.
+// TestRequestsOverHTTP: the log shows the requests that were sent, without the
+// token.
 func TestRequestsOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t, "-demo")
@@ -302,8 +304,8 @@ func TestRequestsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestResetOverHTTP: what the flags and the scenario ask for is there again, and
-// nothing else.
+// TestResetOverHTTP: a reset restores what the flags and the scenario ask for,
+// and nothing else.
 func TestResetOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t, "-demo", "-vms", "2", "-delay", "0", "-fail", "VMs.Get=503,drop-before", "-quota", "vm=9",
@@ -343,8 +345,8 @@ func scenario(t *testing.T, text string) string {
 	return path
 }
 
-// TestRefusedChanges: over HTTP and in a file the error names what is wrong, and
-// the change is not made.
+// TestRefusedChanges: over HTTP and in a file the error names what is wrong,
+// and the server applies nothing.
 func TestRefusedChanges(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t, "-demo")
@@ -421,8 +423,8 @@ func TestRefusedChanges(t *testing.T) {
 	}
 }
 
-// TestControlIsGuarded: nothing but its health is for those without the token,
-// and nothing at all for web pages.
+// TestControlIsGuarded: programs without the token see only the health, and web
+// pages see nothing.
 func TestControlIsGuarded(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t)
@@ -461,7 +463,7 @@ func TestControlIsGuarded(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %d with %q", tt.method, tt.path, status, answer, tt.status, tt.want)
 		}
 	}
-	// The address of the API has none of it.
+	// The address of the API has none of this.
 	response, err := http.Get(c.env[cloudapi.EnvBaseURL] + "/health")
 	if err != nil {
 		t.Fatal(err)
@@ -481,7 +483,7 @@ func TestHealthCheck(t *testing.T) {
 	}
 }
 
-// TestPrintedAddresses: programs on this machine can use what is printed.
+// TestPrintedAddresses: programs on this machine can use the printed addresses.
 func TestPrintedAddresses(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
@@ -508,7 +510,7 @@ func TestClock(t *testing.T) {
 		for _, step := range []struct {
 			sleep, advance time.Duration
 			speed          *float64
-			want           time.Duration // since the begin, before the change
+			want           time.Duration // from the start until the change
 		}{
 			{time.Second, 0, nil, time.Second},
 			{0, time.Hour, nil, time.Second},

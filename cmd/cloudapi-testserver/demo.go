@@ -13,9 +13,9 @@ import (
 // location is the location of all resources that -demo adds.
 const location = "eu-central-h1"
 
-// addDemo adds some resources to the server's project. They are ready at once,
-// and the database can be restored as if it were a day old. After that the
-// delays apply.
+// addDemo adds some resources to the server's project. They are ready
+// immediately, and the database can be restored as if it were a day old. The
+// delays apply after that.
 func addDemo(ctx context.Context, srv *cloudapitest.Server, o options) error {
 	srv.SetDelays("", "", cloudapitest.Delays{Backup: -24 * time.Hour})
 	defer srv.SetDelays("", "", o.delays())
@@ -28,7 +28,7 @@ func create(ctx context.Context, c *cloudapi.Client, api cloudapitest.API) error
 	var scriptErr error
 	kubernetes := "v1.36"
 	switch api {
-	case cloudapitest.Contract: // no version of the service has registered scripts
+	case cloudapitest.Contract: // no real server has registered scripts
 		_, scriptErr = c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "apt-get update"})
 		kubernetes = "v1.34"
 	case cloudapitest.October2025:

@@ -27,7 +27,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestEveryFieldIsDocumented: the page has each change, and each field of one.
+// TestEveryFieldIsDocumented: the page describes each change, and each field of
+// it.
 func TestEveryFieldIsDocumented(t *testing.T) {
 	t.Parallel()
 	page := read(t, filepath.Join(documents, "control.md"))
@@ -54,7 +55,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	check("GET /requests", reflect.TypeFor[requestReport]())
 }
 
-// TestDocumentedScenariosWork makes all changes that the page shows.
+// TestDocumentedScenariosWork applies all changes that the page shows.
 func TestDocumentedScenariosWork(t *testing.T) {
 	t.Parallel()
 	page := read(t, filepath.Join(documents, "control.md"))

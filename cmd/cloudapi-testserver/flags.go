@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// changeFlags defines the flags that stand for a change of a scenario each.
+// changeFlags defines the flags that stand for one change of a scenario each.
 func (o *options) changeFlags(flags *flag.FlagSet) {
 	add := func(name string, value any) error {
 		text, err := json.Marshal(map[string]any{name: value})
@@ -31,7 +31,7 @@ func (o *options) changeFlags(flags *flag.FlagSet) {
 		}
 		return add("vms", map[string]int{"count": n})
 	})
-	flags.Func("quota", "`quotas` of the project, such as vm=200,kubernetes=64 (default those of a new project)", func(text string) error {
+	flags.Func("quota", "`quotas` of the project, such as vm=200,kubernetes=64 (default as for a new project)", func(text string) error {
 		quotas := map[string]int{}
 		for part := range strings.SplitSeq(text, ",") {
 			name, value, _ := strings.Cut(part, "=")
@@ -43,8 +43,8 @@ func (o *options) changeFlags(flags *flag.FlagSet) {
 		}
 		return add("quota", quotas)
 	})
-	flags.Func("fail", "`faults` of the requests for an operation, one each, such as VMs.Create=503,drop-after; "+
-		"statuses, drop-before and drop-after. It can be given several times", func(text string) error {
+	flags.Func("fail", "`faults` for the requests of an operation, one for each request, such as VMs.Create=503,drop-after: "+
+		"statuses, drop-before or drop-after; can be repeated", func(text string) error {
 		operation, list, _ := strings.Cut(text, "=")
 		var faults []map[string]any
 		for part := range strings.SplitSeq(list, ",") {
@@ -61,7 +61,7 @@ func (o *options) changeFlags(flags *flag.FlagSet) {
 		}
 		return add("fail", map[string]any{"operation": operation, "with": faults})
 	})
-	flags.BoolFunc("no-permission", "take every permission in the project from the token", func(text string) error {
+	flags.BoolFunc("no-permission", "give the token no permission in the project", func(text string) error {
 		if none, err := strconv.ParseBool(text); err != nil || !none {
 			return err
 		}
@@ -69,8 +69,8 @@ func (o *options) changeFlags(flags *flag.FlagSet) {
 	})
 }
 
-// start returns the changes to make at the start: those of the flags, and then
-// those of the scenario.
+// start returns the changes to apply at the start: first the flags' changes,
+// then the scenario's.
 func (o options) start() ([]step, error) {
 	if o.scenario == "" {
 		return o.steps, nil

@@ -1,17 +1,17 @@
-// Command cloudapi-testserver serves the API from memory on a local address, to
-// test programs in any language without an account and without cost.
+// Command cloudapi-testserver serves the API from memory on a local address,
+// for testing programs in any language without an account and without cost.
 //
 //	$ cloudapi-testserver -demo
 //	export CLOUDAPI_BASE_URL=http://127.0.0.1:8080
 //	export CLOUDAPI_TOKEN=pat-…
 //	export CLOUDAPI_PROJECT=pj…
 //
-// With -control it has a second address, over which it can be changed while it
-// runs; docs/other-languages/control.md describes that.
+// With -control it has a second address for changing the server while it runs;
+// see docs/other-languages/control.md.
 //
-// Its output is shell commands. It runs until it is interrupted, and then its
-// state is lost. The token is random and valid only here, unless -token sets
-// it. See cloudapi-testserver -help for the flags.
+// It prints shell commands, runs until it's interrupted, and then loses its
+// state. The token is valid only here, and random unless -token sets it. See
+// cloudapi-testserver -help for the flags.
 package main
 
 import (
@@ -59,21 +59,21 @@ and paste what it prints into another:
   cloudapi-testserver -demo -delay 0
   curl "$CLOUDAPI_BASE_URL/project/$CLOUDAPI_PROJECT/vm" -H "Authorization: Bearer $CLOUDAPI_TOKEN"
 
-In a script, or to start it again while a program goes on, set token and project.
-The new server starts empty:
+In a script, or to restart it while a program keeps running, set the token and the
+project. The new server starts empty:
 
   export CLOUDAPI_BASE_URL=http://127.0.0.1:8080 CLOUDAPI_TOKEN=pat-test CLOUDAPI_PROJECT=pj8r0dvyb26y6ma6y7n1sw0nzz
   cloudapi-testserver -token "$CLOUDAPI_TOKEN" -project "$CLOUDAPI_PROJECT" &
 
-What a program does in a large project, with a slow service, or without rights:
+To see how a program handles a large project, a slow server, or no permissions:
 
   cloudapi-testserver -vms 5000
   cloudapi-testserver -demo -delay 2m
   cloudapi-testserver -demo -no-permission
 
-What it does when the service fails: the first create gets a 503, and the response
-to the second is lost. With -control, or a -scenario, everything else can be
-changed while it runs:
+To see how it handles failures, here a 503 for the first create and no response to
+the second. A -scenario can set everything else at the start, and requests to the
+-control address can change it while the server runs:
 
   cloudapi-testserver -fail VMs.Create=503,drop-after
   cloudapi-testserver -control 127.0.0.1:0
@@ -93,22 +93,22 @@ type options struct {
 	steps                []step // changes that flags stand for
 }
 
-// parse prints the help to stderr if the arguments ask for it. All its other
-// errors are a usageError.
+// parse prints the help to stderr if the arguments ask for it. It returns a
+// usageError for any other error.
 func parse(args []string, stderr io.Writer) (options, error) {
 	o := options{delay: 3 * time.Second}
 	flags := flag.NewFlagSet("cloudapi-testserver", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints errors, once
-	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 is any free one")
-	flags.StringVar(&o.api, "api", "", fmt.Sprintf("`version` of the service, strictly: %s, %s, or %s (default that of %[2]s, with the contract's init scripts)",
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 means any free port")
+	flags.StringVar(&o.api, "api", "", fmt.Sprintf("implement exactly this `version` of the API: %s, %s, or %s (default %[2]s, with the contract's init scripts)",
 		cloudapitest.October2025, cloudapitest.August2026, cloudapitest.Contract))
-	flags.StringVar(&o.token, "token", "", "`token` that has every permission, \"pat-\" and visible characters (default a random one)")
-	flags.StringVar(&o.project, "project", "", "`ID` of the project (default a random one)")
-	flags.StringVar(&o.control, "control", "", "`address` on which the server can be changed while it runs (default none)")
-	flags.StringVar(&o.scenario, "scenario", "", "`file` with changes to make at the start, in JSON as for the control address")
-	flags.StringVar(&o.healthCheck, "health-check", "", "only ask whether the server with the control `URL` is healthy; the status is 1 if it isn't")
-	flags.BoolVar(&o.demo, "demo", false, "fill the project with one resource or more of each family")
-	flags.Func("delay", "`time` that creating, restarting, resizing and deleting take each, such as 500ms (default 3s)", func(text string) (err error) {
+	flags.StringVar(&o.token, "token", "", "`token` with every permission: \"pat-\" and visible characters (default random)")
+	flags.StringVar(&o.project, "project", "", "`ID` of the project (default random)")
+	flags.StringVar(&o.control, "control", "", "`address` for changing the server while it runs (default none)")
+	flags.StringVar(&o.scenario, "scenario", "", "JSON `file` with changes to apply at the start, in the format of the control address")
+	flags.StringVar(&o.healthCheck, "health-check", "", "only check the health of the server with the control `URL`; the exit status is 1 if it isn't healthy")
+	flags.BoolVar(&o.demo, "demo", false, "fill the project with at least one resource of each family")
+	flags.Func("delay", "`time` that creating, restarting, resizing and deleting each take, such as 500ms (default 3s)", func(text string) (err error) {
 		o.delay, err = parseTime(text)
 		return err
 	})
@@ -128,7 +128,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// run serves until the context is done.
+// run serves until the context ends.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -174,11 +174,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// usable returns the URL of an address for programs on this machine.
+// usable returns a URL that programs on this machine can use for an address.
 func usable(addr net.Addr) string {
 	at := addr.(*net.TCPAddr).AddrPort()
 	ip := at.Addr().Unmap()
-	if ip.IsUnspecified() { // all interfaces, the loopback one among them
+	if ip.IsUnspecified() { // all interfaces, including loopback
 		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
 	return "http://" + netip.AddrPortFrom(ip, at.Port()).String()
@@ -191,8 +191,8 @@ func needsPermission(addr net.Addr) bool {
 	return !ip.IsUnspecified() && !ip.IsLoopback()
 }
 
-// checkHealth asks the server with the control URL. It is for containers, in
-// which there is no other program.
+// checkHealth asks the server with the control URL. It's for containers that
+// have no other program.
 func checkHealth(ctx context.Context, control string) error {
 	address, err := url.JoinPath(control, "health")
 	if err != nil {
@@ -216,7 +216,7 @@ func checkHealth(ctx context.Context, control string) error {
 	return nil
 }
 
-// quote returns a text as a word of a shell, in quotes where it needs them.
+// quote returns a text as one word of a shell, quoted if necessary.
 func quote(text string) string {
 	special := func(r rune) bool {
 		return !strings.ContainsRune("-_.:/", r) && !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
@@ -252,7 +252,7 @@ func (o options) config(stderr io.Writer) []cloudapitest.Option {
 
 func (o options) delays() cloudapitest.Delays { return uniform(o.delay) }
 
-// uniform returns delays that are all the same.
+// uniform returns equal delays.
 func uniform(d time.Duration) cloudapitest.Delays {
 	return cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
 }

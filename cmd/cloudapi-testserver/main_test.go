@@ -20,8 +20,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// start runs the command until the test ends, or the function is called, and
-// returns what it prints as a client.
+// start runs the command until the test ends or stop is called. It returns what
+// the command prints as a client.
 func start(t *testing.T, args ...string) (client *cloudapi.Client, env map[string]string, stop func()) {
 	t.Helper()
 	return startWith(t, io.Discard, args...)
@@ -87,7 +87,7 @@ func count[T any](t *testing.T, items iter.Seq2[*T, error]) int {
 	return len(all)
 }
 
-// TestDemoHasEachFamily looks for something to list in each of them.
+// TestDemoHasEachFamily looks for something to list in each family.
 func TestDemoHasEachFamily(t *testing.T) {
 	t.Parallel()
 	c, _, _ := start(t, "-demo", "-vms", "3", "-delay", "1h", "-api", "contract")
@@ -174,7 +174,7 @@ func startProgram(t *testing.T, program *exec.Cmd, lines int) (printed string) {
 	return printed
 }
 
-// TestShell: a shell that reads what the built program prints sets the
+// TestShell: a shell that evaluates the built program's output sets the
 // variables, and does nothing else.
 func TestShell(t *testing.T) {
 	t.Parallel()
@@ -232,7 +232,7 @@ func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, args, want string
-		failure          bool // of the machine, not of the arguments
+		failure          bool // of the machine, not the arguments
 	}{
 		{"an unknown flag", "-port 1", "not defined: -port", false},
 		{"an argument", "start", `"start"`, false},
@@ -274,7 +274,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestDemoSuitsEveryAPI looks for what only some of them have.
+// TestDemoSuitsEveryAPI looks for what only some APIs have.
 func TestDemoSuitsEveryAPI(t *testing.T) {
 	t.Parallel()
 	for api, want := range map[string][2]bool{ // GitHub installations, registered init scripts

@@ -13,13 +13,13 @@ import (
 )
 
 // A change is what a scenario or a request to the control address asks for. In
-// JSON it is an object with one member, whose name is one of [changes].
+// JSON it's an object with one member, whose name is a key of [changes].
 type change interface {
-	// apply makes the change, or returns an error and changes nothing.
+	// apply applies the change, or returns an error and changes nothing.
 	apply(*server) error
 }
 
-// changes returns an empty change of each name.
+// changes returns an empty change for each name.
 var changes = map[string]func() change{
 	"billing":         func() change { return new(billing) },
 	"clock":           func() change { return new(clockChange) },
@@ -80,7 +80,7 @@ func parseStep(text []byte) (step, error) {
 	return s, nil
 }
 
-// decode decodes JSON, and refuses fields that the value does not have.
+// decode decodes JSON, and refuses fields that the value doesn't have.
 func decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

@@ -12,7 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// A server is the server of the API, with what changes it.
+// A server is the server of the API, with what can change it.
 type server struct {
 	*cloudapitest.Server
 	options options
@@ -24,7 +24,7 @@ type server struct {
 	quota   cloudapitest.Quota
 }
 
-// A script is a script of faults, as it was given.
+// A script is a script of faults, as given in a change.
 type script struct {
 	given *failure
 	*cloudapitest.Script
@@ -58,7 +58,7 @@ func (s *server) fill(ctx context.Context) error {
 	return s.make(s.start)
 }
 
-// reset makes the server what it was at the start.
+// reset returns the server to its initial state.
 func (s *server) reset(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *server) reset(ctx context.Context) error {
 	return s.fill(context.WithoutCancel(ctx))
 }
 
-// apply makes changes, up to the first that can't be made.
+// apply applies changes, up to the first that fails.
 func (s *server) apply(steps []step) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *server) clearFaults() {
 	s.scripts = nil
 }
 
-// project returns the ID of a project, and that of the server's for "".
+// project returns the ID, or the ID of the server's project for "".
 func (s *server) project(id string) string {
 	if id == "" {
 		return s.ProjectID()
@@ -103,8 +103,8 @@ func (s *server) project(id string) string {
 	return id
 }
 
-// find returns the ID of the resource with an ID, or of the only one of the kind
-// with a name.
+// find returns the ID of the resource with an ID, or of the only resource of
+// the kind with a name.
 func (s *server) find(kind cloudapi.Kind, ref string) (string, error) {
 	if _, err := cloudapi.ParseID(ref); err == nil {
 		return ref, nil
@@ -126,8 +126,8 @@ func noKind(kind cloudapi.Kind) error {
 	return fmt.Errorf("there is no kind %q; it is the first two characters of an ID, such as vm", kind.Prefix())
 }
 
-// try returns the panic with which a method of cloudapitest refuses its
-// arguments as an error.
+// try calls f, and returns as an error the panic with which a method of
+// cloudapitest refuses its arguments.
 func try(f func()) (err error) {
 	defer func() {
 		switch v := recover().(type) {
