@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Confirm looks for the resource of a create that ended in [ErrOutcomeUnknown],
-// to find out whether the create was carried out. It works for every create
-// whose result the caller can find, mostly by name. If only a list shows the
-// resource, find must return [ErrNotFound] when it is not in the list.
+// Confirm looks for the resource of a create that returned [ErrOutcomeUnknown],
+// to find out whether the create succeeded. It works for every create whose
+// result can be looked up, mostly by name. If only a list shows the resource,
+// find must return [ErrNotFound] when it isn't in the list.
 //
 //	vm, err := client.VMs.Create(ctx, location, "web-1", request)
 //	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
@@ -22,25 +22,24 @@ import (
 //
 // Confirm looks once, and creates nothing:
 //
-//   - If find returns a resource and same accepts it, Confirm returns it.
-//     Another program may have made it; same must detect that if it matters. A
-//     nil same accepts every resource.
+//   - If find returns a resource and same accepts it, Confirm returns it. A nil
+//     same accepts every resource. Another program may have created it; same
+//     must detect that if it matters.
 //   - If same rejects the resource, the error also matches [ErrAlreadyExists].
 //   - If there is no resource, the error also matches [ErrNotFound]. The
-//     resource may still appear, since the server may still work on the
-//     request. If names are unique the caller can retry the create: the worst
-//     result is ErrAlreadyExists. Names of projects are not unique; names of
+//     resource may still appear, since the server may still be working on the
+//     request. If names are unique, the caller can retry the create, which at
+//     worst returns ErrAlreadyExists. Names of projects aren't unique; names of
 //     load balancers are unique in their subnet.
 //   - If find fails, the error also wraps the error of find.
 //
-// If the create was interrupted because its context ended, pass another
-// context, such as one of [context.WithoutCancel] with a timeout: with one that
-// has ended, Confirm cannot look.
+// If the create failed because its context ended, pass another context, such as
+// [context.WithoutCancel] with a timeout.
 //
-// The error is always that of the create, with the result of the lookup added,
-// and matches ErrOutcomeUnknown. Confirm returns any other error unchanged,
-// without a lookup. If find is nil, the error also wraps an [*ArgumentError].
-// If the given error is nil, Confirm returns an ArgumentError.
+// The error always wraps the create's error, and adds what the lookup found. If
+// the given error doesn't match ErrOutcomeUnknown, Confirm returns it
+// unchanged, without a lookup. If it's nil, Confirm returns an
+// [*ArgumentError]. If find is nil, the error also wraps an ArgumentError.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	if unknown == nil {
 		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}
@@ -57,9 +56,9 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 }
 
 // ConfirmChange looks at the resource of an operation that failed but may have
-// been carried out, to find out whether it was. It works for every operation
-// whose effect a record shows: those that stop, start, resize, upgrade, rename
-// or attach something.
+// taken effect, to find out whether it did. It works for every operation whose
+// effect a record shows, such as stopping, starting, resizing, upgrading,
+// renaming or attaching something.
 //
 //	vm, err := client.VMs.Stop(ctx, location, "web-1")
 //	if err != nil {
@@ -72,21 +71,21 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 //
 // ConfirmChange looks once, and changes nothing:
 //
-//   - If changed accepts the record that find returns, ConfirmChange returns it.
-//     Another program may have made the change.
+//   - If changed accepts the record that find returns, ConfirmChange returns
+//     it. Another program may have changed it.
 //   - If changed rejects the record, the error also matches [ErrUnchanged]. The
-//     change may still come, since the server may still work on the request, and
-//     a short state such as "restarting" may be over. If the change sets a state,
-//     the caller can try again: the worst result is [ErrInvalidRequest].
+//     change may still appear, since the server may still be working on the
+//     request, and a short state such as "restarting" may be over. If the
+//     change sets a state, the caller can try again, which at worst returns
+//     [ErrInvalidRequest].
 //   - If find fails, the error also wraps the error of find.
 //
-// The error is always that of the operation, with the result of the lookup
-// added. ConfirmChange looks after [ErrOutcomeUnknown], and after a failed
-// idempotent operation whose attempts may have been carried out. It returns any
-// other error unchanged, without a lookup, such as that of a server that
-// refused the only attempt. If find or changed is nil, the error also wraps an
-// [*ArgumentError]. If the given error is nil, ConfirmChange returns an
-// ArgumentError.
+// The error always wraps the operation's error, and adds what the lookup found.
+// ConfirmChange looks after [ErrOutcomeUnknown], and after a failed idempotent
+// operation if the server may have acted on an attempt. It returns any other
+// error unchanged, without a lookup, such as a server's refusal of the only
+// attempt. If find or changed is nil, the error also wraps an [*ArgumentError].
+// If the given error is nil, ConfirmChange returns an ArgumentError.
 func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
 	if failure == nil {
 		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}
@@ -105,8 +104,8 @@ func ConfirmChange[T any](ctx context.Context, failure error, find func(context.
 	})
 }
 
-// mayHaveRun reports whether the operation with an error may have been carried
-// out.
+// mayHaveRun reports whether the server may have acted on the operation with an
+// error.
 func mayHaveRun(err error) bool {
 	open, ok := errors.AsType[interface {
 		error
@@ -115,8 +114,8 @@ func mayHaveRun(err error) bool {
 	return ok && open.isOpen() || errors.Is(err, ErrOutcomeUnknown)
 }
 
-// lookUp returns what find returns, if check has nothing against it, or the
-// failure with the result of the lookup.
+// lookUp returns what find returns if check accepts it, or the failure with the
+// result of the lookup.
 func lookUp[T any](ctx context.Context, operation string, failure error, find func(context.Context) (*T, error), check func(*T) error) (*T, error) {
 	if find == nil {
 		return nil, withLookup(failure, &ArgumentError{Operation: operation, Name: "find", Reason: "must not be nil"})

@@ -8,8 +8,8 @@ import (
 )
 
 // DriftError says that the existing resource differs from the request of an
-// Ensure. [ErrAlreadyExists] matches it. Nothing was changed, unless an update
-// was made and its response still differs from the request.
+// Ensure. It matches [ErrAlreadyExists]. Ensure has changed nothing, or has
+// sent an update whose response still differs from the request.
 type DriftError struct {
 	Operation string   // such as "VMs.Ensure"
 	Resource  Resource // the existing resource

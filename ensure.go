@@ -10,44 +10,42 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// EnsureOptions are settings of the Ensure methods. Nil is fine.
+// EnsureOptions are settings of the Ensure methods. A nil *EnsureOptions means
+// the defaults.
 //
-// All Ensure methods work alike. They look for a resource with the name. If
-// there is none they create it. If there is one that matches the request, as
-// far as its record shows, they return it unchanged. Otherwise the error is a
-// [*DriftError]. Fields that the request does not set are not compared. The
-// [EnsureOutcome] says what was done.
+// An Ensure method looks for a resource with the name, and creates it if there
+// is none. If there is one, Ensure returns it unchanged if it matches the
+// request, as far as its record shows, and a [*DriftError] otherwise. It
+// doesn't compare fields that the request doesn't set. The [EnsureOutcome] says
+// what Ensure did. A created resource may not be ready yet; the Wait methods
+// wait.
 //
-// A resource that is being deleted still has its name. Ensure waits until it is
-// gone and then creates another one. It also waits while the server refuses an
-// update because of another change of the resource. The context bounds these
-// waits, whose error is a [*WaitError]. Several Ensures of one name may run at the same time: one
-// of them creates the resource, and all return it.
+// If a resource with the name is being deleted, Ensure waits until it's gone
+// and then creates another one. It also waits while the server refuses an
+// update because of another change of the resource. The context limits these
+// waits; Ensure returns a [*WaitError] if one fails.
 //
-// If the response to the create is lost, Ensure looks for the resource, and
-// retries the create if there is none. That is safe where names are unique. If
-// Ensure finds the resource the outcome is EnsureCreated, although another
-// program may have created it at that moment.
-//
-// A created resource may not be ready yet: use the Wait methods, as after
-// Create.
+// Ensures of one name may run at the same time: one of them creates the
+// resource, and all return it. If the response to a create is lost, Ensure
+// looks for the resource, and retries the create if there is none, which is
+// safe where names are unique. If it finds the resource, the outcome is
+// EnsureCreated, although another program may have created it.
 type EnsureOptions struct {
-	// Update lets Ensure change a resource that differs from the request, with
-	// the update operation of its family. Ensure makes the update only if it
-	// can remove all differences. The comment of each Ensure method lists the
-	// fields that it can change.
+	// Update lets Ensure change a resource that differs from the request, with the
+	// update operation of its family, if that can remove all differences. The
+	// comment of each Ensure method lists the fields that it can change.
 	Update bool
 
-	// DryRun makes Ensure change nothing and return what it would do: the same
-	// outcome, or the same [*DriftError]. If it would create the resource, the
-	// returned record has only its location and name. It doesn't wait for a
-	// resource that is being deleted, and returns EnsureCreated.
+	// DryRun makes Ensure return what it would do, and change nothing: the same
+	// outcome, or the same [*DriftError]. If Ensure would create the resource, the
+	// record has only its location and name. For a resource that is being deleted,
+	// Ensure returns EnsureCreated without waiting.
 	DryRun bool
 
 	// Progress is called at each step, on the goroutine of the caller. State is
-	// "creating", "updating" or "deleting" while Ensure does that or waits for
-	// it. The last call of an Ensure that succeeds has Done 1 and the state of
-	// the record.
+	// "creating", "updating" or "deleting" while Ensure does that or waits for it.
+	// The last call of an Ensure that succeeds has Done 1 and the state of the
+	// record.
 	Progress func(Progress)
 }
 
@@ -57,8 +55,8 @@ type EnsureOutcome string
 
 // Values of [EnsureOutcome].
 const (
-	EnsureCreated   EnsureOutcome = "created"   // the resource did not exist; also after a create whose response was lost
-	EnsureUpdated   EnsureOutcome = "updated"   // the resource differed, and was changed
+	EnsureCreated   EnsureOutcome = "created"   // the resource didn't exist; also after a create whose response was lost
+	EnsureUpdated   EnsureOutcome = "updated"   // the resource differed, and Ensure changed it
 	EnsureUnchanged EnsureOutcome = "unchanged" // the resource matches the request
 )
 
@@ -83,12 +81,12 @@ type ensureSpec[T any] struct {
 	isBusy func(error) bool
 }
 
-// ensureTries is how often an Ensure tries to create a resource that it does
-// not find, although the server said that the name was taken, or may have
-// created it.
+// ensureTries is how often Ensure tries to create a resource that it doesn't
+// find, although the server said that the name was taken, or may have created
+// it.
 const ensureTries = 4
 
-// ensure creates or updates the resource, if it is needed.
+// ensure creates or updates the resource if necessary.
 func (e ensureSpec[T]) ensure(ctx context.Context, operation string, opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	e.operation = operation
 	if err := e.check(ctx); err != nil {
@@ -123,7 +121,7 @@ func (e *ensureSpec[T]) check(ctx context.Context) error {
 // resource returns the location and name, for messages.
 func (e *ensureSpec[T]) resource() string { return place(e.location, e.name) }
 
-// run looks the name up, and creates the resource if it does not exist, or
+// run looks the name up, and creates the resource if it doesn't exist, or
 // updates it. It repeats that until the outcome is settled.
 func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOutcome, error) {
 	progress := Progress{Operation: e.operation, Resource: e.resource(), Total: 1}
@@ -140,7 +138,7 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 		return record, outcome, nil
 	}
 	var failure error // of the last create
-	var lost error    // of a create that may have been carried out
+	var lost error    // of a create that may have succeeded
 	refused := false  // whether the server refused a create
 	failed := func(err error) (*T, EnsureOutcome, error) {
 		if lost != nil && !errors.Is(err, ErrOutcomeUnknown) {
@@ -218,20 +216,20 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 	}
 }
 
-// planned returns a record of the resource that a dry run does not create.
+// planned returns a record of the resource that a dry run doesn't create.
 func (e *ensureSpec[T]) planned() *T {
 	record := new(T)
 	fields := map[string]string{"location": e.location, "name": e.name}
 	if kindOf[T]() == KindPrivateLocation {
-		fields = map[string]string{"ui_name": e.name} // the name is that of the region
+		fields = map[string]string{"ui_name": e.name} // the name is the region's
 	}
 	text, _ := json.Marshal(fields)
 	json.Unmarshal(text, record)
 	return record
 }
 
-// waitForDeletion waits until a resource that is being deleted no longer has its
-// name. The error is a [*WaitError].
+// waitForDeletion waits until a resource that is being deleted has released its
+// name. It returns a [*WaitError] if the wait fails.
 func (e *ensureSpec[T]) waitForDeletion(ctx context.Context, progress func(Progress)) error {
 	w := waiter[T]{
 		operation: e.operation,

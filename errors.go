@@ -103,8 +103,8 @@ var (
 	ErrResponseTooLarge = call.ErrTooLarge
 
 	// ErrPaginationStalled reports a list that can't be read to its end, because
-	// the server doesn't get past a page or counts more items than it shows. The items read
-	// before have been yielded.
+	// the server doesn't get past a page, or counts more items than it shows. The
+	// items read before have been yielded.
 	ErrPaginationStalled = errors.New("pagination stalled")
 
 	// ErrOutcomeUnknown reports that the server may or may not have acted on a

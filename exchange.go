@@ -8,9 +8,9 @@ import (
 
 // Exchange is the request and the response of one attempt.
 //
-// Printed or encoded, it shows no secrets: the bodies are of type [Secret]. In
-// the header, Set-Cookie and values that repeat the client's credentials are
-// masked. It doesn't have the headers of the request.
+// It shows no secrets when printed or encoded: the bodies are of type [Secret],
+// and the header masks Set-Cookie and values that repeat the client's
+// credentials. It doesn't have the headers of the request.
 type Exchange struct {
 	Operation string // the operation's name, such as "VMs.Get"
 	Method    string // the HTTP method
@@ -32,18 +32,19 @@ type Exchange struct {
 //		fmt.Println(exchange.StatusCode, exchange.Header.Get("X-Request-Id"))
 //	}
 //
-// It is for what records and errors don't have: fields that the SDK doesn't
-// know, and headers. The exchange is that of the attempt that ended last, also
-// if it got no response. After a list it is that of the last page, after a wait
-// that of the last poll, and after a call with retries that of the last attempt.
+// It provides what records and errors don't have: headers, and fields that the
+// SDK doesn't know. The exchange belongs to the attempt that ended last, even
+// if it got no response: the last attempt of a call, the last page of a list,
+// or the last poll of a wait.
 //
 // Several goroutines may use the context and the function. Give each call a
-// context of its own to tell their exchanges apart. A context that is derived
-// from one with a capture captures for both.
+// context of its own to tell their exchanges apart. A context derived from one
+// with a capture captures for both.
 //
-// The body of a response is copied up to the limit of [WithResponseLimit]; that
-// of an error up to 1 MiB, and 16 KiB where no body is expected. Calls with other
-// contexts copy nothing. CaptureExchange panics if the context is nil.
+// The body of a response is copied up to the limit of [WithResponseLimit], the
+// body of an error up to 1 MiB, and up to 16 KiB where no body is expected.
+// Calls with other contexts copy nothing. CaptureExchange panics if the context
+// is nil.
 func CaptureExchange(ctx context.Context) (context.Context, func() *Exchange) {
 	c := &capture{outer: captureOf(ctx)}
 	return context.WithValue(ctx, captureKey{}, c), c.last.Load

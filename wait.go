@@ -11,7 +11,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
 )
 
-// Progress is a report of an operation that takes longer than one request: a
+// Progress is a report of an operation that takes more than one request: a
 // wait, an Ensure, a Watch or a teardown. One function can display all of them:
 // Operation and Resource say what is in progress, Done and Total how far it is,
 // and State its present state.
@@ -36,11 +36,11 @@ type waitConfig struct {
 	progress   func(Progress)
 }
 
-// WaitInterval sets the pauses between polls. The first pause is first; each
-// later one is longer by half, up to max. Every pause varies at random by a
-// fifth. The defaults depend on the resource: 1 to 5 seconds for VMs and
-// networks, 5 to 15 for databases, clusters and machine images. A value of 0 or
-// less means the default.
+// WaitInterval sets the pauses between polls. The first pause is first, and
+// each later one is longer by half, up to max. Each pause is randomized by up
+// to 20%. The defaults, for 0 or less, depend on the resource: 1 to 5 seconds
+// for VMs and networks, 5 to 15 seconds for databases, clusters and machine
+// images.
 func WaitInterval(first, max time.Duration) WaitOption {
 	return func(c *waitConfig) {
 		if first > 0 {
@@ -97,8 +97,8 @@ func (e *WaitError) Error() string {
 		e.Operation, e.named(), e.Elapsed.Round(time.Millisecond), e.Polls, polls, state, unprefixed{e.Err})
 }
 
-// named returns the resource, with its name if it is given by its ID and a record
-// shows the name.
+// named returns the resource, with its name if it's given by its ID and a
+// record shows the name.
 func (e *WaitError) named() string {
 	if record, ok := e.Record.(identified); ok {
 		r := record.identity()
@@ -119,7 +119,7 @@ type stateful interface{ stateText() string }
 const stateDeleting = "deleting"
 
 // Wait polls with fetch until done reports true, and returns that record. All
-// Wait methods use it. Call it for your own conditions:
+// Wait methods use it; call it for your own conditions:
 //
 //	vm, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.VM, error) {
 //		return client.VMs.Get(ctx, location, id)
@@ -127,10 +127,10 @@ const stateDeleting = "deleting"
 //		return vm.IP4 != "", nil
 //	})
 //
-// The first poll is immediate. The context limits the wait; without a deadline
-// it goes on until the condition holds. Transient errors of fetch are tolerated
-// ([WaitTolerance]). Other errors of fetch, and any error of done, end the
-// wait. The error is a [*WaitError], which contains the last record.
+// The first poll is immediate. The context limits the wait; without a deadline,
+// it continues until the condition holds. Wait tolerates transient errors of
+// fetch ([WaitTolerance]). It ends with a [*WaitError], which contains the last
+// record, after any other error of fetch and any error of done.
 func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts ...WaitOption) (*T, error) {
 	switch {
 	case fetch == nil:
@@ -156,20 +156,20 @@ type waiter[T any] struct {
 	fetch     func(context.Context) (*T, error)
 	done      func(*T) (bool, error)
 
-	// gone: the wait is for a deletion, and succeeds if the resource is not
+	// gone: the wait is for a deletion, and succeeds if the resource isn't
 	// found.
 	gone bool
 
-	// isNotYet reports whether the short form of a record shows that the wait is
-	// not over. If it is not nil, the wait shares the list that join returns,
+	// isNotYet reports whether the short form of a record shows that the wait
+	// isn't over. If it isn't nil, the wait shares the list that join returns,
 	// unless that is nil, and looks there for the reference.
 	isNotYet  func(*T) bool
 	join      func(context.Context) *sharedlist.List[T]
 	reference string
 }
 
-// maxListed is how many lists in a row may say that a wait is not over. Then the
-// wait looks for itself, since a list can be stale.
+// maxListed is how many lists in a row may say that a wait isn't over. Then the
+// wait gets the record itself, since a list can be stale.
 const maxListed = 16
 
 func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
@@ -207,7 +207,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 	var paced time.Time      // when the pause was chosen; lists may come before its end
 	failures, listed := 0, 0 // in a row
 	for {
-		var record *T // if a list shows that the wait is not over
+		var record *T // if a list shows that the wait isn't over
 		var err, end error
 		if list != nil && failures == 0 && listed < maxListed {
 			var records map[string]*T
@@ -280,7 +280,7 @@ func stateOf[T any](record *T) string {
 
 func (c *waitConfig) pauses() *pace.Pauses { return &pace.Pauses{First: c.first, Longest: c.max} }
 
-// recordOf keeps a nil pointer from becoming an interface that is not nil.
+// recordOf keeps a nil pointer from becoming an interface that isn't nil.
 func recordOf[T any](record *T) any {
 	if record == nil {
 		return nil

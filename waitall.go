@@ -18,25 +18,25 @@ type waitAllConfig struct {
 	failFast bool
 }
 
-// WaitConcurrency sets how many waits run at the same time, at least 1. Others
-// begin in the order of the items as soon as one has ended. By default all run
-// at the same time.
+// WaitConcurrency sets how many waits run at the same time, at least 1. The
+// others begin in the order of the items, as running ones end. By default, all
+// run at the same time.
 func WaitConcurrency(waits int) WaitAllOption {
 	return func(c *waitAllConfig) { c.atOnce = &waits }
 }
 
-// WaitFailFast lets the first wait that fails end the others. Their context is
-// canceled, and its cause is the error of the failed wait. Waits that have not
-// begun are not called. WaitAll returns when all that had begun have ended, with
-// the records of those that succeeded and the error of the first failure alone.
+// WaitFailFast lets the first wait that fails cancel the others. The cause of
+// their context is the error of the failed wait. Waits that haven't begun
+// aren't called. WaitAll returns when all others have ended, with the records
+// of those that succeeded and only the first error.
 func WaitFailFast() WaitAllOption {
 	return func(c *waitAllConfig) { c.failFast = true }
 }
 
 // WaitAll calls wait for each of the items concurrently, and returns when all
 // calls have ended. The records are in the order of the items; the record of a
-// failed wait is nil. The error joins the errors of all failed waits in the
-// order of the items, and is nil if none failed.
+// failed wait is nil. The error joins the errors of all failed waits, in the
+// same order, and is nil if none failed.
 //
 //	names := []string{"web-1", "web-2", "web-3"}
 //	vms, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
@@ -45,12 +45,12 @@ func WaitFailFast() WaitAllOption {
 //
 // Waits of one client for resources of one family in one location share lists,
 // if that takes fewer requests than a Get for each. This applies to waits for a
-// deletion, and for a state that lists show. A list only tells a wait that it is
-// not over: the full record decides. Before that, the records in [Progress] can
-// be in the short form of a list. A wait never waits for a list longer than one
-// of its own pauses, and a list that fails ends no wait. Waits share lists only
-// if they get the context that WaitAll passes, and not one derived from it: set
-// a deadline for all on the context of WaitAll.
+// deletion, and for a state that lists show. A list can only tell a wait that
+// it isn't over: the full record decides. Until then, the records in [Progress]
+// can have the short form of a list. A wait never waits for a list longer than
+// one of its own pauses, and doesn't end if a list fails. Waits share lists
+// only if they get the context that WaitAll passes, and not one derived from
+// it: set a deadline for all on the context of WaitAll.
 //
 // WaitAll returns an [*ArgumentError], and calls nothing, if wait is nil or a
 // [WaitConcurrency] is less than 1.

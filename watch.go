@@ -24,73 +24,71 @@ const (
 
 // Event is a change that a Watch method has seen.
 //
-// Records belong to the program that gets them. The watch keeps each record
-// until its next event, in which the same pointer is Old, or Record after a
-// deletion. Until then the watch neither reads nor changes it. If the program
-// changes the record, this neither causes nor hides an event.
+// Records belong to the program that gets them: changing a record neither
+// causes nor hides an event. The watch keeps each record, without reading or
+// changing it, until its next event, in which the same pointer is Old, or
+// Record after a deletion.
 type Event[T any] struct {
 	Type   EventType
-	Record *T // the new record; after a deletion the last one
-	Old    *T // the record before a modification; otherwise nil
+	Record *T // the new record; after a deletion, the last one
+	Old    *T // the record before a modification, or nil
 }
 
 // WatchOptions are the settings of the Watch methods. A nil *WatchOptions means
 // the whole project and the defaults.
 //
 // A watch polls the list. The first round yields every record as [EventAdded];
-// each later round yields the changes since the round before. A watch does not
-// see a record that appears and disappears between two rounds, nor a change of
-// a field that lists do not show: items have the short form of their record. A
-// different order of the elements of an array is not a change.
+// each later round yields the changes since then. Records have the short form.
+// A watch doesn't see a record that appears and disappears between two rounds,
+// nor a change of a field that lists don't show. A different order of the
+// elements of an array isn't a change.
 //
-// A watch identifies records by ID. If a resource is deleted and another one is
-// made with the same name, the watch may yield the new one as added before it
-// yields the old one as deleted: a round yields additions while it reads the
-// list, and deletions at its end.
+// A watch identifies records by ID. A round yields additions while it reads the
+// list, and deletions at its end. So if a resource is deleted and another one
+// is created with its name, the new one may be added before the old one is
+// deleted.
 //
 // Lists leave out what the token may not see. So a watch gets each record that
-// is no longer in the list once by its ID, unless it was being deleted, and yields
-// it as deleted only if it doesn't exist. If the token may not see it in three
-// rounds in a row, the last element is an error that matches [ErrForbidden]:
-// the token has lost a permission. A watch can't see that a record exists that
-// was never in the list; [Client.CheckAccess] says what can be found out.
+// is no longer in the list once by its ID, unless it was being deleted, and
+// yields it as deleted only if it doesn't exist. If the token may not see it in
+// three rounds in a row, the watch ends with an error that matches
+// [ErrForbidden]: the token has lost a permission. A watch can't see that a
+// record exists that was never in the list; see [Client.CheckAccess].
 //
 // A transient failure ([IsTransient]), such as a server error or a gateway's
-// page in place of a list, does not end a watch. The watch reports it to
+// page in place of a list, doesn't end a watch. The watch reports it to
 // Progress and tries again after a pause. A round that fails yields no
-// deletions, but the changes that it has yielded before remain valid.
-// Any other error, and the error of the context when it ends, is yielded as the
-// last element. A list that stalls ([ErrPaginationStalled]) may have changed
-// while the server read it, so only three stalled rounds without a complete one
-// in between end the watch. An [*UnlistedError] doesn't end a watch either: it
-// yields all changes that the server can show.
+// deletions, but the changes it has yielded remain valid. A list that stalls
+// ([ErrPaginationStalled]) may have changed while the server read it, so only
+// three stalled rounds without a complete one in between end the watch. An
+// [*UnlistedError] doesn't end it: the watch yields all changes that the server
+// can show. Any other error, or the context's error when it ends, is the last
+// element.
 //
 // A watch holds one copy of the records, and about 60 bytes for each. Every
-// range over the sequence is a separate watch, which starts with nothing. It
-// has no goroutine that outlives the loop.
+// range over the sequence is a separate watch, which begins with nothing. No
+// goroutine outlives the loop.
 type WatchOptions struct {
-	// Location restricts the list to a location. For families without locations
-	// it is an [*ArgumentError].
+	// Location restricts the list to a location. It must be empty for families
+	// without locations.
 	Location string
 
-	// PageSize is the number of items in a page; 0 means 1000, the maximum of
-	// the real server. Lists that are not paginated have one page.
+	// PageSize is the number of items in a page; 0 means 1000, the server's
+	// maximum. Lists that aren't paginated have one page.
 	PageSize int
 
 	// Interval is the pause after the first round, and after each round with a
-	// change. After each round without a change, or that failed, the pause
-	// grows by half, up to MaxInterval. Every pause varies at random by a
-	// fifth. The defaults, for 0 or less, are 5 and 30 seconds. If the server
-	// asks for a longer pause in Retry-After, the watch uses that, up to
-	// [RetryPolicy.MaxRetryAfter].
+	// change. After any other round, the pause grows by half, up to MaxInterval.
+	// Each pause is randomized by up to 20%. The defaults, for 0 or less, are 5
+	// and 30 seconds. If the server asks for a longer pause in Retry-After, the
+	// watch uses that, up to [RetryPolicy.MaxRetryAfter].
 	Interval, MaxInterval time.Duration
 
 	// Progress, if not nil, is called after each round, on the goroutine of the
-	// loop. Polls is the number of rounds, Done the number of records, Total is
-	// 0, and Err is the error of the round. Each page of a round has the
-	// client's retries. The function may make calls: the pause begins when it
-	// returns. Without Progress a watch that always fails looks like one
-	// without changes.
+	// loop; the pause begins when it returns, so it may make calls. Polls is the
+	// number of rounds, Done the number of records, Total is 0, and Err is the
+	// error of the round. Each page of a round has the client's retries. Without
+	// Progress, a watch that always fails looks like one without changes.
 	Progress func(Progress)
 }
 
@@ -158,7 +156,7 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions) i
 	}
 }
 
-// retryAfter returns the pause that the server requests in an error.
+// retryAfter returns the pause that the server asks for in an error.
 func (c *conn) retryAfter(err error) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return min(e.RetryAfter, c.config.retry.MaxRetryAfter)
@@ -180,7 +178,7 @@ type watcher[T any, P listItem[T]] struct {
 }
 
 // sight is what the watch needs to know about a record that is missing. The
-// record itself may have been changed by the program.
+// program may have changed the record itself.
 type sight struct {
 	location, name string
 	deleting       bool
@@ -265,8 +263,8 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 	return changed, result
 }
 
-// isThere reports whether a resource that is missing in the list exists. Nobody
-// asks about one that was being deleted, or that has no reference.
+// isThere reports whether a resource that is missing from the list exists. It
+// doesn't ask about one that was being deleted, or that has no reference.
 func (w *watcher[T, P]) isThere(r Resource, last *sight, unlisted error) (bool, error) {
 	if last.deleting {
 		return false, nil
@@ -278,7 +276,7 @@ func (w *watcher[T, P]) isThere(r Resource, last *sight, unlisted error) (bool, 
 	return exists, err
 }
 
-// tolerates reports whether the watch goes on after a round with the error.
+// tolerates reports whether the watch continues after a round with the error.
 func (w *watcher[T, P]) tolerates(err error) bool {
 	var hidden *hiddenError
 	switch {
