@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// families returns all families. It is a function and not a variable, which
-// would link every family into every program.
+// families returns all families. It's a function because a variable would link
+// every family into every program.
 func families() []anyFamily {
 	return []anyFamily{
 		&clusterFamily, &loadBalancerFamily, &vmFamily, &machineImageFamily, &postgresFamily, &subnetFamily, &firewallFamily,
@@ -14,9 +14,9 @@ func families() []anyFamily {
 	}
 }
 
-// familyOf returns the family of a kind. For the kind of a part, or another kind
-// that IDs of the part may have, it returns the family of the whole and the
-// part.
+// familyOf returns the family of a kind. For the kind of a part, or another
+// kind that IDs of the part may have, it returns the family of the whole and
+// the part.
 func familyOf(kind Kind) (anyFamily, *part) {
 	var found *part
 	if i := slices.IndexFunc(parts, func(p part) bool { return p.kind.includes(kind) }); i >= 0 {
@@ -38,8 +38,8 @@ type part struct {
 	listed bool // whether the short form of the whole contains it
 	in     func(of any, id string) any
 
-	// all lists the parts of a whole whose full form does not contain them. It
-	// is nil if the full form does.
+	// all lists the parts of a whole whose full form doesn't contain them. It's
+	// nil if the full form does.
 	all func(ctx context.Context, c *conn, of Resource) (any, error)
 }
 

@@ -11,7 +11,7 @@ import (
 
 // family is what the SDK knows about the resources of one kind: how they are
 // listed, read and deleted, and how fast they change. Waits, Ensure, Watch and
-// the methods for resources of any kind read it.
+// the methods for resources of any kind use it.
 type family[T any, P listItem[T]] struct {
 	lists  *listRoutes
 	get    *Operation
@@ -58,8 +58,8 @@ func (f *family[T, P]) read(ctx context.Context, c *conn, location, reference st
 	return untypedRecord(fetch[T, P](ctx, c, f.get, f.args(location, reference)...))
 }
 
-// exists reports whether a resource exists. The error matches [ErrForbidden] if
-// the token may not see it.
+// exists reports whether a resource exists. It returns [ErrForbidden] if the
+// token may not see it.
 func (f *family[T, P]) exists(ctx context.Context, c *conn, r Resource) (bool, error) {
 	_, err := f.read(ctx, c, r.Location, addressOf(f, r))
 	if IsGone(err) {
@@ -72,8 +72,8 @@ func (f *family[T, P]) remove(ctx context.Context, c *conn, location, reference 
 	return remove(ctx, c, f.del, f.args(location, reference)...)
 }
 
-// waitGone waits until a deleted resource is gone, which it is immediately
-// unless it lingers.
+// waitGone waits until a deleted resource is gone. It returns immediately
+// unless the resource lingers.
 func (f *family[T, P]) waitGone(ctx context.Context, c *conn, location, reference string, opts []WaitOption) error {
 	if !f.lingers {
 		return nil
@@ -107,7 +107,7 @@ func untyped[T any](seq iter.Seq2[*T, error]) iter.Seq2[any, error] {
 	}
 }
 
-// untypedRecord returns what a method has returned, without its type.
+// untypedRecord returns a method's results without the type of the record.
 func untypedRecord[T any](record *T, err error) (any, error) { return recordOf(record), err }
 
 // waiter returns a waiter for the resource with a reference, which gets it at
@@ -156,9 +156,9 @@ func (f *family[T, P]) join(ctx context.Context, c *conn, location string) *shar
 	})
 }
 
-// waitDeleted waits until the resource with a reference is gone. A reference
-// that no such resource can have is an error. If the reference is a name, and
-// another resource takes it, the first one is gone too.
+// waitDeleted waits until the resource with a reference is gone. It returns an
+// error for a reference that no such resource can have. If the reference is a
+// name, the resource is also gone when another one has the name.
 func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts []WaitOption) error {
 	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
 	if reason := f.get.lastParam().checkDeletion(ref); reason != "" {
@@ -180,9 +180,9 @@ func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref s
 	return err
 }
 
-// waitState waits until a resource satisfies done, which also sees from the
-// short form of a record that it does not. It fails if done returns an error,
-// because then the resource never will.
+// waitState waits until a resource satisfies done, which can also see from the
+// short form of a record that it doesn't. An error of done means that the
+// resource never will, and ends the wait.
 func (f *family[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts []WaitOption) (*T, error) {
 	w := f.waiter(c, operation, location, ref)
 	w.done = done

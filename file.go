@@ -17,19 +17,17 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
-// File is a file that the server sent. It may contain secrets, so its content
-// is not printed, logged or encoded.
-//
-// This protection has a limit that a [Secret] does not have: fmt prints the
-// content of a File in an unexported field of another struct, and for the verbs
-// %p and %w, since it calls no methods there.
+// File is a file that the server sent. It may contain secrets, so it's printed,
+// logged and encoded without its content. Unlike with a [Secret], fmt still
+// prints the content of a File in an unexported field of another struct, and
+// for the verbs %p and %w, since it calls no methods there.
 type File struct {
 	// Name is the server's name for the file, without folders: up to 128 ASCII
-	// letters, digits, hyphens, underscores and dots. It does not begin with a
-	// dot or a hyphen. A file with this name may already exist.
+	// letters, digits, hyphens, underscores and dots. It doesn't begin with a dot
+	// or a hyphen. A file with this name may already exist.
 	Name string
 
-	// ContentType is the media type as the server declared it.
+	// ContentType is the media type that the server declared.
 	ContentType string
 
 	Content []byte
@@ -50,14 +48,14 @@ func (f File) LogValue() slog.Value { return slog.StringValue(f.String()) }
 func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
 
 // Save writes the content to a new file at the path, with read and write
-// permission for its owner only. It writes the whole file or none. If the path
-// exists, even as a symbolic link, the error matches [os.ErrExist] and nothing
-// is changed.
+// permission for its owner only. It writes the whole file or none. It returns
+// [os.ErrExist], and changes nothing, if the path exists, even as a symbolic
+// link.
 func (f File) Save(path string) error { return f.write(path, attachment.Save) }
 
 // Replace is [File.Save] for a path that may exist. It replaces the file
-// atomically: readers see either the old content or the new one. A symbolic
-// link is replaced, and its target stays unchanged.
+// atomically: readers see either the old content or the new one. It replaces a
+// symbolic link, not its target.
 func (f File) Replace(path string) error { return f.write(path, attachment.Replace) }
 
 func (f File) write(path string, write func(path string, content []byte) error) error {
@@ -74,8 +72,8 @@ func (f File) write(path string, write func(path string, content []byte) error) 
 type fileFormat struct {
 	name          string                     // the default, if the server sends no valid name
 	accept        string                     // the Accept header
-	notReadyOn500 bool                       // whether a 500 of the API means that the file does not exist yet
-	check         func(content []byte) error // reports a truncated file; nil if the content cannot show that
+	notReadyOn500 bool                       // whether a 500 of the API means that the file doesn't exist yet
+	check         func(content []byte) error // reports a truncated file; nil if the content can't show that
 }
 
 // Accept headers for files. The contract names a type for PEM, but none for a
@@ -85,8 +83,8 @@ const (
 	acceptYAML = "text/plain, text/yaml, application/yaml, application/json;q=0.5, */*;q=0.1"
 )
 
-// Decode returns the response as a *File. It refuses responses that a server or
-// proxy sends in place of a file: an empty body, an HTML page, a JSON error.
+// Decode returns the response as a *File. It refuses what a server or proxy may
+// send in place of a file: an empty body, an HTML page, a JSON error.
 func (format fileFormat) Decode(r call.Response) (any, error) {
 	contentType := r.Header.Get("Content-Type")
 	mediaType, _, _ := mime.ParseMediaType(contentType)
@@ -121,7 +119,7 @@ func (format fileFormat) Decode(r call.Response) (any, error) {
 var errEndless = fmt.Errorf("%w: it has no length, so it may be cut off", io.ErrUnexpectedEOF)
 
 // isErrorObject reports whether a response is a JSON error, although its
-// content type is not JSON.
+// content type isn't JSON.
 func isErrorObject(body []byte) bool {
 	var object struct {
 		Error json.RawMessage `json:"error"`

@@ -19,8 +19,8 @@ type invocation struct {
 }
 
 // invoke prepares an operation: the path from the arguments, and the body from
-// the request. There is no body if request is nil, and an empty object if it is a
-// nil pointer.
+// the request. There is no body if request is nil, and an empty object if it's
+// a nil pointer.
 func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, error) {
 	path, byID, err := op.path(c.config.project, args)
 	if errors.Is(err, ErrNoProject) {
@@ -62,8 +62,8 @@ func (in *invocation) setQuery(parameters any) error {
 	return nil
 }
 
-// do makes the call, inside the client's observers, and returns what the decoder
-// returns.
+// do sends the call, inside the client's observers, and returns what the
+// decoder returns.
 func (in *invocation) do(ctx context.Context, d call.Decoder) (any, error) {
 	if ctx == nil {
 		return nil, noContext(in.op.Name)
@@ -72,7 +72,7 @@ func (in *invocation) do(ctx context.Context, d call.Decoder) (any, error) {
 	return in.observed(ctx, in.conn.config.observers, d)
 }
 
-// observed makes the call inside the observers, the first of which is the
+// observed sends the call inside the observers, the first of which is the
 // outermost.
 func (in *invocation) observed(ctx context.Context, observers []Observer, d call.Decoder) (result any, err error) {
 	if len(observers) == 0 {
@@ -122,7 +122,7 @@ func invocationOf(ctx context.Context) *invocation {
 }
 
 // OperationFromContext returns the operation of a request, given the request's
-// context. It returns false for a context that does not come from the SDK.
+// context. It returns false for a context that isn't from the SDK.
 func OperationFromContext(ctx context.Context) (Operation, bool) {
 	in := invocationOf(ctx)
 	if in == nil {

@@ -18,7 +18,7 @@ func send[T any, P record[T]](ctx context.Context, c *conn, op *Operation, reque
 	return perform[T, P](ctx, in)
 }
 
-// perform makes a call whose response is a record.
+// perform sends a call whose response is a record.
 func perform[T any, P record[T]](ctx context.Context, in *invocation) (*T, error) {
 	result, err := in.do(ctx, oneRecord[T, P]{in})
 	if err != nil {

@@ -1,8 +1,8 @@
 package cloudapi
 
-// Operation is one operation of the contract. A middleware or a log handler
-// gets it with [OperationFromContext]. Its fields have few values, which makes
-// them good labels for metrics and traces.
+// Operation is one operation of the API. A middleware or a log handler gets it
+// with [OperationFromContext]. Its fields have few values, which suits labels
+// of metrics and traces.
 type Operation struct {
 	// Name is the service and the method, such as "VMs.Get". A list of a
 	// location has its own name, such as "VMs.ListInLocation".
@@ -23,18 +23,18 @@ type Operation struct {
 type class uint8
 
 const (
-	// once: a retry would make a second object, act twice, or fail because of
-	// the first attempt. It is made only if the server certainly did nothing.
+	// once: a retry would create a second object, act twice, or fail because of
+	// the first attempt. The SDK retries only if the server certainly did nothing.
 	once class = 1 << iota
 
-	// august2026: a service with an older API does not have the operation.
+	// august2026: servers with an older API don't have the operation.
 	august2026
 
-	// contractOnly: no version of the service has the operation.
+	// contractOnly: no version of the server has the operation.
 	contractOnly
 
-	// showsPortless: the service answers 500 if the response would contain a
-	// load balancer without ports; see [UnlistedError].
+	// showsPortless: the server answers 500 if the response would contain a load
+	// balancer without ports; see [UnlistedError].
 	showsPortless
 
 	// idempotent: a retry has the same effect as the first attempt alone.

@@ -13,59 +13,56 @@ import (
 // ListOptions selects and orders the items of a list. A nil *ListOptions
 // selects the whole project.
 //
-// Four lists are not paginated: SSH public keys, VM init scripts, inference API
-// keys, and the firewall rules of a database. The server sends each as a whole
-// in one response, whatever the PageSize. StartAfter and OrderColumn are an
-// [*ArgumentError] for these lists.
+// Four lists aren't paginated: SSH public keys, VM init scripts, inference API
+// keys, and the firewall rules of a database. Their only page has all items,
+// whatever the PageSize. They return an [*ArgumentError] for StartAfter and
+// OrderColumn.
 type ListOptions struct {
-	// Location restricts the list to a location. For families without locations
-	// it is an [*ArgumentError].
+	// Location restricts the list to a location. It must be empty for families
+	// without locations.
 	Location string `url:"-"`
 
-	// StartAfter is the cursor: the list begins after the item with this ID,
-	// or, with OrderColumn "name", after this name. The item need not exist.
+	// StartAfter is the cursor: the list begins after the item with this ID or,
+	// with OrderColumn "name", after this name. The item need not exist.
 	StartAfter string `url:"start_after,omitempty"`
 
-	// PageSize is the number of items in a page. If it is 0, List uses the
-	// server's default (10 in the contract, 1000 on the real server), and All
-	// uses 1000. The real server sends at most 1000 items, even if more are
-	// requested.
+	// PageSize is the number of items in a page. If it's 0, All uses 1000, and
+	// List the server's default: 10 in the contract, 1000 on the real server. The
+	// real server sends at most 1000 items, even if more are requested.
 	PageSize int `url:"page_size,omitempty"`
 
-	// OrderColumn is "id", the default, or for some lists "name". IDs are
-	// random, so the order by ID says nothing about age. Names may occur in
-	// several locations. A walk through a whole project in the order of names
-	// can then lose items at page borders; if the server counts the list, All
-	// reports that as ErrPaginationStalled.
+	// OrderColumn is "id", the default, or for some lists "name". IDs are random,
+	// so their order says nothing about age. Names may occur in several locations.
+	// A walk through a whole project by name can then lose items between pages; if
+	// the server counts the list, All reports that as ErrPaginationStalled.
 	OrderColumn string `url:"order_column,omitempty"`
 
-	// Tags restrict a list of Postgres databases to those that have all of the
-	// tags. The service of August 2026 filters the list of a project itself;
-	// for other servers and lists, the SDK filters the response. For other
-	// families Tags are an [*ArgumentError].
+	// Tags restrict a list of Postgres databases to those with all of the tags.
+	// With the August 2026 API, the server filters the list of a project; in all
+	// other cases, the SDK filters the response. Tags must be empty for other
+	// families.
 	Tags []PostgresTag `url:"tags,omitempty,comma"`
 }
 
-// Page is one page of a list. Items are in the short form of their record,
+// Page is one page of a list. Items have the short form of their record,
 // without the fields that only Get returns.
 type Page[T any] struct {
 	Items []*T
 
-	// Count is the size of the whole list; nil if the server does not send it.
-	// SSH keys, init scripts and inference keys come without it. The server
-	// counts in a separate statement, so Count can differ from the number of
-	// items in the pages while items come and go. If a server sends the number
-	// of items of each page instead, All takes a first page that is not full
-	// for the whole list.
+	// Count is the size of the whole list, or nil if the server doesn't send it,
+	// as for SSH keys, init scripts and inference keys. The server counts in a
+	// separate statement, so Count can differ from the number of items in the
+	// pages while items come and go. If a server sends the number of items of each
+	// page instead, All takes a first page that isn't full for the whole list.
 	Count *int
 
-	// NextStartAfter is the cursor of the next page: the last item's ID or
-	// name. It is "" for an empty page, which ends a list, and for the page of
-	// a list that is not paginated.
+	// NextStartAfter is the cursor of the next page: the last item's ID or name.
+	// It's "" for an empty page, which ends a list, and for the page of a list
+	// that isn't paginated.
 	//
-	// The audit log and the logs of a database continue with a key that the
-	// server sends, which is the PaginationKey of their options. It is "" for
-	// the last page.
+	// In the audit log and the logs of a database, it's the server's key for the
+	// next page, which is the PaginationKey of their options, and "" on the last
+	// page.
 	NextStartAfter string
 }
 
@@ -73,16 +70,16 @@ type Page[T any] struct {
 type listItem[T any] interface {
 	record[T]
 
-	// cursor returns the start_after of the page after the record: its ID, or
-	// its value in the given order column.
+	// cursor returns the start_after of the page after the record: its ID, or its
+	// value in the given order column.
 	cursor(orderColumn string) string
 }
 
 // minItemSize is smaller than the JSON of any record with an ID.
 const minItemSize = len(`{"id":""},`) + ubid.Length
 
-// maxPageSize is the size of the largest page of the real server, and the page
-// size that All requests.
+// maxPageSize is the size of the real server's largest page, and the page size
+// that All requests.
 const maxPageSize = 1000
 
 // listRoutes are the operations that list one family.
@@ -92,10 +89,10 @@ type listRoutes struct {
 	unpaged  bool       // the list has no parameters: one response has all items
 	tags     bool       // it can be filtered by tags
 
-	// unlisted finds the resources that the server can't show, so that it
-	// answers 500 to a page with one of them. It is nil if it can show all.
+	// unlisted finds the resources that the server can't show, so that it answers
+	// 500 to a page with one of them. It's nil if the server can show all.
 	unlisted   func(ctx context.Context, c *conn, location string) ([]Resource, error)
-	finalOn500 bool // a 500 is not retried
+	finalOn500 bool // a 500 isn't retried
 }
 
 // list fetches one page. args are the values for the route besides the
@@ -134,7 +131,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 	return page, nil
 }
 
-// check refuses options that the list does not support.
+// check refuses options that the list doesn't support.
 func (routes *listRoutes) check(o *ListOptions) error {
 	refuse := func(name, value, reason string) error {
 		return argumentError(routes.project.Name, name, value, reason)

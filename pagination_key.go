@@ -31,7 +31,7 @@ func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, 
 	return result.(*Page[T]), nil
 }
 
-// pageByKey accepts a page with the key of the next.
+// pageByKey accepts a page with the key of the next page.
 type pageByKey[T any, P record[T]] struct{}
 
 func (pageByKey[T, P]) Decode(r call.Response) (any, error) {
@@ -55,12 +55,13 @@ func (pageByKey[T, P]) Decode(r call.Response) (any, error) {
 	return &Page[T]{Items: body.Items, NextStartAfter: body.PaginationKey}, nil
 }
 
-// newestFirst yields the items of a list by key, the newest first. startsOver
-// reports whether a page shows that the server ignores the key and sends the
-// list from its beginning again, given the page before. It isn't asked about the
-// last page: such a server has none. For each walk, begin fixes defaults of the
-// options at the given time, and returns the first key and the function that
-// fetches the page of a key.
+// newestFirst yields the items of a list by key, the newest first. For each
+// walk, begin fixes defaults of the options at the given time, and returns the
+// first key and the function that fetches the page of a key.
+//
+// startsOver reports whether a page, after the previous page, shows that the
+// server ignores the key and sends the list from its beginning again. It isn't
+// asked about the last page, since such a server has none.
 func newestFirst[T any](ctx context.Context, c *conn, op *Operation, startsOver func(page, previous []*T) bool,
 	begin func(now time.Time) (key string, fetch func(context.Context, string) (*Page[T], error))) iter.Seq2[*T, error] {
 	return items(ctx, c, func(ctx context.Context) iter.Seq2[*Page[T], error] {

@@ -65,8 +65,8 @@ func (op *Operation) lastParam() pathParam {
 // takesIDs reports whether the placeholder accepts IDs.
 func (p pathParam) takesIDs() bool { return len(p.kinds) > 0 && !p.nameOnly }
 
-// id returns the ID that a value of the placeholder stands for, in its canonical
-// spelling. It reports false if the value is a name.
+// id returns the ID that a value of the placeholder stands for, in its
+// canonical spelling. It returns false if the value is a name.
 func (p pathParam) id(value string) (string, bool) {
 	switch {
 	case !p.takesIDs():
@@ -92,11 +92,11 @@ func (p pathParam) check(value string) string {
 	return fmt.Sprintf("must be an ID: %s and %d characters of %s", p.kinds, ubid.Length-ubid.PrefixLength, ubid.Alphabet)
 }
 
-// checkDeletion returns why no resource can have this reference, or "". Other
-// operations leave that to the server. To a deletion of what does not exist it
-// answers 204, which looks like success.
+// checkDeletion returns why no resource can have this reference, or "". It's
+// for deletions: the server answers 204 to the deletion of what doesn't exist,
+// which looks like success. Other operations leave the check to the server.
 //
-// An ID that the placeholder does not accept is refused although it could be a
+// It refuses an ID that the placeholder doesn't accept, although it could be a
 // name.
 func (p pathParam) checkDeletion(value string) string {
 	id, err := ubid.Parse(value)
@@ -115,8 +115,8 @@ func (p pathParam) checkDeletion(value string) string {
 
 const maxSegment = 255
 
-// checkSegment returns why s cannot be a path segment, or "". A valid segment
-// needs no percent-encoding, which the server would not decode, and cannot lead
+// checkSegment returns why s can't be a path segment, or "". A valid segment
+// needs no percent-encoding, which the server wouldn't decode, and can't lead
 // to another route.
 func checkSegment(s string) string {
 	switch {
@@ -139,18 +139,18 @@ func checkSegment(s string) string {
 	return ""
 }
 
-// checkArgs returns the error with which the operation refuses args, or nil.
+// checkArgs returns why the operation refuses args, or nil.
 func (op *Operation) checkArgs(project string, args ...string) error {
 	_, _, err := op.path(project, args)
 	return err
 }
 
 // path fills the placeholders of the route with args, in order. If the route
-// has one placeholder more than there are args, the first is the project of the
-// client.
+// has one placeholder more than there are args, the first is the client's
+// project.
 //
-// byID reports whether the last placeholder is filled with an ID, which names
-// the same resource even after a rename.
+// byID reports whether the last placeholder is filled with an ID, which
+// identifies the same resource even after a rename.
 func (op *Operation) path(project string, args []string) (path string, byID bool, err error) {
 	projectFirst := strings.Count(op.Route, "{") == len(args)+1
 	if projectFirst && project == "" {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// ConnectionOptions are the changes that [ConnectionURL] makes. Zero fields
+// ConnectionOptions are the changes that [ConnectionURL] applies. Zero fields
 // change nothing.
 type ConnectionOptions struct {
-	// User is another role of the database. The password in the record is the
-	// superuser's, so it is left out: set Password if the role has one.
+	// User is another role of the database. ConnectionURL then leaves out the
+	// password, which is the superuser's: set Password if the role has one.
 	User string
 
 	// Password replaces the password.
@@ -21,12 +21,12 @@ type ConnectionOptions struct {
 	// Database is the name of another database on the server.
 	Database string
 
-	// WithoutPassword leaves the password out. It is for programs that get the
-	// password from PGPASSWORD or a password file, for example.
+	// WithoutPassword leaves the password out, for programs that get it from
+	// PGPASSWORD or a password file, for example.
 	WithoutPassword bool
 
 	// SSLMode is how far the client verifies the server: "disable", "allow",
-	// "prefer", "require", "verify-ca" or "verify-full". The service's URLs have
+	// "prefer", "require", "verify-ca" or "verify-full". The server's URLs have
 	// "require", which encrypts but verifies nothing.
 	SSLMode string
 
@@ -37,7 +37,7 @@ type ConnectionOptions struct {
 
 	// Parameters are further parameters of the connection, such as
 	// "application_name" or "connect_timeout", without escaping. They replace
-	// those of the URL. User, password, server, database, sslmode and
+	// parameters of the URL. User, password, server, database, sslmode and
 	// sslrootcert can't be among them.
 	Parameters map[string]string
 }
@@ -123,16 +123,16 @@ const connectionURL = "ConnectionURL" // the operation of its errors
 
 // ConnectionURL returns the connection URL of a database for another role,
 // another database on the same server, or with other parameters. The connection
-// is [Postgres.ConnectionString] of a record from Get. Host and port stay
-// unchanged, and so do parameters that the options don't set. ConnectionURL
-// escapes names, passwords and values.
+// is [Postgres.ConnectionString] of a record from Get. ConnectionURL changes
+// neither host and port, nor parameters that the options don't set. It escapes
+// names, passwords and values.
 //
-// ConnectionURL returns an [*ArgumentError] if the connection is empty or not a
-// URL, if a mode or a parameter's name is invalid, or if the options have a
-// password and WithoutPassword. The connection is empty in records from lists
-// and in replicas that are being created. A connection or password that was
-// stored in its masked form, "[redacted]", is also an error: only the result of
-// [Secret.Reveal] can be stored.
+// It returns an [*ArgumentError] if the connection is empty or not a URL, if a
+// mode or a parameter's name is invalid, or if the options have a password and
+// WithoutPassword. The connection is empty in records from lists and in
+// replicas that are being created. It also returns one for a connection or
+// password that was stored in its masked form, "[redacted]": store the result
+// of [Secret.Reveal].
 func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	fail := func(name, reason string) (Secret, error) {
 		return Secret{}, &ArgumentError{Operation: connectionURL, Name: name, Reason: reason}

@@ -32,7 +32,7 @@ func (e *PostgresLogEntry) lacks() string {
 
 // equal reports whether two lines are the same. It compares more than their
 // times, which may be equal or out of order: lines are in the order in which
-// the service received them.
+// the server received them.
 func (e *PostgresLogEntry) equal(f *PostgresLogEntry) bool {
 	return e.Timestamp.Equal(f.Timestamp) && e.StreamName == f.StreamName && e.ServerUBID == f.ServerUBID && e.Message == f.Message &&
 		maps.Equal(e.Context, f.Context)
@@ -100,12 +100,11 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 // PaginationKey of the next page, which has older lines, or "" on the last
 // page. Set Start and End to read several pages, since their defaults move.
 //
-// Lines are in the order in which the service received them. That may differ
-// from the order of their timestamps, for example if a server sends its lines
-// late.
+// Lines are in the order in which the server received them. Their timestamps
+// may be out of order, for example if a database server sends its lines late.
 //
-// If the service keeps no logs the error is [ErrInvalidRequest]. If the service
-// cannot reach its logs it is [ErrServer], which is retried.
+// It returns [ErrInvalidRequest] if the server keeps no logs, and [ErrServer],
+// after retries, if it can't reach them.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
@@ -113,11 +112,11 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, location, postgres)
 }
 
-// AllLogs returns the logs of a database, the newest lines first, page by page;
-// for the order see [PostgresService.Logs]. If the options have no End, it is
-// the time at which the iteration begins, by the clock of this machine; if they
-// have no Start, it is half an hour before End. If the server repeats lines in
-// place of the next page, the error is [ErrPaginationStalled].
+// AllLogs returns an iterator over the logs of a database, the newest lines
+// first, page by page; for the order see [PostgresService.Logs]. The default
+// End is the time at which the iteration begins, by the clock of this machine,
+// and the default Start is half an hour before End. It yields
+// [ErrPaginationStalled] if the server repeats lines in place of the next page.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
@@ -144,8 +143,8 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 }
 
 // repeatsLines reports whether the end of a page repeats the beginning of the
-// page before, perhaps after new lines. A single equal line shows nothing, since
-// a line can occur again, and neither do several if all of them are equal.
+// previous page, perhaps after new lines. A single equal line shows nothing,
+// since a line can occur again, and neither do several that are all equal.
 func repeatsLines(page, previous []*PostgresLogEntry) bool {
 	for i := range page {
 		again := page[i:min(len(page), i+len(previous))]

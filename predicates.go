@@ -9,37 +9,36 @@ import (
 )
 
 // These predicates classify failures, for calls, waits, Ensure, Watch, Resolve
-// and Confirm. For the question whether a call may be
-// retried see retry.go.
+// and Confirm. See retry.go for whether a call may be retried.
 
-// IsGone reports whether an error says that a resource does not exist. Unlike a
-// test for [ErrNotFound], it returns false if the location does not exist, for
-// example because of a typing mistake, since that says nothing about the
-// resource. A project that the token cannot see looks like one that is gone.
+// IsGone reports whether an error says that a resource doesn't exist. Unlike a
+// test for [ErrNotFound], it returns false if the location doesn't exist, for
+// example because it's mistyped, since that says nothing about the resource. A
+// project that the token can't see looks like one that is gone.
 func IsGone(err error) bool {
 	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrLocationNotFound)
 }
 
 // isVanishing reports whether an error can occur for a moment while a resource
-// is being destroyed: the resource may not be seen, or a gateway answers in
-// place of the API.
+// is being destroyed: the token may not see it, or a gateway answers in place
+// of the API.
 func isVanishing(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Method == http.MethodGet &&
 		(e.Is(ErrForbidden) || e.StatusCode == http.StatusNotFound && !e.isOwn())
 }
 
-// IsTransient reports whether the error of a call is transient, so that the same
-// call can succeed later: a 5xx, 429 or 408, no response, or an unusable one,
-// such as a gateway's page with status 200. [ErrResponseTooLarge] is not
-// transient, and neither is a [*TransportError] if the server's certificate is
-// not trusted, the server does not speak TLS, a proxy refuses the connection, or
-// a transport of the program fails with an error that isn't of the network, as a
+// IsTransient reports whether the same call may succeed later: after a 5xx, 429
+// or 408, without a response, or after an unusable one, such as a gateway's
+// page with status 200. It returns false for [ErrResponseTooLarge]. It also
+// returns false for a [*TransportError] if the server's certificate isn't
+// trusted, the server doesn't speak TLS, a proxy refuses the connection, or a
+// transport of the program fails with an error that isn't of the network, as a
 // mock does.
 //
-// Waits and Watch poll again after such an error. It does not mean that a create
-// can be sent again: see [ErrOutcomeUnknown]. A call whose context has ended can
-// have such an error, too.
+// Waits and Watch poll again after a transient error. It doesn't mean that a
+// create can be sent again: see [ErrOutcomeUnknown]. A call whose context has
+// ended can also return a transient error.
 func IsTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == http.StatusRequestTimeout || e.truncated

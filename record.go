@@ -7,13 +7,11 @@ import "strings"
 type record[T any] interface {
 	*T
 
-	// lacks returns the name of a required field that is missing from this
-	// record, or "".
+	// lacks returns the name of a required field that the record lacks, or "".
 	lacks() string
 }
 
-// lacksID implements lacks for a record whose only required field is the
-// ID.
+// lacksID implements lacks for a record whose only required field is the ID.
 func lacksID(id string) string { return lacksField("id", id) }
 
 // lacksField implements lacks for a record with one required field.
@@ -88,9 +86,9 @@ func (s subject) other(r Resource) string {
 	return ""
 }
 
-// firstOther returns the index of the first record that is not what the call
-// asks for, and the field that shows it, or "". Caches and gateways can mix
-// responses up.
+// firstOther returns the index of the first record that isn't what the call
+// asks for, and the field that shows it, or "". Caches and gateways can mix up
+// responses.
 func firstOther[T any](in *invocation, records []*T) (i int, field string) {
 	var want subject
 	for i, record := range records {

@@ -41,7 +41,7 @@ func (d oneRecord[T, P]) Decode(r call.Response) (any, error) {
 	return record, nil
 }
 
-// decodeRecords decodes a response into records, also if fields come in another
+// decodeRecords decodes a response into records, even if fields have another
 // form.
 func decodeRecords(r call.Response, v any) error {
 	if err := decodeJSON(r, v, true); err != nil {
@@ -54,7 +54,7 @@ func decodeRecords(r call.Response, v any) error {
 }
 
 // checkUnmasked returns an error if the content of a secret in a record is the
-// mask: the response was made from a record, whose JSON masks secrets.
+// mask: then the response is the JSON of a record, which masks secrets.
 func checkUnmasked(v reflect.Value) error {
 	each := func(n int, value func(int) reflect.Value) (err error) {
 		for i := 0; i < n && err == nil; i++ {
@@ -110,7 +110,7 @@ func decodeJSON(r call.Response, v any, otherForms bool) error {
 // freeMemory is the memory that any response may take when it is decoded.
 const freeMemory = 16 << 20
 
-// firstByte returns the first byte that is not white space, or 0. It does not
+// firstByte returns the first byte that isn't white space, or 0. It doesn't
 // search a flood of white space.
 func firstByte(data []byte) byte {
 	text := bytes.TrimLeft(data[:min(len(data), call.MaxSearched)], " \t\r\n")

@@ -22,8 +22,8 @@ type renameRequest struct {
 
 func (r renameRequest) newName() string { return r.Name }
 
-// confidential is a request with secrets. Its JSON masks them, so it has another
-// form to send.
+// confidential is a request with secrets. Its JSON masks them, so it has
+// another form for sending.
 type confidential interface {
 	unmasked() any
 	secrets() []Secret
@@ -82,9 +82,9 @@ type referrer interface {
 }
 
 // checkID checks an ID in a field of a request by the rule for references in
-// paths, and no stricter one. The contract says only that these fields are
-// strings. If an ID has the wrong kind the server refuses the request and names
-// the field.
+// paths, and no more strictly: the contract says only that these fields are
+// strings. If an ID has the wrong kind, the server refuses the request and
+// names the field.
 func checkID(field, id string) *ArgumentError {
 	if reason := checkSegment(id); reason != "" {
 		return argumentError("", field, id, reason)
@@ -100,8 +100,8 @@ func checkOptionalID(field, id string) *ArgumentError {
 	return checkID(field, id)
 }
 
-// checkIDOf checks an ID that is compared with those in records, so that a name
-// or an ID of another kind would seem to be missing from them.
+// checkIDOf checks an ID that is compared with IDs in records, where a name or
+// an ID of another kind would seem to be missing.
 func checkIDOf(kind Kind, operation, field, id string) *ArgumentError {
 	if IsID(id, kind) {
 		return nil

@@ -17,20 +17,19 @@ import (
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
 //
-// The kinds, if given, are the possible kinds of the resource. If several
-// resources have the name the error is [ErrAmbiguous]. If the name is not
-// valid, for example because of capitals or underscores, it is
-// [ErrInvalidRequest]. If no resource of these kinds has the ID or the name, it
-// is [ErrNotFound]. If the token may not see it the error is [ErrForbidden], or
-// ErrNotFound if the server hides it. The ID of another kind is an
-// [*ArgumentError].
+// The resource must be of one of the kinds, if any are given. Resolve returns
+// [ErrNotFound] if no resource of these kinds has the ID or the name, or if the
+// server hides it from the token. It returns [ErrForbidden] if the token may
+// not see it, [ErrAmbiguous] if several resources have the name, and
+// [ErrInvalidRequest] if the name is invalid, for example because of capitals
+// or underscores. It returns an [*ArgumentError] for the ID of another kind.
 //
-// Most IDs take one request. For other IDs Resolve searches lists: for a
-// private location the list of these, for a part such as a rule, node pool,
-// image version, NIC, server or destination the lists of the resources that may
-// have it, and, where a list does not show parts, these resources one by one. A
-// name takes one request for each possible kind, and the name of a load
-// balancer one more, since several may have it.
+// Most IDs take one request. For the ID of a private location, Resolve searches
+// the list of private locations. For the ID of a part, such as a rule, node
+// pool, image version, NIC, server or destination, it searches the lists of the
+// resources that may have the part or, where a list doesn't show parts, these
+// resources one by one. A name takes one request for each possible kind, and
+// the name of a load balancer one more, since several may have it.
 //
 // [Lookup] returns the record itself.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
@@ -38,15 +37,15 @@ func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (
 	return resource, err
 }
 
-// ResolveInProjects is [Client.Resolve] for an ID whose project is not known.
-// It searches all projects that the token may see, not only the client's, and
-// returns a client bound to the project that has the resource:
+// ResolveInProjects finds the resource of an ID in all projects that the token
+// may see, as [Client.Resolve] does in one. It also returns a client bound to
+// the project that has the resource:
 //
 //	vm, client, err := client.ResolveInProjects(ctx, "vm3g8xpsxjs50pvjj2a7d3ky8h")
 //
-// If no project has the resource the error is [ErrNotFound]. The search makes
-// the requests of a Resolve for each project until the resource is found. A
-// name is an [*ArgumentError], since several projects may have it.
+// It returns [ErrNotFound] if no project has the resource. Until it finds the
+// resource, it sends the requests of a Resolve for each project. It returns an
+// [*ArgumentError] for a name, since several projects may have it.
 func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind) (*Resource, *Client, error) {
 	const operation = "ResolveInProjects"
 	ref, err := ParseReference(id)
@@ -79,12 +78,12 @@ func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind
 }
 
 // Fetch returns the record of a resource in its full form: a *[VM] for
-// [KindVM], and so on. It is for programs that do not know the kind; others use
-// [Lookup], which returns the type. The resource is as [Client.Resolve] returns
-// it, with its Parent if it has one.
+// [KindVM], and so on. It's for programs that don't know the kind; others use
+// [Lookup]. The resource is as [Client.Resolve] returns it, with its Parent if
+// it has one.
 //
-// If the resource does not exist the error is [ErrNotFound]. An unknown kind,
-// or a part without its Parent, is an [*ArgumentError].
+// It returns [ErrNotFound] if the resource doesn't exist, and an
+// [*ArgumentError] for an unknown kind or a part without its Parent.
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	f, part := familyOf(resource.Kind)
 	switch {
@@ -106,8 +105,7 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	return record, nil
 }
 
-// Record is the constraint of all records that [Client.Resolve] finds by their
-// ID.
+// Record is the constraint of all records that [Client.Resolve] finds by ID.
 type Record interface {
 	Firewall | FirewallRule | InferenceAPIKey | KubernetesCluster | KubernetesNodePool | LoadBalancer |
 		MachineImage | MachineImageVersion | NIC | Postgres | PostgresFirewallRule | PostgresLogDestination |
@@ -115,14 +113,14 @@ type Record interface {
 		SSHPublicKey | VM | VMInitScript
 }
 
-// Lookup returns the record of a reference, in its full form. The reference is
-// as in [Client.Resolve], to a resource of the kind:
+// Lookup returns the record of a reference, as in [Client.Resolve], in its full
+// form:
 //
 //	vm, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
 //	db, err := cloudapi.Lookup[cloudapi.Postgres](ctx, client, "pgn30gjk1d1e2jj34v9x0dq4rp")
 //
-// If the resource does not exist the error is [ErrNotFound]. The ID of another
-// kind is an [*ArgumentError].
+// It returns [ErrNotFound] if the resource doesn't exist, and an
+// [*ArgumentError] for the ID of another kind.
 func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, error) {
 	kind := kindOf[T]()
 	resource, record, err := c.find(ctx, "Lookup", reference, []Kind{kind})
@@ -135,16 +133,14 @@ func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, err
 	return record.(*T), nil
 }
 
-// DeleteExisting deletes the resource that a reference stands for, see
-// [Client.Resolve], and returns it. If there is none the error is
-// [ErrNotFound]. In contrast, the Delete methods of the services report
-// success, since the API answers 204 even for a mistyped name. DeleteExisting
-// resolves the reference first and then deletes by ID. The deletion is
-// asynchronous if it is so in the Delete method of the service;
-// [Client.WaitDeleted] waits for its end.
+// DeleteExisting deletes the resource of a reference, as in [Client.Resolve],
+// and returns it. It returns [ErrNotFound] if there is none, whereas the Delete
+// methods of the services succeed, even for a mistyped name. It deletes by ID.
+// Where the service's Delete is asynchronous, DeleteExisting is as well;
+// [Client.WaitDeleted] waits.
 //
-// The ID of a part of another resource, such as a firewall rule, is an
-// [*ArgumentError].
+// It returns an [*ArgumentError] for the ID of a part of another resource, such
+// as a firewall rule.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := ParseReference(reference) // find returns the error
 	if _, part := familyOf(ID(ref.ID).Kind()); part != nil {
@@ -165,8 +161,7 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 	return resource, nil
 }
 
-// find implements Resolve. It also returns the record in its full form if it
-// has read it.
+// find implements Resolve. It also returns the full record if it has read it.
 func (c *Client) find(ctx context.Context, operation, reference string, kinds []Kind) (*Resource, any, error) {
 	ref, err := ParseReference(reference)
 	if e, ok := errors.AsType[*ArgumentError](err); ok {
@@ -248,8 +243,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 			record = records[i]
 			found = append(found, record.(identified).identity())
 		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
-			// The token may be allowed to see only some kinds, and a name may
-			// be valid only for some.
+			// The token may see only some kinds, and a name may be valid only for some.
 			none = err
 		case errors.Is(err, ErrNotFound):
 			if errors.Is(err, ErrLocationNotFound) {

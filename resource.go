@@ -13,10 +13,10 @@ type Resource struct {
 	Location string `json:"location,omitzero"` // "" if it is in no location
 	Name     string `json:"name,omitzero"`     // "" if it has no name, such as a rule
 
-	// Parent is the resource that this one is a part of: the firewall of a
-	// rule, the cluster of a node pool, the image of a version, the subnet of a
-	// NIC, the database of its firewall rules, servers, metric and log
-	// destinations. It is nil for all others.
+	// Parent is the resource that this one is a part of: the firewall of a rule,
+	// the cluster of a node pool, the image of a version, the subnet of a NIC, or
+	// the database of a firewall rule, server, or metric or log destination. It's
+	// nil for all others.
 	Parent *Resource `json:"parent,omitzero"`
 }
 
@@ -50,19 +50,19 @@ func place(location, reference string) string {
 	return location + "/" + reference
 }
 
-// Reference is the way people refer to a resource: an ID, or a name, after its
-// location if it is in one.
+// Reference is how people refer to a resource: by its ID, or by its name, after
+// its location if it's in one.
 type Reference struct {
 	ID       string // "" unless the reference is an ID
 	Location string // "" if the reference has none
 	Name     string // "" if the reference is an ID
 }
 
-// ParseReference parses an ID of a known kind, also in capitals,
-// "location/name", "location/ID", or the name of a resource in no location. A
-// text that is an ID except for letters that IDs do not have, such as "o" in
-// place of 0, is a name unless it is in capitals. ParseReference sends nothing;
-// the error is an [*ArgumentError].
+// ParseReference parses the ID of a known kind, "location/name", "location/ID",
+// or the name of a resource in no location. An ID may be in capitals, and then
+// may also have the letters that [ParseID] reads as digits, such as "o" for 0;
+// in lower case, such a text is a name. ParseReference sends nothing, and
+// returns an [*ArgumentError] if s is invalid.
 func ParseReference(s string) (Reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {

@@ -14,9 +14,8 @@ import (
 // use its service.
 
 // Resources returns an iterator over the resources of the client's project, one
-// kind after the other: those of the given kinds, or everything that the lists
-// of a project show. Parts of resources, such as rules and node pools, are not
-// among them.
+// kind after the other: the given kinds, or everything that a project's lists
+// show. Parts of resources, such as rules and node pools, aren't among them.
 //
 //	for resource, err := range client.Resources(ctx, nil) {
 //		if err != nil {
@@ -25,12 +24,12 @@ import (
 //		fmt.Println(resource) // VM eu-central-h1/web-1 (vm3g8xpsxjs50pvjj2a7d3ky8h)
 //	}
 //
-// The options apply to the list of each kind. With a Location, the kinds that
-// are in no location are left out. A list that the server does not have, such as
-// machine images in October 2025, counts as empty, but having none of the lists
-// is [ErrNotFound]. An error is the last value of the iterator; if it is an
-// [*UnlistedError], everything else was yielded before. A kind that is
-// not in a project's lists is an [*ArgumentError].
+// The options apply to the list of each kind. A Location leaves out the kinds
+// without locations. A list that the server doesn't have, such as machine
+// images with the October 2025 API, counts as empty, but Resources yields
+// [ErrNotFound] if the server has none of the lists. An error is the last
+// element; if it's an [*UnlistedError], Resources has yielded everything else.
+// It yields an [*ArgumentError] for a kind that isn't in a project's lists.
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
 		lists, err := resourceLists(opts, kinds)
@@ -38,7 +37,7 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 			yield(Resource{}, err)
 			return
 		}
-		var gone error     // of a list that the server does not have
+		var gone error     // of a list that the server doesn't have
 		var unlisted error // of a list that the server can't show whole
 		has := false       // whether it has any
 		for _, f := range lists {
@@ -94,11 +93,10 @@ func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 
 // Delete deletes a resource of any kind, as [Client.Resolve] or
 // [Client.Resources] returns it. Like the Delete methods of the services, it
-// also succeeds if the resource does not exist, and it may return before the
-// resource is gone: see [Client.WaitDeleted]. It deletes by ID; but a private
-// location, which has no reference by ID, by its name.
-//
-// A part of another resource, such as a rule, is an [*ArgumentError].
+// succeeds if the resource doesn't exist, and it may return before the resource
+// is gone: see [Client.WaitDeleted]. It deletes by ID, except for a private
+// location, which it deletes by name. It returns an [*ArgumentError] for a part
+// of another resource, such as a rule.
 func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	f, err := wholeFamily("Delete", resource)
 	if err != nil {
@@ -107,10 +105,11 @@ func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	return f.remove(ctx, &c.conn, resource.Location, addressOf(f, resource))
 }
 
-// WaitDeleted waits until a deleted resource is gone: for example the result of
-// [Client.DeleteExisting]. It returns immediately for kinds whose deletion is
-// synchronous, such as firewalls and SSH public keys. The error is a
-// [*WaitError], or an [*ArgumentError] for a part of another resource.
+// WaitDeleted waits until a deleted resource is gone, such as the result of
+// [Client.DeleteExisting]. It returns immediately for kinds that are deleted
+// synchronously, such as firewalls and SSH public keys. It returns a
+// [*WaitError] if the wait fails, and an [*ArgumentError] for a part of another
+// resource.
 func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...WaitOption) error {
 	f, err := wholeFamily("WaitDeleted", resource)
 	if err != nil {
@@ -119,31 +118,30 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 	return f.waitGone(ctx, &c.conn, resource.Location, addressOf(f, resource), opts)
 }
 
-// CheckAccess returns an error if the token may not see the client's project, or
-// one of the resources that the program knows. Call it before you take a
-// resource that is no longer in a list for deleted, and an empty list for an
-// empty project: lists leave out what the token may not see.
+// CheckAccess returns an error if the token may not see the client's project,
+// or one of the given resources. Lists leave out what the token may not see, so
+// call CheckAccess before you take a resource that is missing from a list for
+// deleted, or an empty list for an empty project.
 //
 //	missing := cloudapi.Resource{Kind: cloudapi.KindVM, ID: id, Location: location}
 //	if err := client.CheckAccess(ctx, missing); err != nil {
 //		return err // it may exist
 //	}
 //
-// It gets the project, and then each of the resources by its ID; a private
-// location by its name. The error matches [ErrForbidden] if the token has no
-// permission for one of them, and [ErrNotFound] if the project is gone or
-// belongs to an account of which the token's is not a member. A resource that
-// does not exist is no error. If resources are given, it is no error that the
-// token may not see the project's own record, which is a permission of its own.
+// CheckAccess gets the project, and each resource by ID, or by name for a
+// private location. It returns [ErrForbidden] if the token has no permission
+// for one of them, and [ErrNotFound] if the project is gone or belongs to
+// another account. A resource that doesn't exist is no error. If resources are
+// given, the token needn't see the project's own record, which is a separate
+// permission. CheckAccess returns an [*ArgumentError] for a part of another
+// resource, such as a rule.
 //
-// The API has nothing that tells the permissions of a token. So without known
-// resources, CheckAccess finds out only whether the token may see the project
-// itself: nothing tells a list of a kind that the token may not see from an
-// empty one. And an inference API key that the token may not see looks like one
-// that does not exist. A resource that is being destroyed can be forbidden for a moment,
-// so CheckAccess looks again a second later.
-//
-// A part of another resource, such as a rule, is an [*ArgumentError].
+// The API doesn't tell a token's permissions. Without resources, CheckAccess
+// finds out only whether the token may see the project: a list of a kind that
+// the token may not see looks like an empty list. An inference API key that the
+// token may not see looks like one that doesn't exist. A resource that is being
+// destroyed can be forbidden for a moment, so CheckAccess looks again a second
+// later.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) error {
 	const operation = "CheckAccess"
 	if ctx == nil {
@@ -175,7 +173,7 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) error {
 	return nil
 }
 
-// wholeFamily returns the family of a resource that is not a part of another.
+// wholeFamily returns the family of a resource that isn't a part of another.
 func wholeFamily(operation string, resource Resource) (anyFamily, error) {
 	f, part := familyOf(resource.Kind)
 	switch {

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// SetRulesOptions are settings of the SetRules methods. Nil is fine.
+// SetRulesOptions are settings of the SetRules methods. A nil *SetRulesOptions
+// means the defaults.
 type SetRulesOptions struct {
-	// DryRun tells the method to return the changes and not to carry them out.
+	// DryRun makes the method return the changes without sending them.
 	DryRun bool
 }
 
@@ -41,8 +42,8 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 // program added first is returned as kept.
 //
 // It returns an [*ArgumentError], and sends nothing, if rules is nil or a rule
-// is invalid. Any other error can leave some of the changes carried out, and
-// says how many; calling SetRules again completes them.
+// is invalid. Any other error can leave some of the changes done, and says how
+// many; calling SetRules again completes them.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",

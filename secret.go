@@ -8,20 +8,18 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// Secret is a string that is masked when it is printed with any verb of fmt,
-// logged with slog, or encoded as text or JSON: it shows "[redacted]", even
-// deep inside other values. Only [Secret.Reveal] returns its content.
-//
-// The zero value is the empty secret, which encodes as "".
+// Secret is a string that shows "[redacted]" when it's printed with any verb of
+// fmt, logged with slog, or encoded as text or JSON, even deep inside other
+// values. Only [Secret.Reveal] returns its content. The zero value is the empty
+// secret, which encodes as "".
 type Secret struct {
-	// value is a pointer because fmt prints unexported fields of structs
-	// without calling their methods: it then prints only an address. It is nil
-	// for the empty secret.
+	// value is a pointer because fmt prints unexported fields of structs without
+	// calling their methods: it then prints only an address. It's nil for the
+	// empty secret.
 	value *string
 
-	// Two secrets with the same content have different pointers, so == would
-	// give a wrong result. This field makes == a compile error. Use
-	// [Secret.Equal].
+	// Two secrets with the same content have different pointers, so == would be
+	// wrong. This field makes == a compile error. Use [Secret.Equal].
 	_ [0]func()
 }
 
@@ -72,8 +70,8 @@ func (s Secret) Format(f fmt.State, verb rune) {
 // LogValue returns the masked form.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText returns the masked form. Requests that contain a secret do not
-// use it.
+// MarshalText returns the masked form. Requests that contain a secret don't use
+// it.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText sets the content to the text.

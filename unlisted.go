@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// UnlistedError says that the server can't show some resources in a list. It is
+// UnlistedError says that the server can't show some resources in a list. It's
 // the last element of the list, after all other items.
 //
-// The service has one such resource: the load balancer for the Services of a
-// Kubernetes cluster, as long as there is no Service in the cluster. It answers
+// There is one such resource: the load balancer for the Services of a
+// Kubernetes cluster, as long as the cluster has no Service. The server answers
 // 500 to every list of load balancers that contains it, and to its Get. It can
-// be listed when somebody creates a Service of type LoadBalancer in the cluster,
-// and it goes with the cluster.
+// be listed once somebody creates a Service of type LoadBalancer in the
+// cluster, and is deleted with the cluster.
 type UnlistedError struct {
 	Operation string     // the operation's name, such as "LoadBalancers.List"
-	Resources []Resource // without their IDs, which are not known; at least one
+	Resources []Resource // without their IDs, which aren't known; at least one
 }
 
 // Error names the resources in one line.
@@ -33,8 +33,8 @@ func (e *UnlistedError) Error() string {
 		e.Operation, strings.Join(names, ", "))
 }
 
-// isUnlisted reports whether an error at the end of a list says that the list is
-// complete, as far as the server can show it.
+// isUnlisted reports whether an error at the end of a list says that the list
+// is complete, as far as the server can show it.
 func isUnlisted(err error) bool {
 	_, ok := errors.AsType[*UnlistedError](err)
 	return ok
@@ -54,8 +54,8 @@ func isUnexpected(err error) bool {
 }
 
 // allListed yields every item of a list that the server may be unable to show.
-// If it is, allListed yields the items that it can show, in the same order, and
-// ends with an [*UnlistedError].
+// In that case, it yields the items that the server can show, in the same
+// order, and ends with an [*UnlistedError].
 func allListed[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, o ListOptions) iter.Seq2[*T, error] {
 	once := *routes
 	once.finalOn500 = true
@@ -97,8 +97,9 @@ func allListed[T any, P listItem[T]](ctx context.Context, c *conn, routes *listR
 }
 
 // listAround yields the items of a list except some that the server can't show,
-// and then an [*UnlistedError]. It reads the list by name, since these have only
-// names, but yields the items in the order that the options ask for.
+// and then an [*UnlistedError]. It reads the list by name, since only the names
+// of those are known, but yields the items in the order that the options ask
+// for.
 func listAround[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, o ListOptions, unlisted []Resource) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		slices.SortFunc(unlisted, func(a, b Resource) int { return cmp.Compare(a.Name, b.Name) })

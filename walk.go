@@ -31,17 +31,17 @@ func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes,
 }
 
 // walk fetches the pages of a list, and yields from each page the items that no
-// page before had.
+// earlier page had.
 //
-// A list ends with an empty page, or with a first page that is the whole list,
-// as isWhole reports. The number of items and the length of a page do not mark
-// the end: the server counts in a separate statement, it may send fewer items
-// than requested, and items come and go.
+// A list ends with an empty page, or with a first page that is the whole list;
+// see isWhole. The number of items and the length of a page don't mark the end:
+// the server counts in a separate statement, it may send fewer items than
+// requested, and items come and go.
 //
-// If every page counted more items than the walk has seen, the list is walked
-// again, after the delay of a retry. On the real server that is chance: an item
-// came between the page and its count, or one after the cursor was deleted
-// while another was added before it.
+// If every page counted more items than the walk has seen, walk reads the list
+// again, after the delay of a retry. On the real server, that happens by
+// chance: an item was added between the page and its count, or an item after
+// the cursor was deleted while another was added before it.
 func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args []string) pageSeq[T] {
 	pages := follow(routes.project.Name, o.StartAfter, func(ctx context.Context, cursor string) (*Page[T], error) {
 		asked := o
@@ -83,17 +83,17 @@ func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args
 }
 
 // isWhole reports whether a first page is the whole list: it has as many items
-// as it counts, and was not cut off at the page size.
+// as it counts, and wasn't cut off at the page size.
 func (p *Page[T]) isWhole(pageSize int) bool {
 	n := len(p.Items)
 	return p.Count != nil && *p.Count == n && n != pageSize && n != maxPageSize
 }
 
-// maxKnown is the maximum number of IDs to remember, if the IDs of a list
+// maxKnown is the maximum number of IDs to remember if the IDs of a list
 // ascend.
 const maxKnown = 2 * maxPageSize
 
-// stalled returns the error for a list that does not become complete.
+// stalled returns the error for a list that doesn't become complete.
 func stalled(t *tally.Tally, operation, orderColumn string) error {
 	reached, count := t.Reached()
 	hint := ""
@@ -107,7 +107,7 @@ func stalled(t *tally.Tally, operation, orderColumn string) error {
 type pageSeq[T any] func(context.Context) iter.Seq2[*Page[T], error]
 
 // items yields the items of pages. It holds one page at a time, and fetches the
-// next when the consumer gets there, or earlier with prefetch.
+// next when the consumer reaches it, or earlier with prefetch.
 func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, error] {
 	if n := c.config.prefetch; n > 0 && ctx != nil {
 		one := pages
@@ -124,7 +124,7 @@ func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, 
 					yield(nil, pace.Err(ctx))
 					return
 				}
-				page.Items[i] = nil // so that a record that the consumer keeps does not keep the page
+				page.Items[i] = nil // so that a record that the consumer keeps doesn't keep the page
 				if !yield(item, nil) {
 					return
 				}
@@ -134,8 +134,8 @@ func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, 
 }
 
 // follow fetches pages from a cursor on, until a page has no cursor for the
-// next. It does not interpret cursors. If the next cursor of a page was already
-// used, follow ends with an error.
+// next. It doesn't interpret cursors. It ends with an error if the next cursor
+// of a page was already used.
 func follow[T any](operation, start string, fetch func(ctx context.Context, cursor string) (*Page[T], error)) pageSeq[T] {
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
@@ -162,12 +162,12 @@ func follow[T any](operation, start string, fetch func(ctx context.Context, curs
 	}
 }
 
-// Collect returns all items of a sequence as a slice, which is not nil, or the
-// error of the sequence.
+// Collect returns all items of a sequence as a slice, which isn't nil, or the
+// sequence's error.
 //
 //	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
 //
-// A nil sequence is an [*ArgumentError], and not an empty list.
+// It returns an [*ArgumentError] for a nil sequence.
 func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
 	if seq == nil {
 		return nil, &ArgumentError{Operation: "Collect", Name: "seq", Reason: "must not be nil"}
