@@ -12,7 +12,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
-// errorType returns the error.type of a call or an attempt. It is never a
+// errorType returns the error.type of a call or an attempt. It's never a
 // message, which could contain anything.
 func errorType(err error) attribute.KeyValue {
 	var timeout net.Error

@@ -3,9 +3,9 @@
 //	client, err := cloudapi.NewClient(cloudapi.FromEnv(), otelcloudapi.Instrument())
 //
 // A call is a span of kind internal, named after its operation, such as
-// "VMs.Create". Each of its attempts is a child span of kind client that
-// follows the semantic conventions for HTTP clients, named after the method and
-// the route template. Retries have http.request.resend_count. Two histograms,
+// "VMs.Create". Each attempt is a child span of kind client that follows the
+// semantic conventions for HTTP clients, named after the method and the route
+// template. Retries have http.request.resend_count. There are two histograms,
 // in seconds:
 //
 //   - http.client.request.duration: one attempt, until its response is read.
@@ -13,8 +13,8 @@
 //     delays between them.
 //
 // Names and attributes have few values: the template of a path, the kind of an
-// error. They contain no tokens, bodies, headers, names or messages of the
-// server, and of URLs only what [WithURL] adds.
+// error. They contain no tokens, bodies, headers, names or server messages, and
+// of URLs only what [WithURL] adds.
 package otelcloudapi
 
 import (
@@ -39,7 +39,7 @@ import (
 const scope = "github.com/cloudapi-sdk/cloudapi/otelcloudapi"
 
 // Attributes of the span and the histogram of a call, in addition to
-// error.type. That is a status such as "404", or "timeout", "canceled",
+// error.type, which is a status such as "404", or "timeout", "canceled",
 // "connection_closed", "invalid_response", or the name of a Go type.
 const (
 	// OperationKey is the operation's name, such as "VMs.Create".
@@ -48,12 +48,12 @@ const (
 	// AttemptsKey is the number of attempts. Only the span has it.
 	AttemptsKey = attribute.Key("cloudapi.attempts")
 
-	// OutcomeUnknownKey is true on the span of a failed call that may have been
-	// carried out: its error is cloudapi.ErrOutcomeUnknown.
+	// OutcomeUnknownKey is true on the span of a failed call that the server may
+	// have executed: its error matches cloudapi.ErrOutcomeUnknown.
 	OutcomeUnknownKey = attribute.Key("cloudapi.outcome_unknown")
 )
 
-// Option is a setting of [Instrument].
+// Option is an option of [Instrument].
 type Option func(*config)
 
 type config struct {
@@ -75,9 +75,9 @@ func WithMeterProvider(provider metric.MeterProvider) Option {
 	return func(c *config) { c.meters = provider }
 }
 
-// WithPropagator sends the trace context to the server, in the headers of the
-// propagator. By default it is not sent: the server usually belongs to others,
-// and baggage may be private.
+// WithPropagator sends the trace context to the server, in the propagator's
+// headers. The default is not to send it: the server usually belongs to
+// somebody else, and baggage may be private.
 func WithPropagator(propagator propagation.TextMapPropagator) Option {
 	return func(c *config) { c.propagator = propagator }
 }
@@ -88,7 +88,7 @@ func WithURL() Option {
 	return func(c *config) { c.url = true }
 }
 
-// Instrument returns the option that makes a client report its calls.
+// Instrument returns an option that makes a client report its calls.
 func Instrument(opts ...Option) cloudapi.Option {
 	cfg := config{tracers: otel.GetTracerProvider(), meters: otel.GetMeterProvider()}
 	for _, opt := range opts {
@@ -98,7 +98,7 @@ func Instrument(opts ...Option) cloudapi.Option {
 	}
 	r, err := newReporter(cfg)
 	if err != nil {
-		otel.Handle(err) // instruments that could not be made do nothing
+		otel.Handle(err) // an instrument that couldn't be created does nothing
 	}
 	return both(cloudapi.WithObserver(r.observe), cloudapi.WithMiddleware(r.wrap))
 }
@@ -137,8 +137,8 @@ func newReporter(cfg config) (*reporter, error) {
 }
 
 // call is the state that the attempts of a call share through their context. An
-// attempt that a middleware has given up may still be in progress when the next
-// one begins.
+// attempt that a middleware has abandoned may still be in progress when the
+// next one begins.
 type call struct{ attempts atomic.Int32 }
 
 type callKey struct{}

@@ -312,8 +312,8 @@ func asMap(attributes []attribute.KeyValue) map[attribute.Key]string {
 	return m
 }
 
-// The duration of an attempt includes reading its response, and that of a call
-// the delays between attempts.
+// The duration of an attempt includes reading its response, and the duration of
+// a call includes the delays between attempts.
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -342,7 +342,8 @@ func TestDurations(t *testing.T) {
 	})
 }
 
-// Spans are children of the caller's span, also those of the pages of a list.
+// Spans are children of the caller's span, including the spans for the pages of
+// a list.
 func TestCallersSpan(t *testing.T) {
 	t.Parallel()
 	srv, tel := cloudapitest.New(t, cloudapitest.WithPageCap(1)), newTelemetry()
@@ -429,7 +430,7 @@ func TestNothingPrivate(t *testing.T) {
 func TestPropagation(t *testing.T) {
 	t.Parallel()
 	srv, tel := cloudapitest.New(t), newTelemetry()
-	var seen []trace.SpanContext // by what comes after the instrumentation
+	var seen []trace.SpanContext // by whatever follows the instrumentation
 	for _, opts := range [][]otelcloudapi.Option{nil, {otelcloudapi.WithPropagator(propagation.TraceContext{})}} {
 		inner := cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 			return middleware(func(req *http.Request) (*http.Response, error) {

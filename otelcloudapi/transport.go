@@ -23,7 +23,8 @@ type transport struct {
 	next http.RoundTripper
 }
 
-// RoundTrip reports an attempt, which ends when its response is read or closed.
+// RoundTrip reports an attempt, which ends when its response has been read or
+// closed.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	begin := time.Now()
 	name, labels := describe(req)
@@ -88,7 +89,7 @@ func (b *body) Close() error {
 }
 
 // describe returns the name of an attempt's span, and the low-cardinality
-// attributes that are known before it is sent.
+// attributes that are known before the request is sent.
 func describe(req *http.Request) (name string, labels []attribute.KeyValue) {
 	method, name := semconv.HTTPRequestMethodKey.String(req.Method), req.Method
 	if !slices.Contains(knownMethods, req.Method) {

@@ -27,10 +27,10 @@ var (
 		"1 for each resource, with the state it is in.", []string{"kind", "location", "name", "id", "state"}, nil)
 )
 
-// collector requests data from the API when it is scraped, but at most once per
+// collector requests data from the API when it's scraped, but at most once per
 // maxAge: several Prometheus servers may scrape it.
 type collector struct {
-	ctx             context.Context // of the program, since a scrape has none
+	ctx             context.Context // the program's, since a scrape has none
 	client          *cloudapi.Client
 	maxAge, timeout time.Duration
 	errors          *prometheus.CounterVec
@@ -53,8 +53,8 @@ func newCollector(ctx context.Context, client *cloudapi.Client, maxAge, timeout 
 // database.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the metrics of the last refresh, after a new one if it is too
-// old.
+// Collect sends the metrics of the last refresh, and refreshes them first if
+// they're too old.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for _, metric := range c.metrics {
 		to <- metric
 	}
-	c.errors.Collect(to) // last, so that it counts the errors of this refresh
+	c.errors.Collect(to) // last, to count the errors of this refresh
 }
 
 // lastError returns the error of the last refresh.
@@ -74,8 +74,8 @@ func (c *collector) lastError() error {
 	return c.err
 }
 
-// refresh requests everything concurrently. If a request fails only its metrics
-// are missing.
+// refresh requests everything concurrently. Only the metrics of a failed
+// request are missing.
 func (c *collector) refresh() {
 	ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
 	defer cancel()
@@ -128,13 +128,13 @@ func (c *collector) databases(ctx context.Context, r *round) error {
 	if err != nil {
 		return err
 	}
-	var requests errgroup.Group // a failure does not stop the others
+	var requests errgroup.Group // a failed request doesn't stop the others
 	requests.SetLimit(8)
 	for _, db := range databases {
 		requests.Go(func() error {
 			reply, err := c.client.Postgres.Metrics(ctx, db.Location, db.ID, nil)
 			if errors.Is(err, cloudapi.ErrNotFound) {
-				return nil // deleted meanwhile, or too young for metrics
+				return nil // deleted by now, or too young for metrics
 			}
 			if err != nil {
 				return fmt.Errorf("metrics of %s/%s: %w", db.Location, db.Name, err)
@@ -183,7 +183,7 @@ func states[T any](r *round, kind string, items iter.Seq2[*T, error], labels fun
 }
 
 // addNewest adds the newest value of a series of a database's metric. It adds
-// labels for the database to those of the series.
+// labels for the database to the series' own.
 func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.PostgresMetric, series cloudapi.PostgresMetricSeries) {
 	if len(series.Values) == 0 {
 		return
@@ -206,8 +206,8 @@ func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.PostgresMetric, seri
 	r.add(desc, series.Values[len(series.Values)-1].Value, values...)
 }
 
-// metricName returns cloudapi_postgres_<key>_<unit>, without endings that are
-// not allowed for gauges.
+// metricName returns cloudapi_postgres_<key>_<unit>, without endings that
+// gauges can't have.
 func metricName(m cloudapi.PostgresMetric) string {
 	name := "cloudapi_postgres_" + strings.ToLower(identifier(m.Key))
 	if things, found := strings.CutSuffix(name, "_count"); found {
@@ -229,8 +229,8 @@ func metricName(m cloudapi.PostgresMetric) string {
 	return name
 }
 
-// identifier replaces the characters that are not allowed in the name of a
-// metric or label.
+// identifier replaces the characters that the name of a metric or label can't
+// have.
 func identifier(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {

@@ -227,7 +227,7 @@ func TestRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"--listen", "256.0.0.1:1"}, "--listen"},
-		{[]string{"--timeout", "0s"}, "take a duration"},
+		{[]string{"--timeout", "0s"}, "use a duration"},
 		{[]string{"--max-age", "-1s"}, "--max-age"},
 		{[]string{"--listen", ""}, "is a variable not set?"},
 		{[]string{"more"}, `unexpected argument "more"`},

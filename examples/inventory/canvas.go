@@ -84,7 +84,7 @@ func (f font) cut(text string, width float64) string {
 	return text
 }
 
-// width is about how wide a text is, in the widest of the usual fonts.
+// width is the approximate width of a text in the widest of the usual fonts.
 func (f font) width(text string) float64 {
 	var width float64
 	for _, r := range text {

@@ -24,7 +24,7 @@ func cards(inv *inventory, location string) []card {
 		if vm.Location != location {
 			continue
 		}
-		if _, ok := vmsOf[vm.Subnet]; !ok { // one that the token may not see
+		if _, ok := vmsOf[vm.Subnet]; !ok { // a subnet that the token may not see
 			subnets = append(subnets, &cloudapi.PrivateSubnet{Name: vm.Subnet, Location: location})
 		}
 		vmsOf[vm.Subnet] = append(vmsOf[vm.Subnet], vm)
@@ -47,8 +47,8 @@ func cards(inv *inventory, location string) []card {
 	return append(all, databaseCards(inv, location)...)
 }
 
-// subnetCard shows a subnet: at its top the firewalls that traffic has to pass,
-// below each load balancer its VMs, and then the other VMs.
+// subnetCard shows a subnet: at the top the firewalls that traffic has to pass,
+// then each load balancer above its VMs, and then the other VMs.
 func subnetCard(subnet *cloudapi.PrivateSubnet, balancers []*cloudapi.LoadBalancer, vms []*cloudapi.VM) card {
 	columns := columnsFor(len(vms))
 	w := gridWidth(columns) + 2*gap
@@ -73,7 +73,7 @@ func subnetCard(subnet *cloudapi.PrivateSubnet, balancers []*cloudapi.LoadBalanc
 	return stack(w, network, "subnet "+subnet.Name, subnet.Net4, subnet.ID, parts)
 }
 
-// stack is a card with a heading and parts below each other.
+// stack is a card with a heading and parts below one another.
 func stack(w float64, s style, head, note, hint string, parts []card) card {
 	h := headH
 	for _, part := range parts {
@@ -200,7 +200,7 @@ func clusterCard(k *cloudapi.KubernetesCluster) card {
 		parts = append(parts, card{w, 16, func(c *canvas, x, y, _ float64) { c.text(x, y+12, w, small, label) }})
 		var nodes []card
 		for _, vm := range vms {
-			// A node is called after its cluster's ID.
+			// A node's name begins with its cluster's ID.
 			label := strings.TrimPrefix(vm.Name, k.ID[:min(12, len(k.ID))]+"-")
 			nodes = append(nodes, tileCard(label, vm.State, [2]string{vm.Size, vm.State}, vm.Name+", "+vm.ID))
 		}
@@ -215,8 +215,8 @@ func clusterCard(k *cloudapi.KubernetesCluster) card {
 	return stack(w+2*gap, cluster, "Kubernetes "+k.Name, k.Version, k.ID, parts)
 }
 
-// databaseCards returns a card for each database that does not replicate
-// another one in its location, with its direct and indirect replicas below.
+// databaseCards returns a card for each database that doesn't replicate another
+// one in its location, with its direct and indirect replicas below.
 func databaseCards(inv *inventory, location string) []card {
 	byPath := map[string]*cloudapi.Postgres{}
 	for _, db := range inv.Postgres {
@@ -244,7 +244,7 @@ func databaseCards(inv *inventory, location string) []card {
 	var all []card
 	for _, root := range roots {
 		parts := []card{databaseTile(root, 0, 0)}
-		above := space // distance to the tile, or to the line that comes from there
+		above := space // distance to the tile, or to the line that starts there
 		for _, db := range replicas[root.ID] {
 			parts = append(parts, databaseTile(db, 28, above))
 			above = space + databaseH/2
@@ -259,7 +259,8 @@ const (
 	databaseH = 74.0
 )
 
-// databaseTile draws a database. An indented one has a line to the one above.
+// databaseTile draws a database. An indented database has a line to the
+// database above.
 func databaseTile(db *cloudapi.Postgres, indent, above float64) card {
 	return card{databaseW, databaseH, func(c *canvas, x, y, _ float64) {
 		if indent > 0 {

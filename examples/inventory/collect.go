@@ -36,7 +36,7 @@ func collect(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 		return err
 	})
 
-	// These lists show all fields.
+	// These lists contain all fields.
 	list(tasks, &inv.PrivateSubnets, client.PrivateSubnets.All(ctx, nil))
 	list(tasks, &inv.Firewalls, client.Firewalls.All(ctx, nil))
 	list(tasks, &inv.PrivateLocations, client.PrivateLocations.All(ctx, nil))
@@ -44,7 +44,7 @@ func collect(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 	list(tasks, &inv.InferenceAPIKeys, client.InferenceAPIKeys.All(ctx, nil))
 	list(tasks, &inv.VMInitScripts, orNone(client.VMInitScripts.All(ctx, nil)))
 
-	// The other fields must be fetched for each item.
+	// The other lists need a request per item.
 	listFull(ctx, tasks, &inv.VMs, client.VMs.All(ctx, nil), func(vm *cloudapi.VM) (*cloudapi.VM, error) {
 		return client.VMs.Get(ctx, vm.Location, vm.ID)
 	})
@@ -101,7 +101,7 @@ func listFull[T any](ctx context.Context, tasks *errgroup.Group, to *[]*T, items
 	})
 }
 
-// orNone treats "not found" as an empty list: not every service has init
+// orNone treats "not found" as an empty list: not every server has init
 // scripts.
 func orNone[T any](items iter.Seq2[*T, error]) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
@@ -113,7 +113,7 @@ func orNone[T any](items iter.Seq2[*T, error]) iter.Seq2[*T, error] {
 	}
 }
 
-// sort sorts the lists by location and name. They come sorted by ID, which is
+// sort sorts the lists by location and name. They arrive sorted by ID, which is
 // random.
 func (inv *inventory) sort() {
 	sortBy(inv.PrivateSubnets, func(r *cloudapi.PrivateSubnet) (string, string) { return r.Location, r.Name })

@@ -21,7 +21,7 @@ const (
 	headH      = 36.0 // of a card
 	panelHeadH = 44.0
 	maxColumns = 9
-	maxPanelW  = maxColumns*(tileW+space) - space + 4*gap // that of a panel with the widest card
+	maxPanelW  = maxColumns*(tileW+space) - space + 4*gap // width of a panel with the widest card
 	minPanelW  = 620.0
 )
 
@@ -63,16 +63,16 @@ func stateColor(state string) string {
 	return "#e39a1c"
 }
 
-// card is a part of the picture: it has a size and can be drawn at any place,
+// card is part of the picture: it has a size and can be drawn anywhere,
 // possibly higher than necessary.
 type card struct {
 	w, h float64
 	draw func(c *canvas, x, y, h float64)
 }
 
-// draw returns a picture of an inventory as SVG. Each location has a panel. Its
-// cards are the subnets, with firewalls as gates above load balancers and VMs,
-// then the clusters and the databases.
+// draw returns a picture of an inventory as SVG, with one panel per location.
+// The cards of a panel are first the subnets, with firewalls as gates above
+// load balancers and VMs, then the clusters and the databases.
 func draw(inv *inventory) []byte {
 	var body canvas
 	rows := map[string][][]card{} // by location
@@ -153,7 +153,7 @@ func summary(inv *inventory) string {
 	return strings.Join(texts, "  ·  ")
 }
 
-// settings describes the resources of the project that are in no location.
+// settings describes the project's resources that aren't in a location.
 func settings(inv *inventory) string {
 	var texts []string
 	add := func(thing string, names []string) {

@@ -124,7 +124,7 @@ func TestDrawManySizes(t *testing.T) {
 }
 
 // project is an inventory with VMs in one subnet, most behind a load balancer.
-// Names are as long as they can be, and hold what XML has to escape.
+// Names are as long as possible, and contain what XML has to escape.
 func project(vms int) *inventory {
 	inv := &inventory{Project: &cloudapi.Project{Name: "a <b> & c"}}
 	if vms == 0 {

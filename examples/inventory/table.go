@@ -11,7 +11,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// newTable returns a table with a row for each resource. Its JSON contains the
+// newTable returns a table with one row per resource. Its JSON contains the
 // records; keys and passwords in them are of type cloudapi.Secret, which
 // encodes as "[redacted]".
 func newTable(inv *inventory) *demo.Table {
@@ -92,7 +92,7 @@ func ruleTexts(rules []cloudapi.FirewallRule) []string {
 }
 
 func byPorts(a, b cloudapi.FirewallRule) int {
-	// Invalid ranges, which no service sends, come first.
+	// Invalid ranges, which no server sends, come first.
 	portsA, _ := cloudapi.ParsePortRange(a.PortRange)
 	portsB, _ := cloudapi.ParsePortRange(b.PortRange)
 	return cmp.Or(cmp.Compare(portsA.First, portsB.First), cmp.Compare(portsA.Last, portsB.Last))

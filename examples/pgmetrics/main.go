@@ -1,5 +1,5 @@
 // Pgmetrics shows the metrics of a database, or of a Kubernetes cluster if the
-// service has these, in the terminal and as pictures.
+// server has them, in the terminal and as pictures.
 //
 //	pgmetrics eu-central-h1/orders
 //	pgmetrics --start 24h --metric cpu_usage,disk_io eu-central-h1/orders
@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.Func("end", "`time` of the last value, in the same forms (default now)", timeFlag(&end, now))
 	keys := flags.String("metric", "", "`keys` of the metrics, separated by commas, such as cpu_usage,disk_io (default all)")
 	folder := flags.String("png", "", "`folder` for a picture of each metric, and one of all metrics")
-	width := flags.Int("width", 0, "width of the charts, at least 20 `columns` (default that of the terminal, or 80)")
+	width := flags.Int("width", 0, "width of the charts, at least 20 `columns` (default the width of the terminal, or 80)")
 	if err := flags.Parse(args, 1); err != nil {
 		return err
 	}
@@ -127,8 +127,9 @@ func find(ctx context.Context, client *cloudapi.Client, args []string) (name str
 	}, nil
 }
 
-// fetch gets the metrics with the keys concurrently, or all metrics if there is
-// none. For an unknown key the error names those that there are.
+// fetch gets the metrics with the keys concurrently, or all metrics if there
+// are no keys. For an unknown key it returns an error that names the known
+// ones.
 func fetch(ctx context.Context, measure measurements, start, end time.Time, wanted []string) ([]cloudapi.ResourceMetric, error) {
 	if wanted == nil {
 		wanted = []string{""}
@@ -158,8 +159,8 @@ func fetch(ctx context.Context, measure measurements, start, end time.Time, want
 	return metrics, nil
 }
 
-// known returns an error that names the keys of the metrics that there are, or
-// nil if they cannot be had.
+// known returns an error that names the keys of the existing metrics, or nil if
+// it can't get them.
 func known(ctx context.Context, measure measurements) error {
 	all, err := measure(ctx, nil)
 	if err != nil {

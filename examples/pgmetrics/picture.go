@@ -20,7 +20,7 @@ var (
 	pale = color.NRGBA{0xe3, 0xe8, 0xf0, 0xff}
 )
 
-// pictures draws metrics of a database or a cluster in a range of time.
+// pictures draws metrics of a database or a cluster over a range of time.
 type pictures struct {
 	name       string
 	start, end time.Time
@@ -70,8 +70,8 @@ func (p pictures) draw(file string, metrics []cloudapi.ResourceMetric, columns i
 	return c.save(file)
 }
 
-// period returns the range of time as text. If it is within one day it contains
-// the date once.
+// period returns the range of time as text, with only one date if it's within
+// one day.
 func (p pictures) period() string {
 	const day, minute = "2006-01-02", " 15:04"
 	if p.start.Format(day) == p.end.Format(day) {
@@ -85,7 +85,7 @@ type plot struct {
 	pictures
 	canvas
 	fonts
-	letter                   float64 // height of the small letters
+	letter                   float64 // height of lower-case letters
 	left, right, top, bottom float64 // of the area with the lines
 	unit                     string
 	high                     float64 // the value at the top
@@ -132,7 +132,7 @@ func (p *plot) axes(highest float64) {
 	p.text(p.small, gray, point{p.right, p.bottom + 2.1*p.letter}, before, "time ("+p.end.Format("MST")+")")
 }
 
-// series draws a line with gaps where there is no number, and reports whether
+// series draws a line with gaps where there's no number, and reports whether
 // there are any numbers.
 func (p *plot) series(series cloudapi.ResourceMetricSeries, col color.NRGBA, alone bool) bool {
 	var runs [][]point
@@ -193,8 +193,8 @@ type tick[T any] struct {
 	label string
 }
 
-// valueTicks returns round numbers from 0 up to the first that is not below the
-// highest value. For bytes they are round in a unit such as KiB.
+// valueTicks returns round numbers from 0 up to the first that isn't below the
+// highest value. Bytes are round in a unit such as KiB.
 func valueTicks(highest float64, unit string) (ticks []tick[float64]) {
 	if highest == 0 {
 		highest = 1 // draws a line of zeros at the bottom

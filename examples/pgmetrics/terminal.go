@@ -12,7 +12,7 @@ import (
 	"github.com/guptarohit/asciigraph"
 )
 
-// Series are distinguished by colour in a terminal, and by character elsewhere.
+// Series differ by colour in a terminal, and by character elsewhere.
 var (
 	terminalColors = []asciigraph.AnsiColor{asciigraph.DodgerBlue, asciigraph.Orange, asciigraph.MediumSeaGreen, asciigraph.Orchid, asciigraph.Gold}
 	characters     = []asciigraph.CharSet{asciigraph.DefaultCharSet, asciigraph.CreateCharSet("*"), asciigraph.CreateCharSet("+"), asciigraph.CreateCharSet("o"), asciigraph.CreateCharSet("x")}
@@ -87,7 +87,8 @@ func newest(values []float64) float64 {
 	return math.NaN()
 }
 
-// label returns the labels that distinguish a series from others of its metric.
+// label returns the labels that distinguish a series from the others of its
+// metric.
 func label(series cloudapi.ResourceMetricSeries) string {
 	var values []string
 	for _, key := range slices.Sorted(maps.Keys(series.Labels)) {

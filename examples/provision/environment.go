@@ -53,8 +53,8 @@ type database struct {
 	Allow            []string `yaml:"allow"` // ranges that may connect, in CIDR notation
 }
 
-// rule allows addresses to connect to ports: "443", "8000..8999", or all if
-// empty.
+// rule allows addresses to connect to ports: "443", "8000..8999", or all ports
+// if empty.
 type rule struct {
 	From  string `yaml:"from"`
 	Ports string `yaml:"ports"`
@@ -83,8 +83,8 @@ func load(file string) (*environment, error) {
 	return env, nil
 }
 
-// check finds names that are not defined and incomplete rules, before anything
-// is created. The server checks the rest.
+// check finds names that aren't defined and incomplete rules before anything is
+// created. The server checks the rest.
 func (env *environment) check() error {
 	var errs []error
 	if env.Location == "" {

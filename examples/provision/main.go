@@ -1,15 +1,15 @@
 // Provision creates the resources in a file: SSH keys, firewalls with their
-// rules, subnets, VMs and databases. Existing resources and their rules stay
-// unchanged, unless --update is given. Provision reports all differences from
-// the file. So it can be run again after a failure or a change of the file.
-// After an interrupt it lists what it has created.
+// rules, subnets, VMs and databases. It doesn't change existing resources and
+// their rules unless --update is given, and reports all differences from the
+// file. It can be run again after a failure or a change of the file. After an
+// interrupt it lists what it has created.
 //
 //	provision
 //	provision --file environment.yaml --plan
 //	provision --file environment.yaml --update
 //
-// The server inside the program gets a sample if there is no file; --sample
-// prints it.
+// Without a file, the server inside the program gets a sample; --sample prints
+// it.
 package main
 
 import (
@@ -32,11 +32,11 @@ var source string // whose first comment is the help
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("provision", source, stdout)
-	file := flags.String("file", "", "`file` in YAML with the resources that should exist (the default is a sample, which only the server inside the program gets)")
+	file := flags.String("file", "", "YAML `file` with the resources that should exist (default: a sample, only for the server inside the program)")
 	printSample := flags.Bool("sample", false, "print the sample and exit")
-	update := flags.Bool("update", false, "change existing resources that differ from the file, where that is possible")
+	update := flags.Bool("update", false, "change existing resources that differ from the file, where possible")
 	planOnly := flags.Bool("plan", false, "list what would be created and changed, and change nothing")
-	timeout := flags.Positive("timeout", 30*time.Minute, "how long all of it may take, a `duration`")
+	timeout := flags.Positive("timeout", 30*time.Minute, "maximum `duration` of the whole run")
 	output := flags.Output(new(report).table().Columns)
 	if err := flags.Parse(args, 0); err != nil {
 		return err
@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 
-	// In the embedded server VMs and databases take seconds.
+	// In the embedded server, VMs and databases take seconds.
 	client, closeServer, err := demo.Connect(ctx, stderr, "provision", demo.Server{
 		Delays: cloudapitest.Delays{Create: 3 * time.Second, Resize: 3 * time.Second},
 		Empty:  true,
@@ -72,15 +72,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	err = p.run(ctx)
 	listErr := output.Write(stdout, p.report.table())
 	if listErr != nil && !*planOnly {
-		output.Write(stderr, p.report.table()) // nobody reads the other one
+		output.Write(stderr, p.report.table()) // nobody reads stdout
 	}
 
 	switch {
 	case *planOnly:
 	case err != nil && (ctx.Err() != nil || cloudapi.IsTransient(err)):
-		err = fmt.Errorf("%w\nwhat was made is kept: run the same again to go on", err)
+		err = fmt.Errorf("%w\neverything created so far is kept: run the same command again to continue", err)
 	case err != nil:
-		err = fmt.Errorf("%w\nwhat was made is kept", err)
+		err = fmt.Errorf("%w\neverything created so far is kept", err)
 	}
 	return errors.Join(err, listErr, p.report.drift())
 }

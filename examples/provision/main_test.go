@@ -62,7 +62,7 @@ func results(r *report) string {
 	return text
 }
 
-// TestNamesHalfSetVariables: not the file is what is missing.
+// TestNamesHalfSetVariables: the error isn't about the file.
 func TestNamesHalfSetVariables(t *testing.T) {
 	t.Setenv(cloudapi.EnvToken, "pat-test")
 	err := run(t.Context(), nil, io.Discard, io.Discard)
@@ -242,7 +242,7 @@ func TestChangesNothingWithoutUpdate(t *testing.T) {
 			if _, err := provision(t, server.Client(), env, false); err == nil {
 				t.Error("nothing differs")
 			}
-			env.Firewalls[0].Rules = env.Firewalls[0].Rules[:3] // so that the database has its turn
+			env.Firewalls[0].Rules = env.Firewalls[0].Rules[:3] // so that it gets to the database
 		}
 		for _, r := range server.Requests()[before:] {
 			if r.Method != "GET" {
@@ -318,8 +318,8 @@ func TestReportsAllDrift(t *testing.T) {
 	})
 }
 
-// TestAdvice: after a timeout or a transient failure the same can be run again;
-// after a refusal that is of no use.
+// TestAdvice: after a timeout or a transient failure the same command can be
+// run again; after a refusal that doesn't help.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -335,7 +335,7 @@ func TestAdvice(t *testing.T) {
 			{[]string{"--file", refused}, false},
 		} {
 			err := run(t.Context(), test.args, io.Discard, io.Discard)
-			if err == nil || !strings.Contains(err.Error(), "what was made is kept") || strings.Contains(err.Error(), "run the same again") != test.again {
+			if err == nil || !strings.Contains(err.Error(), "everything created so far is kept") || strings.Contains(err.Error(), "run the same command again") != test.again {
 				t.Errorf("%v: %v", test.args, err)
 			}
 		}
@@ -365,7 +365,7 @@ func TestBars(t *testing.T) {
 			if err := p.run(t.Context()); fault != errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("error %v", err)
 			}
-			<-time.After(time.Second) // of virtual time: nothing draws any more
+			<-time.After(time.Second) // of virtual time: drawing has ended
 			if !strings.Contains(drawn.String(), want) || !fault && !strings.Contains(drawn.String(), "database blog") {
 				t.Errorf("no %q in what was drawn:\n%s", want, drawn.String())
 			}

@@ -23,9 +23,9 @@ type provisioner struct {
 	held     bool // whether VMs and databases must wait because of differences
 }
 
-// run creates missing resources. Existing ones that differ stay unchanged,
-// unless they can be updated. If a firewall or subnet differs from the file,
-// nothing is put into it.
+// run creates missing resources. It doesn't change existing ones that differ,
+// unless they can be updated. It puts nothing into a firewall or subnet that
+// differs from the file.
 func (p *provisioner) run(ctx context.Context) error {
 	if err := p.keys(ctx); err != nil {
 		return err
@@ -54,7 +54,7 @@ type service[T, R any] interface {
 // if a plan would create it. A resource that differs from the request is
 // reported and returned unchanged.
 func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service[T, R], request *R) (*T, cloudapi.EnsureOutcome, error) {
-	// A dry run without Update returns the differences, and says of each whether
+	// A dry run without Update returns the differences, and says for each whether
 	// an update could change it.
 	opts := &cloudapi.EnsureOptions{Update: p.update && !p.planOnly, DryRun: p.planOnly}
 	record, outcome, err := s.Ensure(ctx, p.env.Location, of.name, request, opts)
@@ -82,7 +82,7 @@ func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service
 		if p.held {
 			p.report.result(of, resultHeld)
 		}
-		return nil, outcome, nil // the record is not that of a resource
+		return nil, outcome, nil // the record describes no resource
 	default:
 		p.report.result(of, planned[outcome])
 	}
@@ -111,8 +111,8 @@ func (p *provisioner) keys(ctx context.Context) error {
 	return nil
 }
 
-// firewalls returns the IDs of the firewalls by name. If a plan would create
-// one, it has an ID that no other resource has.
+// firewalls returns the IDs of the firewalls by name. A firewall that a plan
+// would create has an ID that no other resource has.
 func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, firewall := range p.env.Firewalls {
@@ -144,8 +144,8 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 	return ids, nil
 }
 
-// setRules sets the rules of a firewall or of a database as in the file, if it
-// was just created or may be updated. Otherwise it reports the differences.
+// setRules sets the rules of a firewall or a database as in the file if it was
+// just created or may be updated. Otherwise it reports the differences.
 func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome, text func(*R) string,
 	set func(*cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[R], error)) error {
 	allowed := p.update || outcome == cloudapi.EnsureCreated

@@ -16,7 +16,7 @@ import (
 // report contains what was done or is planned, and the differences between the
 // project and the file. The zero value is empty.
 type report struct {
-	mu     sync.Mutex // guards the following fields
+	mu     sync.Mutex // guards the fields below
 	rows   map[subject]*row
 	drifts map[subject]error
 }
@@ -37,7 +37,7 @@ type row struct {
 const (
 	resultDiffers = "differs"
 	resultHeld    = "held back"
-	resultUnknown = "unknown" // the response was lost: look before you create it again
+	resultUnknown = "unknown" // there was no response: look before you create it again
 )
 
 // done and planned describe outcomes.
@@ -100,8 +100,8 @@ func (r *report) drift() error {
 	return errors.Join(errs...)
 }
 
-// inOrder returns the keys in the order in which resources are created: each
-// after those that it needs.
+// inOrder returns the keys in the order in which resources are created, each
+// after the resources it needs.
 func inOrder[V any](of map[subject]V) []subject {
 	order := []cloudapi.Kind{cloudapi.KindSSHPublicKey, cloudapi.KindFirewall, cloudapi.KindPrivateSubnet, cloudapi.KindVM, cloudapi.KindPostgres}
 	return slices.SortedFunc(maps.Keys(of), func(a, b subject) int {
@@ -116,7 +116,7 @@ func (r *report) table() *demo.Table {
 		row := r.rows[of]
 		result := row.result
 		if r.drifts[of] != nil {
-			result = resultDiffers // even if a part of it was changed
+			result = resultDiffers // even if part of it was changed
 		}
 		t.Add(of.kind, of.name, result, row.state, cmp.Or(strings.Join(row.changes, "; "), row.details))
 	}
@@ -150,11 +150,11 @@ func ruleText[R any](changes *cloudapi.RuleChanges[R], text func(*R) string) str
 	return strings.Join(slices.DeleteFunc(both, func(s string) bool { return s == "" }), " and ")
 }
 
-// advice returns what can be done about differences.
+// advice returns what a user can do about differences.
 func (p *provisioner) advice(drift []cloudapi.Drift) string {
 	switch {
 	case slices.ContainsFunc(drift, func(d cloudapi.Drift) bool { return !d.Updatable }):
-		return ": change the file" // an update is only made if it removes all differences
+		return ": change the file" // an update changes nothing unless it removes all differences
 	case p.update:
 		return ": --update has not changed that"
 	}

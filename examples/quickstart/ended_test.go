@@ -12,8 +12,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/built"
 )
 
-// TestEndedProgramLeavesNothing: neither a signal nor a reader such as head
-// makes it leave what it has created.
+// TestEndedProgramLeavesNothing: the program deletes what it has created, even
+// if a signal ends it or a reader such as head goes away.
 func TestEndedProgramLeavesNothing(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

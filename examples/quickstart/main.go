@@ -33,7 +33,7 @@ var source string // whose first comment is the help
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("quickstart", source, stdout)
 	location := flags.String("location", "eu-central-h1", "where to create it")
-	timeout := flags.Positive("timeout", 15*time.Minute, "how long all of it may take, a `duration`")
+	timeout := flags.Positive("timeout", 15*time.Minute, "maximum `duration` of the whole run")
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 		err = errors.Join(err, env.tearDown(cleanup))
 	}()
 
-	// Nothing else has this name, so it is safe to delete what has it.
+	// Nothing else has this name, so whatever has it can be deleted.
 	name := "quickstart-" + strings.ToLower(rand.Text()[:6])
 	key, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{
 		Name:      name,
@@ -160,7 +160,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	return nil
 }
 
-// throwawayKey returns an SSH public key whose private key is not kept.
+// throwawayKey returns an SSH public key whose private key isn't kept.
 func throwawayKey() string {
 	const algorithm = "ssh-ed25519"
 	public := make([]byte, ed25519.PublicKeySize)
@@ -204,7 +204,7 @@ func (env *environment) tearDown(ctx context.Context) error {
 }
 
 // deleteLater records how to delete a resource. err is the error of its
-// creation: if the response was lost, the resource may exist, too.
+// creation: without a response the resource may exist nevertheless.
 func (env *environment) deleteLater(kind, name string, err error, remove func(context.Context) error) {
 	if err != nil && !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 		return

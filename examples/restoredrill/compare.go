@@ -14,7 +14,7 @@ type result struct {
 	ok             bool
 }
 
-// compare compares the record of a copy with that of its source.
+// compare compares the records of a copy and its source.
 func compare(source, copied *cloudapi.Postgres) []result {
 	same := func(what, source, copied string) result { return result{what, source, copied, source == copied} }
 	return []result{
@@ -30,7 +30,7 @@ func compare(source, copied *cloudapi.Postgres) []result {
 }
 
 // compareAddresses checks that the copy has another host but the same user and
-// password. The report shows none of them.
+// password. The report doesn't show them.
 func compareAddresses(source, copied cloudapi.Secret) result {
 	from, err := url.Parse(source.Reveal())
 	to, err2 := url.Parse(copied.Reveal())

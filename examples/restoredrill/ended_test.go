@@ -37,7 +37,7 @@ func TestEndedProgramDeletesTheCopy(t *testing.T) {
 				t.Fatal(err)
 			}
 			server.SetDelays(cloudapi.KindPostgres, "", cloudapitest.Delays{Create: 4 * time.Second, Backup: -time.Hour})
-			// In the end the copy would be running, and be said to be.
+			// The copy would end up running, and be reported.
 			p := built.Start(t, server, program, "eu-central-h1/db")
 			said := built.Until(t, p.Stderr, "the copy is creating")
 			test.end(p)

@@ -5,10 +5,10 @@
 //	restoredrill -o json eu-central-h1/orders > report.json
 //	restoredrill eu-central-h1/orders sh -c 'psql "$DATABASE_URL" -c "SELECT max(created_at) FROM orders"'
 //
-// If a command follows the name, it is run to check the content of the copy.
-// The environment variable DATABASE_URL has the URL with the password. If its
-// exit status is not 0 the drill fails. Without a name it takes the project's
-// only database.
+// A command after the name checks the content of the copy. Its environment
+// variable DATABASE_URL is the copy's URL with the password. The drill fails if
+// the command's exit status isn't 0. Without a name the program takes the
+// project's only database.
 package main
 
 import (
@@ -35,7 +35,7 @@ var source string // whose first comment is the help
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("restoredrill", source, stdout)
-	timeout := flags.Positive("timeout", 3*time.Hour, "how long the restore may take, a `duration`")
+	timeout := flags.Positive("timeout", 3*time.Hour, "maximum `duration` of the restore")
 	output := flags.Output(reportColumns)
 	if err := flags.Parse(args, -1); err != nil {
 		return err
@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(reference) > 1 {
 		reference, command = reference[:1], reference[1:]
 		if _, err := exec.LookPath(command[0]); err != nil { // before a copy costs money
-			return demo.Usagef("the command %q cannot be run: %w", command[0], err)
+			return demo.Usagef("the command %q can't be run: %w", command[0], err)
 		}
 	}
 
@@ -81,11 +81,11 @@ func (d *drill) run(ctx context.Context) (err error) {
 	source := d.source
 	switch earliest := source.EarliestRestoreTime; {
 	case source.LatestRestoreTime.IsZero() || earliest.IsZero():
-		return fmt.Errorf("%s/%s cannot be restored: it has no backup yet, or is a replica or a copy itself", source.Location, source.Name)
+		return fmt.Errorf("%s/%s can't be restored: it has no backup yet, or is a replica or a copy itself", source.Location, source.Name)
 	case source.LatestRestoreTime.Before(earliest):
-		return fmt.Errorf("%s/%s cannot be restored before %s: it has just had its first backup", source.Location, source.Name, earliest.Format(time.RFC3339))
+		return fmt.Errorf("%s/%s can't be restored before %s: it has just had its first backup", source.Location, source.Name, earliest.Format(time.RFC3339))
 	}
-	// No other database has this name, so it is safe to delete.
+	// No other database has this name, so it's safe to delete.
 	name := source.Name[:min(len(source.Name), 50)] + "-drill-" + strings.ToLower(rand.Text()[:5])
 	d.say("restoring %s/%s as of %s", source.Location, source.Name, source.LatestRestoreTime.Format(time.RFC3339))
 	d.say("into %s", name)
@@ -113,9 +113,8 @@ func (d *drill) run(ctx context.Context) (err error) {
 	return d.check(ctx, copied)
 }
 
-// remove deletes the copy, if there is one, and waits until it is gone. If it
-// is unknown whether the copy was created, an error that it was not found
-// proves nothing.
+// remove deletes the copy, if there is one, and waits until it's gone. If it's
+// unknown whether the copy was created, "not found" proves nothing.
 func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
 	copied, err := d.client.Postgres.Get(ctx, d.source.Location, name)
 	if errors.Is(err, cloudapi.ErrNotFound) && !unknown {
@@ -136,7 +135,7 @@ func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
 	return nil
 }
 
-// reportColumns are those of the report.
+// reportColumns are the columns of the report.
 var reportColumns = []string{"CHECK", "RESULT", "SOURCE", "COPY"}
 
 // check compares the copy with its source and prints the result.
@@ -178,12 +177,12 @@ func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
 }
 
 // runCommand runs the command with the URL of the copy in its environment,
-// which other users of the machine cannot see.
+// which other users of the machine can't see.
 func (d *drill) runCommand(ctx context.Context, copied *cloudapi.Postgres) error {
 	command := exec.CommandContext(ctx, d.command[0], d.command[1:]...)
 	command.Env = append(os.Environ(), "DATABASE_URL="+copied.ConnectionString.Reveal())
 	command.Stdout, command.Stderr = d.stderr, d.stderr
-	command.WaitDelay = 5 * time.Second // for what it has started and left behind
+	command.WaitDelay = 5 * time.Second // for processes that it leaves behind
 	return command.Run()
 }
 

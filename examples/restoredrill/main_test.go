@@ -56,7 +56,7 @@ func TestForms(t *testing.T) {
 	})
 }
 
-// newDrill returns a drill of a database of a server that can be restored.
+// newDrill returns a drill for a database of a server, which can be restored.
 func newDrill(t *testing.T, command ...string) (*cloudapitest.Server, *drill) {
 	t.Helper()
 	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
@@ -72,7 +72,7 @@ func newDrill(t *testing.T, command ...string) (*cloudapitest.Server, *drill) {
 	return server, &drill{client: client, source: source, command: command, output: new(demo.Output), stdout: io.Discard, stderr: io.Discard, start: time.Now()}
 }
 
-// databases returns the names of the databases that there are.
+// databases returns the names of the existing databases.
 func (d *drill) databases(t *testing.T) string {
 	t.Helper()
 	databases, err := cloudapi.Collect(d.client.Postgres.All(t.Context(), nil))
@@ -156,7 +156,7 @@ func TestFirstBackup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, d := newDrill(t)
 		d.source.EarliestRestoreTime = d.source.LatestRestoreTime.Add(5 * time.Minute)
-		if err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be restored before ") {
+		if err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "can't be restored before ") {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -169,7 +169,7 @@ func TestRefusesBeforeItRestores(t *testing.T) {
 		"an argument is empty":    {""},
 		`the command ""`:          {"eu-central-h1/orders", ""},
 		`the command "no-such-"`:  {"eu-central-h1/orders", "no-such-", "x"},
-		"take a duration":         {"--timeout", "0"},
+		"use a duration":          {"--timeout", "0"},
 		"is a variable not set?":  {"--columns", "", "eu-central-h1/orders"},
 		"that is the next flag":   {"-o", "--no-header", "eu-central-h1/orders"},
 		`there is no column "no"`: {"--columns", "no"},
@@ -248,7 +248,7 @@ func TestRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"eu-central-h1/orders-reports"}, "cannot be restored"},
+		{[]string{"eu-central-h1/orders-reports"}, "can't be restored"},
 		{[]string{"eu-central-h1/payments"}, "not found"},
 		{[]string{"--timeout", "soon"}, "timeout"},
 	} {

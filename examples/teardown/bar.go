@@ -9,8 +9,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// bar shows the progress of a teardown: in a terminal as a bar, elsewhere as a
-// line for each resource.
+// bar shows the progress of a teardown: in a terminal as a bar, elsewhere as
+// one line per resource.
 type bar struct {
 	to       io.Writer
 	terminal bool
@@ -30,7 +30,7 @@ func (b *bar) begin(total int) {
 	}
 }
 
-// show is called for one event after the other. Many are polls without news.
+// show is called for one event at a time. Many are polls without news.
 func (b *bar) show(p cloudapi.Progress) {
 	if p.Done == b.done && p.Err == nil {
 		return

@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	})
 	flags.BoolVar(&c.planOnly, "plan", false, "list what would be deleted, and delete nothing")
 	flags.BoolVar(&c.yes, "yes", false, "delete without asking")
-	timeout := flags.Positive("timeout", 30*time.Minute, "how long the deletion may take, a `duration`")
+	timeout := flags.Positive("timeout", 30*time.Minute, "maximum `duration` of the deletion")
 	c.output = flags.Output(planColumns)
 	if err := flags.Parse(args, 0); err != nil {
 		return err
@@ -119,8 +119,9 @@ func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 	return report(c.stderr, total, err)
 }
 
-// planColumns are the columns of the plan. STAGE is the stage in which a resource
-// is deleted, or "keep". WHY is the reason to keep it, or what it goes with.
+// planColumns are the columns of the plan. STAGE is the stage in which a
+// resource is deleted, or "keep". WHY says why it's kept, or what it's deleted
+// with.
 var planColumns = []string{"STAGE", "KIND", "LOCATION", "NAME", "WHY", "ID"}
 
 // list returns a table of the plan, and the number of resources to delete.
@@ -150,8 +151,8 @@ func (c *command) list(plan *teardown.Plan) (list *demo.Table, total int) {
 	return list, total
 }
 
-// checkPattern refuses a pattern that can match nothing, such as "/" if two
-// variables of a script are not set.
+// checkPattern refuses a pattern that can't match anything, such as "/" if two
+// variables of a script aren't set.
 func checkPattern(pattern string) error {
 	if location, name, found := strings.Cut(pattern, "/"); strings.TrimSpace(location) == "" || found && strings.TrimSpace(name) == "" {
 		return errors.New("a location or name in it is empty: is a variable not set?")
@@ -178,7 +179,7 @@ func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total in
 	}
 	fmt.Fprintf(c.stderr, "To delete %s type the name of the project, %s: ", demo.Count(total, "resource"), project.Name)
 	answer := make(chan string, 1)
-	go func() { // Ctrl-C cannot interrupt Read, and leaves the goroutine behind
+	go func() { // Ctrl-C can't interrupt Read, and leaves the goroutine behind
 		line, _ := bufio.NewReader(c.stdin).ReadString('\n')
 		answer <- line
 	}()
@@ -188,10 +189,10 @@ func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total in
 		return fmt.Errorf("nothing was deleted: %w", ctx.Err())
 	case line := <-answer:
 		if !strings.HasSuffix(line, "\n") || !demo.IsTyped(c.stdin) {
-			fmt.Fprintln(c.stderr) // no Enter key has ended the line of the question
+			fmt.Fprintln(c.stderr) // no Enter key has ended the question's line
 		}
 		if strings.TrimSpace(line) != project.Name {
-			return errors.New("nothing was deleted: that is not the name; where nobody can type it, use --yes")
+			return errors.New("nothing was deleted: that isn't the name; use --yes if nobody can type it")
 		}
 	}
 	return nil

@@ -71,8 +71,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// newCommand returns one of a project with two VMs in a subnet, and what says
-// how many VMs there are.
+// newCommand returns a command for a project with two VMs in a subnet, and a
+// function that returns the number of VMs.
 func newCommand(t *testing.T, stdin string) (*command, *cloudapitest.Server, *cloudapi.Client, func() int) {
 	t.Helper()
 	server := cloudapitest.New(t)
@@ -150,7 +150,7 @@ func TestReportsWhatIsLeft(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			forbidden := cloudapitest.Reply(403, nil, "{}") // also when it is tried once more
+			forbidden := cloudapitest.Reply(403, nil, "{}") // also at the second attempt
 			server.Fail(cloudapitest.Match{Operation: "VMs.Delete", Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, vm.ID) }}, forbidden, forbidden)
 			var stderr bytes.Buffer
 			command.yes, command.stderr = true, &stderr
@@ -215,7 +215,7 @@ func TestRefuses(t *testing.T) {
 		{[]string{"--keep", "/web-*"}, "a location or name in it is empty"},
 		{[]string{"--keep", "eu-central-h1/"}, "a location or name in it is empty"},
 		{[]string{"--keep", " "}, "a location or name in it is empty"},
-		{[]string{"--timeout", "0s"}, "take a duration"},
+		{[]string{"--timeout", "0s"}, "use a duration"},
 		{[]string{"-o", ""}, "it is empty"},
 		{[]string{""}, "an argument is empty"},
 		{[]string{"everything"}, `unexpected argument "everything"`},

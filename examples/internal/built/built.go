@@ -1,4 +1,4 @@
-// Package built starts the programs as a user does, for their tests.
+// Package built starts the programs as a user would, for their tests.
 package built
 
 import (
@@ -32,16 +32,16 @@ func Build(t *testing.T) (program string) {
 type Program struct {
 	*exec.Cmd
 	Stdout, Stderr *bufio.Scanner
-	// StdoutFile and StderrFile are what the scanners read. Who closes them is a
-	// reader that goes away.
+	// StdoutFile and StderrFile are what the scanners read. Closing one acts like
+	// a reader that has gone away.
 	StdoutFile, StderrFile io.Closer
 }
 
 // Start starts a program.
 func Start(t *testing.T, server *cloudapitest.Server, program string, args ...string) *Program {
 	t.Helper()
-	// A program inherits what nohup, or a script in the background, ignores; a
-	// signal that is handled here has its default effect there.
+	// A program inherits the signals that nohup, or a script in the background,
+	// ignores; a signal that is handled here has its default effect there.
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		if signal.Ignored(s) {
 			signal.Notify(make(chan os.Signal, 1), s)
@@ -61,7 +61,7 @@ func Start(t *testing.T, server *cloudapitest.Server, program string, args ...st
 	return p
 }
 
-// Until reads lines up to one with the text, and returns them.
+// Until reads lines until one contains the text, and returns them.
 func Until(t *testing.T, lines *bufio.Scanner, text string) (read string) {
 	t.Helper()
 	for lines.Scan() {
@@ -82,8 +82,8 @@ func Rest(lines *bufio.Scanner) (read string) {
 	return read
 }
 
-// Status waits for the end of the program, and returns its exit status, or -1
-// if a signal has killed it.
+// Status waits for the program to end, and returns its exit status, or -1 if a
+// signal has killed it.
 func (p *Program) Status() int {
 	p.Wait()
 	return p.ProcessState.ExitCode()

@@ -10,22 +10,22 @@ import (
 	"github.com/jedib0t/go-pretty/v6/progress"
 )
 
-// Bars draw progress in a terminal: a line for each part, and below them a bar
+// Bars draws progress in a terminal: a line for each part, and below them a bar
 // for the whole.
 type Bars struct {
 	name   string
 	total  int
 	writer progress.Writer
 	whole  *progress.Tracker
-	drawn  chan struct{} // closed when the drawing has ended
+	drawn  chan struct{} // closed when drawing has ended
 
-	mu    sync.Mutex // guards the following fields
+	mu    sync.Mutex // guards the fields below
 	lines []*progress.Tracker
 	done  int
 }
 
-// NewBars starts to draw a bar that is full after the given number of parts.
-// Close stops it.
+// NewBars draws a bar that is full after the given number of parts, until Close
+// is called.
 func NewBars(to io.Writer, name string, total int) *Bars {
 	b := &Bars{
 		name: name, total: total, writer: progress.NewWriter(), drawn: make(chan struct{}),
@@ -46,7 +46,7 @@ func NewBars(to io.Writer, name string, total int) *Bars {
 	b.writer.SetTrackerLength(30)
 	b.writer.SetSortBy(progress.SortByIndex)
 	b.writer.SetUpdateFrequency(100 * time.Millisecond)
-	b.writer.SetAutoStop(true) // after Close has marked all as done
+	b.writer.SetAutoStop(true) // after Close has marked all lines as done
 	b.Set(0)
 	b.writer.AppendTracker(b.whole)
 	go func() {
@@ -84,7 +84,7 @@ func (b *Bars) Line(name string) func(state string, done bool) {
 }
 
 // Close draws the last state, in which unfinished parts have failed, and
-// returns when the drawing has ended.
+// returns when drawing has ended.
 func (b *Bars) Close() {
 	b.mu.Lock()
 	for _, line := range b.lines {

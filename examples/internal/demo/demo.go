@@ -1,5 +1,5 @@
-// Package demo is shared by the example programs: how they start and stop, and
-// how they get a client.
+// Package demo has what the example programs share: how they start and stop,
+// and how they get a client.
 package demo
 
 import (
@@ -23,28 +23,28 @@ func Advice(err error) string {
 	case errors.Is(err, cloudapi.ErrNoProject):
 		return "Set " + cloudapi.EnvProject + " to the ID of a project."
 	case errors.Is(err, cloudapi.ErrUnauthorized):
-		return "Is the token in " + cloudapi.EnvToken + " complete, and has it not been revoked?"
+		return "Is the token in " + cloudapi.EnvToken + " complete and still valid?"
 	case errors.Is(err, cloudapi.ErrForbidden):
-		return "The token in " + cloudapi.EnvToken + " lacks a permission for this: grant it, or take another token."
+		return "The token in " + cloudapi.EnvToken + " lacks a permission for this: grant it, or use another token."
 	case errors.Is(err, cloudapi.ErrOutcomeUnknown):
-		return "It may have happened nevertheless: look before you try again."
+		return "The server may have done it nevertheless: look before you try again."
 	case errors.Is(err, cloudapi.ErrNotFound):
 		return "Check the name, the location in front of it, and the project in " + cloudapi.EnvProject + "."
 	case errors.Is(err, cloudapi.ErrRateLimited), errors.Is(err, cloudapi.ErrServer):
-		return "The service has a problem: try again in a few minutes."
+		return "The server has a problem: try again in a few minutes."
 	case errors.As(err, &transport):
 		return "Does " + cloudapi.EnvBaseURL + " hold the address of the API, and can this machine reach it?"
 	}
 	return ""
 }
 
-// variables are the environment variables that name a real service.
+// variables are the environment variables that name a real server.
 var variables = []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject}
 
-// IsEmbedded reports whether none of the variables is set, so that [Connect]
-// starts a server inside the program. If only some of them are set, or one is
-// empty, the error names them: a user who has meant a real service must not get
-// a success on made-up resources.
+// IsEmbedded reports whether none of the variables is set, in which case
+// [Connect] starts a server inside the program. It returns an error that names
+// the variables if only some of them are set, or if one is empty: a user who
+// meant a real server must not see success with made-up resources.
 func IsEmbedded() (bool, error) {
 	var set, missing []string
 	for _, variable := range variables {
@@ -70,7 +70,7 @@ func IsEmbedded() (bool, error) {
 }
 
 // Isolate removes the variables from the environment of the process. Tests call
-// it first, so that they never use a real service.
+// it first, so that they never use a real server.
 func Isolate() {
 	for _, variable := range variables {
 		os.Unsetenv(variable)
@@ -80,12 +80,12 @@ func Isolate() {
 // Server describes the server inside a program.
 type Server struct {
 	Delays cloudapitest.Delays
-	Empty  bool // whether its project is empty; otherwise it is that of a small company
+	Empty  bool // whether its project is empty; otherwise it's the project of a small company
 }
 
-// Connect returns a client of the API that the environment variables name, or,
-// if [IsEmbedded], of a server that it starts inside the program, and says so.
-// The returned function closes the server.
+// Connect returns a client of the API that the environment variables name. If
+// [IsEmbedded], it starts a server inside the program instead, and says so. The
+// returned function closes the server.
 func Connect(ctx context.Context, stderr io.Writer, application string, s Server) (*cloudapi.Client, func(), error) {
 	embedded, err := IsEmbedded()
 	if err != nil {
@@ -132,8 +132,8 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// Width returns the number of characters in a line of the terminal, or 0 if it
-// is not a terminal.
+// Width returns the number of characters in a line of the terminal, or 0 if w
+// isn't a terminal.
 func Width(w io.Writer) int {
 	if !isTerminal(w) {
 		return 0
@@ -145,8 +145,8 @@ func Width(w io.Writer) int {
 	return columns
 }
 
-// Database returns the database with the reference "location/name" or ID in the
-// argument. Without an argument it is the project's only database that is not a
+// Database returns the database in the argument, which is "location/name" or an
+// ID. Without an argument it returns the project's only database that isn't a
 // replica.
 func Database(ctx context.Context, client *cloudapi.Client, args []string) (*cloudapi.Postgres, error) {
 	if len(args) == 1 {

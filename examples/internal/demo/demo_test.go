@@ -117,7 +117,7 @@ func TestAdvice(t *testing.T) {
 }
 
 // TestConnectRefusesHalfAnEnvironment: a user who sets a token means a real
-// service, and must not get a success on a made-up one.
+// server, and must not see success with a made-up one.
 func TestConnectRefusesHalfAnEnvironment(t *testing.T) {
 	t.Setenv(cloudapi.EnvToken, "pat-akreliabilityreliabil1234567-0123456789abcdefghijABCDEFGHIJ01")
 	t.Setenv(cloudapi.EnvProject, "pjahbwgme82j3qbwnsn4b3w1e9")
@@ -127,8 +127,8 @@ func TestConnectRefusesHalfAnEnvironment(t *testing.T) {
 	}
 }
 
-// TestConnectRefusesEmptyVariables: a script whose secrets are not set means a
-// real service, too.
+// TestConnectRefusesEmptyVariables: a script whose secrets aren't set also
+// means a real server.
 func TestConnectRefusesEmptyVariables(t *testing.T) {
 	for _, variable := range variables {
 		t.Setenv(variable, "")
@@ -161,7 +161,7 @@ func TestReport(t *testing.T) {
 		said       string
 	}{
 		{nil, nil, 0, ""},
-		{nil, interrupt, 0, ""}, // done in spite of it
+		{nil, interrupt, 0, ""}, // done nevertheless
 		{failed, interrupt, 130, "show: failed\n"},
 		{failed, nil, 1, "show: failed\n"},
 		{Usagef("none"), nil, 2, "show: none; see show --help\n"},

@@ -12,7 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/given"
 )
 
-// environment is the end of the output of --help.
+// environment ends the output of --help.
 const environment = "\nThe program uses the project that " + cloudapi.EnvBaseURL + ", " + cloudapi.EnvToken + " and\n" +
 	cloudapi.EnvProject + " name. If none of them is set, it uses a server inside the program.\n"
 
@@ -24,7 +24,7 @@ type Flags struct {
 }
 
 // NewFlags returns the flags of a program. source is the file of package main,
-// whose comment is the beginning of the output of --help.
+// whose comment begins the output of --help.
 func NewFlags(name, source string, stdout io.Writer) *Flags {
 	f := &Flags{flag.NewFlagSet(name, flag.ContinueOnError), packageComment(source), stdout}
 	f.SetOutput(io.Discard) // Parse and Main print errors, once
@@ -45,9 +45,9 @@ func packageComment(source string) string {
 	return b.String()
 }
 
-// Parse parses the arguments, with at most some that are not flags; a negative
-// number is no limit. For --help it prints the help and returns [flag.ErrHelp].
-// All other errors are a [*UsageError].
+// Parse parses the arguments, of which at most the given number may be
+// non-flags, or any number if most is negative. For --help it prints the help
+// and returns [flag.ErrHelp]. It returns a [*UsageError] for any other error.
 func (f *Flags) Parse(args []string, most int) error {
 	err := given.Parse(f.FlagSet, args)
 	switch {
@@ -65,7 +65,7 @@ func (f *Flags) Parse(args []string, most int) error {
 	return nil
 }
 
-// Positive adds a flag for a duration that is more than zero.
+// Positive adds a flag for a duration greater than zero.
 func (f *Flags) Positive(name string, value time.Duration, usage string) *time.Duration {
 	p := positive(value)
 	f.Var(&p, name, usage)
@@ -79,7 +79,7 @@ func (p *positive) String() string { return time.Duration(*p).String() }
 func (p *positive) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return errors.New("take a duration such as 90s or 10m")
+		return errors.New("use a duration such as 90s or 10m")
 	}
 	*p = positive(d)
 	return nil
@@ -94,5 +94,5 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns what is wrong.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Usagef makes a [*UsageError].
+// Usagef returns a [*UsageError].
 func Usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }

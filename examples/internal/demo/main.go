@@ -11,19 +11,19 @@ import (
 	"syscall"
 )
 
-// Main runs a program. The program's context ends if the program is
-// interrupted, is told to end, or loses its terminal or the reader of its
+// Main runs a program. The program's context ends if somebody interrupts or
+// terminates the program, or if it loses its terminal or the reader of its
 // output, so that it can clean up. A second Ctrl-C kills it.
 //
-// The exit status is 0 if the program was done, 1 if it failed, and 2 after
-// wrong arguments. If it was ended before it was done, the status is 128 and
-// the number of the signal, such as 130 after Ctrl-C.
+// The exit status is 0 if the program has done its work, 1 if it failed, and 2
+// for wrong arguments. If a signal ended it early, the status is 128 plus the
+// number of the signal, such as 130 after Ctrl-C.
 func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
 	ctx, end := context.WithCancelCause(context.Background())
 	stdout, stderr := &output{os.Stdout, end}, &output{os.Stderr, end}
 
-	// Otherwise writing for a reader that has gone away would kill the program.
-	// The signal itself says nothing: connections cause it, too.
+	// Otherwise, writing for a reader that has gone away would kill the program.
+	// The signal itself says nothing, since connections also cause it.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -42,17 +42,17 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 }
 
 // report prints the error of a program, and returns the exit status. cause is
-// what has ended the context, if anything has.
+// what ended the context, if anything did.
 func report(stderr io.Writer, name string, err, cause error) (status int) {
 	ended, _ := errors.AsType[*ending](cause)
 	if err == nil && ended != nil && !ended.bySignal() {
-		err = ended.err // what was printed is not complete
+		err = ended.err // the printed output is incomplete
 	}
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
 	case ended != nil && isOnly(err, syscall.EPIPE):
-		return ended.status // as usual with head, for example
+		return ended.status // the usual end with head, for example
 	case ended != nil:
 		fmt.Fprintf(stderr, "%s: %v\n", name, err)
 		return ended.status
@@ -87,8 +87,8 @@ func (e *ending) Error() string  { return e.err.Error() }
 func (e *ending) Unwrap() error  { return e.err }
 func (e *ending) bySignal() bool { return e.status > 128 && !errors.Is(e.err, syscall.EPIPE) }
 
-// output is a standard stream. A write that fails ends the program: nobody
-// would learn what it does.
+// output is a standard stream. A failed write ends the program: nobody would
+// learn what it does.
 type output struct {
 	file *os.File
 	end  context.CancelCauseFunc

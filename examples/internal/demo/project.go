@@ -21,7 +21,7 @@ const (
 // PublicKey is a valid SSH public key whose private key nobody has.
 const PublicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx examples"
 
-// The project: a shop with a web tier, an API behind it and a database in
+// The project is a shop with a web tier, an API behind it and a database in
 // Europe, and a compute VM in America.
 var (
 	firewalls = []struct {
@@ -62,7 +62,7 @@ var (
 	}
 )
 
-// fill makes the project and waits until it runs.
+// fill creates the project and waits until it runs.
 func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client) error {
 	if err := fillSettings(ctx, c); err != nil {
 		return err
@@ -98,8 +98,8 @@ func fillSettings(ctx context.Context, c *cloudapi.Client) error {
 	return errors.Join(err, err2, err3, err4)
 }
 
-// fillNetworks makes the firewalls and the subnets, and returns the IDs of the
-// subnets by location and name.
+// fillNetworks creates the firewalls and the subnets, and returns the IDs of
+// the subnets by location and name.
 func fillNetworks(ctx context.Context, c *cloudapi.Client) (map[string]string, error) {
 	firewallIDs, subnetIDs := map[string]string{}, map[string]string{}
 	for _, f := range firewalls {
@@ -130,7 +130,7 @@ func fillNetworks(ctx context.Context, c *cloudapi.Client) (map[string]string, e
 	return subnetIDs, nil
 }
 
-// fillVMs makes the VMs, waits for them, and returns their IDs by name.
+// fillVMs creates the VMs, waits for them, and returns their IDs by name.
 func fillVMs(ctx context.Context, c *cloudapi.Client, subnetIDs map[string]string) (map[string]string, error) {
 	ids := map[string]string{}
 	waits, waitCtx := errgroup.WithContext(ctx)
@@ -177,7 +177,7 @@ func fillBalancers(ctx context.Context, c *cloudapi.Client, subnetIDs, vmIDs map
 	return nil
 }
 
-// fillDatabases makes a database with a replica.
+// fillDatabases creates a database with a replica.
 func fillDatabases(ctx context.Context, c *cloudapi.Client) error {
 	_, err := c.Postgres.Create(ctx, europe, "orders", &cloudapi.PostgresCreateRequest{
 		Size: "standard-4", StorageSize: 256, HAType: cloudapi.PostgresHATypeAsync, Version: "17"})
@@ -204,5 +204,5 @@ func fillCluster(ctx context.Context, c *cloudapi.Client) error {
 	return err
 }
 
-// often is the interval to poll the embedded server.
+// often is the interval for polling the embedded server.
 var often = cloudapi.WaitInterval(50*time.Millisecond, time.Second)

@@ -14,14 +14,14 @@ type Table struct {
 	Columns []string // in upper case
 	Wide    []string // columns that only -o wide, csv and json show
 	Rows    [][]string
-	Records any // the output of -o json without --columns; nil means an object for each row
+	Records any // the output of -o json without --columns; nil means one object per row
 }
 
-// Add adds a row, with a cell for each column.
+// Add adds a row with one cell per column.
 func (t *Table) Add(cells ...any) {
 	row := make([]string, len(cells))
 	for i, cell := range cells {
-		row[i] = strings.Join(strings.Fields(fmt.Sprint(cell)), " ") // in one line
+		row[i] = strings.Join(strings.Fields(fmt.Sprint(cell)), " ") // on one line
 	}
 	t.Rows = append(t.Rows, row)
 }
@@ -60,8 +60,8 @@ func (o *Output) setFormat(format string) error {
 	return nil
 }
 
-// Write writes the table. In a terminal its lines are cut to the width. Other
-// outputs, and -o wide, get them in full.
+// Write writes the table. In a terminal it cuts lines to the width; -o wide and
+// other outputs get them in full.
 func (o *Output) Write(w io.Writer, t *Table) error {
 	header, rows := o.choose(t)
 	switch o.format {
@@ -118,7 +118,7 @@ func objects(header []string, rows [][]string) []map[string]string {
 }
 
 // writeText writes columns with two spaces between them, in lines of at most
-// limit characters; 0 is no limit.
+// limit characters, or of any length if limit is 0.
 func (o *Output) writeText(w io.Writer, header []string, rows [][]string, limit int) error {
 	const between = "  "
 	if !o.noHeader {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Visible returns a text that a terminal shows and does not execute: each
-// character that cannot be printed is replaced by its escape sequence in Go.
+// Visible returns a text that a terminal shows and doesn't execute: it replaces
+// each unprintable character with its Go escape sequence.
 func Visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -6,11 +6,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// Soon polls after a second, and then more slowly.
+// Soon polls after a second, and then less and less often.
 var Soon = cloudapi.WaitInterval(time.Second, 15*time.Second)
 
-// States calls a function for each new state of the resource that a wait is
-// for.
+// States calls show for each new state of the resource that a wait is for.
 func States(show func(state string)) cloudapi.WaitOption {
 	last := ""
 	return cloudapi.WaitProgress(func(p cloudapi.Progress) {
