@@ -80,12 +80,12 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 //     [ErrInvalidRequest].
 //   - If find fails, the error also wraps the error of find.
 //
-// The error always wraps the operation's error, and adds what the lookup found.
-// ConfirmChange looks after [ErrOutcomeUnknown], and after a failed idempotent
-// operation if the server may have acted on an attempt. It returns any other
-// error unchanged, without a lookup, such as a server's refusal of the only
-// attempt. If find or changed is nil, the error also wraps an [*ArgumentError].
-// If the given error is nil, ConfirmChange returns an ArgumentError.
+// The error wraps the operation's error, as in [Confirm]. ConfirmChange looks
+// after [ErrOutcomeUnknown], and after a failed idempotent operation if the
+// server may have acted on an attempt. It returns any other error unchanged,
+// such as a server's refusal of the only attempt. It returns an
+// [*ArgumentError] if the given error is nil, and adds one if find or changed
+// is nil.
 func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
 	if failure == nil {
 		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}

@@ -21,7 +21,7 @@
 // Arguments come in the order context, location, reference, request. A
 // reference is the ID or the name of a resource. A method returns either a
 // value or an error, never both. Fields have the names of the API's JSON. The
-// zero value of an optional field isn't sent; a field for which zero has a
+// zero value of an optional field isn't sent: a field for which zero has a
 // meaning is a pointer, such as new(0), and a field for which null has a
 // meaning is an [Opt].
 //
@@ -32,20 +32,16 @@
 //   - take the settings from the environment: [FromEnv]
 //   - walk a list: the All methods; get one page of it: the List methods
 //   - see the changes of a list: the Watch methods
-//   - create something unless it exists, or preview that: the Ensure methods
-//     and [EnsureOptions.DryRun]
-//   - wait until something is running, resized or gone: the Wait methods,
-//     [Wait] and [WaitAll]
-//   - find the resource that an ID or a name refers to: [Client.Resolve],
-//     [Lookup]
+//   - create something unless it exists: the Ensure methods
+//   - wait until something is running or gone: the Wait methods, [Wait],
+//     [WaitAll]
+//   - find what an ID or a name refers to: [Client.Resolve], [Lookup]
 //   - list or delete resources of any kind: [Client.Resources], [Client.Delete]
 //   - find out whether a create without a response succeeded: [Confirm]
 //   - delete a whole project: package teardown
-//   - get an error if the resource to delete doesn't exist:
-//     [Client.DeleteExisting]
+//   - fail if the resource to delete doesn't exist: [Client.DeleteExisting]
 //   - set all rules of a firewall: [FirewallsService.SetRules]
-//   - use other settings for some calls: [Client.With]; another project:
-//     [Client.InProject]
+//   - use other settings for some calls: [Client.With], [Client.InProject]
 //   - use a proxy or a private certificate authority: [WithTransport]
 //   - see what is sent: [WithLogger], [WithMiddleware], [WithObserver]
 //   - call an operation that has no method: [Client.Do]
@@ -59,9 +55,8 @@
 // both versions, without a setting. The comments say where the server differs
 // from the contract.
 //
-// Methods marked "Requires the August 2026 API." return [ErrNotFound], which also
-// matches [ErrMaybeUnsupported], if the server has an older API. The SDK sends a
-// field that needs the August 2026 API only if it's set.
+// Methods marked "Requires the August 2026 API." return [ErrMaybeUnsupported]
+// if the server has an older API.
 //
 // # Lists
 //
@@ -72,11 +67,10 @@
 //		fmt.Println(vm.Name, vm.State)
 //	}
 //
-// All fetches a page when the loop reaches it, or earlier with [WithPrefetch].
-// It yields each item that stays in the list exactly once, even while other
-// items come and go, or ends with an error. Items have the short form of their
-// record: the type says which fields only Get returns. [Collect] returns the
-// items as a slice.
+// All fetches a page when the loop reaches it. It yields each item that stays
+// in the list exactly once, even while other items come and go, or ends with an
+// error. Items have the short form of their record: the type says which fields
+// only Get returns. [Collect] returns the items as a slice.
 //
 // # Errors
 //
@@ -89,11 +83,10 @@
 //	case errors.Is(err, cloudapi.ErrInvalidRequest): // see Error.FieldErrors
 //	}
 //
-// It returns a [*TransportError] if there was no complete response, and a
-// [*DecodeError] if a response reports success but can't be used. It returns an
-// [*ArgumentError], and sends nothing, if an argument is invalid, so a mistyped
-// reference can't reach another resource. The error wraps the context's error
-// if the context ended.
+// A [*TransportError] means that there was no complete response, a
+// [*DecodeError] that a successful response can't be used, and an
+// [*ArgumentError] that an argument is invalid and nothing was sent. The error
+// wraps the context's error if the context ended.
 //
 // Deleting something that doesn't exist succeeds. Delete by ID where you can: a
 // delete is retried after a lost response, and by then another resource may
@@ -101,12 +94,9 @@
 //
 // # Retries
 //
-// A call makes up to 4 attempts, with random exponential backoff or the delay
-// that the server asks for; see [RetryPolicy]. An idempotent request is retried
-// after a transient failure. A request that creates something is retried only
-// if the server certainly didn't act on it; otherwise the error matches
-// [ErrOutcomeUnknown], and the resource may exist.
-//
+// A call makes up to 4 attempts; see [RetryPolicy]. A request that creates
+// something is retried only if the server certainly didn't act on it; otherwise
+// the error matches [ErrOutcomeUnknown], and the resource may exist.
 // [WithTimeout] limits an attempt, and the context limits the call.
 //
 // # Waiting
@@ -121,8 +111,7 @@
 // # Secrets
 //
 // Tokens, passwords and keys are [Secret] values, which print and encode as
-// "[redacted]" everywhere but in requests. Errors and log lines contain no
-// secrets.
+// "[redacted]". Errors and log lines contain no secrets.
 //
 // [Ubicloud]: https://www.ubicloud.com
 package cloudapi

@@ -14,22 +14,21 @@ import (
 // the defaults.
 //
 // An Ensure method looks for a resource with the name, and creates it if there
-// is none. If there is one, Ensure returns it unchanged if it matches the
-// request, as far as its record shows, and a [*DriftError] otherwise. It
-// doesn't compare fields that the request doesn't set. The [EnsureOutcome] says
-// what Ensure did. A created resource may not be ready yet; the Wait methods
-// wait.
+// is none. It returns an existing one unchanged if it matches the request, as
+// far as its record shows, and a [*DriftError] otherwise. It doesn't compare
+// fields that the request doesn't set. The [EnsureOutcome] says what it did. A
+// created resource may not be ready yet.
 //
-// If a resource with the name is being deleted, Ensure waits until it's gone
-// and then creates another one. It also waits while the server refuses an
-// update because of another change of the resource. The context limits these
-// waits; Ensure returns a [*WaitError] if one fails.
+// Ensure waits while a resource with the name is being deleted, and then
+// creates another one. It also waits while the server refuses an update because
+// of another change. The context limits these waits; Ensure returns a
+// [*WaitError] if one fails.
 //
-// Ensures of one name may run at the same time: one of them creates the
-// resource, and all return it. If the response to a create is lost, Ensure
-// looks for the resource, and retries the create if there is none, which is
-// safe where names are unique. If it finds the resource, the outcome is
-// EnsureCreated, although another program may have created it.
+// Ensures of one name may run at the same time: one creates the resource, and
+// all return it. If the response to a create is lost, Ensure looks for the
+// resource, and retries the create if there is none, which is safe where names
+// are unique. If it finds one, the outcome is EnsureCreated, even if another
+// program created it.
 type EnsureOptions struct {
 	// Update lets Ensure change a resource that differs from the request, with the
 	// update operation of its family, if that can remove all differences. The
@@ -43,9 +42,8 @@ type EnsureOptions struct {
 	DryRun bool
 
 	// Progress is called at each step, on the goroutine of the caller. State is
-	// "creating", "updating" or "deleting" while Ensure does that or waits for it.
-	// The last call of an Ensure that succeeds has Done 1 and the state of the
-	// record.
+	// "creating", "updating" or "deleting" during that step. The last call of an
+	// Ensure that succeeds has Done 1 and the record's state.
 	Progress func(Progress)
 }
 
@@ -72,12 +70,12 @@ type ensureSpec[T any] struct {
 	create func(context.Context) (*T, error)
 
 	// compare returns the differences between a record and the request. update
-	// removes those that are updatable; it is nil if none is.
+	// removes the updatable ones; it's nil if none is.
 	compare func(context.Context, *T) (drift, error)
 	update  func(context.Context, *T, drift) (*T, error)
 
 	// isBusy reports whether the server refused an update only because another
-	// change is in progress. It is nil if the server never does.
+	// change is in progress. It's nil if the server never does.
 	isBusy func(error) bool
 }
 

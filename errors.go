@@ -21,8 +21,8 @@ import (
 // Errors of the server, by status. Test for them with [errors.Is]; [errors.As]
 // returns the [*Error] with the details.
 var (
-	// ErrInvalidRequest reports a 400 or 422: the server refused the request as
-	// invalid. [Error.FieldErrors] names the fields that are wrong.
+	// ErrInvalidRequest reports a 400 or 422. [Error.FieldErrors] names the
+	// invalid fields.
 	ErrInvalidRequest = errors.New("invalid request")
 
 	// ErrUnauthorized reports a 401: the token is missing or invalid.
@@ -33,44 +33,38 @@ var (
 
 	// ErrNotFound reports a 404 of the API: the resource, its location or its
 	// project doesn't exist or isn't visible. Searches such as [Client.Resolve],
-	// [Client.Fetch] and [Lookup] also return it, without an [*Error], if they
-	// find nothing. A delete doesn't return it for a resource that is gone.
-	//
-	// A 404 without the API's error envelope doesn't match, since it may be the
-	// HTML page of a gateway or of a wrong base URL. It's an [*Error] with
-	// StatusCode 404 and no Type.
+	// [Client.Fetch] and [Lookup] also return it, without an [*Error]. A delete
+	// doesn't return it for a resource that is gone. A 404 without the API's error
+	// envelope, such as a gateway's HTML page, doesn't match: it's an [*Error]
+	// with StatusCode 404 and no Type.
 	ErrNotFound = errors.New("not found")
 
-	// ErrLocationNotFound reports a 404 for the location: it doesn't exist, or the
-	// project may not use it. [Error.FieldErrors] lists the valid locations. The
-	// error also matches ErrNotFound, but the resource may exist in another
-	// location.
+	// ErrLocationNotFound reports a 404 for a location that doesn't exist or that
+	// the project may not use; [Error.FieldErrors] lists the valid ones. The error
+	// also matches ErrNotFound, but the resource may exist elsewhere.
 	ErrLocationNotFound = errors.New("location not found")
 
 	// ErrMaybeUnsupported reports a 404 of an operation that requires the August
 	// 2026 API, or that only the contract has: either the resource or the
-	// operation doesn't exist. [PostgresService.Capabilities] tells the APIs
-	// apart. The error also matches ErrNotFound, so test for ErrMaybeUnsupported
-	// first.
+	// operation doesn't exist. The error also matches ErrNotFound, so test for
+	// this first. [PostgresService.Capabilities] tells the APIs apart.
 	ErrMaybeUnsupported = errors.New("operation may be unsupported")
 
 	// ErrConflict reports a 409: other resources depend on the one to be deleted.
 	ErrConflict = errors.New("conflict")
 
 	// ErrAlreadyExists reports that a name, or another value that must be unique,
-	// is taken. An error of the server, usually a 400, then also matches
-	// ErrInvalidRequest; a [*DriftError] matches only ErrAlreadyExists. It doesn't
-	// prove that the wanted resource exists: creating a VM can also conflict with
-	// a default subnet or firewall that a concurrent call has just created. Look
-	// the name up to be sure.
+	// is taken. An error of the server, usually a 400, also matches
+	// ErrInvalidRequest; a [*DriftError] doesn't. The wanted resource may not
+	// exist: creating a VM can also conflict with a default subnet or firewall
+	// that a concurrent call has just created.
 	ErrAlreadyExists = errors.New("already exists")
 
 	// ErrQuotaExceeded reports that the request exceeds a quota: the vCPUs of a
-	// project (with separate quotas for VMs, databases and clusters), its versions
-	// of machine images, or the projects of an account. [Error.FieldErrors] has
-	// the numbers. The error also matches ErrInvalidRequest. Only the text of the
-	// 400 tells it from an invalid size; the SDK recognizes the text of Ubicloud's
-	// service, and perhaps not another server's.
+	// project (for each of VMs, databases and clusters), its versions of machine
+	// images, or the projects of an account. [Error.FieldErrors] has the numbers.
+	// The error also matches ErrInvalidRequest. It's recognized by the text of
+	// Ubicloud's service, and perhaps not with another server.
 	ErrQuotaExceeded = errors.New("quota exceeded")
 
 	// ErrBillingRequired reports that the project has no valid billing
@@ -107,23 +101,19 @@ var (
 	// items read before have been yielded.
 	ErrPaginationStalled = errors.New("pagination stalled")
 
-	// ErrOutcomeUnknown reports that the server may or may not have acted on a
-	// request that isn't idempotent: the response was lost or unusable, or a
-	// server error that leaves this open. An error also matches if the server
-	// refuses the retry of an idempotent request, perhaps because of what an
-	// earlier attempt did.
-	//
-	// The resource to be created may exist, or the change may have begun. Look
+	// ErrOutcomeUnknown reports that the server may have acted on a request that
+	// isn't idempotent: the response was lost or unusable, or a server error that
+	// leaves this open. It also reports that the server refused the retry of an
+	// idempotent request, perhaps because of what an earlier attempt did. Look
 	// before you try again: [Confirm] helps with creates, and [ConfirmChange] with
 	// changes.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
-	// ErrUnchanged reports that [ConfirmChange] has looked, and the resource
-	// doesn't show the change.
+	// ErrUnchanged reports that the resource doesn't show the change; see
+	// [ConfirmChange].
 	ErrUnchanged = errors.New("the change does not show")
 
-	// ErrRetryBudget reports that a call failed and wasn't retried because too
-	// many calls of the client are failing. See [RetryPolicy.Budget].
+	// ErrRetryBudget reports that a call wasn't retried; see [RetryPolicy.Budget].
 	ErrRetryBudget = call.ErrBudget
 
 	// ErrAmbiguous reports that a reference matches more than one resource.
@@ -151,9 +141,8 @@ type Error struct {
 	Path      string // the path as it is sent
 	Attempts  int    // how often the request was sent
 
-	// RequestID is the server's ID for the request, for its support: the
-	// X-Request-Id header of the response. It's "" if there is none, as from
-	// Ubicloud's service.
+	// RequestID is the X-Request-Id header of the response, for the server's
+	// support. It's "" if there is none, as from Ubicloud's service.
 	RequestID string
 
 	// RetryAfter is the delay of the Retry-After header, or 0.
@@ -280,11 +269,8 @@ func (e *Error) Unwrap() error { return e.whyNoRetry }
 // TransportError says that a request got no complete response: connecting
 // failed, the connection broke, an attempt took longer than [WithTimeout], or
 // the context ended. It matches [ErrOutcomeUnknown] if the server may have
-// acted on the request.
-//
-// It wraps the cause. If the cause's text shows a credential, which a server
-// can make net/http quote, errors.Is still matches the cause, but errors.As
-// doesn't find it.
+// acted on the request. It wraps the cause; if the cause's text shows a
+// credential, errors.Is still matches it, but errors.As doesn't find it.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
@@ -316,11 +302,7 @@ func (e *TransportError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
 // DecodeError says that the server reported success but its response isn't what
 // the contract promises: not JSON, truncated, empty, of another type, without
-// its ID, or about another resource, which caches and gateways can send. It
-// matches [ErrInvalidResponse].
-//
-// String values are masked in the excerpt, since a response may contain
-// secrets.
+// its ID, or about another resource. It matches [ErrInvalidResponse].
 type DecodeError struct {
 	Operation   string // the operation's name, such as "VMs.Get"
 	Method      string // the HTTP method
@@ -329,7 +311,7 @@ type DecodeError struct {
 	RequestID   string // as in [Error]
 	StatusCode  int    // the HTTP status
 	ContentType string // the response's Content-Type
-	Body        string // the beginning of the response, without string values
+	Body        string // the beginning of the response, with string values masked
 	Err         error  // what is wrong with it
 
 	outcome

@@ -6,11 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// Exchange is the request and the response of one attempt.
-//
-// It shows no secrets when printed or encoded: the bodies are of type [Secret],
-// and the header masks Set-Cookie and values that repeat the client's
-// credentials. It doesn't have the headers of the request.
+// Exchange is the request and the response of one attempt, without the
+// request's headers. It shows no secrets when printed or encoded: the bodies
+// are of type [Secret], and the header masks Set-Cookie and values that repeat
+// the client's credentials.
 type Exchange struct {
 	Operation string // the operation's name, such as "VMs.Get"
 	Method    string // the HTTP method
@@ -33,18 +32,16 @@ type Exchange struct {
 //	}
 //
 // It provides what records and errors don't have: headers, and fields that the
-// SDK doesn't know. The exchange belongs to the attempt that ended last, even
-// if it got no response: the last attempt of a call, the last page of a list,
-// or the last poll of a wait.
+// SDK doesn't know. The last exchange is the last attempt of a call, even
+// without a response, the last page of a list, or the last poll of a wait.
 //
 // Several goroutines may use the context and the function. Give each call a
 // context of its own to tell their exchanges apart. A context derived from one
 // with a capture captures for both.
 //
-// The body of a response is copied up to the limit of [WithResponseLimit], the
-// body of an error up to 1 MiB, and up to 16 KiB where no body is expected.
-// Calls with other contexts copy nothing. CaptureExchange panics if the context
-// is nil.
+// A response's body is copied up to the limit of [WithResponseLimit], an
+// error's up to 1 MiB, and up to 16 KiB where no body is expected.
+// CaptureExchange panics if the context is nil.
 func CaptureExchange(ctx context.Context) (context.Context, func() *Exchange) {
 	c := &capture{outer: captureOf(ctx)}
 	return context.WithValue(ctx, captureKey{}, c), c.last.Load

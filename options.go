@@ -79,11 +79,10 @@ func defaultConfig() config {
 }
 
 // FromEnv sets the base URL, the token and the project from the environment
-// variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT. An unset or
-// empty variable changes nothing; if a client or a call then lacks a setting,
-// its error names all missing variables. If CLOUDAPI_INSECURE_HTTP is "true",
-// FromEnv also applies [WithInsecureHTTP]. Values other than "true" and "false"
-// are invalid.
+// variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT. It ignores
+// unset and empty variables; the error of a client or a call that then lacks a
+// setting names them. CLOUDAPI_INSECURE_HTTP may be "true", which applies
+// [WithInsecureHTTP], or "false".
 func FromEnv() Option {
 	return func(c *config) error {
 		c.fromEnv = true
@@ -188,10 +187,10 @@ func WithToken(token string) Option {
 }
 
 // WithTokenSource sets a function that returns the token before each attempt,
-// for tokens that change while the program runs. It must be safe for concurrent
-// use and should cache the token. If it fails, the call ends with an error that
-// wraps the function's error and describes the last attempt, if there was one.
-// Waits and Watch treat this as a transient failure.
+// for tokens that change. It must be safe for concurrent use and should cache
+// the token. If it fails, the call returns an error that wraps the function's
+// error and describes the last attempt, if any; Waits and Watch treat it as
+// transient.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -228,9 +227,8 @@ func WithProject(id string) Option {
 	}
 }
 
-// WithTransport changes the SDK's transport: its certificates, its proxy, its
-// dialer. The function is called before the first request. Unless it changes
-// them, these defaults apply:
+// WithTransport changes the SDK's transport, such as its certificates, proxy or
+// dialer, before the first request. The defaults are:
 //
 //   - HTTP/1.1; t.Protocols.SetHTTP2(true) adds HTTP/2, with pings that detect
 //     dead connections;
@@ -239,12 +237,12 @@ func WithProject(id string) Option {
 //   - at most 1 MiB of response headers.
 //
 // In [Client.With], it gives the copy its own transport and connections, to
-// which the changes of the original client also apply. After [WithHTTPClient],
-// it restores the SDK's transport.
+// which the client's earlier changes also apply. After [WithHTTPClient], it
+// restores the SDK's transport.
 //
-// Without WithTransport and WithHTTPClient, a program that replaces
-// [http.DefaultTransport], for example with a mock, also replaces the SDK's
-// transport, as it does for [http.DefaultClient].
+// Without WithTransport and WithHTTPClient, the client uses
+// [http.DefaultTransport] if the program has replaced it, for example with a
+// mock.
 func WithTransport(change func(*http.Transport)) Option {
 	return func(c *config) error {
 		if change == nil {
@@ -255,23 +253,21 @@ func WithTransport(change func(*http.Transport)) Option {
 	}
 }
 
-// WithHTTPClient sends requests through the transport of an HTTP client: at
-// each attempt, the transport that the HTTP client then has, or
-// [http.DefaultTransport] if it has none. So a test can replace the transport
-// later. The HTTP client's Timeout, if it's set when the option is applied,
-// limits one attempt. Its redirect policy and its cookies don't apply:
-// redirects are never followed, and the API has no cookies. The SDK doesn't
-// change the HTTP client.
+// WithHTTPClient sends each attempt through the transport that the HTTP client
+// then has, or [http.DefaultTransport] if it has none. So a test can replace
+// the transport later. The HTTP client's Timeout, if set when the option is
+// applied, limits one attempt. Its redirect policy and cookies don't apply: the
+// SDK never follows redirects, and the API has no cookies.
 //
 // The transport must not retry requests, since it would repeat creates.
 // NewClient refuses the StandardClient of a go-retryablehttp client: pass its
 // HTTPClient, and use [WithRetry]. If the transport isn't an [http.Transport],
 // its errors are retried only if they are network errors.
 //
-// Most programs should use [WithTransport], since other transports lack the
-// defaults listed there. If the transport may use HTTP/2, a request that must
-// not be repeated has a body that net/http can't send again. On HTTP/1.1, an
-// empty one is then sent with "Transfer-Encoding: chunked".
+// Most programs should use [WithTransport], since other transports lack its
+// defaults. If the transport may use HTTP/2, a request that must not be
+// repeated has a body that net/http can't send again; on HTTP/1.1, an empty one
+// is sent with "Transfer-Encoding: chunked".
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
@@ -288,17 +284,15 @@ func WithHTTPClient(client *http.Client) Option {
 	}
 }
 
-// WithMiddleware wraps the transport. A middleware sees every attempt as it
-// goes to the network; [OperationFromContext] returns its operation. The first
-// middleware is the outermost. Middlewares that [Client.With] adds are inside
-// the existing ones.
-//
-// Each function is called once, when the option is applied. All copies of the
-// client share its result, such as a circuit breaker or a counter.
+// WithMiddleware wraps the transport. A middleware sees every attempt;
+// [OperationFromContext] returns its operation. The first middleware is the
+// outermost, and middlewares that [Client.With] adds are inside the existing
+// ones. Each function is called once, when the option is applied, and all
+// copies of the client share its result, such as a circuit breaker.
 //
 // A middleware must not send a request more than once; NewClient refuses the
 // transport of go-retryablehttp. If a middleware adds the header
-// Idempotency-Key or X-Idempotency-Key, the name is sent in lower case, since
+// Idempotency-Key or X-Idempotency-Key, its name is sent in lower case, since
 // net/http would otherwise retry the request.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
@@ -328,12 +322,11 @@ func (l layer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return l(req.Context()).RoundTrip(req)
 }
 
-// Observer observes calls. A call is an operation with all its attempts and the
-// delays between them, so an observer can open a span that contains the spans
-// of all attempts. The observer is called before the first attempt, with the
-// call's context. It returns a child of this context, with which the call
-// continues, and a function that is called with the call's error, even if the
-// call panics. Both may be nil.
+// Observer observes calls, with all their attempts and the delays between them:
+// it can open a span that contains the spans of all attempts. It's called
+// before the first attempt, with the call's context, and returns a child of
+// this context for the call, and a function that is called with the call's
+// error, even if the call panics. Both may be nil.
 type Observer func(ctx context.Context, op Operation) (context.Context, func(error))
 
 // WithObserver adds observers of the client's calls, which must be safe for
@@ -400,11 +393,10 @@ func WithUserAgent(application string) Option {
 	}
 }
 
-// WithTimeout limits one attempt: connecting, sending, and reading the
-// response. The default is 60 seconds; 0 is no limit. The context limits the
-// whole call. The error of an attempt that took too long matches
-// context.DeadlineExceeded, as with net/http; use ctx.Err to find out whether
-// the caller's context ended.
+// WithTimeout limits one attempt, from connecting to reading the response. The
+// default is 60 seconds; 0 is no limit. The error of an attempt that took too
+// long matches context.DeadlineExceeded, as with net/http; ctx.Err tells
+// whether the caller's context ended.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d < 0 {
@@ -443,12 +435,11 @@ func WithLimiter(limiter Limiter) Option {
 }
 
 // WithLogger sets a logger that gets one line for each attempt. The level is
-// Debug if the attempt succeeded, Info if the resource doesn't exist (as a wait
-// for a deletion expects), and Warn otherwise. The attributes are operation,
-// method, route, status, attempt and duration, error after a failure, and
-// retry_in before another attempt. Status and duration are missing if the
-// limiter, the token source or the context prevented the request. Bodies and
-// headers aren't logged.
+// Debug if it succeeded, Info if the resource doesn't exist (as a wait for a
+// deletion expects), and Warn otherwise. The attributes are operation, method,
+// route, status, attempt and duration, error after a failure, and retry_in
+// before another attempt. Status is missing without a response, and duration if
+// no request was sent. Bodies and headers aren't logged.
 func WithLogger(logger *slog.Logger) Option {
 	return func(c *config) error {
 		c.logger = logger
@@ -457,8 +448,8 @@ func WithLogger(logger *slog.Logger) Option {
 }
 
 // WithResponseLimit sets the maximum size of a response in bytes, after
-// decompression. The default is 64 MiB. A call returns [ErrResponseTooLarge] if
-// the response is larger.
+// decompression. The default is 64 MiB. Larger responses lead to
+// [ErrResponseTooLarge].
 func WithResponseLimit(bytes int64) Option {
 	return func(c *config) error {
 		if bytes <= 0 {
@@ -473,8 +464,7 @@ func WithResponseLimit(bytes int64) Option {
 const maxPrefetch = 100
 
 // WithPrefetch makes the All methods fetch up to this many pages ahead, at most
-// 100, while the caller works on the items. The default is 0: a page is fetched
-// when the caller needs its first item.
+// 100. The default is 0: a page is fetched when the loop reaches it.
 func WithPrefetch(pages int) Option {
 	return func(c *config) error {
 		if pages < 0 || pages > maxPrefetch {

@@ -13,10 +13,9 @@ import (
 // ListOptions selects and orders the items of a list. A nil *ListOptions
 // selects the whole project.
 //
-// Four lists aren't paginated: SSH public keys, VM init scripts, inference API
-// keys, and the firewall rules of a database. Their only page has all items,
-// whatever the PageSize. They return an [*ArgumentError] for StartAfter and
-// OrderColumn.
+// The lists of SSH public keys, VM init scripts, inference API keys and the
+// firewall rules of a database aren't paginated: their only page has all items,
+// whatever the PageSize, and StartAfter and OrderColumn must be empty.
 type ListOptions struct {
 	// Location restricts the list to a location. It must be empty for families
 	// without locations.
@@ -50,19 +49,16 @@ type Page[T any] struct {
 	Items []*T
 
 	// Count is the size of the whole list, or nil if the server doesn't send it,
-	// as for SSH keys, init scripts and inference keys. The server counts in a
-	// separate statement, so Count can differ from the number of items in the
-	// pages while items come and go. If a server sends the number of items of each
-	// page instead, All takes a first page that isn't full for the whole list.
+	// as for SSH keys, init scripts and inference keys. It can differ from the
+	// number of items in the pages while items come and go. If a server sends the
+	// number of items of each page instead, All takes a first page that isn't full
+	// for the whole list.
 	Count *int
 
-	// NextStartAfter is the cursor of the next page: the last item's ID or name.
-	// It's "" for an empty page, which ends a list, and for the page of a list
-	// that isn't paginated.
-	//
-	// In the audit log and the logs of a database, it's the server's key for the
-	// next page, which is the PaginationKey of their options, and "" on the last
-	// page.
+	// NextStartAfter is the cursor of the next page: the last item's ID or name,
+	// or "" for an empty page, which ends a list, and for a list that isn't
+	// paginated. In the audit log and the logs of a database, it's the
+	// PaginationKey of the next page, or "" on the last page.
 	NextStartAfter string
 }
 

@@ -127,12 +127,11 @@ const connectionURL = "ConnectionURL" // the operation of its errors
 // neither host and port, nor parameters that the options don't set. It escapes
 // names, passwords and values.
 //
-// It returns an [*ArgumentError] if the connection is empty or not a URL, if a
-// mode or a parameter's name is invalid, or if the options have a password and
-// WithoutPassword. The connection is empty in records from lists and in
-// replicas that are being created. It also returns one for a connection or
-// password that was stored in its masked form, "[redacted]": store the result
-// of [Secret.Reveal].
+// It returns an [*ArgumentError] if the connection is empty, as in records from
+// lists and in replicas that are being created, or isn't a URL. It also returns
+// one if a mode or a parameter's name is invalid, if the options have a
+// password and WithoutPassword, or if the connection or password is in its
+// masked form, "[redacted]": store the result of [Secret.Reveal].
 func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	fail := func(name, reason string) (Secret, error) {
 		return Secret{}, &ArgumentError{Operation: connectionURL, Name: name, Reason: reason}

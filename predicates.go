@@ -30,15 +30,13 @@ func isVanishing(err error) bool {
 
 // IsTransient reports whether the same call may succeed later: after a 5xx, 429
 // or 408, without a response, or after an unusable one, such as a gateway's
-// page with status 200. It returns false for [ErrResponseTooLarge]. It also
-// returns false for a [*TransportError] if the server's certificate isn't
-// trusted, the server doesn't speak TLS, a proxy refuses the connection, or a
-// transport of the program fails with an error that isn't of the network, as a
-// mock does.
+// page with status 200. It returns false for [ErrResponseTooLarge], and for a
+// [*TransportError] if the server's certificate isn't trusted, the server
+// doesn't speak TLS, a proxy refuses the connection, or a transport of the
+// program fails with an error that isn't of the network, as a mock does.
 //
-// Waits and Watch poll again after a transient error. It doesn't mean that a
-// create can be sent again: see [ErrOutcomeUnknown]. A call whose context has
-// ended can also return a transient error.
+// A transient error doesn't mean that a create can be sent again: see
+// [ErrOutcomeUnknown]. A call whose context has ended can also return one.
 func IsTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == http.StatusRequestTimeout || e.truncated

@@ -18,18 +18,17 @@ import (
 //   - the name of an SSH public key, init script or private location.
 //
 // The resource must be of one of the kinds, if any are given. Resolve returns
-// [ErrNotFound] if no resource of these kinds has the ID or the name, or if the
-// server hides it from the token. It returns [ErrForbidden] if the token may
-// not see it, [ErrAmbiguous] if several resources have the name, and
-// [ErrInvalidRequest] if the name is invalid, for example because of capitals
-// or underscores. It returns an [*ArgumentError] for the ID of another kind.
+// [ErrNotFound] if there is no such resource, or if the server hides it from
+// the token. It returns [ErrForbidden] if the token may not see it,
+// [ErrAmbiguous] if several resources have the name, and [ErrInvalidRequest] if
+// the name is invalid, for example because of capitals or underscores. It
+// returns an [*ArgumentError] for the ID of another kind.
 //
-// Most IDs take one request. For the ID of a private location, Resolve searches
-// the list of private locations. For the ID of a part, such as a rule, node
-// pool, image version, NIC, server or destination, it searches the lists of the
-// resources that may have the part or, where a list doesn't show parts, these
-// resources one by one. A name takes one request for each possible kind, and
-// the name of a load balancer one more, since several may have it.
+// Most IDs take one request. Resolve searches lists for the ID of a private
+// location or of a part, such as a rule, node pool, image version, NIC, server
+// or destination; where lists don't show the parts, it gets the resources one
+// by one. A name takes one request for each possible kind, and the name of a
+// load balancer one more, since several may have it.
 //
 // [Lookup] returns the record itself.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
@@ -135,12 +134,10 @@ func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, err
 
 // DeleteExisting deletes the resource of a reference, as in [Client.Resolve],
 // and returns it. It returns [ErrNotFound] if there is none, whereas the Delete
-// methods of the services succeed, even for a mistyped name. It deletes by ID.
-// Where the service's Delete is asynchronous, DeleteExisting is as well;
-// [Client.WaitDeleted] waits.
-//
-// It returns an [*ArgumentError] for the ID of a part of another resource, such
-// as a firewall rule.
+// methods of the services succeed, even for a mistyped name. It deletes by ID,
+// and returns before the resource is gone where the service's Delete does;
+// [Client.WaitDeleted] waits. It returns an [*ArgumentError] for the ID of a
+// part of another resource, such as a firewall rule.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := ParseReference(reference) // find returns the error
 	if _, part := familyOf(ID(ref.ID).Kind()); part != nil {

@@ -24,12 +24,12 @@ import (
 //		fmt.Println(resource) // VM eu-central-h1/web-1 (vm3g8xpsxjs50pvjj2a7d3ky8h)
 //	}
 //
-// The options apply to the list of each kind. A Location leaves out the kinds
+// The options apply to the list of each kind; a Location leaves out the kinds
 // without locations. A list that the server doesn't have, such as machine
 // images with the October 2025 API, counts as empty, but Resources yields
-// [ErrNotFound] if the server has none of the lists. An error is the last
-// element; if it's an [*UnlistedError], Resources has yielded everything else.
-// It yields an [*ArgumentError] for a kind that isn't in a project's lists.
+// [ErrNotFound] if there is none at all. An error is the last element; if it's
+// an [*UnlistedError], Resources has yielded everything else. It yields an
+// [*ArgumentError] for a kind that isn't in a project's lists.
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
 		lists, err := resourceLists(opts, kinds)
@@ -137,11 +137,10 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 // resource, such as a rule.
 //
 // The API doesn't tell a token's permissions. Without resources, CheckAccess
-// finds out only whether the token may see the project: a list of a kind that
-// the token may not see looks like an empty list. An inference API key that the
-// token may not see looks like one that doesn't exist. A resource that is being
-// destroyed can be forbidden for a moment, so CheckAccess looks again a second
-// later.
+// finds out only about the project: a list of a kind that the token may not see
+// looks empty. An inference API key that it may not see looks like one that
+// doesn't exist. A resource that is being destroyed can be forbidden for a
+// moment, so CheckAccess looks again a second later.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) error {
 	const operation = "CheckAccess"
 	if ctx == nil {

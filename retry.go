@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// RetryPolicy sets how often and after what delays the failed attempts of a
-// call are retried. Zero fields mean the defaults in [NewClient], and the
-// current values in [Client.With].
+// RetryPolicy sets how often and after what delays a call is retried. Zero
+// fields mean the defaults in [NewClient], and the current values in
+// [Client.With].
 //
 // An idempotent request is retried after the statuses 408, 429, 500, 502, 503
 // and 504, failed connections, timeouts of an attempt, and truncated responses.
@@ -28,13 +28,13 @@ type RetryPolicy struct {
 	// header. The default is 60 s.
 	MaxRetryAfter time.Duration
 
-	// Budget limits the retries of all calls of a client while no call succeeds.
-	// The default is 100. Copies of the client share the budget unless they call
-	// another host. A retry takes 1 from the budget when it's sent, and returns it
-	// if it succeeds; a call that succeeds without a retry returns a fifth. An
-	// error that isn't retried, such as the API's own 404, counts as success,
-	// since the server works. Once the budget is used up, a call returns the error
-	// of its last attempt, which then also matches [ErrRetryBudget].
+	// Budget limits the retries of all calls of a client while none succeeds. The
+	// default is 100. Copies of the client share the budget unless they call
+	// another host. A retry takes 1 from the budget, and returns it if it
+	// succeeds; a call that succeeds without a retry returns 0.2. An error that
+	// isn't retried, such as the API's own 404, counts as success. Once the budget
+	// is used up, a call returns the error of its last attempt, which then also
+	// matches [ErrRetryBudget].
 	Budget int
 }
 

@@ -27,18 +27,18 @@ type RuleChanges[R any] struct {
 func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Deleted) > 0 }
 
 // SetRules replaces the rules of a firewall. It keeps the existing rules that
-// are wanted, adds those that are missing, and then deletes the rest, by ID.
-// Traffic that both the old and the new rules allow is never interrupted.
-// SetRules returns before the changes take effect. A second call with the same
-// rules changes nothing. An empty slice deletes all rules.
+// are wanted, with their descriptions, adds those that are missing, and then
+// deletes the rest, by ID. Traffic that both the old and the new rules allow is
+// never interrupted. SetRules returns before the changes take effect. An empty
+// slice deletes all rules.
 //
 // Rules are compared by protocol, CIDR and port range, in any spelling that
-// [ParseCIDR] and [ParsePortRange] accept. A kept rule keeps its description.
+// [ParseCIDR] and [ParsePortRange] accept.
 //
 // SetRules reads the firewall, sends one request for each change, and reads the
-// firewall again. It returns an error if the rules are then not the wanted
-// ones, because another program has changed them. If the response to a create
-// is lost, SetRules looks for the rule, as Ensure does. A rule that another
+// firewall again. It returns an error if the rules then aren't the wanted ones,
+// because another program has changed them. If the response to a create is
+// lost, SetRules looks for the rule, as Ensure does. A rule that another
 // program added first is returned as kept.
 //
 // It returns an [*ArgumentError], and sends nothing, if rules is nil or a rule

@@ -12,9 +12,7 @@ import (
 )
 
 // Progress is a report of an operation that takes more than one request: a
-// wait, an Ensure, a Watch or a teardown. One function can display all of them:
-// Operation and Resource say what is in progress, Done and Total how far it is,
-// and State its present state.
+// wait, an Ensure, a Watch or a teardown. One function can display all of them.
 type Progress struct {
 	Operation string        // such as "VMs.WaitRunning"
 	Resource  string        // such as "eu-central-h1/web-1"
@@ -36,11 +34,10 @@ type waitConfig struct {
 	progress   func(Progress)
 }
 
-// WaitInterval sets the pauses between polls. The first pause is first, and
-// each later one is longer by half, up to max. Each pause is randomized by up
-// to 20%. The defaults, for 0 or less, depend on the resource: 1 to 5 seconds
-// for VMs and networks, 5 to 15 seconds for databases, clusters and machine
-// images.
+// WaitInterval sets the pauses between polls: first, and then longer by half
+// each time, up to max. Each pause is randomized by up to 20%. The defaults,
+// for 0 or less, are 1 and 5 seconds for VMs and networks, and 5 and 15 seconds
+// for databases, clusters and machine images.
 func WaitInterval(first, max time.Duration) WaitOption {
 	return func(c *waitConfig) {
 		if first > 0 {
@@ -52,10 +49,10 @@ func WaitInterval(first, max time.Duration) WaitOption {
 	}
 }
 
-// WaitTolerance sets how many polls in a row may fail with a transient error,
-// such as a server error, before the wait ends with the last error. The default
-// is 5, and 20 for the servers of a database, which fail over. Each poll also
-// has the client's retries.
+// WaitTolerance sets how many polls in a row may fail with a transient error
+// before the wait ends with the last one. The default is 5, and 20 for the
+// servers of a database, which fail over. Each poll also has the client's
+// retries.
 func WaitTolerance(polls int) WaitOption {
 	return func(c *waitConfig) { c.tolerance = polls }
 }

@@ -19,16 +19,15 @@ type waitAllConfig struct {
 }
 
 // WaitConcurrency sets how many waits run at the same time, at least 1. The
-// others begin in the order of the items, as running ones end. By default, all
-// run at the same time.
+// others begin in the order of the items. By default, all run at the same time.
 func WaitConcurrency(waits int) WaitAllOption {
 	return func(c *waitAllConfig) { c.atOnce = &waits }
 }
 
 // WaitFailFast lets the first wait that fails cancel the others. The cause of
-// their context is the error of the failed wait. Waits that haven't begun
-// aren't called. WaitAll returns when all others have ended, with the records
-// of those that succeeded and only the first error.
+// their context is its error. Waits that haven't begun aren't called. WaitAll
+// returns when all others have ended, with the records of those that succeeded
+// and only this error.
 func WaitFailFast() WaitAllOption {
 	return func(c *waitAllConfig) { c.failFast = true }
 }
@@ -47,10 +46,10 @@ func WaitFailFast() WaitAllOption {
 // if that takes fewer requests than a Get for each. This applies to waits for a
 // deletion, and for a state that lists show. A list can only tell a wait that
 // it isn't over: the full record decides. Until then, the records in [Progress]
-// can have the short form of a list. A wait never waits for a list longer than
-// one of its own pauses, and doesn't end if a list fails. Waits share lists
-// only if they get the context that WaitAll passes, and not one derived from
-// it: set a deadline for all on the context of WaitAll.
+// can have the short form. A list never delays a wait beyond its own pause, and
+// its failure doesn't end a wait. Waits share lists only if they get the
+// context that WaitAll passes, and not one derived from it: set a deadline on
+// the context of WaitAll.
 //
 // WaitAll returns an [*ArgumentError], and calls nothing, if wait is nil or a
 // [WaitConcurrency] is less than 1.

@@ -25,9 +25,8 @@ const (
 // Event is a change that a Watch method has seen.
 //
 // Records belong to the program that gets them: changing a record neither
-// causes nor hides an event. The watch keeps each record, without reading or
-// changing it, until its next event, in which the same pointer is Old, or
-// Record after a deletion.
+// causes nor hides an event. The watch keeps each record until its next event,
+// in which the same pointer is Old, or Record after a deletion.
 type Event[T any] struct {
 	Type   EventType
 	Record *T // the new record; after a deletion, the last one
@@ -37,37 +36,32 @@ type Event[T any] struct {
 // WatchOptions are the settings of the Watch methods. A nil *WatchOptions means
 // the whole project and the defaults.
 //
-// A watch polls the list. The first round yields every record as [EventAdded];
-// each later round yields the changes since then. Records have the short form.
-// A watch doesn't see a record that appears and disappears between two rounds,
-// nor a change of a field that lists don't show. A different order of the
-// elements of an array isn't a change.
+// A watch polls the list. The first round yields every record, in its short
+// form, as [EventAdded]; each later round yields the changes since then. A
+// watch doesn't see a record that appears and disappears between two rounds,
+// nor a change of a field that lists don't show or of the order of an array's
+// elements.
 //
-// A watch identifies records by ID. A round yields additions while it reads the
-// list, and deletions at its end. So if a resource is deleted and another one
-// is created with its name, the new one may be added before the old one is
-// deleted.
+// A watch identifies records by ID. A round yields deletions at its end, so a
+// new record with the name of a deleted one may be added first.
 //
 // Lists leave out what the token may not see. So a watch gets each record that
 // is no longer in the list once by its ID, unless it was being deleted, and
-// yields it as deleted only if it doesn't exist. If the token may not see it in
-// three rounds in a row, the watch ends with an error that matches
-// [ErrForbidden]: the token has lost a permission. A watch can't see that a
-// record exists that was never in the list; see [Client.CheckAccess].
+// yields it as deleted only if it doesn't exist. It ends with [ErrForbidden] if
+// the token may not see the record in three rounds in a row: the token has lost
+// a permission. It can't see that a record exists that was never in the list;
+// see [Client.CheckAccess].
 //
-// A transient failure ([IsTransient]), such as a server error or a gateway's
-// page in place of a list, doesn't end a watch. The watch reports it to
-// Progress and tries again after a pause. A round that fails yields no
-// deletions, but the changes it has yielded remain valid. A list that stalls
-// ([ErrPaginationStalled]) may have changed while the server read it, so only
-// three stalled rounds without a complete one in between end the watch. An
-// [*UnlistedError] doesn't end it: the watch yields all changes that the server
-// can show. Any other error, or the context's error when it ends, is the last
-// element.
+// After a transient failure ([IsTransient]), such as a server error or a
+// gateway's page in place of a list, the watch reports it to Progress and tries
+// again after a pause. A round that fails yields no deletions, but the changes
+// it has yielded remain valid. A watch also continues after an
+// [*UnlistedError], and after [ErrPaginationStalled], since the list may have
+// changed during the round; but three stalled rounds without a complete one in
+// between end it. Any other error, or the context's error, is the last element.
 //
 // A watch holds one copy of the records, and about 60 bytes for each. Every
-// range over the sequence is a separate watch, which begins with nothing. No
-// goroutine outlives the loop.
+// range over the sequence is a separate watch. No goroutine outlives the loop.
 type WatchOptions struct {
 	// Location restricts the list to a location. It must be empty for families
 	// without locations.
