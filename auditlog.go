@@ -74,7 +74,7 @@ var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-lo
 // Requires the August 2026 API.
 func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Page[AuditLogEntry], error) {
 	o := opts.inUTC()
-	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, o, o.PageSize)
+	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, o, o.PageSize, nil)
 }
 
 // All returns an iterator over the project's audit log, the newest entries

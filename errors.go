@@ -96,6 +96,10 @@ var (
 	// ErrResponseTooLarge reports a response larger than [WithResponseLimit].
 	ErrResponseTooLarge = call.ErrTooLarge
 
+	// ErrLogsExpired reports that the service no longer keeps all of the lines
+	// that [PostgresService.FollowLogs] should continue with. Progress gets it.
+	ErrLogsExpired = errors.New("log lines are no longer kept")
+
 	// ErrPaginationStalled reports a list that can't be read to its end, because
 	// the server doesn't get past a page, or counts more items than it shows. The
 	// items read before have been yielded.

@@ -167,8 +167,8 @@ type watcher[T any, P listItem[T]] struct {
 	sights    map[sight]*sight // one for all records that have the same
 	hidden    map[string]int   // by ID, for how many rounds in a row the token may not see it
 	rounds    int
-	stalls    int  // rounds that stalled since the last complete one
 	left      bool // whether the consumer has left the loop
+	tolerance
 }
 
 // sight is what the watch needs to know about a record that is missing. The
@@ -270,19 +270,25 @@ func (w *watcher[T, P]) isThere(r Resource, last *sight, unlisted error) (bool, 
 	return exists, err
 }
 
-// tolerates reports whether the watch continues after a round with the error.
-func (w *watcher[T, P]) tolerates(err error) bool {
+// tolerance decides whether something that keeps polling a list continues after
+// an error.
+type tolerance struct {
+	stalls int // rounds that stalled since the last complete one
+}
+
+// tolerates reports whether to continue after a round with the error.
+func (t *tolerance) tolerates(err error) bool {
 	var hidden *hiddenError
 	switch {
 	case err == nil || isUnlisted(err):
-		w.stalls = 0
+		t.stalls = 0
 		return true
 	case errors.As(err, &hidden):
-		w.stalls = 0
+		t.stalls = 0
 		return hidden.rounds < maxStalls
 	case errors.Is(err, ErrPaginationStalled):
-		w.stalls++
-		return w.stalls < maxStalls
+		t.stalls++
+		return t.stalls < maxStalls
 	}
 	return IsTransient(err)
 }

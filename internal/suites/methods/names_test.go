@@ -20,6 +20,8 @@ func TestOperationNames(t *testing.T) {
 		switch {
 		case method == "Watch":
 			want = service + ".List"
+		case method == "FollowLogs":
+			want = service + ".Logs"
 		case strings.HasPrefix(method, "WaitVersion"):
 			want = service + ".ListVersions"
 		case contract.Composite(method):
