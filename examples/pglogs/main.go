@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -75,33 +74,58 @@ type options struct {
 }
 
 func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stderr io.Writer) error {
-	service := &clock{}
-	client, err := client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		service.RoundTripper = next
-		return service
-	}))
-	if err != nil {
-		return err
-	}
 	db, err := demo.Database(ctx, client, o.args)
 	if err != nil {
 		return err
 	}
-	if service.now().IsZero() {
-		return errors.New("the responses of the service have no Date, by which the program knows which lines are new")
-	}
-	f := follower{client: client, db: db, levels: o.levels, overlap: time.Minute, stderr: stderr, print: printText(stdout), now: service.now}
-	if o.asJSON {
-		encoder := json.NewEncoder(stdout)
-		f.print = func(line *cloudapi.PostgresLogEntry) error { return encoder.Encode(line) }
-	}
-	if f.state, err = loadState(o.file, db.Location+"/"+db.Name, f.now().Add(f.overlap-o.since)); err != nil {
+	state, err := loadState(o.file, db.Location+"/"+db.Name)
+	if err != nil {
 		return err
 	}
-	if o.follow {
-		return f.follow(ctx, o.every)
+	print := printText(stdout)
+	if o.asJSON {
+		encoder := json.NewEncoder(stdout)
+		print = func(line *cloudapi.PostgresLogEntry) error { return encoder.Encode(line) }
 	}
-	return f.catchUp(ctx, f.now())
+	err = o.print(ctx, client, db, print, state, func(p cloudapi.Progress) {
+		switch {
+		case errors.Is(p.Err, cloudapi.ErrLogsExpired):
+			fmt.Fprintf(stderr, "pglogs: %v\n", p.Err)
+		case cloudapi.IsTransient(p.Err) && o.follow && ctx.Err() == nil:
+			fmt.Fprintf(stderr, "pglogs: %v; looking again in %v\n", p.Err, o.every)
+		case p.Err == nil:
+			state.Marker = p.Record.(cloudapi.PostgresLogMarker)
+			if err := state.save(); err != nil { // in case the program is killed
+				fmt.Fprintf(stderr, "pglogs: %v\n", err)
+			}
+		}
+	})
+	if notSaved := state.save(); err == nil {
+		err = notSaved
+	}
+	return err
+}
+
+// print prints lines, and notes in the state which were printed. The end of the
+// context is no error while it follows.
+func (o options) print(ctx context.Context, client *cloudapi.Client, db *cloudapi.Postgres, print func(*cloudapi.PostgresLogEntry) error,
+	state *state, progress func(cloudapi.Progress)) error {
+	for line, err := range client.Postgres.FollowLogs(ctx, db.Location, db.ID, &cloudapi.PostgresFollowLogsOptions{
+		Marker: state.Marker, Since: o.since, UntilNow: !o.follow, Interval: o.every, MaxInterval: o.every, Progress: progress,
+	}) {
+		switch {
+		case err != nil && o.follow && ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		case o.levels == nil || slices.Contains(o.levels, line.SeverityLevel):
+			if err := print(line.PostgresLogEntry); err != nil {
+				return err
+			}
+		}
+		state.Marker = line.Marker
+	}
+	return nil
 }
 
 // printText returns a function that prints a line for people.

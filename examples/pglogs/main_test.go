@@ -109,41 +109,12 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// store is a service that keeps logs for a week.
-type store struct {
-	t     *testing.T
-	now   time.Time
-	lines []time.Time // in their order
-	fails bool
-}
+const database = `{"id":"pggk8wzevxhe1gh7zjzfx5jn70","name":"orders","location":"eu-central-h1","state":"running"}`
 
-func (s *store) RoundTrip(req *http.Request) (*http.Response, error) {
-	if s.fails {
-		return &http.Response{StatusCode: 503, Header: http.Header{}, Body: http.NoBody}, nil
-	}
-	query := req.URL.Query()
-	start, _ := time.Parse(time.RFC3339, query.Get("start"))
-	end, _ := time.Parse(time.RFC3339, query.Get("end"))
-	if start.Before(s.now.Add(-7*24*time.Hour)) || end.Sub(start) > 24*time.Hour || !end.After(start) {
-		s.t.Errorf("asked for %v to %v", start, end)
-	}
-	before := len(s.lines)
-	fmt.Sscanf(query.Get("pagination_key"), "%d", &before)
-	var found []string
-	first := before
-	for first > 0 && len(found) < 3 {
-		first--
-		if at := s.lines[first]; !at.Before(start) && !at.After(end) {
-			found = append(found, fmt.Sprintf(`{"timestamp":%q,"message":"line %d"}`, at.Format(time.RFC3339), at.Unix()))
-		}
-	}
-	slices.Reverse(found)
-	key := ""
-	if first > 0 {
-		key = fmt.Sprintf(`,"pagination_key":"%d"`, first)
-	}
-	body := `{"logs":[` + strings.Join(found, ",") + `]` + key + `}`
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+// respond returns a response of a service whose clock shows the given time.
+func respond(status int, body string, now time.Time) *http.Response {
+	header := http.Header{"Content-Type": {"application/json"}, "Date": {now.UTC().Format(http.TimeFormat)}}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body))}
 }
 
 // roundTripper is a function that sends a request.
@@ -161,7 +132,10 @@ func TestFollowEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			requests := 0
-			client := newClient(t, roundTripper(func(*http.Request) (*http.Response, error) {
+			client := newClient(t, roundTripper(func(req *http.Request) (*http.Response, error) {
+				if !strings.HasSuffix(req.URL.Path, "/logs") {
+					return respond(200, database, time.Now()), nil
+				}
 				if requests++; requests < 3 {
 					return &http.Response{StatusCode: 503, Header: http.Header{}, Body: http.NoBody}, nil
 				}
@@ -170,14 +144,9 @@ func TestFollowEnds(t *testing.T) {
 				}
 				return nil, last
 			}))
-			state, err := loadState(filepath.Join(t.TempDir(), "state.json"), "eu-central-h1/orders", time.Now().Add(-time.Hour))
-			if err != nil {
-				t.Fatal(err)
-			}
 			var stderr bytes.Buffer
-			f := follower{client: client, db: &cloudapi.Postgres{ID: "pggk8wzevxhe1gh7zjzfx5jn70", Location: "eu-central-h1"},
-				overlap: time.Minute, stderr: &stderr, state: state, now: time.Now}
-			if err := f.follow(ctx, 5*time.Second); !errors.Is(err, want) || strings.Count(stderr.String(), "looking again in 5s") != 2 || requests != 3 {
+			o := options{args: []string{"eu-central-h1/orders"}, since: time.Hour, every: 5 * time.Second, follow: true}
+			if err := o.run(ctx, client, io.Discard, &stderr); !errors.Is(err, want) || strings.Count(stderr.String(), "looking again in 5s") != 2 || requests != 3 {
 				t.Errorf("%v after %d requests:\n%s", err, requests, &stderr)
 			}
 		})
@@ -205,7 +174,7 @@ func TestFollowsTheClockOfTheService(t *testing.T) {
 			var printed, want []string
 			server := roundTripper(func(req *http.Request) (*http.Response, error) {
 				now := time.Now().Add(-ahead).UTC()
-				body := `{"id":"pggk8wzevxhe1gh7zjzfx5jn70","name":"orders","location":"eu-central-h1","state":"running"}`
+				body := database
 				if strings.HasSuffix(req.URL.Path, "/logs") {
 					want = append(want, now.Format(time.RFC3339))
 					var lines []string
@@ -216,7 +185,7 @@ func TestFollowsTheClockOfTheService(t *testing.T) {
 					}
 					body = `{"logs":[` + strings.Join(lines, ",") + `]}`
 				}
-				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}, "Date": {now.Format(http.TimeFormat)}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+				return respond(200, body, now), nil
 			})
 			client := newClient(t, server)
 			var stdout onLine = func(line string) {
@@ -245,77 +214,79 @@ func (f onLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestFollows: every line is printed once, in order except for a late one, over
-// days, a failure of the service and restarts of the program.
-func TestFollows(t *testing.T) {
+// TestContinues: with a state file each line is printed once, also if the
+// program fails before it prints a line, or a run fails. A gap is reported.
+func TestContinues(t *testing.T) {
 	t.Parallel()
-	start := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
-	s := &store{t: t, now: start}
-	client := newClient(t, s)
-	file := filepath.Join(t.TempDir(), "state.json")
-	var printed []time.Time
-	var stderr bytes.Buffer
-	catchUp := func() error { // as a program that starts anew does
-		t.Helper()
-		state, err := loadState(file, "eu-central-h1/orders", start)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		var times []string // of the lines
+		fails := false
+		client := newClient(t, roundTripper(func(req *http.Request) (*http.Response, error) {
+			query := req.URL.Query()
+			switch {
+			case !strings.HasSuffix(req.URL.Path, "/logs"):
+				return respond(200, database, time.Now()), nil
+			case fails:
+				return respond(503, "", time.Now()), nil
+			}
+			var lines []string
+			for i, at := range times {
+				if at >= query.Get("start") && at <= query.Get("end") {
+					lines = append(lines, fmt.Sprintf(`{"timestamp":%q,"message":"line %d"}`, at, i))
+				}
+			}
+			return respond(200, `{"logs":[`+strings.Join(lines, ",")+`]}`, time.Now()), nil
+		}))
+		file := filepath.Join(t.TempDir(), "state.json")
+		var stdout, stderr bytes.Buffer
+		catchUp := func(stdout io.Writer) error { // as a program that starts anew does
+			o := options{args: []string{"eu-central-h1/orders"}, since: time.Hour, every: 5 * time.Second, file: file}
+			return o.run(t.Context(), client, stdout, &stderr)
 		}
-		f := follower{client: client, db: &cloudapi.Postgres{ID: "pggk8wzevxhe1gh7zjzfx5jn70", Location: "eu-central-h1"},
-			overlap: time.Minute, stderr: &stderr, state: state,
-			print: func(line *cloudapi.PostgresLogEntry) error { printed = append(printed, line.Timestamp); return nil }}
-		return f.catchUp(t.Context(), s.now)
-	}
-	var want []time.Time
-	add := func(ages ...time.Duration) {
-		for _, age := range ages {
-			s.lines = append(s.lines, s.now.Add(-age))
-			want = append(want, s.now.Add(-age))
+		receive := func(age time.Duration) { times = append(times, time.Now().Add(-age).UTC().Format(time.RFC3339)) }
+		check := func(what string, lines int) {
+			t.Helper()
+			stdout.Reset()
+			if err := catchUp(&stdout); err != nil || strings.Count(stdout.String(), "line ") != lines {
+				t.Errorf("%s: %v, %d lines:\n%s", what, err, lines, &stdout)
+			}
+			<-time.After(time.Minute)
 		}
-		slices.SortFunc(s.lines, time.Time.Compare)
-	}
-	check := func(what string) {
-		t.Helper()
-		if err := catchUp(); err != nil {
-			t.Fatalf("%s: %v", what, err)
+		receive(30 * time.Minute)
+		receive(time.Minute)
+		receive(0)
+		check("the first time", 3)
+		check("nothing new", 0)
+		receive(90 * time.Second) // late
+		receive(0)
+		check("a late line", 2)
+		receive(0)
+		if err := catchUp(failing{}); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("an output that fails: %v", err)
 		}
-		if !slices.Equal(printed, want) {
-			t.Fatalf("%s: printed are %v, want %v", what, printed, want)
+		fails = true
+		if err := catchUp(&stdout); !errors.Is(err, cloudapi.ErrServer) {
+			t.Errorf("a service that fails: %v", err)
 		}
-	}
-	s.now = s.now.Add(time.Hour)
-	add(59*time.Minute, 50*time.Minute, 40*time.Minute, 30*time.Minute, 20*time.Minute, 10*time.Minute, 5*time.Second, 0)
-	check("the first time")
-	check("nothing new")
-	s.now = s.now.Add(5 * time.Second)
-	add(8*time.Second, time.Second) // one that is late
-	check("a late line")
-	s.now = s.now.Add(time.Second)
-	add(0, 0)
-	check("two equal lines")
-	s.now = s.now.Add(time.Second)
-	add(time.Second)
-	check("an equal line that is late")
-	s.fails = true
-	s.now = s.now.Add(time.Second)
-	if err := catchUp(); !cloudapi.IsTransient(err) {
-		t.Fatalf("a failure is %v", err)
-	}
-	s.fails = false
-	s.now = s.now.Add(6 * 24 * time.Hour)
-	add(100*time.Hour, 50*time.Hour, 48*time.Hour, 24*time.Hour, time.Hour, 0)
-	check("days later")
-	if stderr.Len() > 0 {
-		t.Errorf("there are complaints: %s", &stderr)
-	}
-	s.now = s.now.Add(10 * 24 * time.Hour)
-	s.lines = append(s.lines, s.now.Add(-9*24*time.Hour)) // which is not kept
-	add(24 * time.Hour)
-	check("too late")
-	if !strings.Contains(stderr.String(), "not kept any more") {
-		t.Errorf("the gap is not said: %q", &stderr)
-	}
-	if entries, err := os.ReadDir(filepath.Dir(file)); err != nil || len(entries) != 1 {
-		t.Errorf("beside the state there are %v, %v", entries, err)
-	}
+		fails = false
+		check("after failures", 1)
+		if stderr.Len() > 0 {
+			t.Errorf("there are complaints: %s", &stderr)
+		}
+		<-time.After(10 * 24 * time.Hour)
+		receive(9 * 24 * time.Hour) // which is not kept
+		receive(24 * time.Hour)
+		check("too late", 1)
+		if !strings.Contains(stderr.String(), "no longer kept") {
+			t.Errorf("the gap is not said: %q", &stderr)
+		}
+		if entries, err := os.ReadDir(filepath.Dir(file)); err != nil || len(entries) != 1 {
+			t.Errorf("beside the state there are %v, %v", entries, err)
+		}
+	})
 }
+
+// failing is a writer that fails.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
