@@ -76,7 +76,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 
 	// Nothing else has this name, so whatever has it can be deleted.
 	name := "quickstart-" + strings.ToLower(rand.Text()[:6])
-	key, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{
+	key, err := client.SSHPublicKeys.Create(uninterrupted(ctx), &cloudapi.SSHPublicKeyCreateRequest{
 		Name:      name,
 		PublicKey: throwawayKey(),
 	})
@@ -88,7 +88,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	}
 	env.created("SSH key", name, key.ID)
 
-	firewall, err := client.Firewalls.Create(ctx, location, name, &cloudapi.FirewallCreateRequest{Description: "SSH and the web"})
+	firewall, err := client.Firewalls.Create(uninterrupted(ctx), location, name, &cloudapi.FirewallCreateRequest{Description: "SSH and the web"})
 	env.deleteLater("firewall", name, err, func(ctx context.Context) error {
 		return client.Firewalls.Delete(ctx, location, name)
 	})
@@ -107,7 +107,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 		env.say("rule", name, "ports %s open to %s", rule.PortRange, rule.CIDR)
 	}
 
-	subnet, err := client.PrivateSubnets.Create(ctx, location, name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID})
+	subnet, err := client.PrivateSubnets.Create(uninterrupted(ctx), location, name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID})
 	env.deleteLater("subnet", name, err, func(ctx context.Context) error {
 		if err := client.PrivateSubnets.Delete(ctx, location, name); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 
 	var vms []*cloudapi.VM
 	for _, name := range []string{name + "-1", name + "-2"} {
-		vm, err := client.VMs.Create(ctx, location, name, &cloudapi.VMCreateRequest{
+		vm, err := client.VMs.Create(uninterrupted(ctx), location, name, &cloudapi.VMCreateRequest{
 			PublicKey:       key.Name,
 			PrivateSubnetID: subnet.ID,
 			EnableIP4:       new(true),
@@ -158,6 +158,16 @@ func (env *environment) provision(ctx context.Context) (err error) {
 		env.say("found", reference, "private address %s", vm.PrivateIPv4)
 	}
 	return nil
+}
+
+// uninterrupted returns a context for a create, which Ctrl-C doesn't cancel: the
+// server could act on a canceled request after the cleanup. If ctx has ended,
+// uninterrupted returns ctx.
+func uninterrupted(ctx context.Context) context.Context {
+	if ctx.Err() != nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
 }
 
 // throwawayKey returns an SSH public key whose private key isn't kept.

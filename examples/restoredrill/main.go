@@ -98,7 +98,9 @@ func (d *drill) run(ctx context.Context) (err error) {
 		}
 	}()
 
-	copied, err := d.client.Postgres.Restore(ctx, source.Location, source.ID, &cloudapi.PostgresRestoreRequest{
+	// Ctrl-C doesn't cancel this: the server could carry out a canceled restore
+	// after its cleanup.
+	copied, err := d.client.Postgres.Restore(context.WithoutCancel(ctx), source.Location, source.ID, &cloudapi.PostgresRestoreRequest{
 		Name: name, RestoreTarget: source.LatestRestoreTime,
 	})
 	if err != nil {
