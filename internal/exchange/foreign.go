@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -83,3 +84,6 @@ var errOwn = errors.New("not of the network")
 
 func (e ownError) Unwrap() error      { return e.error }
 func (ownError) Is(target error) bool { return target == errOwn }
+
+// ErrorType is what OpenTelemetry reports: the type of the transport's error.
+func (e ownError) ErrorType() string { return fmt.Sprintf("%T", e.error) }
