@@ -1,6 +1,5 @@
-// Package attachment looks at files that a server sends: at their names, which
-// must be harmless in any folder, and at whether they are complete. It writes them
-// to disk.
+// Package attachment checks and saves files from a server: whether their names
+// are harmless in any folder, and whether they are complete.
 package attachment
 
 import (
@@ -17,8 +16,8 @@ import (
 // maxName is the length of the longest name.
 const maxName = 128
 
-// Name returns the file name of a Content-Disposition header, without
-// characters that could be harmful, or "".
+// Name returns the file name of a Content-Disposition header without characters
+// that could be harmful, or "".
 func Name(disposition string) string {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil {
@@ -43,8 +42,8 @@ const (
 	PrivateKey  = "PRIVATE KEY"
 )
 
-// CheckPEM returns a check that content consists of whole PEM blocks of the
-// kinds, at least one of each. There may be text before a block.
+// CheckPEM returns a function that checks that content consists of whole PEM
+// blocks of the kinds, at least one of each. Text may precede a block.
 func CheckPEM(kinds ...string) func(content []byte) error {
 	return func(content []byte) error {
 		var blocks []*pem.Block

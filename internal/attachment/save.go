@@ -6,19 +6,20 @@ import (
 	"path/filepath"
 )
 
-// Save writes a new file that only its owner may read: the whole file or none.
-// It returns [os.ErrExist] if the path exists, even as a symbolic link.
+// Save writes a new file that only its owner may read: the whole file or
+// nothing. It returns [os.ErrExist] if the path exists, even as a symbolic
+// link.
 func Save(path string, content []byte) error {
 	return write(path, content, func(temporary string) error {
 		err := os.Link(temporary, path)
 		if err == nil || errors.Is(err, os.ErrExist) {
-			return err // of a path that ends with a slash, create would say that it is a folder
+			return err // for a path that ends with a slash, create would say that it's a folder
 		}
 		return create(path, content) // for file systems without links
 	})
 }
 
-// Replace is Save for a path that may exist, which it replaces atomically.
+// Replace is like Save, but atomically replaces an existing file.
 func Replace(path string, content []byte) error {
 	return write(path, content, func(temporary string) error { return os.Rename(temporary, path) })
 }
@@ -46,7 +47,7 @@ func write(path string, content []byte, publish func(temporary string) error) (e
 	return publish(temporary.Name())
 }
 
-// create writes a new file. If that fails it removes the file.
+// create writes a new file, which it removes if that fails.
 func create(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

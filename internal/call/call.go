@@ -1,7 +1,7 @@
-// Package call makes the calls of a client: one attempt after another, until the
-// server's response is accepted or no further attempt is useful and safe. It
-// knows requests, responses and the API's error envelope, but no operation, no
-// record and no list.
+// Package call makes the calls of a client: one attempt after another, until it
+// accepts the server's response or no further attempt is useful and safe. It
+// knows requests, responses and the API's error envelope, but no operations,
+// records or lists.
 package call
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// Config is what the calls of a client share. Calls do not change it.
+// Config is what the calls of a client share. Calls don't change it.
 type Config struct {
 	BaseURL   *url.URL
 	Transport http.RoundTripper
@@ -44,7 +44,7 @@ type Config struct {
 	// Attempted, unless nil, is called after each attempt.
 	Attempted func(context.Context, *Request, *Attempt)
 
-	Timeout     time.Duration // of an attempt; 0: none
+	Timeout     time.Duration // of an attempt; 0 for none
 	Retry       Policy
 	Budget      *Budget
 	MaxResponse int64 // bytes
@@ -53,20 +53,20 @@ type Config struct {
 // Request is what a call sends. It is used once.
 type Request struct {
 	Method     string
-	Path       string // as it is sent, below the path of the base URL
+	Path       string // the escaped path, below the path of the base URL
 	Unescaped  string // the path without escapes, or "" if Path has none
 	Query      string
-	Body       []byte   // nil: none
-	Accept     string   // the Accept header; "": JSON
+	Body       []byte   // or nil
+	Accept     string   // the Accept header; "" for JSON
 	Secrets    []string // in the body; a response may repeat them
 	Idempotent bool
 
 	// NoContent says that the response has no body to decode. Only the beginning
-	// of one is read.
+	// of a body is read.
 	NoContent bool
 
-	// FinalOn500 says that a 500 of the API is final: every attempt of the call
-	// would get it.
+	// FinalOn500 says that a 500 of the API is final, since every attempt of the
+	// call would get it.
 	FinalOn500 bool
 
 	// Received, unless nil, is called with what each attempt has received.
@@ -75,7 +75,7 @@ type Request struct {
 	// Owner is what [OwnerOf] returns for the contexts of the call.
 	Owner any
 
-	call call // here to be allocated with the request
+	call call // here so that it's allocated with the request
 }
 
 // changes reports whether the request can change anything on the server.
@@ -87,15 +87,15 @@ func (r *Request) changes() bool {
 // with it.
 type Decoder interface{ Decode(Response) (any, error) }
 
-// Attempt is what is known after an attempt.
+// Attempt describes an attempt that has ended.
 type Attempt struct {
 	Number   int // from 1
 	Duration time.Duration
-	Status   int // 0: no response
+	Status   int // 0 if there was no response
 
-	// NotSent is why nothing was sent: the error of the limiter, of the token's
-	// source, of the budget, or of the context. Duration, Status and Failure
-	// are then without meaning.
+	// NotSent is why nothing was sent: the error of the limiter, the token
+	// source, the budget, or the context. Duration, Status and Failure are then
+	// meaningless.
 	NotSent error
 
 	Failure *Failure // nil if the response was accepted
@@ -104,16 +104,16 @@ type Attempt struct {
 	RetryIn time.Duration // after this pause
 }
 
-// Received is what an attempt has received, whether or not it was accepted.
+// Received is what an attempt received, whether or not the decoder accepted it.
 type Received struct {
 	Attempt int         // from 1
-	Status  int         // 0: no response
+	Status  int         // 0 if there was no response
 	Header  http.Header // shows no credentials
-	Body    []byte      // as far as it was read; must not be kept: the buffer is reused
+	Body    []byte      // as far as it was read; must not be kept, since the buffer is reused
 }
 
-// Do makes attempts until one succeeds or none is left. It returns what the
-// decoder has returned, or how the call failed.
+// Do makes attempts until one succeeds or none is left. It returns the
+// decoder's result, or how the call failed.
 func Do(ctx context.Context, cfg *Config, req *Request, d Decoder) (any, *Failure) {
 	c := &req.call
 	c.Context, c.cfg, c.req, c.decoder = ctx, cfg, req, d
@@ -130,7 +130,7 @@ func OwnerOf(ctx context.Context) any {
 
 // call is a request in progress, and the context of its attempts.
 type call struct {
-	context.Context // of the caller
+	context.Context // the caller's context
 
 	cfg     *Config
 	req     *Request
@@ -141,27 +141,27 @@ type call struct {
 	http    http.Request
 	request retryablehttp.Request
 
-	tokens     []string      // that the source of tokens has returned
-	attempts   int           // requests passed to the transport
-	mayHaveRun bool          // whether the server may have carried one of them out
-	retrying   bool          // whether there is another attempt
+	tokens     []string      // returned by the token source
+	attempts   int           // number of requests passed to the transport
+	mayHaveRun bool          // whether the server may have executed one of them
+	retrying   bool          // whether another attempt follows
 	pause      time.Duration // before the next attempt
-	notRetried error         // why a due retry was not made
+	notRetried error         // why a due retry wasn't sent
 
 	// Of the last attempt that was passed to the transport:
 	started   time.Time
-	status    int    // 0: no response
-	requestID string // that the server gave the request, or ""
+	status    int    // 0 if there was no response
+	requestID string // which the server assigned, or ""
 	result    any
-	failure   *Failure // nil: the response was accepted
+	failure   *Failure // nil if the response was accepted
 
 	notSent error // why an attempt ended before the transport
 }
 
 // loop calls [transport.RoundTrip] for each attempt, [checkRetry] after it, and
 // [pauseBefore] before the next one. They get the call from the context. An
-// attempt includes reading and decoding the response, so that a truncated
-// response is a failed attempt like a broken connection.
+// attempt includes reading and decoding the response, so a truncated response
+// is a failed attempt, like a broken connection.
 var loop = retryablehttp.Client{
 	HTTPClient:   &http.Client{Transport: transport{}, CheckRedirect: noRedirect},
 	RetryMax:     math.MaxInt, // checkRetry counts
@@ -175,7 +175,7 @@ func (c *call) run() (any, *Failure) {
 	c.request.Request = c.newRequest()
 	_, err := loop.Do(&c.request)
 	if err != nil && c.attempts == 0 && c.failure == nil {
-		c.failure = &Failure{Cause: c.withoutSecrets(err)} // of the http.Client itself
+		c.failure = &Failure{Cause: c.withoutSecrets(err)} // from the http.Client itself
 	}
 	if c.isAnswered() {
 		c.cfg.Budget.succeeded(c.attempts)
@@ -184,7 +184,7 @@ func (c *call) run() (any, *Failure) {
 		return c.result, nil
 	}
 	if c.retrying && c.notRetried == nil {
-		c.notRetried = pace.Err(c.Context) // it ended during the pause between attempts
+		c.notRetried = pace.Err(c.Context) // the context ended during the pause between attempts
 	}
 	f := c.failure
 	f.Attempts, f.NotRetried = c.attempts, c.notRetried
@@ -203,10 +203,12 @@ func (c *call) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Format prints the caller's context in place of the call, which has secrets.
+// Format prints the caller's context in place of the call, which contains
+// secrets.
 func (c *call) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.Context) }
 
-// callKey is the key of the call in its context, and in those of its attempts.
+// callKey is the key of the call in its context, and in the contexts of its
+// attempts.
 type callKey struct{ exchange.CallKey }
 
 // callOf returns the call that a request with the context belongs to, or nil.
@@ -215,12 +217,12 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// noHeader is the header of the requests that only retryablehttp sees. Nobody
+// noHeader is the header of requests that only retryablehttp sees. Nobody
 // writes to it.
 var noHeader = http.Header{}
 
-// newRequest returns the request for retryablehttp. It has neither headers nor
-// a body, since each attempt gets its own: only the transport ever gets the
+// newRequest returns the request for retryablehttp. It has no headers and no
+// body, since each attempt gets its own: only the transport ever gets the
 // credentials, and an attempt shares nothing with an earlier one that is still
 // in progress.
 func (c *call) newRequest() *http.Request {
@@ -243,13 +245,13 @@ func (c *call) newRequest() *http.Request {
 // ErrNotSent marks failures before the network.
 var ErrNotSent = errors.New("nothing was sent")
 
-// transport is the transport of the loop. It has no method CloseIdleConnections,
-// so that retryablehttp does not close connections that other calls use after a
-// failure.
+// transport is the transport of the loop. It has no method
+// CloseIdleConnections, so that retryablehttp doesn't close connections that
+// other calls use after a failure.
 type transport struct{}
 
-// RoundTrip makes one attempt. The call keeps the result of the attempt;
-// retryablehttp only gets the response, whose body has been read.
+// RoundTrip makes one attempt. The call keeps the attempt's result;
+// retryablehttp gets only the response, whose body has been read.
 func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := req.Context().(*call)
 	header, err := c.prepare()
@@ -305,7 +307,7 @@ func (c *call) prepare() (http.Header, error) {
 }
 
 // attempt sends a copy of the request, and decodes the response. It returns nil
-// if the response is not complete.
+// if there is no complete response.
 func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 	limit := c.cfg.Timeout
 	begin := exchange.BeginOnce
@@ -320,7 +322,7 @@ func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 	defer attempt.End()
 
 	req = req.WithContext(attempt)
-	req.Host = req.URL.Host // retryablehttp does not need it, and without it copies less
+	req.Host = req.URL.Host // retryablehttp doesn't need it, and copies less without it
 	req.Header = header
 	if c.req.Body != nil {
 		req.Body, _ = c.newBody()
@@ -328,7 +330,7 @@ func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 		req.ContentLength = int64(len(c.req.Body))
 	}
 	resp, err := c.cfg.Transport.RoundTrip(req)
-	sent := resp != nil || attempt.Sent(err) // a response may come from a middleware, which the attempt does not see
+	sent := resp != nil || attempt.Sent(err) // a response may come from a middleware, which the attempt doesn't see
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:
 		resp.Body.Close() // from a middleware: net/http never returns both

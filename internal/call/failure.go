@@ -8,32 +8,31 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
-// Failure is how a call ended without an accepted response: what its last
-// attempt ended with, and why there was no further one. The texts in it show no
-// secrets.
+// Failure says how a call ended without an accepted response: what ended its
+// last attempt, and why no other followed. Its texts show no secrets.
 //
-// There are three kinds. Without a Status there was no complete response. A
-// Status of 300 or above is the server's refusal. A lower one came with a
-// response that the decoder did not accept.
+// There are three kinds. Without a Status there was no complete response. With
+// a Status of 300 or above the server refused the request. With a lower Status
+// the decoder didn't accept the response.
 type Failure struct {
 	Attempts       int
-	NotRetried     error // why a due retry was not made, such as the context's error; or nil
-	MayHaveRun     bool  // whether a request that changes something may have been carried out
-	OutcomeUnknown bool  // whether that matters: the request is not idempotent, or Earlier
-	Earlier        bool  // whether an earlier attempt may have been carried out, and the API refused the retry
+	NotRetried     error // why a due retry wasn't sent, such as the context's error; or nil
+	MayHaveRun     bool  // whether the server may have executed a request that changes something
+	OutcomeUnknown bool  // whether that matters: the request isn't idempotent, or Earlier is set
+	Earlier        bool  // whether the server may have executed an earlier attempt, and the API refused the retry
 
-	// Cause is why there was no complete response, or what is wrong with it. It
-	// is nil for a refusal.
+	// Cause is why there is no complete response, or what is wrong with it. It's
+	// nil for a refusal.
 	Cause error
 
 	Status      int
-	RequestID   string // that the server gave the request, or ""; also without a Status
-	ContentType string // of a response that was not accepted
-	Body        string // the beginning of the body, if it is not an envelope
+	RequestID   string // which the server assigned, or ""; also without a Status
+	ContentType string // of a response that the decoder didn't accept
+	Body        string // the beginning of the body, if it isn't an envelope
 	Truncated   bool   // whether the body seems to break off
 
 	Envelope      envelope.Error // of a refusal
-	RetryAfter    time.Duration  // of a refusal: the delay of the header, or 0
+	RetryAfter    time.Duration  // of a refusal: the delay in the header, or 0
 	HasRetryAfter bool           // whether there was a valid Retry-After header
 
 	sent bool // without a Status: whether the request may have reached the server
@@ -61,12 +60,12 @@ func (f *Failure) isRetryable() bool {
 	return !exchange.IsLasting(f.Cause)
 }
 
-// mayHaveRun reports whether the server may have carried out the request in
-// spite of the failure. A 302 or 303 may lead to its result; other redirects ask
-// for the same request at another address. A 429 or 503 says that it was not
-// carried out, if it is the API's own or has a Retry-After header. Otherwise it
-// may come from a gateway, and some gateways send it after they have passed the
-// request on.
+// mayHaveRun reports whether the server may have executed the request despite
+// the failure. A 302 or 303 may lead to the request's result; other redirects
+// ask for the same request at another address. A 429 or 503 says that the
+// server didn't execute it, if it's the API's own or has a Retry-After header.
+// Otherwise it may come from a gateway, and some gateways send it after they
+// have passed the request on.
 func (f *Failure) mayHaveRun() bool {
 	if !f.isRefusal() {
 		return f.Status != 0 || f.sent

@@ -21,11 +21,11 @@ type Response struct {
 	Context context.Context // decoding ends with it
 	Status  int
 	Header  http.Header
-	Body    []byte // must not be kept: the buffer is reused
-	Limit   int64  // of the size of the body
+	Body    []byte // must not be kept, since the buffer is reused
+	Limit   int64  // on the size of the body
 
 	// UnmarkedEnd says that only the end of the connection marks the end of the
-	// body, so that a truncated body cannot be recognized.
+	// body, so that a truncated body can't be recognized.
 	UnmarkedEnd bool
 }
 
@@ -37,17 +37,18 @@ const (
 	maxExcerpt = 200
 
 	// MaxSearched is how much of a text is searched for secrets: more than the
-	// excerpt, since a secret that is cut at its end would not be recognized.
+	// excerpt, since a secret that is cut at the end can't be recognized.
 	MaxSearched = 16 << 10
 )
 
-// ErrTooLarge says that a response exceeds the limit of its size.
+// ErrTooLarge says that a response exceeds the size limit.
 var ErrTooLarge = errors.New("response exceeds the limit")
 
 // receive reads the response and closes it. It sets the result or the failure
-// of the attempt, also for a truncated body. It returns the error of a
-// connection that failed while the body was read, or that of the context, which
-// is only asked if the response is large: an attempt makes its timer when asked.
+// of the attempt, also for a truncated body. It returns the connection's error
+// if the connection failed while the body was read, or the context's error. It
+// only asks the context if the response is large, since an attempt creates its
+// timer when asked.
 func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
@@ -85,7 +86,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	}
 	switch {
 	case len(buf.Bytes()) > jsonform.Small && ctx.Err() != nil:
-		return ctx.Err() // a smaller response counts: decoding it took no time
+		return ctx.Err() // a smaller response counts, since decoding takes no time
 	case err == nil:
 		return nil
 	}
@@ -100,7 +101,8 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	return nil
 }
 
-// received returns what an attempt has received, with a header of its own.
+// received returns what an attempt has received, with its own copy of the
+// header.
 func (c *call) received(resp *http.Response, body []byte) Received {
 	header, secrets := resp.Header.Clone(), c.secrets()
 	for name, values := range header {
@@ -141,8 +143,8 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 	return f
 }
 
-// excerpt returns the beginning of a response that was not accepted. If it may
-// be a record its values are masked.
+// excerpt returns the beginning of a response that wasn't accepted. It masks
+// the values if the response may be a record.
 func (c *call) excerpt(body []byte) string {
 	text := strings.TrimSpace(string(body[:min(len(body), MaxSearched)]))
 	switch {

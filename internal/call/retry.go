@@ -24,7 +24,7 @@ type Policy struct {
 }
 
 // Delay returns the pause after the given number of attempts: as long as the
-// server asks for, or a random one below a ceiling that doubles.
+// server asks for, or random, up to a ceiling that doubles each time.
 func (p Policy) Delay(attempts int, retryAfter time.Duration) time.Duration {
 	if retryAfter > 0 {
 		return min(retryAfter, p.MaxRetryAfter)
@@ -36,8 +36,8 @@ func (p Policy) Delay(attempts int, retryAfter time.Duration) time.Duration {
 	return rand.N(ceiling)
 }
 
-// checkRetry decides for retryablehttp whether there is another attempt. It
-// gets the call from the context.
+// checkRetry tells retryablehttp whether there is another attempt. It gets the
+// call from the context.
 func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	c := ctx.(*call)
 	c.retrying = c.next()
@@ -83,15 +83,15 @@ func (c *call) next() bool {
 	return true
 }
 
-// pauseBefore is the pause before another attempt.
+// pauseBefore pauses before another attempt.
 func pauseBefore(req *http.Request) error {
 	ctx := req.Context()
 	return pace.Sleep(ctx, ctx.(*call).pause)
 }
 
-// mayRetry reports whether a retry of the last attempt is useful and safe. A
-// refusal with a truncated body is not the answer of the API, whatever its
-// status, so an idempotent request is retried.
+// mayRetry reports whether retrying the last attempt is useful and safe. A
+// refusal with a truncated body isn't the API's response, whatever its status,
+// so an idempotent request is retried.
 func (c *call) mayRetry() bool {
 	f := c.failure
 	switch {
@@ -112,17 +112,18 @@ func (c *call) isAnswered() bool {
 
 // Budget limits the retries of all calls to a host together. Without it, every
 // goroutine would send four times as many requests during an outage. A retry
-// takes one unit when it is sent, and gives it back if it succeeds. A call that
+// takes one unit when it's sent, and gives it back if it succeeds. A call that
 // succeeds without a retry gives back a fifth of a unit. So single failures can
 // always be retried, and retries stop when every call fails.
 type Budget struct{ taken atomic.Int64 } // in fifths of a retry
 
 const retryCost = 5
 
-// ErrBudget says that a budget is used up.
+// ErrBudget says that the budget is used up.
 var ErrBudget = errors.New("the client's retry budget is used up")
 
-// take takes a retry from a budget of that many, if there is one.
+// take takes one retry from a budget of the given size, and reports whether
+// there was one.
 func (b *Budget) take(retries int) bool {
 	if b.taken.Add(retryCost) <= int64(retries)*retryCost {
 		return true
@@ -136,8 +137,8 @@ func (b *Budget) isUsedUp(retries int) bool {
 	return b.taken.Load()+retryCost > int64(retries)*retryCost
 }
 
-// succeeded gives back a retry, or a fifth of one, after a call that was
-// answered with the given number of attempts.
+// succeeded gives back a retry, or a fifth of one, after the API has answered a
+// call with the given number of attempts.
 func (b *Budget) succeeded(attempts int) {
 	earned := int64(1)
 	if attempts > 1 {
@@ -151,7 +152,7 @@ func (b *Budget) succeeded(attempts int) {
 }
 
 // parseRetryAfter parses both forms of the header: seconds and a date. A date
-// in the past is 0. It reports whether the header is valid.
+// in the past becomes 0. It reports whether the header is valid.
 func parseRetryAfter(value string, now time.Time) (after time.Duration, ok bool) {
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
 		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second, true

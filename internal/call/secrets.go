@@ -15,9 +15,9 @@ func (c *call) secrets() mask.Secrets {
 	return mask.New(append(values, c.tokens...))
 }
 
-// withoutSecrets returns the error, or one with secrets masked if any text in
-// its chain shows one: net/http quotes malformed parts of a response, and those
-// may repeat the request.
+// withoutSecrets returns the error, or a masked one if any text in its chain
+// shows a secret: net/http quotes malformed parts of a response, and those may
+// repeat the request.
 func (c *call) withoutSecrets(err error) error {
 	secrets := c.secrets()
 	clean, shows := withoutShowing(secrets, err)
@@ -27,8 +27,8 @@ func (c *call) withoutSecrets(err error) error {
 	return &masked{secrets.Mask(fmt.Sprint(err)), func(target error) bool { return errors.Is(err, target) }, clean}
 }
 
-// withoutShowing reports whether the error, or one that it wraps, shows a secret.
-// It returns the error itself, or those that it wraps and that show none.
+// withoutShowing reports whether the error, or one that it wraps, shows a
+// secret. It returns the error itself, or the wrapped errors that show none.
 func withoutShowing(secrets mask.Secrets, err error) (clean []error, shows bool) {
 	var wrapped []error
 	switch e := err.(type) {
@@ -51,7 +51,7 @@ func withoutShowing(secrets mask.Secrets, err error) (clean []error, shows bool)
 	return clean, true
 }
 
-// masked stands for an error that shows secrets. It matches what that error
+// masked stands for an error that shows secrets. It matches whatever that error
 // matches, but wraps only the causes that show none.
 type masked struct {
 	text   string

@@ -1,4 +1,4 @@
-// Package cidr reads and writes ranges of addresses in the service's forms.
+// Package cidr reads and writes address ranges in the server's formats.
 package cidr
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Parse parses a range in any form that the service accepts. The reason says why
-// it is not a range; otherwise it is "".
+// Parse parses a range in any format that the server accepts. The reason says
+// why s isn't a range, and is "" if it is one.
 func Parse(s string) (prefix netip.Prefix, reason string) {
 	address, length, found := strings.Cut(strings.TrimSpace(s), "/")
 	if !found && strings.Contains(address, ".") {
@@ -45,7 +45,7 @@ func Parse(s string) (prefix netip.Prefix, reason string) {
 	return prefix, ""
 }
 
-// Format returns a range in the form that the service accepts.
+// Format returns a range in a format that the server accepts.
 func Format(prefix netip.Prefix) string {
 	prefix = prefix.Masked()
 	if addr := prefix.Addr(); addr.Is4In6() {

@@ -1,6 +1,6 @@
-// Package contract contains the tables of the API's operations: those of the
-// contract, and those that Ubicloud's service of August 2026 has in addition.
-// Tests compare the SDK, the embedded server and the documents with them.
+// Package contract contains the tables of the API's operations: the contract's,
+// and the others of the August 2026 API. Tests compare the SDK, the test server
+// and the documents with them.
 //
 // A row is an HTTP method, a route, and the methods of the SDK that send it.
 package contract
@@ -24,7 +24,7 @@ var (
 type Row struct {
 	Method, Route string
 	Names         []string // the methods of the SDK, such as "VMs.List"
-	Later         bool     // whether it is not in the contract
+	Later         bool     // whether the contract lacks it
 }
 
 // Rows returns the rows of both tables.
@@ -33,7 +33,7 @@ func Rows() []Row { return append(Agreed(), Later()...) }
 // Agreed returns the rows of the contract.
 func Agreed() []Row { return read(agreed, false) }
 
-// Later returns the rows that are not in the contract.
+// Later returns the rows that aren't in the contract.
 func Later() []Row { return read(later, true) }
 
 func read(table string, later bool) (rows []Row) {
@@ -49,8 +49,8 @@ func read(table string, later bool) (rows []Row) {
 // String returns the HTTP method and the route.
 func (r Row) String() string { return r.Method + " " + r.Route }
 
-// Operation returns the name of the operation: that of the method, or a
-// separate name for the list of a location.
+// Operation returns the name of the operation: the method's name, or a separate
+// name for the list of a location.
 func (r Row) Operation() string {
 	if strings.HasSuffix(r.Names[0], ".List") && strings.Contains(r.Route, "/location/") {
 		return r.Names[0] + "InLocation"
@@ -64,7 +64,7 @@ func (r Row) Service() string {
 	return service
 }
 
-// Unserved reports whether no version of the service has the operation.
+// Unserved reports whether no real server has the operation.
 func (r Row) Unserved() bool {
 	return r.Service() == "VMInitScripts" || slices.Contains([]string{"Firewalls.CreateInProject", "Firewalls.UpdateRule"}, r.Names[0])
 }
@@ -72,15 +72,14 @@ func (r Row) Unserved() bool {
 // Once reports whether the operation must not be sent twice.
 func (r Row) Once() bool { return Once(r.Method, r.Names[0]) }
 
-// Once reports whether an operation of that name must not be sent twice,
-// because the second request would make another object, act twice, or fail
-// because of the first.
+// Once reports whether an operation must not be sent twice, because the second
+// request would create another object, act again, or fail because of the first.
 func Once(method, name string) bool {
 	return method == http.MethodPost && !slices.Contains(idempotentPosts, name)
 }
 
-// Composite reports whether a method of that name calls other methods, and so
-// has no operation of its own.
+// Composite reports whether a method calls other methods, and so has no
+// operation of its own.
 func Composite(method string) bool {
 	return strings.HasPrefix(method, "Wait") || slices.Contains([]string{"Ensure", "Watch", "SetRules", "SetFirewallRules", "FollowLogs"}, method)
 }

@@ -8,11 +8,12 @@ import (
 	"slices"
 )
 
-// List is a list as it was last read, by the IDs of its records.
+// List is a list as it was last read. It maps IDs to records.
 //
-// It keeps the records, but neither reads nor changes them again: it compares
-// their digests. So it does not matter what a program does to a record that it
-// got from a List. What is needed of a record that is missing stands in a note.
+// A List keeps the records, but doesn't read or change them again: it compares
+// their digests. So a program may do whatever it likes with a record that it
+// got from a List. A note holds what is needed of a record that is missing
+// later.
 type List[T, N any] struct {
 	records map[string]*entry[T, N]
 	reading int
@@ -38,8 +39,9 @@ func (l *List[T, N]) Len() int { return len(l.records) }
 // Begin begins another reading.
 func (l *List[T, N]) Begin() { l.reading++ }
 
-// Put adds a record to the reading, with a note. It reports whether the list did not have
-// this record before, and returns the one that it had with the ID, or nil.
+// Put adds a record to the reading, with a note. It reports whether the record
+// is new or changed, and returns the list's previous record with the ID if that
+// has changed.
 func (l *List[T, N]) Put(id string, record *T, note N) (old *T, changed bool) {
 	digest := l.digests.Sum(reflect.ValueOf(record).Elem())
 	known := l.records[id]
@@ -55,8 +57,8 @@ func (l *List[T, N]) Put(id string, record *T, note N) (old *T, changed bool) {
 	return old, true
 }
 
-// Missing yields the records that are not in the reading, in the order of their
-// IDs, by their notes. They stay in the list until Remove removes them.
+// Missing yields the IDs and notes of the records that aren't in the reading,
+// in the order of their IDs. They stay in the list until Remove removes them.
 func (l *List[T, N]) Missing() iter.Seq2[string, N] {
 	return func(yield func(string, N) bool) {
 		var ids []string

@@ -57,8 +57,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestChangedByTheProgram: what a program does to its records is no change, and
-// hides none.
+// TestChangedByTheProgram: what a program does to its records isn't a change,
+// and doesn't hide one.
 func TestChangedByTheProgram(t *testing.T) {
 	t.Parallel()
 	l := NewList[record, string]()
@@ -74,7 +74,7 @@ func TestChangedByTheProgram(t *testing.T) {
 	}
 }
 
-// TestUnfinishedReading: what is not removed stays in the list for the next
+// TestUnfinishedReading: what isn't removed stays in the list for the next
 // reading.
 func TestUnfinishedReading(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Digester computes digests of values. Those of two Digesters are not
-// comparable.
+// Digester computes digests of values. Digests of different Digesters can't be
+// compared.
 type Digester struct {
 	seed   maphash.Seed
 	buffer []byte
@@ -20,16 +20,16 @@ func NewDigester() *Digester { return &Digester{seed: maphash.MakeSeed()} }
 
 // Sum returns the digest of a value: a struct of strings, booleans, numbers,
 // times, and pointers, slices and structs of them, including unexported fields
-// that are no times. Equal values have equal digests; different ones have the
-// same digest with a probability of 1 in 2^64. The order of the elements of a
-// slice and the zone of a time do not matter.
+// that aren't times. Equal values have equal digests; different values have the
+// same digest with a probability of 1 in 2^64. The order of a slice's elements
+// and the zone of a time don't matter.
 func (d *Digester) Sum(v reflect.Value) uint64 {
 	d.buffer = d.append(d.buffer[:0], v)
 	return maphash.Bytes(d.seed, d.buffer)
 }
 
-// append appends bytes that represent a value. Those of a slice are its length
-// and the sum of the hashes of its elements.
+// append appends bytes that represent a value. A slice is represented by its
+// length and the sum of its elements' hashes.
 func (d *Digester) append(b []byte, v reflect.Value) []byte {
 	number := binary.LittleEndian.AppendUint64
 	switch v.Kind() {

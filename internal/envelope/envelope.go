@@ -1,5 +1,5 @@
 // Package envelope reads the JSON in which the API reports errors. It is
-// lenient: of a malformed envelope it takes the parts that it can read.
+// lenient: it takes the parts of a malformed envelope that it can read.
 package envelope
 
 import (
@@ -10,13 +10,13 @@ import (
 
 // Error is the content of an envelope.
 type Error struct {
-	Code    int    // 0 if there is none
+	Code    int    // 0 if absent
 	Type    string // the server's name for the kind of error
 	Message string
 	Details json.RawMessage
 }
 
-// Parse reads the body of an error. It reports whether it is an envelope.
+// Parse reads the body of an error, and reports whether it's an envelope.
 func Parse(body []byte) (Error, bool) {
 	var strict struct {
 		Error Error `json:"error"`
@@ -59,7 +59,7 @@ type Field struct {
 }
 
 // Fields reads details that are an object of strings and arrays of strings, in
-// their order. It leaves out values of other types.
+// their order. It omits values of other types.
 func Fields(details json.RawMessage) []Field {
 	dec := json.NewDecoder(strings.NewReader(string(details)))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

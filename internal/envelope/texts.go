@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Texts are what tells some errors of the API from others.
+// These texts tell some of the API's errors from others.
 
 // takenTexts are the endings of messages that say that a name or another value,
-// a machine image, a version of one, or a node pool already exists.
+// a machine image, an image version, or a node pool already exists.
 var takenTexts = []string{"is already taken", "already exists in this location", "already exists for this machine image",
 	"already exists in this cluster"}
 
@@ -48,9 +48,10 @@ var quotaFields = []string{"size", "worker_nodes", "node_count", "version"}
 // quotaTexts are the beginnings of messages that say that a quota is exceeded.
 var quotaTexts = []string{"Insufficient quota for requested size.", "Insufficient quota for machine image versions."}
 
-// SaysQuota reports whether an error with a status says that the request exceeds
-// a quota. It looks at the beginning of messages, and only those of certain
-// fields: messages of other fields may begin with text from the request.
+// SaysQuota reports whether an error with a status says that the request
+// exceeds a quota. It looks only at the beginning of messages, and only for
+// certain fields: messages for other fields may begin with text from the
+// request.
 func (e *Error) SaysQuota(status int) bool {
 	if status != http.StatusBadRequest || e.Type != "InvalidRequest" {
 		return false
@@ -61,7 +62,7 @@ func (e *Error) SaysQuota(status int) bool {
 	})
 }
 
-// hasAny reports whether a text has one of the ends.
+// hasAny reports whether a text has one of the given ends.
 func hasAny(has func(text, end string) bool, text string, ends []string) bool {
 	return slices.ContainsFunc(ends, func(end string) bool { return has(text, end) })
 }

@@ -16,8 +16,8 @@ import (
 // timer would cost more than all other work of a call.
 type Attempt struct {
 	context.Context             // of the call
-	deadline        time.Time   // zero: no deadline
-	once            bool        // the request must not be carried out twice
+	deadline        time.Time   // or zero
+	once            bool        // the server must not execute the request twice
 	wanted, got     atomic.Bool // a connection, if once
 
 	started sync.Once
@@ -25,8 +25,8 @@ type Attempt struct {
 	cancel  context.CancelFunc
 }
 
-// Begin returns the context of an attempt. If the deadline is not zero the
-// attempt ends at it. The caller must call [Attempt.End].
+// Begin returns the context of an attempt, which ends at the deadline unless
+// that is zero. The caller must call [Attempt.End].
 func Begin(parent context.Context, deadline time.Time) *Attempt {
 	return &Attempt{Context: parent, deadline: deadline}
 }
@@ -46,8 +46,8 @@ func (a *Attempt) start() context.Context {
 	return a.timed
 }
 
-// End ends the attempt. If the context was not used before, it then behaves
-// like its parent.
+// End ends the attempt. A context that nobody has used then behaves like its
+// parent.
 func (a *Attempt) End() {
 	a.started.Do(func() { a.timed, a.cancel = a.Context, func() {} })
 	a.cancel()
@@ -57,8 +57,8 @@ func (a *Attempt) Deadline() (time.Time, bool) { return a.start().Deadline() }
 func (a *Attempt) Done() <-chan struct{}       { return a.start().Done() }
 func (a *Attempt) Err() error                  { return a.start().Err() }
 
-// Value returns the value of the parent context. For a [CallKey] it does not
-// start the timer.
+// Value returns the parent context's value. It doesn't start the timer for a
+// [CallKey].
 func (a *Attempt) Value(key any) any {
 	if key == (attemptKey{}) {
 		return a

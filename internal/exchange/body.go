@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// A buffer has at most this size because of an announced length until this
-	// much has arrived, so that the announcement alone does not take memory.
+	// An announced length alone makes a buffer no larger than this. The rest is
+	// allocated once this much has arrived, so that the announcement itself
+	// doesn't take memory.
 	maxTrustedLength = 1 << 20
 
 	// At most this much memory is allocated because of an announced length.
@@ -23,7 +24,7 @@ const (
 	minRead = 512
 )
 
-// ErrTooLarge says that a body is larger than its limit.
+// ErrTooLarge says that a body exceeds its limit.
 var ErrTooLarge = errors.New("the body is too large")
 
 // Buffer is a buffer into which bodies are read, with limits.
@@ -34,7 +35,7 @@ var buffers = sync.Pool{New: func() any { return new(Buffer) }}
 // NewBuffer returns an empty buffer.
 func NewBuffer() *Buffer { return buffers.Get().(*Buffer) }
 
-// Release returns the buffer to a pool. Its bytes must not be used after that.
+// Release returns the buffer to a pool. Its bytes must not be used any more.
 func (buf *Buffer) Release() {
 	if cap(buf.data) <= maxPooledBuffer {
 		buf.data = buf.data[:0]
@@ -55,7 +56,7 @@ func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
 	if resp.ContentLength > limit {
 		return ErrTooLarge
 	}
-	// One byte more shows that there is more, but limit+1 may overflow.
+	// One more byte shows that the body is too large, but limit+1 may overflow.
 	err := buf.read(resp.Body, max(limit, limit+1), resp.ContentLength)
 	if err == nil && int64(len(buf.data)) > limit {
 		err = ErrTooLarge
@@ -74,7 +75,7 @@ func (buf *Buffer) read(body io.Reader, n, announced int64) error {
 			if double := 2 * int64(cap(buf.data)); size < double {
 				size = double
 				if size > n/2 {
-					size = n // what is copied into it is at most half as long
+					size = n // the copied content is at most half as long
 				}
 			}
 			buf.resize(min(size, n))

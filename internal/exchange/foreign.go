@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 )
 
-// The functions here are about transports that are the program's.
+// The functions in this file deal with transports that belong to the program.
 
 // original is the http.DefaultTransport of net/http.
 var original, _ = http.DefaultTransport.(*http.Transport)
@@ -23,7 +23,7 @@ func IsDefaultReplaced() bool {
 	return !ok || t != original
 }
 
-// Retries reports whether a transport is known to send requests again by itself.
+// Retries reports whether a transport is known to retry requests itself.
 func Retries(transport http.RoundTripper) bool {
 	_, ok := transport.(*retryablehttp.RoundTripper)
 	return ok
@@ -53,8 +53,8 @@ func isRefused(err error) bool {
 	return ok
 }
 
-// isOfNetwork reports whether an error of a transport comes from the network. Any
-// error of net/http's transport does. Other transports can wrap that one, but
+// isOfNetwork reports whether an error of a transport comes from the network.
+// Every error of net/http's transport does. Other transports can wrap it, but
 // also fail for reasons of their own, such as a mock without a response for the
 // request.
 func isOfNetwork(transport http.RoundTripper, err error) bool {

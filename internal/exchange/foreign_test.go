@@ -74,8 +74,8 @@ func TestErrorsOfForeignTransports(t *testing.T) {
 	}
 }
 
-// TestRefusedTransports: nothing is passed to a transport that is known to retry,
-// nor to none. That is lasting, and known not to be sent.
+// TestRefusedTransports: no request is passed to a nil transport, or to one
+// that is known to retry. The error is lasting, and says that nothing was sent.
 func TestRefusedTransports(t *testing.T) {
 	t.Parallel()
 	passed := 0

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// BeginOnce is [Begin] for a request that must not be carried out twice. It
-// needs a transport of [Guard].
+// BeginOnce is like [Begin], for a request that the server must not execute
+// twice. It needs a transport of [Guard].
 func BeginOnce(parent context.Context, deadline time.Time) *Attempt {
 	return &Attempt{Context: parent, deadline: deadline, once: true}
 }
 
-// follow returns a context with which the attempt notes whether there was a
+// follow returns a context through which the attempt learns whether there was a
 // connection.
 func (a *Attempt) follow(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -27,30 +27,31 @@ func (a *Attempt) follow(ctx context.Context) context.Context {
 	})
 }
 
-// Sent reports whether the request may have reached the server, given the error
-// of the transport. It is false only if there was no connection to send it on,
-// or if the server did not process it.
+// Sent reports whether the request may have reached the server, given the
+// transport's error. It returns false only if there was no connection to send
+// it on, or if the server didn't process it.
 func (a *Attempt) Sent(err error) bool {
 	return !a.once || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !isRefused(err)
 }
 
-// Guard returns a transport that passes each request to the one that current
-// returns at that moment, unless that one is known to retry. It prevents net/http
-// from retrying a request of [BeginOnce] that may have been carried out. It must
-// be below all other wrappers that change requests.
+// Guard returns a transport that passes each request to the transport that
+// current returns at that moment, unless that transport is known to retry. It
+// prevents net/http from retrying a request of [BeginOnce] that the server may
+// have executed. It must be below all other wrappers that change requests.
 //
 // net/http retries requests in three cases:
 //
 //   - With the headers Idempotency-Key and X-Idempotency-Key in this spelling.
 //     Guard sends them in lower case, since servers ignore the case of names.
 //   - On HTTP/1.1 if nothing was written, which is safe.
-//   - On HTTP/2 if it believes that the server did not process the request. Up
-//     to Go 1.26 it believes that also after a PROTOCOL_ERROR, which may come
-//     when the request was carried out.
+//   - On HTTP/2 if it believes that the server didn't process the request. Up
+//     to Go 1.26 it also believes that after a PROTOCOL_ERROR, which may arrive
+//     after the server has executed the request.
 //
-// net/http does not retry if it cannot read the body again. So where a transport
-// may use HTTP/2, Guard gives such a request a body that cannot be read again,
-// even an empty one, whose length HTTP/1.1 then does not announce.
+// net/http doesn't retry if it can't read the body again. So where a transport
+// may use HTTP/2, Guard gives such a request a body that can't be read again.
+// It does so even for an empty body, whose length HTTP/1.1 then doesn't
+// announce.
 func Guard(current func() http.RoundTripper) http.RoundTripper { return guard(current) }
 
 type guard func() http.RoundTripper
@@ -109,10 +110,10 @@ func withoutIdempotencyKeys(req *http.Request) *http.Request {
 	return req
 }
 
-// isUnprocessed reports whether an error of net/http says that the server did
-// not process a request, whose body cannot be read again, and will not: it
-// refused the stream, or the connection accepted no more requests. The function
-// compares texts, since net/http does not export the types.
+// isUnprocessed reports whether an error of net/http says that the server
+// didn't and won't process a request, whose body can't be read again: the
+// server refused the stream, or the connection accepted no more requests. It
+// compares texts, since net/http doesn't export the types.
 func isUnprocessed(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if unprocessed.MatchString(err.Error()) {

@@ -15,9 +15,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestSent: an attempt without a connection has sent nothing, nor has one whose
-// error says that the server did not process the request. Any other may have
-// sent it.
+// TestSent: an attempt has sent nothing if it had no connection, or if its
+// error says that the server didn't process the request. Any other attempt may
+// have sent it.
 func TestSent(t *testing.T) {
 	t.Parallel()
 	const cannot = "http2: Transport: cannot retry err [%s] after Request.Body was written; define Request.GetBody to avoid this error"
@@ -63,8 +63,8 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// TestGuard: where a transport may use HTTP/2, a request that must not be
-// carried out twice has a body that cannot be read again. Other requests are
+// TestGuard: where a transport may use HTTP/2, a request that the server must
+// not execute twice has a body that can't be read again. Other requests are
 // unchanged.
 func TestGuard(t *testing.T) {
 	t.Parallel()

@@ -21,14 +21,16 @@ const maxConns = 64
 // HTTP/2 is added to its Protocols.
 //
 // The transport keeps its connections and limits their number. By default
-// net/http keeps two, and every call that finds none idle makes another. It
-// pings idle HTTP/2 connections, since a dead one would be used for ever. It is
-// no copy of http.DefaultTransport, which a program may have replaced.
+// net/http keeps two, and every call that finds none idle opens another. It
+// pings idle HTTP/2 connections, since a dead one would otherwise be used
+// forever. It isn't a copy of http.DefaultTransport, which a program may have
+// replaced.
 //
 // Loopback names always lead to loopback, since credentials may go there
-// unencrypted: a name below .localhost is not looked up, and there is no proxy.
+// unencrypted: the transport doesn't look up names below .localhost, and uses
+// no proxy for them.
 //
-// The changes of the caller are applied to these defaults.
+// The caller's changes are applied to these defaults.
 func NewTransport(changes ...func(*http.Transport)) *http.Transport {
 	dialer := net.Dialer{Timeout: 30 * time.Second}
 	t := &http.Transport{
@@ -56,11 +58,11 @@ func NewTransport(changes ...func(*http.Transport)) *http.Transport {
 		MaxConnsPerHost:     maxConns,
 		MaxIdleConnsPerHost: maxConns,
 
-		// Load balancers often close connections after 60 s. The outcome of a
+		// Load balancers often close connections after 60 s, and the outcome of a
 		// create that is sent at that moment would be unknown.
 		IdleConnTimeout: 50 * time.Second,
 
-		// The limit for bodies does not apply to headers. The default would be
+		// The limit for bodies doesn't apply to headers, for which the default is
 		// 10 MiB.
 		MaxResponseHeaderBytes: 1 << 20,
 	}
@@ -69,8 +71,8 @@ func NewTransport(changes ...func(*http.Transport)) *http.Transport {
 		change(t)
 	}
 	if c := t.TLSClientConfig; c != nil && !mayUseHTTP2(t, "https") {
-		// A transport that shares the configuration may have added h2 to it,
-		// and this one would not understand the server then.
+		// A transport that shares the configuration may have added h2 to it, and
+		// this one wouldn't understand the server then.
 		t.TLSClientConfig = c.Clone()
 		t.TLSClientConfig.NextProtos = slices.DeleteFunc(slices.Clone(c.NextProtos), func(p string) bool { return p == "h2" })
 	}
@@ -101,8 +103,8 @@ func ProxyCredentials(transport http.RoundTripper, req *http.Request) (credentia
 	return append(credentials, name, password, escapedName, escapedPassword, base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
 }
 
-// proxyError is the response of a proxy that does not make a connection. It does
-// not have the proxy's words, which may repeat the credentials.
+// proxyError is the response of a proxy that doesn't connect. It doesn't repeat
+// the proxy's words, which may contain the credentials.
 type proxyError struct{ code int }
 
 func (e *proxyError) Error() string {
@@ -110,9 +112,9 @@ func (e *proxyError) Error() string {
 }
 
 // IsLasting reports whether a request failed for a reason that another attempt
-// would meet as well: an untrusted certificate, a server without TLS, a proxy that
-// refuses the connection or requires a password, or a transport that doesn't use
-// the network.
+// would also meet: an untrusted certificate, a server without TLS, a proxy that
+// refuses the connection or requires a password, or a transport that doesn't
+// use the network.
 func IsLasting(err error) bool {
 	if errors.Is(err, errOwn) || isRefused(err) {
 		return true

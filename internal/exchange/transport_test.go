@@ -48,7 +48,7 @@ func get(hc *http.Client, address string) (string, error) {
 }
 
 // TestConnectionsAreBounded: callers beyond the limit wait, and connections are
-// kept for the next ones.
+// kept for later ones.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	})
 }
 
-// TestStalledHandshake: a TLS handshake that stalls holds up no other call, and
-// 64 callers need no more than 64 connections from a cold start.
+// TestStalledHandshake: a TLS handshake that stalls doesn't hold up other
+// calls, and 64 callers need no more than 64 connections from a cold start.
 func TestStalledHandshake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestStalledHandshake(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		// The call whose handshake stalls gets the connection of another one.
+		// The call whose handshake stalls gets another call's connection.
 		if n, took := dials.Load(), time.Since(start); n > maxConns || took != 2*time.Second {
 			t.Errorf("%d connections in %v", n, took)
 		}
@@ -126,7 +126,7 @@ func TestStalledHandshake(t *testing.T) {
 }
 
 // TestHeadersAreBounded: a valid response with 2 MiB of headers is refused,
-// which net/http would accept by default.
+// although net/http accepts it by default.
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package fill makes values without zero parts, for tests.
+// Package fill creates values without zero parts, for tests.
 package fill
 
 import (

@@ -1,6 +1,6 @@
 // Package given parses the arguments of a program, and refuses values that a
-// shell has lost: it passes "$NAME" as an empty argument, and $NAME as none, if
-// the variable is not set.
+// shell has lost: if a variable isn't set, the shell passes "$NAME" as an empty
+// argument, and $NAME as no argument.
 package given
 
 import (
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Parse parses the arguments into the flags. A value must not be empty, and not
-// be another flag. Nor can an argument after the flags be empty, unless it
-// follows another one, since it can then belong to a command.
+// Parse parses the arguments into the flags. A value can't be empty, and can't
+// be another flag. The first argument after the flags can't be empty either;
+// later ones can, since they may belong to a command.
 func Parse(flags *flag.FlagSet, args []string) error {
 	flags.VisitAll(func(f *flag.Flag) { f.Value = value{f.Value, flags} })
 	err := flags.Parse(args)

@@ -7,12 +7,12 @@ import (
 )
 
 // formLevels is how many levels of arrays and records are converted, which is
-// more than real responses have. Each takes as long as the whole JSON, and
-// types of records contain each other, so that there could be thousands.
+// more than real responses have. Each level takes as long as the whole JSON,
+// and record types contain one another, so there could be thousands of levels.
 const formLevels = 16
 
-// otherForms converts JSON that could not be decoded into a type to the forms
-// that the type has, in the given number of levels.
+// otherForms converts JSON that doesn't decode into a type to the forms that
+// the type has, down to the given number of levels.
 func otherForms(data json.RawMessage, t reflect.Type, levels int) json.RawMessage {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -49,7 +49,7 @@ func otherForms(data json.RawMessage, t reflect.Type, levels int) json.RawMessag
 }
 
 // idOrRecord converts an element of an array to the form of the element type:
-// an ID or a record. It does not convert the records of a page, which are
+// an ID or a record. It doesn't convert the records of a page, which are
 // pointers.
 func idOrRecord(item json.RawMessage, t reflect.Type) json.RawMessage {
 	switch {
@@ -70,7 +70,7 @@ func idOrRecord(item json.RawMessage, t reflect.Type) json.RawMessage {
 	return item
 }
 
-// rawJSON encodes a value made from JSON, which cannot fail.
+// rawJSON encodes a value that came from JSON, which can't fail.
 func rawJSON(v any) json.RawMessage {
 	data, _ := json.Marshal(v)
 	return data

@@ -13,34 +13,35 @@ import (
 
 const (
 	// Small is the size up to which JSON, or a value in it, is decoded as a
-	// whole: that takes less than 10 ms, whatever it is.
+	// whole, which takes less than 10 ms whatever it is.
 	Small = 32 << 10
 
-	// maxWhole is the maximum size of larger values that are decoded as a whole,
-	// too: strings, and values with their own UnmarshalJSON. An array of fixed
-	// length and a map whose keys are no strings may have a quarter of it.
+	// maxWhole is the maximum size of larger values that are also decoded as a
+	// whole: strings, and values with their own UnmarshalJSON. The limit is a
+	// quarter of it for an array of fixed length, and for a map whose keys aren't
+	// strings.
 	maxWhole = 4 << 20
 )
 
 // Decoder has the settings for decoding a JSON text.
 type Decoder struct {
-	// Memory is how many bytes the values in JSON that is not small may take, by
-	// an estimate that counts them.
+	// Memory is how many bytes the values in JSON that isn't small may take. The
+	// number is an estimate from counting them.
 	Memory int64
 
 	// OtherForms accepts values in another form than their type has:
 	//
 	//   - records in an array of IDs become their IDs;
-	//   - IDs in an array of records within a record become records with only
-	//     an ID;
-	//   - a time that is not in RFC 3339 becomes the zero time.
+	//   - IDs in an array of records within a record become records with only an
+	//     ID;
+	//   - a time that isn't in RFC 3339 becomes the zero time.
 	OtherForms bool
 }
 
-// Decode is like [json.Unmarshal], except that it returns the error of the
-// context if that ends, unless the JSON is small. If the JSON ends too early the
-// error matches [io.ErrUnexpectedEOF]. Decode changes single bytes of data, and
-// restores them before it returns.
+// Decode is like [json.Unmarshal], except that it returns the context's error
+// if the context ends, unless the JSON is small. It returns an error that
+// matches [io.ErrUnexpectedEOF] if the JSON ends too early. Decode changes
+// single bytes of data, and restores them before it returns.
 func (d Decoder) Decode(ctx context.Context, data []byte, v any) error {
 	return d.decode(ctx, data, v, Small)
 }
@@ -67,7 +68,7 @@ func (d Decoder) decode(ctx context.Context, data []byte, v any, small int) erro
 	return err
 }
 
-// unmarshal decodes small JSON, and if that fails, what it is in another form.
+// unmarshal decodes small JSON, in another form if necessary.
 func (d Decoder) unmarshal(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
@@ -85,7 +86,7 @@ func (d Decoder) unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// syntaxError returns the error of JSON that is not valid.
+// syntaxError returns the error of invalid JSON.
 func syntaxError(data []byte) error {
 	var value json.RawMessage
 	if cut := json.NewDecoder(bytes.NewReader(data)).Decode(&value); errors.Is(cut, io.ErrUnexpectedEOF) {

@@ -62,7 +62,7 @@ func (p *pairs) UnmarshalJSON(data []byte) error {
 // anySize decodes texts of any size.
 var anySize = Decoder{Memory: math.MaxInt64}
 
-// checked is a context that calls a function when it is looked at.
+// checked is a context that calls a function whenever its end is checked.
 type checked func() error
 
 func (f checked) Err() error                    { return f() }
@@ -85,8 +85,8 @@ var texts = []string{
 	`{"id":"a","items":[{"id":"b"}`, `{"id":"a","items":[{"id":`, `{"id":"a`, `{"id":"a\`, `[`, `[1`, `[1,`, `{"a"`, `{"a":`, `{"a":1`, `tru`, `[tru`,
 }
 
-// checkDivided compares the decoding of texts of which the values from every size
-// on are divided with encoding/json.
+// checkDivided compares, with encoding/json, the decoding of texts whose values
+// are divided from every size on.
 func checkDivided(t *testing.T, text string) {
 	t.Helper()
 	for _, target := range []any{record{}, []record{}, []*record{}, map[string]any{}, *new(any), "", []string{}, [2]any{}, struct{}{}, struct{ *Base }{}, map[string][]string{}} {
@@ -130,7 +130,8 @@ func FuzzDivided(f *testing.F) {
 	f.Fuzz(checkDivided)
 }
 
-// TestCuts: what a survey divides a text into is small, or one member.
+// TestCuts: a survey divides a text into pieces that are small or a single
+// member.
 func TestCuts(t *testing.T) {
 	t.Parallel()
 	for _, text := range texts {
@@ -171,7 +172,7 @@ func repeated(n int, begin, unit, end string) string {
 }
 
 // TestContext: decoding ends when the context has ended, whatever the JSON is.
-// Between two looks at the context there are at most 64 KiB of it.
+// At most 64 KiB of it are decoded between two checks of the context.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 18
@@ -236,10 +237,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestMemory: what is decoded takes hardly more memory than it may take, however
-// many values it has.
+// TestMemory: decoded values take hardly more memory than allowed, however many
+// there are.
 func TestMemory(t *testing.T) {
-	// Not parallel: other tests would be counted too.
+	// Not parallel: other tests would also be counted.
 	const memory = 4 << 20
 	d := Decoder{Memory: memory}
 	for name, tt := range map[string]struct {
@@ -284,7 +285,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestDividedForms: values are converted in a divided text as in the whole.
+// TestDividedForms: values in a divided text are converted as in a whole one.
 func TestDividedForms(t *testing.T) {
 	t.Parallel()
 	const text = `{"id":"a","items":["b",{"id":"c","time":1},{"items":["d"]}],"ids":[{"id":"e"},"f"],"time":"soon","next":{"ids":[{"id":"g"}],"time":[1]}}`

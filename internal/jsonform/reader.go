@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// reader decodes a text that was surveyed: objects and arrays that are not small
-// part by part, each with one call of encoding/json.
+// reader decodes a surveyed text: objects and arrays that aren't small part by
+// part, each part with one call of encoding/json.
 type reader struct {
 	Decoder
 	ctx   context.Context
 	data  []byte
 	spans map[int]span
 	small int
-	size  int64 // what the values take
+	size  int64 // estimate for the values
 }
 
 // text decodes the whole text.
@@ -35,7 +35,7 @@ func (r *reader) text(v reflect.Value) error {
 	return r.value(v, begin)
 }
 
-// skip returns the index of the first character from i on that is not white
+// skip returns the index of the first character from i on that isn't white
 // space.
 func (r *reader) skip(i int) int {
 	for i < len(r.data) && strings.IndexByte(" \t\r\n", r.data[i]) >= 0 {
@@ -44,8 +44,8 @@ func (r *reader) skip(i int) int {
 	return i
 }
 
-// value decodes the large object or array at an index. If v is invalid nothing
-// wants it.
+// value decodes the large object or array at an index. It's not wanted if v is
+// invalid.
 func (r *reader) value(v reflect.Value, begin int) error {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -85,7 +85,7 @@ func (r *reader) value(v reflect.Value, begin int) error {
 		return errTooLarge
 	}
 	if ownJSON && json.Valid(text) && own.UnmarshalJSON(text) == nil {
-		return nil // encoding/json would search for the end of the value once more
+		return nil // encoding/json would search for the end of the value again
 	}
 	return r.unmarshal(text, v.Addr().Interface())
 }
@@ -95,9 +95,9 @@ func (r *reader) into(v any) func([]byte) error {
 	return func(part []byte) error { return r.unmarshal(part, v) }
 }
 
-// each goes through the large object or array at an index. It calls part with
-// an object or array of some of the members, and member with the name of a
-// large member and where it begins.
+// each walks over the large object or array at an index. It calls part with an
+// object or array of some of the members, and member with the name of a large
+// member and the index where it begins.
 func (r *reader) each(begin int, part func([]byte) error, member func(name string, at int) error) error {
 	s := r.spans[begin]
 	open, end := r.data[begin], r.data[s.end-1]
@@ -140,8 +140,8 @@ func (r *reader) each(begin int, part func([]byte) error, member func(name strin
 	return nil
 }
 
-// largeIn returns where the large member of a part begins, behind its name, or
-// the end of the part if all in it is small.
+// largeIn returns where the large member of a part begins, after its name, or
+// the end of the part if everything in it is small.
 func (r *reader) largeIn(from, to int) int {
 	if to-from <= r.small {
 		return to
@@ -163,8 +163,8 @@ func (r *reader) largeIn(from, to int) int {
 	return to
 }
 
-// slice decodes an array into a slice. What its records take beyond the estimate
-// is added.
+// slice decodes an array into a slice. It adds the memory that the array's
+// records take beyond the estimate.
 func (r *reader) slice(v reflect.Value, begin int) error {
 	record := v.Type().Elem()
 	for record.Kind() == reflect.Pointer {
@@ -184,7 +184,7 @@ func (r *reader) slice(v reflect.Value, begin int) error {
 		if err := r.unmarshal(part, items.Interface()); err != nil {
 			return err
 		}
-		defer items.Elem().Clear() // its memory is used again
+		defer items.Elem().Clear() // its memory is reused
 		return add(items.Elem())
 	}, func(_ string, at int) error {
 		item := reflect.MakeSlice(v.Type(), 1, 1)

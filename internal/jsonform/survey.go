@@ -19,10 +19,11 @@ var (
 
 const recordSize = 128
 
-// sizes are what decoded values take, about: objects, and anything else.
+// sizes are the approximate memory that decoded values take: objects, and
+// anything else.
 type sizes struct{ object, value int64 }
 
-// sizesOf returns the sizes for a target: records or, if it is an interface or a
+// sizesOf returns the sizes for a target: records or, if it's an interface or a
 // map, maps with one entry, and values in interfaces in arrays that have grown.
 func sizesOf(t reflect.Type) sizes {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
@@ -34,33 +35,34 @@ func sizesOf(t reflect.Type) sizes {
 	return sizes{recordSize, 16}
 }
 
-// span is an object or array that is not small.
+// span is an object or array that isn't small.
 type span struct {
 	end int
 
-	// cuts are commas between its members. What they divide it into is small, or
+	// cuts are commas between its members. The pieces between them are small, or
 	// a single member.
 	cuts []int
 }
 
-// divided is an object or array that has not ended.
+// divided is an object or array that hasn't ended.
 type divided struct {
 	span
 	begin int
-	from  int // behind the last cut
-	comma int // the last one
+	from  int // after the last cut
+	comma int // the last comma
 }
 
-// reach cuts at the last comma if what has come since the last cut is not small.
+// reach cuts at the last comma if the text since the last cut isn't small.
 func (d *divided) reach(i, small int) {
 	if i-d.from > small && d.comma >= d.from {
 		d.cuts, d.from = append(d.cuts, d.comma), d.comma+1
 	}
 }
 
-// survey goes once over a text. It returns the objects and arrays that are not
-// small, by where they begin, and what its values take. It refuses a text whose
-// values would take too much memory, or of which one is too large.
+// survey walks over a text once. It returns the objects and arrays that aren't
+// small, keyed by where they begin, and the size of the values. It refuses a
+// text whose values would take too much memory, or in which one value is too
+// large.
 func survey(ctx context.Context, data []byte, small int, memory int64, of sizes) (spans map[int]span, size int64, err error) {
 	spans = map[int]span{}
 	var open []divided

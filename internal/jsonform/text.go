@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// LosesText reports whether the encoding of a value changes a string in it,
-// because it is not UTF-8 and is encoded with U+FFFD: as an escape, or as the
+// LosesText reports whether encoding a value changes a string in it, because
+// the string isn't UTF-8 and is encoded with U+FFFD: as an escape, or as the
 // bytes EF BF BD.
 func LosesText(v any, encoded []byte) bool {
 	mayHave := bytes.IndexByte(encoded, '\\') >= 0 || bytes.IndexByte(encoded, 0xEF) >= 0
 	return mayHave && hasInvalidText(reflect.ValueOf(v))
 }
 
-// hasInvalidText reports whether a value has a string that is not UTF-8. Like
-// encoding/json it ignores the content of a json.Marshaler, but not that of an
-// Opt.
+// hasInvalidText reports whether a value contains a string that isn't UTF-8.
+// Like encoding/json it ignores the content of a json.Marshaler, but not the
+// content of an Opt.
 func hasInvalidText(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:

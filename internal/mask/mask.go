@@ -32,9 +32,9 @@ func New(values []string) Secrets {
 // the text.
 const maxNesting = 8
 
-// in reports whether a text contains one of the secrets, as it is or in any
-// JSON encoding, even JSON within JSON. A text with too many levels may contain
-// one.
+// in reports whether a text contains one of the secrets, plain or in any JSON
+// encoding, even JSON within JSON. It also returns true for a text with too
+// many levels, which may contain one.
 func (secrets Secrets) in(text string) bool {
 	for range maxNesting {
 		if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(text, s) }) {
@@ -48,9 +48,9 @@ func (secrets Secrets) in(text string) bool {
 	return len(secrets) > 0
 }
 
-// Mask returns the text with its secrets replaced. If a secret has an uncommon
-// JSON encoding, or the text has too many levels of JSON, the whole text is
-// replaced by [Redacted].
+// Mask returns the text with its secrets replaced. It replaces the whole text
+// with [Redacted] if a secret has an uncommon JSON encoding, or if the text has
+// too many levels of JSON.
 func (secrets Secrets) Mask(text string) string {
 	if !secrets.in(text) {
 		return text
@@ -61,10 +61,10 @@ func (secrets Secrets) Mask(text string) string {
 	return text
 }
 
-// replacer returns a replacer of the secrets, as they are and in their two
-// common JSON encodings.
+// replacer returns a replacer of the secrets, plain and in their two common
+// JSON encodings.
 func (secrets Secrets) replacer() *strings.Replacer {
-	// The longest first, since a secret may be a part of another.
+	// The longest first, since a secret may be part of another.
 	longest := slices.Clone(secrets)
 	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
@@ -77,7 +77,7 @@ func (secrets Secrets) replacer() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// unescaped returns JSON, or a part of it, with its escapes replaced by the
+// unescaped returns JSON, or part of it, with its escapes replaced by the
 // characters.
 func unescaped(s string) string {
 	var units []uint16 // one character may be escaped as two
@@ -111,7 +111,7 @@ func jsonString(s string, escapeHTML bool) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(escapeHTML)
-	_ = encoder.Encode(s) // a string cannot fail
+	_ = encoder.Encode(s) // a string can't fail
 	quoted := strings.TrimSpace(b.String())
 	return quoted[1 : len(quoted)-1]
 }

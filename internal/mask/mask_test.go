@@ -42,8 +42,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestDeepNesting: a short text can contain thousands of levels of escapes. Not
-// all of them are examined, so the text may contain a secret.
+// TestDeepNesting: a short text can contain thousands of levels of escapes.
+// Mask doesn't examine all of them, so the text may contain a secret.
 func TestDeepNesting(t *testing.T) {
 	t.Parallel()
 	text := `\` + strings.Repeat("u005c", 1000)

@@ -1,6 +1,6 @@
-// Package memnet is an in-memory network: a listener whose Dial method makes
+// Package memnet is an in-memory network: a listener whose Dial method creates
 // its connections. It never waits for the operating system, so that a
-// testing/synctest bubble can detect that it is idle.
+// testing/synctest bubble can detect that it's idle.
 package memnet
 
 import (
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Listener accepts connections made by Dial.
+// Listener accepts connections from Dial.
 type Listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -54,8 +54,8 @@ func (l *Listener) Close() error {
 // Addr returns an address without information.
 func (l *Listener) Addr() net.Addr { return addr{} }
 
-// Transport returns an HTTP transport that makes all connections, to any host,
-// with Dial.
+// Transport returns an HTTP transport that uses Dial for all connections, to
+// any host.
 func (l *Listener) Transport() *http.Transport {
 	return &http.Transport{
 		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return l.Dial(ctx) },

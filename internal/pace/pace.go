@@ -1,5 +1,5 @@
-// Package pace decides when to go on: with pauses that grow, and sleeps that end
-// with a context.
+// Package pace decides when to continue: with pauses that grow, and sleeps that
+// end with a context.
 package pace
 
 import (
@@ -21,7 +21,7 @@ func Err(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// Sleep pauses for d. If the context ends first, it returns the error of [Err].
+// Sleep pauses for d. It returns the error of [Err] if the context ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -33,14 +33,14 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Pauses grow from First to Longest. If First is longer, all have its length.
+// Pauses grow from First to Longest. They don't grow if First is longer.
 type Pauses struct {
 	First, Longest time.Duration
 
-	grown time.Duration // the next pause, without the random part; 0: First
+	grown time.Duration // the next pause, without the random part; 0 means First
 }
 
-// Next returns the next pause. Each is longer by half than the last, and
+// Next returns the next pause. Each is half as long again as the last, and
 // randomized by up to 20%.
 func (p *Pauses) Next() time.Duration {
 	longest := max(p.First, p.Longest)
@@ -49,5 +49,5 @@ func (p *Pauses) Next() time.Duration {
 	return d - d/5 + rand.N(d/5*2+1)
 }
 
-// Reset begins with First again.
+// Reset starts again with First.
 func (p *Pauses) Reset() { p.grown = 0 }

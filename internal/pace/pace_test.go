@@ -47,7 +47,7 @@ func TestSleep(t *testing.T) {
 	})
 }
 
-// TestPauses: pauses grow by half up to the longest, do not overflow, and begin
+// TestPauses: pauses grow by half up to the longest, don't overflow, and start
 // again after a Reset.
 func TestPauses(t *testing.T) {
 	t.Parallel()

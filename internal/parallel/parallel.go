@@ -1,7 +1,7 @@
 // Package parallel runs functions on goroutines of their own. If one panics,
-// for example in a callback of the user, the caller's goroutine panics with the
-// same value. Nobody could recover from a panic on a goroutine that a library
-// has started: it would end the program.
+// for example in a user's callback, the caller's goroutine panics with the same
+// value. Nobody could recover from a panic on a goroutine that a library has
+// started: it would end the program.
 package parallel
 
 import (
@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// Go calls f on a goroutine. The function that it returns waits for the end of
-// f, and then panics or exits its goroutine if f did.
+// Go calls f on a goroutine. The returned function waits for f to end, and then
+// panics or exits its goroutine if f did.
 func Go(f func()) (wait func()) {
 	done := make(chan struct{})
 	returned := false
@@ -39,9 +39,9 @@ func Go(f func()) (wait func()) {
 }
 
 // Do calls f with 0 to n-1, in this order, up to atOnce of them at the same
-// time, and returns when all calls have ended. With an atOnce of 0 or less, all
-// run at the same time. After a call that panicked or exited its goroutine no
-// other begins, and Do ends in the same way.
+// time, and returns when all calls have ended. If atOnce is 0 or less, all run
+// at the same time. After a call that panicked or exited its goroutine no other
+// call begins, and Do ends in the same way.
 func Do(n, atOnce int, f func(i int)) {
 	if atOnce <= 0 || atOnce > n {
 		atOnce = n
@@ -60,12 +60,12 @@ func Do(n, atOnce int, f func(i int)) {
 			}
 			finished = true
 		})
-		defer wait() // all are waited for, even if one panics
+		defer wait() // waits for all, even if one panics
 	}
 }
 
 // Ahead yields what seq yields, and takes up to n pairs in advance. When the
-// consumer stops, Ahead cancels the context of seq and waits for its end.
+// consumer stops, Ahead cancels the context of seq and waits for it to end.
 func Ahead[K, V any](ctx context.Context, n int, seq func(context.Context) iter.Seq2[K, V]) iter.Seq2[K, V] {
 	type pair struct {
 		k K

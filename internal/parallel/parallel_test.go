@@ -86,7 +86,7 @@ func TestDo(t *testing.T) {
 }
 
 // TestDoEndsAsACall: Do panics or exits as a call did, after the calls in
-// progress, and begins no other.
+// progress have ended, and starts no other.
 func TestDoEndsAsACall(t *testing.T) {
 	t.Parallel()
 	for want, f := range ends {

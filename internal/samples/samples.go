@@ -1,9 +1,9 @@
 // Package samples reads and writes the JSON of samples: pairs such as
-// [1759512000.5,"0.42"], of a Unix time, and a value in a string, since it may be
-// "NaN".
+// [1759512000.5,"0.42"] of a Unix time and a value, which is in a string since
+// it may be "NaN".
 //
-// There may be hundreds of thousands, so the reader is written by hand: it makes
-// one pass, and allocates one slice.
+// There may be hundreds of thousands, so the reader is written by hand: it
+// makes one pass, and allocates one slice.
 package samples
 
 import (
@@ -28,9 +28,9 @@ func Read[S ~sample](data []byte) ([]S, error) {
 	if !r.token('[') {
 		return nil, errors.New("samples are not an array")
 	}
-	// A pair has two commas, except the last one, and at least the 8 bytes of
-	// `[0,"1"],`. So this is the exact number of pairs in valid JSON, and
-	// limits the memory for invalid JSON.
+	// Every pair has two commas, except the last one, and at least the 8 bytes of
+	// `[0,"1"],`. So this is the exact number of pairs in valid JSON, and limits
+	// the memory for invalid JSON.
 	samples := make([]S, 0, min(bytes.Count(data, []byte(","))/2+1, len(data)/8))
 	for !r.token(']') {
 		first := len(samples) == 0
@@ -149,8 +149,8 @@ const (
 )
 
 // parseUnixTime parses a JSON number of seconds digit by digit: a float would
-// be wrong by about 100 nanoseconds for times of this century. Fractions of a
-// nanosecond are cut off, and times beyond maxUnixTime become maxUnixTime.
+// be wrong by about 100 nanoseconds for times of this century. It cuts off
+// fractions of a nanosecond, and limits times to maxUnixTime.
 func parseUnixTime(number []byte) (time.Time, bool) {
 	mantissa, negative := bytes.CutPrefix(number, []byte("-"))
 	exponent := 0
@@ -205,7 +205,7 @@ func appendUnixTime(b []byte, t time.Time) []byte {
 	seconds, nanos := t.Unix(), t.Nanosecond()
 	if seconds < 0 {
 		b, seconds = append(b, '-'), -seconds
-		if nanos > 0 { // nanos count up from the second before
+		if nanos > 0 { // nanos count up from the previous second
 			seconds, nanos = seconds-1, int(time.Second)-nanos
 		}
 	}

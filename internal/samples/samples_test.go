@@ -61,7 +61,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %v", tt.text, err)
 			continue
 		}
-		// fmt compares NaN too, and shows an empty slice as it does nil.
+		// fmt also compares NaN, and prints an empty slice like nil.
 		if fmt.Sprint(got) != fmt.Sprint(tt.want) || got == nil {
 			t.Errorf("%s is %v, want %v", tt.text, got, tt.want)
 		}
@@ -168,9 +168,9 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Other JSON does not get the memory for samples.
+// JSON that isn't samples doesn't get the memory for samples.
 func TestMemoryForNonsense(t *testing.T) {
-	// Not parallel: other tests would be counted too.
+	// Not parallel: other tests would also be counted.
 	for _, text := range []string{
 		"[" + strings.Repeat("1,", 1<<20) + "1]",
 		"[" + strings.Repeat(`"",`, 1<<20) + `""]`,

@@ -1,12 +1,13 @@
-// Package sharedlist lets waits for resources in one list share its readings.
+// Package sharedlist lets waits for resources in one list share their readings.
 //
-// When one of the waits is due to poll, it has the list read, and all take their
-// records from it. So n waits cost the requests of one list, and not of n Gets.
+// When one of the waits is due to poll, it has the list read, and all waits
+// take their records from it. So n waits cost the requests of one list instead
+// of n Gets.
 //
-// A list only ever says that a wait is not over. If it says anything else, if it
-// fails, takes longer than the pause of a wait or is too long, the wait gets its
-// resource itself, as it does from time to time in any case. So a wait never
-// depends on a list, and the full record decides its end.
+// A list can only say that a wait isn't over. If it says anything else, fails,
+// takes longer than a wait's pause, or is too long, the wait gets its resource
+// itself, as it does from time to time anyway. So a wait never depends on a
+// list, and the full record decides when it ends.
 package sharedlist
 
 import (
@@ -19,23 +20,22 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
 )
 
-// Group is the context of calls whose waits share lists. Only waits that get
-// this context itself share them. One that is derived from it can have other
-// values, for example for a token source, with which the same list could show
-// something else.
+// Group is the context of calls whose waits share lists. Only waits with this
+// very context share them. A derived context can have other values, for example
+// for a token source, with which the same list could show something else.
 type Group struct {
 	context.Context
 
 	atOnce int // how many calls run at the same time
 
-	mu    sync.Mutex                 // guards the rest, and what is in the lists
+	mu    sync.Mutex                 // guards the rest, and the content of the lists
 	calls int                        // that have not ended
 	waits int                        // that share a list
 	lists map[any]interface{ end() } // of *List
 }
 
-// NewGroup returns the context for a number of calls, of which some run at the
-// same time.
+// NewGroup returns the context for the given number of calls, of which up to
+// atOnce run at the same time.
 func NewGroup(ctx context.Context, calls, atOnce int) *Group {
 	return &Group{Context: ctx, atOnce: atOnce, calls: calls, lists: map[any]interface{ end() }{}}
 }
@@ -47,8 +47,8 @@ func (g *Group) EndCall() {
 	g.calls--
 }
 
-// End waits for the goroutines of a group whose context has ended. If one of
-// them panicked, so does End.
+// End waits for the goroutines of a group whose context has ended, and panics
+// if one of them did.
 func (g *Group) End() {
 	g.mu.Lock()
 	lists := maps.Clone(g.lists)
@@ -74,21 +74,21 @@ type List[T any] struct {
 	source Source[T]
 
 	waits int         // how many waits share it
-	items int         // its size, as far as it is known
-	last  *reading[T] // the one before next
+	items int         // its size, as far as known
+	last  *reading[T] // the previous reading
 	next  *reading[T] // in progress, or not begun
 	wait  func()      // waits for the goroutine of the last reading
 }
 
 // reading is one attempt to read a list.
 type reading[T any] struct {
-	began   time.Time     // zero if it has not begun
+	began   time.Time     // zero if it hasn't begun
 	ended   chan struct{} // closed when records is set
-	records map[string]*T // by ID and by name; nil for a name that occurs twice; nil if the list is not known
+	records map[string]*T // by ID and by name; nil for a name that occurs twice; nil if the list isn't known
 }
 
-// Join lets a wait share the list with the key, until it calls Leave. The first
-// wait that joins opens the list. Join returns nil if the context is not a
+// Join lets a wait share the list with the key until it calls Leave. The first
+// wait that joins opens the list. Join returns nil if the context isn't a
 // Group.
 func Join[T any](ctx context.Context, key any, open func() Source[T]) *List[T] {
 	g, ok := ctx.(*Group)
@@ -113,7 +113,7 @@ func Join[T any](ctx context.Context, key any, open func() Source[T]) *List[T] {
 	return list
 }
 
-// end waits for the goroutine that reads. If it panicked, so does end.
+// end waits for the goroutine that reads, and panics if it did.
 func (l *List[T]) end() {
 	l.group.mu.Lock()
 	wait := l.wait
@@ -121,7 +121,7 @@ func (l *List[T]) end() {
 	wait()
 }
 
-// Leave ends the sharing of one wait.
+// Leave ends a wait's share in the list.
 func (l *List[T]) Leave() {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
@@ -130,8 +130,8 @@ func (l *List[T]) Leave() {
 }
 
 // Await returns the records of the next list that has begun after since. From
-// due on it takes one more pause at most. It returns nil if the wait is to look
-// for itself. The error is that of the context.
+// due on it takes at most one more pause. It returns nil if the wait should
+// look for itself, and the context's error if the context ends.
 func (l *List[T]) Await(ctx context.Context, since, due time.Time, pause time.Duration) (map[string]*T, error) {
 	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
@@ -165,10 +165,10 @@ func (l *List[T]) current() *reading[T] {
 	return l.next
 }
 
-// begin returns the last reading if it has begun after since, or else the
-// reading in progress, which it begins if there is none. It returns nil if the
-// list is not worth it, and if the reading in progress has begun before since:
-// then it takes too long.
+// begin returns the last reading if it began after since, or else the reading
+// in progress, which it begins if there is none. It returns nil if the list
+// isn't worth it. It also returns nil if the reading in progress began before
+// since: the reading then takes too long.
 func (l *List[T]) begin(since time.Time) *reading[T] {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
@@ -180,7 +180,7 @@ func (l *List[T]) begin(since time.Time) *reading[T] {
 		if !l.isWorthIt() {
 			return nil
 		}
-		l.wait() // not at all, but if the last reading panicked, so does this wait
+		l.wait() // returns immediately, but panics if the last reading did
 		r.began = time.Now()
 		l.wait = parallel.Go(func() { l.read(r) })
 	}
@@ -190,16 +190,16 @@ func (l *List[T]) begin(since time.Time) *reading[T] {
 	return r
 }
 
-// isWorthIt reports whether the list does not have many times more items than
-// there are waits, and so takes fewer requests than their Gets. Calls of
-// the group that do not wait yet count, since they may be about to.
+// isWorthIt reports whether the list doesn't have many times more items than
+// there are waits, and so takes fewer requests than their Gets. Calls of the
+// group that don't wait yet count, since they may be about to.
 func (l *List[T]) isWorthIt() bool {
 	g := l.group
 	coming := max(0, min(g.calls, g.atOnce)-g.waits)
 	return l.waits > 1 && l.items <= 10*(l.waits+coming)
 }
 
-// read reads the list, unless the first page shows that it is not worth it.
+// read reads the list, unless the first page shows that it isn't worth it.
 func (l *List[T]) read(r *reading[T]) {
 	defer func() {
 		l.group.mu.Lock()
@@ -232,7 +232,8 @@ func (l *List[T]) read(r *reading[T]) {
 	}
 }
 
-// hasSize records the size of the list, and reports whether it is worth it.
+// hasSize records the size of the list, and reports whether the list is worth
+// it.
 func (l *List[T]) hasSize(items int) bool {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package tally records which items of a list walks have seen, and whether they
-// have seen all of them.
+// have seen all.
 package tally
 
 import "maps"
@@ -8,11 +8,11 @@ import "maps"
 type Tally struct {
 	known     map[string]struct{} // the IDs of the items after passed, except recent
 	recent    []string            // IDs of the first walk, as long as they ascend and need no lookup
-	passed    string              // IDs up to this one count as known
+	passed    string              // IDs up to and including this one count as known
 	ascending bool                // whether the IDs of every walk have ascended
 	most      int                 // how many IDs are remembered if they ascend
 	items     int                 // number of new items
-	least     *int                // the smallest count of a page; nil: no page had one
+	least     *int                // the smallest count of a page; nil if no page had one
 
 	// Of the walk in progress.
 	walks   int    // its number, from 1
@@ -20,8 +20,8 @@ type Tally struct {
 	inOrder int    // items whose ID was greater than all before
 }
 
-// New returns the tally of a list. If the list is ordered by ID the tally
-// remembers no more than about that many IDs.
+// New returns the tally of a list. If the list is ordered by ID, the tally
+// remembers no more than about the given number of IDs.
 func New(ordered bool, most int) *Tally {
 	return &Tally{known: map[string]struct{}{}, ascending: ordered, most: most}
 }
@@ -61,9 +61,9 @@ func (t *Tally) index() {
 	t.recent = nil
 }
 
-// EndPage records the number of items that a page counts in the whole list; nil
-// if it counts none. If IDs ascend, those up to the last one were seen, so it
-// forgets them when there are many.
+// EndPage records the number of items that a page counts in the whole list, or
+// nil if it has no count. If IDs ascend, the walk has seen all up to the last
+// one, so EndPage forgets them once there are many.
 func (t *Tally) EndPage(count *int) {
 	if count != nil && (t.least == nil || *count < *t.least) {
 		t.least = count
@@ -75,10 +75,10 @@ func (t *Tally) EndPage(count *int) {
 }
 
 // IsComplete reports whether no item is missing. Every page counts the items
-// that stay in the list, so the smallest count is enough. An item that was added
-// before the forgotten ones is not counted as new, so as many items in one walk
-// are enough as well. A server that sends the number of items of each page in
-// place of the list's is believed.
+// that stay in the list, so seeing as many items as the smallest count is
+// enough. An item that was added before the forgotten ones doesn't count as
+// new, so seeing as many in one walk is also enough. It believes a server that
+// sends the number of items of each page in place of the list's.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // Reached returns how many items were new, and the smallest count.

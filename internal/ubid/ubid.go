@@ -2,13 +2,13 @@
 // written as 26 characters of a base-32 alphabet.
 //
 // The first two characters are the prefix, which is the kind of the object; it
-// takes 10 of the 128 bits. The next 11 characters contain the upper 54 bits
-// and a parity bit, the last 13 the lower 64 bits and another parity bit. Each
-// group has an even number of ones.
+// takes 10 of the 128 bits. The next 11 characters contain the other 54 of the
+// upper 64 bits and a parity bit, the last 13 the lower 64 bits and another
+// parity bit. Each group has an even number of ones.
 //
-// The version and the variant of the UUID are ordinary bits. Identifiers are
-// made with version 8 and variant bits 10, or 11 by a service that marks where
-// they were made, but all others are valid, too.
+// The version and the variant of the UUID are ordinary bits. A server creates
+// identifiers with version 8 and variant bits 10, or 11 if it marks where they
+// were created, but all others are also valid.
 package ubid
 
 import (
@@ -39,7 +39,7 @@ const (
 type Value struct{ hi, lo uint64 }
 
 // WellFormed reports whether s has the length of an identifier and only
-// characters of the alphabet, in lower case. It does not check the parity.
+// characters of the alphabet, in lower case. It doesn't check the parity.
 func WellFormed(s string) bool {
 	if len(s) != Length {
 		return false
@@ -52,8 +52,8 @@ func WellFormed(s string) bool {
 	return true
 }
 
-// Parse parses an identifier. It ignores case, and accepts "o" for 0, "i" and
-// "l" for 1. The error says what is wrong, in words that can follow the
+// Parse parses an identifier. It ignores case, and accepts "o" for 0, and "i"
+// and "l" for 1. The error says what is wrong, in words that can follow the
 // identifier.
 func Parse(s string) (Value, error) {
 	if len(s) != Length {
@@ -89,7 +89,7 @@ func ParseUUID(s string) (v Value, ok bool) {
 }
 
 // New returns a random identifier with a prefix, of version 8 and variant 10.
-// It reports false if the prefix is not two characters of the alphabet.
+// It returns false if the prefix isn't two characters of the alphabet.
 func New(prefix string) (v Value, ok bool) {
 	if len(prefix) != PrefixLength {
 		return Value{}, false
@@ -143,7 +143,7 @@ func encodeGroup(dst []byte, value uint64) {
 	}
 }
 
-// decodeGroup is the reverse of encodeGroup. It reports false if the parity is
+// decodeGroup is the reverse of encodeGroup. It returns false if the parity is
 // wrong.
 func decodeGroup(s string) (value uint64, ok bool) {
 	last := len(s) - 1
