@@ -158,7 +158,7 @@ func (c *Client) bindServices() {
 // String describes the client without its credentials.
 func (c *Client) String() string {
 	if c == nil || c.config.baseURL == nil {
-		return "cloudapi.Client(not made by NewClient)"
+		return "cloudapi.Client(not created by NewClient)"
 	}
 	return fmt.Sprintf("cloudapi.Client(%s, project %q)", c.BaseURL(), c.config.project)
 }

@@ -140,7 +140,7 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 	refused := false  // whether the server refused a create
 	failed := func(err error) (*T, EnsureOutcome, error) {
 		if lost != nil && !errors.Is(err, ErrOutcomeUnknown) {
-			err = fmt.Errorf("%w; an earlier create may have been carried out: %w", err, unprefixed{lost})
+			err = fmt.Errorf("%w; an earlier create may have succeeded: %w", err, unprefixed{lost})
 		}
 		return nil, "", err
 	}

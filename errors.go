@@ -115,7 +115,7 @@ var (
 
 	// ErrUnchanged reports that the resource doesn't show the change; see
 	// [ConfirmChange].
-	ErrUnchanged = errors.New("the change does not show")
+	ErrUnchanged = errors.New("the resource doesn't show the change")
 
 	// ErrRetryBudget reports that a call wasn't retried; see [RetryPolicy.Budget].
 	ErrRetryBudget = call.ErrBudget
@@ -125,7 +125,7 @@ var (
 
 	// ErrWaitFailed reports that the resource can't reach the awaited state, for
 	// example because it's being deleted.
-	ErrWaitFailed = errors.New("the state cannot be reached any more")
+	ErrWaitFailed = errors.New("the state can no longer be reached")
 )
 
 // Error is a response with a status of 300 or above, whether or not its body
@@ -187,11 +187,11 @@ func (e *Error) Error() string {
 func (e *Error) hint() string {
 	switch {
 	case e.isMaybeUnsupported() && e.class.has(contractOnly):
-		return "only the contract has this operation, and no version of the service"
+		return "only the contract has this operation, and no version of the server"
 	case e.isMaybeUnsupported():
-		return "the operation requires the August 2026 API: an older service does not have it"
+		return "the operation requires the August 2026 API, and the server may have an older one"
 	case e.class.has(showsPortless) && e.isUnexpected():
-		return "the service cannot show the load balancer of a Kubernetes cluster that has no Service: list with All, which leaves it out, or create a Service"
+		return "the server can't show the load balancer of a Kubernetes cluster that has no Service: list with All, which leaves it out, or create a Service"
 	}
 	return ""
 }
@@ -441,13 +441,13 @@ func (o *outcome) writeEnd(b *strings.Builder, attempts int, requestID string) {
 		b.WriteString("; request ID " + mask.OneLine(requestID))
 	}
 	if o.whyNoRetry != nil {
-		b.WriteString("; not tried again: " + mask.OneLine(fmt.Sprint(o.whyNoRetry)))
+		b.WriteString("; not retried: " + mask.OneLine(fmt.Sprint(o.whyNoRetry)))
 	}
 	switch {
 	case o.earlier:
-		b.WriteString("; an earlier attempt may have been carried out: ConfirmChange finds out")
+		b.WriteString("; an earlier attempt may have taken effect: ConfirmChange finds out")
 	case o.unknown:
-		b.WriteString("; it is unknown whether the operation was carried out")
+		b.WriteString("; the operation may have taken effect")
 	}
 }
 

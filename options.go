@@ -356,7 +356,7 @@ func WithHeader(name, value string) Option {
 			"Transfer-Encoding", "Upgrade", "User-Agent":
 			return optionError("header", name, "is set by the SDK")
 		case "Idempotency-Key", "X-Idempotency-Key":
-			return optionError("header", name, "would make net/http retry a create by itself")
+			return optionError("header", name, "would let net/http retry a create")
 		}
 		if !validHeaderName(name) {
 			return optionError("header", name, "is not a header name")

@@ -142,7 +142,7 @@ func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	case opts.WithoutPassword && !opts.Password.IsZero():
 		return fail("opts", "have both a Password and WithoutPassword")
 	case connection.IsZero():
-		return fail("connection", "is empty: records of lists have none, and those of new databases none yet")
+		return fail("connection", "is empty: records from lists have none, and records of new databases none yet")
 	case strings.Contains(connection.Reveal(), redacted):
 		return fail("connection", masked)
 	case strings.Contains(opts.Password.Reveal(), redacted):

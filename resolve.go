@@ -71,7 +71,7 @@ func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind
 	}
 	err = fmt.Errorf("cloudapi: %s: %v: %w in any project", operation, ref, ErrNotFound)
 	if hidden > 0 {
-		err = fmt.Errorf("%w; the token may not look into %d of them", err, hidden)
+		err = fmt.Errorf("%w; the token may not read %d of them", err, hidden)
 	}
 	return nil, nil, err
 }

@@ -738,7 +738,7 @@ func TestNilContextAndZeroClient(t *testing.T) {
 	if _, err := sdktest.SendingNothing(t).VMs.Get(none, "eu-central-h1", "web-1"); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without a context: %v", err)
 	}
-	const unmade = "cloudapi.Client(not made by NewClient)"
+	const unmade = "cloudapi.Client(not created by NewClient)"
 	if got := fmt.Sprint(&cloudapi.Client{}, cloudapi.Client{}); got != unmade+" "+unmade {
 		t.Errorf("clients that nobody made print as %q", got)
 	}

@@ -385,9 +385,9 @@ func TestTokenSource(t *testing.T) {
 	}{
 		{"once per attempt", []any{"token-1", "token-2"}, []string{"token-1", "token-2"}, nil, ""},
 		{"fails", []any{failure}, nil, failure, "token source: the vault is closed, nothing was sent"},
-		{"fails later", []any{"token-1", failure}, []string{"token-1"}, failure, "503 T: m; not tried again: token source: the vault is closed"},
+		{"fails later", []any{"token-1", failure}, []string{"token-1"}, failure, "503 T: m; not retried: token source: the vault is closed"},
 		{"fails with the old token", []any{"secret-1", errors.New("secret-1 has expired")}, []string{"secret-1"}, cloudapi.ErrServer,
-			"503 T: m; not tried again: token source: [redacted] has expired"},
+			"503 T: m; not retried: token source: [redacted] has expired"},
 		{"empty token", []any{""}, nil, cloudapi.ErrInvalidArgument, "token must not be empty"},
 		{"token that cannot be sent", []any{"secret-\n-part"}, nil, cloudapi.ErrInvalidArgument, "cannot be sent"},
 	} {

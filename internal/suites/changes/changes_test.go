@@ -264,7 +264,7 @@ func TestRefusedRetries(t *testing.T) {
 		_, err := w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 3)
 		e, ok := errors.AsType[*cloudapi.Error](err)
 		if !ok || e.StatusCode != 422 || e.Attempts != 2 || !errors.Is(err, cloudapi.ErrOutcomeUnknown) || !errors.Is(err, cloudapi.ErrInvalidRequest) ||
-			!strings.HasSuffix(err.Error(), " (after 2 attempts); an earlier attempt may have been carried out: ConfirmChange finds out") {
+			!strings.HasSuffix(err.Error(), " (after 2 attempts); an earlier attempt may have taken effect: ConfirmChange finds out") {
 			t.Fatalf("a resize that took place ends with %v", err)
 		}
 		pool, err := cloudapi.ConfirmChange(ctx, err, func(ctx context.Context) (*cloudapi.KubernetesNodePool, error) { return getPool(w, ctx) },

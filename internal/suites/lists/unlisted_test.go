@@ -120,7 +120,7 @@ func TestAllYieldsWhatTheServerCanShow(t *testing.T) {
 			t.Errorf("elsewhere there are %q, %v", names(got), err)
 		}
 		_, err := client.LoadBalancers.List(ctx, nil)
-		if !errors.Is(err, cloudapi.ErrServer) || !strings.Contains(err.Error(), "; the service cannot show the load balancer of a Kubernetes cluster that has no Service: list with All") {
+		if !errors.Is(err, cloudapi.ErrServer) || !strings.Contains(err.Error(), "; the server can't show the load balancer of a Kubernetes cluster that has no Service: list with All") {
 			t.Errorf("a page: %v", err)
 		}
 		_, err = all(client, cloudapi.ListOptions{})

@@ -389,8 +389,8 @@ func TestRecordsOfAnOlderService(t *testing.T) {
 func TestMissingOperations(t *testing.T) {
 	t.Parallel()
 	const (
-		older = "; the operation requires the August 2026 API: an older service does not have it"
-		none  = "; only the contract has this operation, and no version of the service"
+		older = "; the operation requires the August 2026 API, and the server may have an older one"
+		none  = "; only the contract has this operation, and no version of the server"
 	)
 	id := cloudapi.NewID(cloudapi.KindFirewallRule).String()
 	for _, version := range []cloudapitest.API{cloudapitest.October2025, cloudapitest.August2026} {
