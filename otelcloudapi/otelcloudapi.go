@@ -76,8 +76,8 @@ func WithMeterProvider(provider metric.MeterProvider) Option {
 }
 
 // WithPropagator sends the trace context to the server, in the propagator's
-// headers. The default is not to send it: the server usually belongs to
-// somebody else, and baggage may be private.
+// headers. The default isn't to send it: the server usually belongs to somebody
+// else, and baggage may be private.
 func WithPropagator(propagator propagation.TextMapPropagator) Option {
 	return func(c *config) { c.propagator = propagator }
 }

@@ -622,7 +622,7 @@ func TestTeardownCancelled(t *testing.T) {
 	})
 }
 
-// TestTeardownSparesTheNew: a new resource that is not in the plan would be
+// TestTeardownSparesTheNew: a new resource that isn't in the plan would be
 // deleted or damaged by the run, or blocks it.
 func TestTeardownSparesTheNew(t *testing.T) {
 	t.Parallel()

@@ -252,8 +252,7 @@ func TestChangesNothingWithoutUpdate(t *testing.T) {
 	})
 }
 
-// TestInterrupted: all created resources are listed, even if they are not
-// ready.
+// TestInterrupted: all created resources are listed, even if they aren't ready.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

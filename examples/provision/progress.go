@@ -17,7 +17,7 @@ type progress struct {
 	terminal bool
 	start    time.Time
 	bars     *demo.Bars // between begin and end, in a terminal
-	mu       sync.Mutex // guards output that is not a terminal
+	mu       sync.Mutex // guards output that isn't a terminal
 }
 
 func newProgress(to io.Writer, terminal bool) *progress {

@@ -125,7 +125,7 @@ func TestConsumer(t *testing.T) {
 }
 
 // TestConsumerWithTraces does the same with the module for OpenTelemetry, whose
-// requirements the SDK's tests do not have.
+// requirements the SDK's tests don't have.
 func TestConsumerWithTraces(t *testing.T) {
 	t.Parallel()
 	if !*build {

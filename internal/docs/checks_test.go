@@ -43,8 +43,8 @@ func TestChecksForgetTheProject(t *testing.T) {
 	}
 }
 
-// TestCommandsOfTheREADME: the checks begin with the two commands of the README,
-// and fail if they do not find them there.
+// TestCommandsOfTheREADME: the checks begin with the two commands of the
+// README, and fail if they don't find them there.
 func TestCommandsOfTheREADME(t *testing.T) {
 	t.Parallel()
 	const two = "go -C examples run ./quickstart # creates\ngo test ./...\n"

@@ -178,7 +178,7 @@ func compileAll(t *testing.T, blocks []block) {
 }
 
 // moduleOf returns the folder of the module in which to compile a block: one
-// whose package it uses, or that of its document.
+// whose package it uses, or its document's.
 func moduleOf(b block) string {
 	for _, word := range regexp.MustCompile(`\b(\w+)\.[A-Z]`).FindAllStringSubmatch(b.code, -1) {
 		if _, err := os.Stat(filepath.Join(root, word[1], "go.mod")); err == nil {
@@ -306,7 +306,7 @@ func (c *compiler) parse(b block) (*ast.File, error) {
 }
 
 // TestNoCommentIsLost looks for comments in exported structs that belong to no
-// field, which go doc does not show.
+// field, which go doc doesn't show.
 func TestNoCommentIsLost(t *testing.T) {
 	t.Parallel()
 	fset, files := sources(t)

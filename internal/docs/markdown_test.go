@@ -22,7 +22,7 @@ type block struct {
 	path     string // of the file, from the root
 	line     int    // of its first line
 	language string
-	given    string // declarations that the code needs and a reader does not
+	given    string // declarations that the code needs and a reader doesn't
 	code     string
 }
 

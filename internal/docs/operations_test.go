@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "write the tables of operations into the documents")
 
 // TestOperationTables compares the tables of operations in the documents with
-// those of package contract.
+// the tables of package contract.
 func TestOperationTables(t *testing.T) {
 	t.Parallel()
 	rows := contract.Rows()
@@ -65,7 +65,7 @@ func TestOperationTables(t *testing.T) {
 	compareSection(t, "docs/operations.md", strings.TrimSuffix(long.String(), "\n"))
 }
 
-// later marks the operations that the contract does not have.
+// later marks the operations that the contract doesn't have.
 const later = "†"
 
 // unserved marks the operations that only the contract has.

@@ -26,7 +26,7 @@ type program struct{ code, output block }
 
 var mainFunction = regexp.MustCompile(`(?m)^func main\(\) {`)
 
-// programs returns the programs of a document. One without output is not run.
+// programs returns the programs of a document. One without output isn't run.
 func (d document) programs() (all []program) {
 	blocks, _ := d.split()
 	for i, b := range blocks {
@@ -84,9 +84,9 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// run returns what a program prints to its standard output, without the last line
-// break. To go run the program is a package of its module, always the same
-// one, so that go run takes it from its cache as long as it does not change.
+// run returns what a program prints to its standard output, without the last
+// line break. To go run the program is a package of its module, always the same
+// one, so that go run takes it from its cache as long as it doesn't change.
 func run(t *testing.T, code block) string {
 	t.Helper()
 	module, err := filepath.Abs(filepath.Join(root, moduleOf(code)))

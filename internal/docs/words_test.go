@@ -45,7 +45,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// missing returns what a command names but does not exist below dir.
+// missing returns what a command names but doesn't exist below dir.
 func missing(dir string, words []string) (problems []string) {
 	pattern := ""
 	var packages []string

@@ -33,8 +33,8 @@ func (e *Error) SaysTaken(status int) bool {
 	return false
 }
 
-// isTaken reports whether a problem in a message says that database columns are
-// not unique, such as "project_id and name is already taken". A message may
+// isTaken reports whether a problem in a message says that database columns
+// aren't unique, such as "project_id and name is already taken". A message may
 // list several problems. Only the names of columns count before the last one,
 // since other problems may contain text of the request.
 func isTaken(problem string) bool {

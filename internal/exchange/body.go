@@ -16,7 +16,7 @@ const (
 	// At most this much memory is allocated because of an announced length.
 	maxAnnounced = 64 << 20
 
-	// Larger buffers are not reused.
+	// Larger buffers aren't reused.
 	maxPooledBuffer = 4 << 20
 
 	// minRead is the free space for the first read, and for one that finds the

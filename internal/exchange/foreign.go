@@ -43,7 +43,7 @@ func refusal(transport http.RoundTripper) error {
 	return nil
 }
 
-// refusedError says that a request was not passed to a transport.
+// refusedError says that a request wasn't passed to a transport.
 type refusedError string
 
 func (e refusedError) Error() string { return string(e) }

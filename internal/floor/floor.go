@@ -35,8 +35,8 @@ type Envelope struct {
 	} `json:"error"`
 }
 
-// Send makes a call whose response is a T. If the call fails, the error is an
-// [*Error] with an E.
+// Send makes a call whose response is a T. It returns an [*Error] with an E if
+// the call fails.
 func Send[T, E any](ctx context.Context, c Client, method, path string, in any) (*T, error) {
 	var body io.Reader
 	if in != nil {

@@ -6,8 +6,8 @@
 //
 //	zgrep createVM internal/recordings/testdata/story.jsonl.gz
 //
-// To renew them from the folder where the recordings are made, and from the
-// files beside it:
+// To renew them from the folder that contains the original recordings, and from
+// the files beside it:
 //
 //	go run ./internal/recordings/pack ../shared/recordings
 package recordings
@@ -21,8 +21,8 @@ import (
 	"io"
 )
 
-// The files of exchanges with the server of October 2025, which the contract
-// describes.
+// The files of exchanges with a server with the October 2025 API, which the
+// contract describes.
 const (
 	Story     = "story"     // all operations, one after the other on one growing project
 	Lifecycle = "lifecycle" // what was created runs, is resized, promoted and deleted
@@ -30,15 +30,15 @@ const (
 	HTTP      = "http"      // authentication, odd paths, methods and bodies
 )
 
-// August2026 is the file of exchanges with the server of August 2026. They
-// belong to several stories, each of which begins with the same projects.
+// August2026 is the file of exchanges with a server with the August 2026 API.
+// They belong to several stories, each of which begins with the same projects.
 const August2026 = "2026/api-2026"
 
-// ClusterNetwork is a story of the server of August 2026: what a cluster has in
-// the lists of its project, and the lists that fail.
+// ClusterNetwork is a story with the August 2026 API: what a cluster has in the
+// lists of its project, and the lists that fail.
 const ClusterNetwork = "cluster-network"
 
-// Service returns the files of the server of August 2026.
+// Service returns the files with the August 2026 API.
 func Service() []string { return []string{August2026, ClusterNetwork} }
 
 // Contract returns the files of the server that the contract describes.
@@ -54,7 +54,7 @@ type Exchange struct {
 		Method, Path, Query string
 		Headers             map[string]string
 		Body                *string
-		BodyBase64          string `json:"body_base64"` // a body that is not UTF-8
+		BodyBase64          string `json:"body_base64"` // a body that isn't UTF-8
 		BodyTruncated       bool   `json:"body_truncated"`
 	}
 	Response struct {
@@ -63,7 +63,7 @@ type Exchange struct {
 		Body          string
 		BodyTruncated bool `json:"body_truncated"`
 	}
-	Note string // changes that the server did not make by itself
+	Note string // changes that somebody made to the server
 }
 
 //go:embed testdata

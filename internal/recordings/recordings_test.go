@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// folder is where the recordings are made. It is not part of the repository.
+// folder contains the original recordings. It isn't part of the repository.
 const folder = "../../../shared/recordings"
 
-// TestAllIsPacked compares the files with those that they were made of.
+// TestAllIsPacked compares the files with the original recordings.
 func TestAllIsPacked(t *testing.T) {
 	t.Parallel()
 	made, err := found(os.DirFS(folder), ".", ".jsonl")

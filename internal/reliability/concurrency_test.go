@@ -19,8 +19,8 @@ func TestConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.Lenient(), cloudapitest.WithDelays(cloudapitest.Delays{}),
 			cloudapitest.WithQuota(cloudapitest.Quota{VM: 1 << 20}))
-		// net/http retries a GET by itself if a reused connection breaks, which
-		// adds more concurrency.
+		// net/http itself retries a GET if a reused connection breaks, which adds
+		// more concurrency.
 		transport := srv.HTTPClient().Transport.(*http.Transport).Clone()
 		transport.DisableKeepAlives = false
 		client := srv.Client(cloudapi.WithHTTPClient(&http.Client{Transport: transport}), cloudapi.WithTimeout(time.Minute))

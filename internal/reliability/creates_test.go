@@ -15,10 +15,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// TestCreates cuts the exchange of every operation that must not be carried out
-// twice at bytes of the request and of the response (with -every at each byte),
-// by a close and by a reset. After the cut the server works, so that a retried
-// request would be carried out again.
+// TestCreates cuts the exchange of every operation that the server must not
+// execute twice at bytes of the request and of the response (with -every at
+// each byte), by a close and by a reset. After the cut the server works, so
+// that it would execute a retried request again.
 func TestCreates(t *testing.T) {
 	var total, carriedOut, unknown, succeeded, duplicates int
 	for _, op := range operations(t) {
@@ -62,7 +62,7 @@ func TestCreates(t *testing.T) {
 			case o.err == nil && (o.executed != 1 || o.value == nil):
 				t.Errorf("%s, %+v: succeeded with %v, carried out %d times", op.name, c, o.value, o.executed)
 			case o.err != nil && !isUnknown:
-				// The connection was there, so the client cannot know.
+				// The connection was there, so the client can't know.
 				t.Errorf("%s, %+v: carried out %d times, and the error claims to know: %v", op.name, c, o.executed, o.err)
 			case o.err == nil && c.request >= 0, o.err == nil && c.reply >= 0 && c.reply < whole.received:
 				t.Errorf("%s, %+v: succeeded without a complete reply", op.name, c)

@@ -94,7 +94,8 @@ func answers(status int, contentType, body string, header ...string) script {
 	return executes(func(x *exchange) { x.send(status, contentType, body, header...) })
 }
 
-// refuses sends a response that says that the request was not carried out.
+// refuses sends a response that says that the server didn't execute the
+// request.
 func refuses(status int, contentType, body string, header ...string) script {
 	return reads(func(x *exchange) {
 		x.declined.Add(1)
@@ -443,7 +444,7 @@ func faults(t testing.TB) []fault {
 	for _, status := range []int{408, 409, 429, 503} {
 		answer := refuses
 		if status == 408 {
-			answer = answers // it does not tell
+			answer = answers // it doesn't tell
 		}
 		for _, after := range []struct{ name, value string }{
 			{"", ""},

@@ -25,8 +25,8 @@ var creates = flag.Int("creates", 300, "how many creates TestHTTP2Creates has")
 // TestHTTP2Creates: many concurrent creates on a real HTTP/2 server, from a
 // cold start, with a transport of the SDK and one of the user. Servers end each
 // connection with a GOAWAY after some requests, as nginx does, or permit few
-// streams on a connection. No create is carried out twice. Those that were not
-// carried out fail, and say so. With -v it prints a table.
+// streams on a connection. No create is executed twice. Creates that the server
+// hasn't executed fail, and say so. With -v it prints a table.
 func TestHTTP2Creates(t *testing.T) {
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)

@@ -36,7 +36,7 @@ type stream struct {
 	silent *atomic.Bool // whether the connection is dead
 }
 
-// http2 makes a script of what is done with each stream.
+// http2 returns a script of what is done with each stream.
 func http2(serve func(*stream)) script {
 	return func(x *exchange) {
 		config := serverTLS(trusted)
@@ -141,7 +141,7 @@ func (s *stream) resets(code uint32) {
 	s.frame(frameRSTStream, 0, s.id, binary.BigEndian.AppendUint32(nil, code))
 }
 
-// goAway says that streams after the last one were not and will not be
+// goAway says that streams after the last one weren't and will not be
 // processed.
 func (s *stream) goAway(last, code uint32) {
 	payload := binary.BigEndian.AppendUint32(nil, last)

@@ -34,7 +34,8 @@ type operation struct {
 	method string
 	kind   kind
 
-	// creates: it must not be carried out twice. Every other operation may be.
+	// creates: the server must not execute it twice. It may execute every other
+	// operation twice.
 	creates bool
 
 	// reply is the body of a good answer.
@@ -43,7 +44,7 @@ type operation struct {
 	call func(context.Context, *cloudapi.Client) (any, error)
 }
 
-// once are the operations that must not be carried out twice: they create
+// once are the operations that the server must not execute twice: they create
 // something, act on each call, or change the only name of their resource.
 var once = []string{
 	"Firewalls.AttachSubnet", "Firewalls.Create", "Firewalls.CreateInProject", "Firewalls.CreateRule", "Firewalls.UpdateRule",

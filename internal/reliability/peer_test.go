@@ -17,7 +17,7 @@ import (
 )
 
 // peer is the other end of the connections. Its behaviour in each exchange is
-// scripted, and it knows which requests were carried out.
+// scripted, and it knows which requests it has executed.
 type peer struct {
 	op     *operation
 	script script
@@ -27,12 +27,12 @@ type peer struct {
 
 	turns    atomic.Int32 // exchanges that were begun
 	arrived  atomic.Int32 // requests that were received whole
-	executed atomic.Int32 // those that were carried out
-	declined atomic.Int32 // those of which it was said that nothing was done
+	executed atomic.Int32 // requests that were executed
+	declined atomic.Int32 // requests that were refused, with nothing done
 	sound    atomic.Int32 // good answers that were sent whole
 	badHosts atomic.Int32 // connections to, or requests for, another host
 	received atomic.Int64 // bytes that the client got
-	open     atomic.Int32 // connections that the client has not closed
+	open     atomic.Int32 // connections that the client hasn't closed
 }
 
 // script is the behaviour of a peer in one exchange.

@@ -36,7 +36,7 @@ const (
 	mostAttempts     = 4
 	mostConnections  = 2       // for one attempt
 	schedulingDelay  = 0       // time stands still in a bubble while anything runs
-	allocatedByBench = 1 << 20 // by the peer, and by what else goes on
+	allocatedByBench = 1 << 20 // by the peer, and by whatever else is running
 )
 
 // broken returns the rules that an outcome breaks. These are all rules, and
@@ -45,7 +45,7 @@ func (o outcome) broken(op operation, f fault) (problems []string) {
 	report := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	unknown := errors.Is(o.err, cloudapi.ErrOutcomeUnknown)
 
-	//   1. At most once: a request that must not be carried out twice is not
+	//   1. At most once: a request that the server must not execute twice is not
 	//      sent again unless the server said that it did nothing.
 	if op.creates && o.executed > 1 {
 		report("it was carried out %d times", o.executed)
@@ -55,7 +55,7 @@ func (o outcome) broken(op operation, f fault) (problems []string) {
 	}
 
 	//   2. The truth: success needs a complete and valid response. If a call
-	//      without one may have been carried out, its error says so; if it
+	//      without one may have been executed, its error says so; if it
 	//      cannot have been, its error does not.
 	if o.err == nil && o.sound == 0 {
 		report("it succeeded with %v and no good answer", o.value)

@@ -79,7 +79,7 @@ func TestSoak(t *testing.T) {
 	t.Logf("%d requests, %d of which failed; %d connections; %d objects in the end, as expected: %v", requests, failed, listener.accepted.Load(), objects, !t.Failed())
 	t.Logf("heap in use, in KiB, after each tenth: %v", heaps)
 	// Each failure may cost a connection, and each worker has one at a time.
-	// Replies that are cut, a quarter of the faults, are not counted above.
+	// Replies that are cut, a quarter of the faults, aren't counted above.
 	if most := failed*4/3 + 2*workers; listener.accepted.Load() > most {
 		t.Errorf("%d connections were made, at most %d are needed", listener.accepted.Load(), most)
 	}

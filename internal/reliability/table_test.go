@@ -151,8 +151,8 @@ func run(t *testing.T, f fault, op operation, lasting bool) (o outcome) {
 	return o
 }
 
-// withoutClient are the goroutines that belong to a bubble in which nothing
-// but the test goes on.
+// withoutClient are the goroutines that belong to a bubble in which nothing but
+// the test is running.
 const withoutClient = 3
 
 // goroutinesOfBubble counts those that belong to any bubble.

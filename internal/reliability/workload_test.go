@@ -226,7 +226,7 @@ func (w *worker) step(ctx context.Context) (err error) {
 				return errors.New("a VM without an ID")
 			}
 		}
-	case 9: // a project of another account is not there, in any copy
+	case 9: // a project of another account isn't there, in any copy
 		_, err := persist(ctx, w, func(ctx context.Context) (*cloudapi.Page[cloudapi.VM], error) {
 			return client.InProject(w.other).VMs.List(ctx, nil)
 		})

@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 		{`[[0,"NaN"],[1,"+Inf"],[2,"-Inf"]]`, list{{at(0, 0), math.NaN()}, {at(1, 0), math.Inf(1)}, {at(2, 0), math.Inf(-1)}}},
 		{`[[0,"\u002bInf"],[0,"\u0034\u0032"]]`, list{{at(0, 0), math.Inf(1)}, {at(0, 0), 42}}},
 
-		// Times that a float cannot represent.
+		// Times that a float can't represent.
 		{`[[1759512000.123456789,"1"]]`, list{{at(1759512000, 123456789), 1}}},
 		{`[[1759512000.1,"1"]]`, list{{at(1759512000, 100000000), 1}}},
 		{`[[1759512000.000000001,"1"]]`, list{{at(1759512000, 1), 1}}},

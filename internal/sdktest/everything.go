@@ -48,8 +48,8 @@ func BalancerIn(subnetID string) *cloudapi.LoadBalancerCreateRequest {
 	}
 }
 
-// NewEverything makes a resource of each kind of the contract, and reads each in
-// its full form.
+// NewEverything creates a resource of each kind of the contract, and reads each
+// in its full form.
 func NewEverything(t *testing.T, opts ...cloudapitest.Option) *Everything {
 	t.Helper()
 	p := &Everything{Server: cloudapitest.New(t, append([]cloudapitest.Option{cloudapitest.WithAPI(cloudapitest.Contract)}, opts...)...)}

@@ -132,7 +132,7 @@ func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 	m.findStrings(t, texts)
 }
 
-// fillArguments sets the arguments, and returns those of type string.
+// fillArguments sets the arguments, and returns the arguments of type string.
 func (m *Method) fillArguments(fn reflect.Type) (texts []*StringArg) {
 	last := fn.NumIn()
 	if fn.IsVariadic() {
@@ -150,7 +150,7 @@ func (m *Method) fillArguments(fn reflect.Type) (texts []*StringArg) {
 		case reflect.TypeFor[*cloudapi.WatchOptions]():
 			m.Args = append(m.Args, reflect.ValueOf(&cloudapi.WatchOptions{}))
 		case reflect.TypeFor[[]cloudapi.FirewallRuleCreateRequest](), reflect.TypeFor[[]cloudapi.PostgresFirewallRuleCreateRequest]():
-			m.Args = append(m.Args, reflect.MakeSlice(in, 0, 0)) // a rule must be valid, and "x" is not a CIDR
+			m.Args = append(m.Args, reflect.MakeSlice(in, 0, 0)) // a rule must be valid, and "x" isn't a CIDR
 		default:
 			m.Args = append(m.Args, fill.Value(in, "x"))
 		}

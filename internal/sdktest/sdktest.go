@@ -24,7 +24,7 @@ func Client(t testing.TB, transport http.RoundTripper, opts ...cloudapi.Option) 
 	return client
 }
 
-// Recorded returns a client with a recorder. It does not retry.
+// Recorded returns a client with a recorder. It doesn't retry.
 func Recorded(t testing.TB, r *stub.Recorder, opts ...cloudapi.Option) *cloudapi.Client {
 	t.Helper()
 	return Client(t, r, append([]cloudapi.Option{cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})}, opts...)...)

@@ -29,7 +29,7 @@ type Group struct {
 	atOnce int // how many calls run at the same time
 
 	mu    sync.Mutex                 // guards the rest, and the content of the lists
-	calls int                        // that have not ended
+	calls int                        // that haven't ended
 	waits int                        // that share a list
 	lists map[any]interface{ end() } // of *List
 }

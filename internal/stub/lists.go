@@ -104,7 +104,7 @@ func Polled(replies ...any) *Recorder {
 	}}
 }
 
-// BadNotFound is the body of a 404 that is not the API's, or incomplete.
+// BadNotFound is the body of a 404 that isn't the API's, or incomplete.
 type BadNotFound string
 
 // Limiter is a function that is a limiter.

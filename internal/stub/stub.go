@@ -1,5 +1,5 @@
 // Package stub has HTTP transports without a network, responses for them, and
-// lists. It does not import package cloudapi, so that tests inside and outside
+// lists. It doesn't import package cloudapi, so that tests inside and outside
 // of that package can use it.
 package stub
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Access is who sent a request, and where it may act.
+// Access says who sent a request, and where it may act.
 type Access struct {
 	Token      *Token
 	Project    *Project  // nil if the route has none
@@ -21,12 +21,12 @@ func (a *Access) Allowed(permission string) bool {
 	return a.Project.Permissions[a.Token].allow(permission)
 }
 
-// Permissions are those of a token in a project, such as "Vm:view". An
+// Permissions are a token's permissions in a project, such as "Vm:view". An
 // asterisk matches every family or every action: "Vm:*", "*:view", or "*" for
 // both.
 type Permissions []string
 
-// allow reports whether a permission is among them.
+// allow reports whether the permissions include the given one.
 func (all Permissions) allow(permission string) bool {
 	family, action, _ := strings.Cut(permission, ":")
 	return slices.ContainsFunc(all, func(pattern string) bool {

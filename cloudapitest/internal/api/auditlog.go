@@ -10,7 +10,7 @@ import (
 // LogEntry is an entry of a project's audit log: an action of an account.
 type LogEntry struct {
 	ID      string
-	At      time.Time // always later than the entry before
+	At      time.Time // always later than the previous entry
 	Kind    cloudapi.Kind
 	Verb    string
 	Account *Account
@@ -21,8 +21,8 @@ type LogEntry struct {
 // maximum, since servers may run for long.
 const maxLog = 10_000
 
-// addEntry adds an action of an account to the audit log. The project itself is
-// not listed among the objects.
+// addEntry adds an action of an account to the audit log. The project itself
+// isn't listed among the objects.
 func (p *Project) addEntry(at time.Time, account *Account, verb, id string, others []string) {
 	if n := len(p.log); n > 0 && !at.After(p.log[n-1].At) {
 		at = p.log[n-1].At.Add(time.Microsecond) // keys contain times in microseconds

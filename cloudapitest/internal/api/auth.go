@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	// The first check of the real server ignores case; the second, which
-	// extracts the token, does not. So "bearer pat-…" is an invalid token, not
-	// a missing one.
+	// The first check of the real server ignores case; the second, which extracts
+	// the token, doesn't. So "bearer pat-…" is an invalid token, not a missing
+	// one.
 	tokenGate      = regexp.MustCompile(`^(?i:Bearer:?\s+pat-)`)
 	tokenHeader    = regexp.MustCompile(`^Bearer:?\s+(pat-\S+)\s*$`)
 	anyTokenHeader = regexp.MustCompile(`^(?i:Bearer):?\s+(pat-\S+)\s*$`)

@@ -27,7 +27,7 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 	return nil
 }
 
-// Admit returns the error for an object that does not exist, that the token may
+// Admit returns the error for an object that doesn't exist, that the token may
 // not execute the operation on, or for which the body has a null byte, in the
 // order of the real server.
 func (c *Call) Admit(found bool) error {

@@ -53,7 +53,7 @@ func (o *Operation) remarks(body []byte) Remarks {
 }
 
 // enterProject finds the project of the path, or returns the error for a token
-// that cannot see it.
+// that can't see it.
 func (o *Operation) enterProject(c *Call) error {
 	id, ok := c.Params["project_id"]
 	if !ok {
@@ -82,7 +82,7 @@ func (o *Operation) enterLocation(c *Call) error {
 	return nil
 }
 
-// guard makes the checks that other operations make once they have found their
+// guard does the checks that other operations do once they have found their
 // object.
 func (o *Operation) guard(c *Call) error {
 	switch {

@@ -26,7 +26,7 @@ func Show[T, R any](find func(*Call) (T, error), record func(T, *Moment) R) Hand
 }
 
 // Delete returns a handler that deletes the object. It succeeds if the object
-// does not exist.
+// doesn't exist.
 func Delete[T any](find func(*Call) (T, error), remove func(T, *Call) error) Handler {
 	return func(c *Call) (any, error) {
 		o, err := find(c)

@@ -27,8 +27,8 @@ type scopeObjects struct {
 	rest    int                 // number of unsorted objects at the end of sorted
 }
 
-// scopesOf returns the objects of each scope that an object is in: that of its
-// project and, if it is in a location, that of the location.
+// scopesOf returns the objects of each scope that an object is in: its project
+// and, if it has one, its location.
 func (x Index) scopesOf(o *Object) []*scopeObjects {
 	keys := []Scope{{o.kind(), o.Project, nil}}
 	if o.Location != nil {
@@ -84,7 +84,7 @@ func (s *scopeObjects) forget(o Stored) {
 }
 
 // All returns the objects of a scope in the order of their creation. The slice
-// belongs to the index, like those of the functions below.
+// belongs to the index; this also holds for the functions below.
 func (x Index) All(sc Scope) []Stored {
 	if s := x[sc]; s != nil {
 		return s.created

@@ -17,7 +17,7 @@ type Paging int
 const (
 	notAList        Paging = iota
 	PagedDeclared          // has pages; parameters of a wrong type are refused
-	PagedUndeclared        // has pages, although the API description does not say so; parameters of a wrong type are ignored
+	PagedUndeclared        // has pages, although the API description doesn't say so; parameters of a wrong type are ignored
 	Unpaged                // always returns the complete list
 )
 
@@ -79,7 +79,7 @@ func ObjectName[T Stored](o T) string { return o.Core().Name }
 // Paginate returns the page that the query asks for. list returns all rows in
 // the order of IDs. It is called twice, since the real server also reads the
 // items and their count separately. nameOf returns the column "name"; it is nil
-// if the list cannot be ordered by name.
+// if the list can't be ordered by name.
 func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T) string, record func(T, *Moment) R) (any, error) {
 	if err := c.CheckUploaded(); err != nil {
 		return nil, err

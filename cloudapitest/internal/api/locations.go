@@ -13,14 +13,14 @@ type Location struct {
 	Hidden bool      // readable, but nothing can be created there
 	Owner  *Project  // the owner of a private location
 	Region string    // the provider's name of a private location
-	InUse  time.Time // it cannot be deleted before, even if it is empty
+	InUse  time.Time // it can't be deleted before, even if it is empty
 }
 
 // usableBy reports whether paths under the project may name the location.
 func (l *Location) usableBy(p *Project) bool { return l.Owner == nil || l.Owner == p }
 
-// EnterLocation makes the location with the name that of the call, or returns
-// the error for one that the project cannot use.
+// EnterLocation sets the call's location to the one with the name, or returns
+// the error for a location that the project can't use.
 func (c *Call) EnterLocation(name string) error {
 	for _, l := range c.State.Locations {
 		if l.Name == name && l.usableBy(c.Project) {
@@ -31,7 +31,7 @@ func (c *Call) EnterLocation(name string) error {
 	return c.invalidLocation(c.Project)
 }
 
-// invalidLocation returns the error for a location that a project cannot use.
+// invalidLocation returns the error for a location that a project can't use.
 func (m *Moment) invalidLocation(p *Project) error {
 	var names []string
 	for _, l := range m.State.Locations {

@@ -23,7 +23,7 @@ func LookUp[T Stored](c *Call, kind cloudapi.Kind, param string) (T, bool) {
 	if ok && o.Core().Location != c.Location {
 		ok = false
 	}
-	if !ok && strings.HasSuffix(param, "_reference") { // names do not have the form of an ID
+	if !ok && strings.HasSuffix(param, "_reference") { // names don't have the form of an ID
 		o, ok = FindByName[T](c, kind, ref)
 	}
 	return o, ok
@@ -63,8 +63,8 @@ func FindByName[T Stored](c *Call, kind cloudapi.Kind, name string) (T, bool) {
 	return first, len(found) > 0
 }
 
-// isIDOf reports whether the server takes s for an ID of the kind in a place
-// where a name is possible, too.
+// isIDOf reports whether the server takes s for an ID of the kind where a name
+// is also possible.
 func isIDOf(kind cloudapi.Kind, s string) bool {
 	return looksLikeID(kind, s) && ValidID(s)
 }
@@ -85,8 +85,8 @@ func InProject[T Stored](s *State, kind cloudapi.Kind, p *Project) []T {
 	return As[T](s.Index.All(Scope{kind, p, nil}))
 }
 
-// Where returns those of the project's objects of the kind for which keep
-// reports true, in the order of creation.
+// Where returns the project's objects of the kind for which keep returns true,
+// in the order of creation.
 func Where[T Stored](s *State, kind cloudapi.Kind, p *Project, keep func(T) bool) []T {
 	return slices.DeleteFunc(InProject[T](s, kind, p), func(o T) bool { return !keep(o) })
 }
@@ -101,8 +101,8 @@ func As[T Stored](objects []Stored) []T {
 }
 
 // Listed returns a function that returns the objects for a list of the kind, in
-// the order of IDs: those of the project, or of the location if the route has
-// one, that the token may see.
+// the order of IDs: the objects of the project, or of the location if the route
+// has one, that the token may see.
 func Listed(kind cloudapi.Kind) func(*Call) []Stored {
 	return func(c *Call) []Stored {
 		if !c.Permitted() {
@@ -112,8 +112,8 @@ func Listed(kind cloudapi.Kind) func(*Call) []Stored {
 	}
 }
 
-// Only returns a function that returns those objects of a list for which keep
-// reports true.
+// Only returns a function that returns the objects of a list for which keep
+// returns true.
 func Only[T Stored](list func(*Call) []Stored, keep func(T) bool) func(*Call) []Stored {
 	return func(c *Call) []Stored {
 		return slices.DeleteFunc(slices.Clone(list(c)), func(o Stored) bool { return !keep(o.(T)) })

@@ -8,8 +8,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// Moment is the service at a time, with its state locked. Records of objects
-// are made from it alone.
+// Moment is the service at a time, with its state locked. Nothing else is
+// needed to render an object's record.
 type Moment struct {
 	Config *Config
 	State  *State
@@ -64,14 +64,14 @@ func (m *Moment) AddProject(id, name string, a *Account) *Project {
 	return p
 }
 
-// delayed identifies objects with their own delays: those of a kind, or one of
-// them, by its ID or name.
+// delayed identifies objects with their own delays: all of a kind, or one by
+// its ID or name.
 type delayed struct {
 	kind cloudapi.Kind
 	ref  string
 }
 
 // SetDelays sets the delays of the object of a kind that has, or will have, the
-// ID or name. If that is "", it sets those of all objects of the kind without
-// their own delays.
+// ID or name. If ref is "", it sets the delays of all objects of the kind
+// without delays of their own.
 func (s *State) SetDelays(kind cloudapi.Kind, ref string, d Delays) { s.delays[delayed{kind, ref}] = d }

@@ -11,8 +11,8 @@ import (
 
 var idLike = regexp.MustCompile(`^[a-z0-9]{26}$`)
 
-// looksLikeID reports whether s looks like an ID of the kind, and so cannot be
-// a name.
+// looksLikeID reports whether s looks like an ID of the kind, and so can't be a
+// name.
 func looksLikeID(kind cloudapi.Kind, s string) bool {
 	return strings.HasPrefix(s, kind.Prefix()) && idLike.MatchString(s)
 }
@@ -65,7 +65,7 @@ func TextProblems(c *Call, kind cloudapi.Kind, name string, self Stored, field, 
 	return append(problems, IDLikeNameProblems(kind, name)...)
 }
 
-// NameForm is the form of all names but those of projects.
+// NameForm is the form of all names except names of projects.
 var NameForm = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?$`)
 
 const nameRule = "must only contain lowercase letters, numbers, and hyphens and have max length 63."

@@ -66,7 +66,7 @@ func (o Operation) Takes(query ...schema.Field) Operation { o.query = query; ret
 // needs no content type.
 func (o Operation) BodyOptional() Operation { o.bodyOptional = true; return o }
 
-// Needs returns the operation with a permission other than that of [Guard].
+// Needs returns the operation with another permission than [Guard] would set.
 func (o Operation) Needs(permission string) Operation { o.Permission = permission; return o }
 
 // Guarded returns the operation with an earlier check of the permission, before

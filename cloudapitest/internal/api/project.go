@@ -23,7 +23,7 @@ type Project struct {
 	Account     *Account
 	Permissions map[*Token]Permissions // a missing token has none
 	Unpaid      bool                   // if there is no valid billing information
-	// Features that the service has enabled for the project.
+	// Features that the real server has enabled for the project.
 	Features []string
 	log      []LogEntry
 }

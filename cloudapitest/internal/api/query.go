@@ -12,7 +12,7 @@ import (
 )
 
 // readQuery parses the query and checks the parameters that the operation has.
-// It also returns the names of those that the API does not know.
+// It also returns the names of those that the API doesn't know.
 func (o *Operation) readQuery(raw string, v version.Version) (query url.Values, unknown []string, err error) {
 	query, err = ParseQuery(raw)
 	switch {
@@ -40,7 +40,7 @@ func (o *Operation) readQuery(raw string, v version.Version) (query url.Values, 
 }
 
 // ParseQuery is url.ParseQuery with two differences: a semicolon is an ordinary
-// character, and a parameter with a value cannot also have elements or members:
+// character, and a parameter with a value can't also have elements or members:
 // "a=1&a[]=2". The errors are in the words of the real server.
 func ParseQuery(raw string) (url.Values, error) {
 	values := url.Values{}

@@ -25,8 +25,8 @@ type Config struct {
 	Quota     Quota
 	Now       func() time.Time // nil: time.Now
 
-	// PortlessBalancers: a cluster has a load balancer for its Services even if
-	// it has none. It has no ports.
+	// PortlessBalancers: even a cluster without Services has a load balancer for
+	// them, which has no ports.
 	PortlessBalancers bool
 
 	Families   map[cloudapi.Kind]string // as in the names of permissions
@@ -97,7 +97,7 @@ type Request struct {
 }
 
 // Refusal returns the error for a request without a valid token, and nil for
-// others. It does not read the body.
+// others. It doesn't read the body.
 func (s *Service) Refusal(r *http.Request) (refused *reply.Error) {
 	s.Do(func(m *Moment) {
 		_, err := m.authenticate(r.Header.Get("Authorization"))
@@ -109,8 +109,8 @@ func (s *Service) Refusal(r *http.Request) (refused *reply.Error) {
 // Remarks are what a client's author should know about a request, besides the
 // response: names of operations, fields and parameters.
 type Remarks struct {
-	Unknown      []string // the API does not have them
-	ContractOnly []string // no version of the service has them
+	Unknown      []string // the API doesn't have them
+	ContractOnly []string // no real server has them
 }
 
 // Execute executes a request. It renders the response while the state is
@@ -128,7 +128,7 @@ func (s *Service) Execute(r Request) (out reply.Reply, remarks Remarks) {
 	return out, remarks
 }
 
-// Reset makes the service what [New] returned, and then calls seed.
+// Reset returns the service to the state of [New], and then calls seed.
 func (s *Service) Reset(seed func(*Moment)) {
 	s.Do(func(m *Moment) {
 		s.Config, *s.State = s.initial, *newState(s.initial.Locations, s.initial.Hidden)

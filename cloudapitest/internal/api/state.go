@@ -7,7 +7,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// State is the state of the server. It does not change by itself: the present
+// State is the state of the server. Time alone doesn't change it: the present
 // state of an object is computed from the times that it contains.
 type State struct {
 	tokens    map[string]*Token
@@ -90,7 +90,7 @@ func (s *State) Next() uint32 {
 	return s.serial
 }
 
-// arrival is an object that does not exist yet.
+// arrival is an object that doesn't exist yet.
 type arrival struct {
 	object Stored
 	when   time.Time

@@ -78,7 +78,7 @@ func KnowsPermission(permission string) bool {
 const idPattern = `[0-9a-hj-km-np-tv-z]{24}$`
 
 // paramPatterns are the patterns of path parameters. All references share one.
-// Parameters that are not listed accept any value.
+// Parameters that aren't listed accept any value.
 var paramPatterns = map[string]string{
 	"project_id":            `^pj` + idPattern,
 	"object_id":             `^(fw|kc|1b|pg|ps|vm)` + idPattern,
@@ -91,8 +91,8 @@ var paramPatterns = map[string]string{
 	"_reference":                api.NameForm.String(),
 }
 
-// patternsAugust2026 are patterns of August 2026, which replace or extend the
-// others.
+// patternsAugust2026 are patterns of the August 2026 API, which replace or
+// extend the others.
 var patternsAugust2026 = map[string]string{
 	"object_id":                 `^(fw|kc|1b|m1|pg|ps|vm)` + idPattern,
 	"github_cache_entry_id":     api.NameForm.String(),

@@ -28,18 +28,18 @@ type allowed struct {
 
 const tcp, udp = "tcp", "udp"
 
-// uniqueRule is the service's words for the unique values of a rule in August
-// 2026.
+// uniqueRule is the real server's words for the unique values of a rule with
+// the August 2026 API.
 const uniqueRule = "cidr and port_range and firewall_id and protocol"
 
 // everyPort is the default range of ports.
 var everyPort = portRange{0, maxPort}
 
-// firewallTerms are the differences between the versions of the service for the
+// firewallTerms are the differences between the versions of the API for the
 // rules of firewalls.
 type firewallTerms struct {
 	protocols []string // the protocols of a firewall that lets everything in
-	unique    string   // the service's words for the unique values of a rule
+	unique    string   // the real server's words for the unique values of a rule
 	compare   func(a, b *firewallRule) int
 	ports     func(portRange) string
 	subnets   bool // whether a rule can name a subnet, which stands for its two networks
@@ -71,8 +71,8 @@ type firewallRuleRecord struct {
 	ID          string  `json:"id"`
 	CIDR        string  `json:"cidr"`
 	PortRange   string  `json:"port_range"`
-	Protocol    *string `json:"protocol,omitempty"`    // since August 2026
-	Description *string `json:"description,omitempty"` // since August 2026
+	Protocol    *string `json:"protocol,omitempty"`    // since the August 2026 API
+	Description *string `json:"description,omitempty"` // since the August 2026 API
 }
 
 func (r *firewallRule) record(at *api.Moment) firewallRuleRecord {
@@ -99,7 +99,7 @@ func ruleChange() schema.Schema {
 	return schema.AnyOf(alternatives...).Named("FirewallRuleUpdate")
 }
 
-// createRule makes one rule, or two for a subnet.
+// createRule creates one rule, or two for a subnet.
 func (f *firewall) createRule(c *api.Call) (any, error) {
 	networks, err := f.networksInBody(c)
 	if err != nil {
@@ -126,8 +126,8 @@ func (f *firewall) createRule(c *api.Call) (any, error) {
 	return api.Records(rules, api.At(c.Moment, (*firewallRule).record)), nil
 }
 
-// networksInBody returns the networks in "cidr": a network, or those of a
-// subnet with that ID or name in the firewall's location.
+// networksInBody returns the networks in "cidr": a network, or the networks of
+// a subnet with that ID or name in the firewall's location.
 func (f *firewall) networksInBody(c *api.Call) ([]ruby.Network, error) {
 	text := c.Body.Text("cidr")
 	if firewallTermsOf(c.Moment).subnets && !isNetwork(text) {
@@ -143,7 +143,7 @@ func (f *firewall) networksInBody(c *api.Call) ([]ruby.Network, error) {
 	return []ruby.Network{n}, err
 }
 
-// isNetwork reports whether s looks like a network, valid or not, and so is not
+// isNetwork reports whether s looks like a network, valid or not, and so isn't
 // a name.
 func isNetwork(s string) bool { return strings.ContainsAny(s, ".:") }
 
@@ -166,7 +166,7 @@ func (r *firewallRule) change(c *api.Call) (err error) {
 }
 
 // checkUnique checks that no rule other than self, which may be nil, allows the
-// same traffic. The columns are the service's words for the unique values.
+// same traffic. The columns are the real server's words for the unique values.
 func (f *firewall) checkUnique(what allowed, self *firewallRule, columns string) error {
 	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.allowed == what && r != self }) {
 		return reply.InvalidRecord(reply.Taken(columns))
@@ -200,7 +200,7 @@ func getFirewallRule(c *api.Call) (any, error) {
 	return f.rules[i].record(c.Moment), nil
 }
 
-// modifyFirewallRule changes the fields in the body. It does not accept a
+// modifyFirewallRule changes the fields in the body. It doesn't accept a
 // subnet.
 func modifyFirewallRule(c *api.Call) (any, error) {
 	f, i, err := findFirewallRule(c)
@@ -225,8 +225,8 @@ func modifyFirewallRule(c *api.Call) (any, error) {
 	return changed.record(c.Moment), nil
 }
 
-// deleteFirewallRule succeeds if the rule does not exist, but not if the
-// firewall does not exist.
+// deleteFirewallRule succeeds if the rule doesn't exist, but not if the
+// firewall doesn't exist.
 func deleteFirewallRule(c *api.Call) (any, error) {
 	if _, err := firewallOfRule(c); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func TestDeletedFirewallLeavesItsSubnets(t *testing.T) {
 	}
 }
 
-// TestOperationsThatTheServerNeverHad: the server reports requests that are not
+// TestOperationsThatTheServerNeverHad: the server reports requests that aren't
 // in the contract.
 func TestOperationsThatTheServerNeverHad(t *testing.T) {
 	t.Parallel()

@@ -35,8 +35,8 @@ func githubOperations() []api.Operation {
 	return rows
 }
 
-// githubInstallation is made on GitHub, like its repositories. No operation
-// makes, changes or deletes them.
+// githubInstallation is created on GitHub, like its repositories. No operation
+// creates, changes or deletes them.
 type githubInstallation struct{ api.Object }
 
 type githubRepository struct {
@@ -44,7 +44,7 @@ type githubRepository struct {
 	installation *githubInstallation
 }
 
-// githubCacheEntry is made by a workflow run. It is being uploaded as long as
+// githubCacheEntry is created by a workflow run. It's being uploaded as long as
 // its size is negative.
 type githubCacheEntry struct {
 	api.Object // without a name
@@ -85,8 +85,8 @@ func (g *githubRepository) record(*api.Moment) githubRepositoryRecord {
 	return githubRepositoryRecord{g.ID, g.installation.Name, g.Name}
 }
 
-// record contains the name of the repository after that of the installation,
-// unlike the record of the repository.
+// record contains the names of the installation and the repository, unlike the
+// record of the repository.
 func (e *githubCacheEntry) record(*api.Moment) githubCacheEntryRecord {
 	installation := e.repository.installation.Name
 	r := githubCacheEntryRecord{

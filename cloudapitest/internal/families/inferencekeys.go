@@ -37,7 +37,7 @@ func (k *inferenceAPIKey) record(*api.Moment) inferenceAPIKeyRecord {
 }
 
 // findInferenceAPIKey returns the key in the path and whether it exists. A key
-// that the token may not see does not exist. The error is nil if the ID is
+// that the token may not see doesn't exist. The error is nil if the ID is
 // valid.
 func findInferenceAPIKey(c *api.Call) (*inferenceAPIKey, bool, error) {
 	id := c.Params["inference_api_key_id"]

@@ -10,7 +10,7 @@ import (
 )
 
 // Init scripts are only in the contract. They behave like SSH keys where the
-// contract does not say more.
+// contract doesn't say more.
 func vmInitScriptOperations() []api.Operation {
 	const (
 		scripts = api.ProjectRoute + "/vm-init-script"
@@ -67,7 +67,7 @@ func createVMInitScript(c *api.Call) (any, error) {
 	return s.record(c.Moment), nil
 }
 
-// update changes the fields that are not blank.
+// update changes the fields that aren't blank.
 func (s *vmInitScript) update(c *api.Call) (any, error) {
 	changed := *s
 	changed.Name = c.Choice("name", s.Name)

@@ -44,7 +44,7 @@ type kubernetesCluster struct {
 	pools        []*nodePool
 	running      time.Time // end of the creation
 	upgraded     time.Time // until when the last upgrade, of the cluster or a node pool, shows in the state
-	kubeconfig   string    // made when it is first requested
+	kubeconfig   string    // created by the first request for it
 	subnet       *privateSubnet
 	services     *loadBalancer // for its Services; not in the state before it has a port, except with PortlessBalancers
 }
@@ -98,8 +98,8 @@ func (k *kubernetesCluster) details(at *api.Moment) kubernetesClusterDetails {
 
 func (k *kubernetesCluster) runs(now time.Time) bool { return !now.Before(k.running) }
 
-// idle reports whether no change of the cluster is in progress. In August 2026
-// a change is refused while another is in progress.
+// idle reports whether no change of the cluster is in progress. With the August
+// 2026 API a change is refused while another is in progress.
 func (k *kubernetesCluster) idle(now time.Time) bool {
 	return k.state(now) == "running" && !k.Deleting() &&
 		!slices.ContainsFunc(k.pools, func(p *nodePool) bool { return !p.idle(now) })
@@ -158,8 +158,8 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 	return k.details(c.Moment), nil
 }
 
-// nodeCount returns a number of nodes from the body, or 1 if it is not
-// positive. It limits very large numbers, so that they can be multiplied.
+// nodeCount returns a number of nodes from the body, or 1 if it isn't positive.
+// It limits very large numbers, so that they can be multiplied.
 func nodeCount(c *api.Call, field string) int {
 	return min(max(c.Body.Number(field), 1), math.MaxInt>>7)
 }
@@ -224,7 +224,7 @@ func checkKubernetesLocation(c *api.Call) error {
 	return nil
 }
 
-// delete deletes the cluster after a delay. Its nodes do not change until then.
+// delete deletes the cluster after a delay. Its nodes don't change until then.
 func (k *kubernetesCluster) delete(c *api.Call) error {
 	c.Remove(k, c.Delays(&k.Object).Delete, func() {
 		k.controlPlane.drop(c)
@@ -238,7 +238,7 @@ func (k *kubernetesCluster) delete(c *api.Call) error {
 	return nil
 }
 
-// upgrade replaces the control plane by one with the next version. The response
+// upgrade replaces the control plane with one of the next version. The response
 // has the new version, but is otherwise from before the upgrade.
 func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
 	versions := kubernetesTermsOf(c.Moment).versions
@@ -286,7 +286,7 @@ users:
     token: %s
 `
 
-// rename does not change the names of node pools and nodes.
+// rename doesn't change the names of node pools and nodes.
 func (k *kubernetesCluster) rename(c *api.Call) (any, error) {
 	if _, err := clusterNameInBody(c); err != nil {
 		return nil, err

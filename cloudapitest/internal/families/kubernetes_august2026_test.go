@@ -12,8 +12,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// inClusterBubble runs a test with a running cluster of August 2026 that has
-// one worker.
+// inClusterBubble runs a test with the August 2026 API and a running cluster
+// that has one worker.
 func inClusterBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.KubernetesService), opts ...cloudapitest.Option) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2", WorkerNodes: 1}

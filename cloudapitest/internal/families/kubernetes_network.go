@@ -6,11 +6,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// In August 2026 a cluster has a subnet, a firewall and load balancers in its
-// project. Their names begin with its ID, and they go some time after it.
+// With the August 2026 API a cluster has a subnet, a firewall and load
+// balancers in its project. Their names begin with its ID, and they're gone
+// some time after it.
 
 // addNetwork creates the cluster's subnet and its firewall, and orders its load
-// balancers, which come when the cluster runs.
+// balancers, which arrive when the cluster runs.
 func (k *kubernetesCluster) addNetwork(c *api.Call) error {
 	if c.Config.Version < version.August2026 {
 		return nil
@@ -53,7 +54,7 @@ func (k *kubernetesCluster) newBalancer(at *api.Moment, purpose string) *loadBal
 	}
 }
 
-// exists reports whether the cluster is not gone.
+// exists reports whether the cluster still exists.
 func (k *kubernetesCluster) exists(at *api.Moment) bool { return at.State.ByID[k.ID] != nil }
 
 // dropNetwork removes what addNetwork created, some time after the cluster.

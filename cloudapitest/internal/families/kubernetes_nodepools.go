@@ -44,7 +44,7 @@ type nodePoolRecord struct {
 	Name                string  `json:"name"`
 	NodeCount           int     `json:"node_count"`
 	NodeSize            string  `json:"node_size"`
-	Version             *string `json:"version,omitempty"` // since August 2026
+	Version             *string `json:"version,omitempty"` // since the August 2026 API
 }
 
 type nodePoolDetails struct {
@@ -61,7 +61,7 @@ func (p *nodePool) details(at *api.Moment) nodePoolDetails {
 }
 
 // idle reports whether no change of the node pool is in progress. Retiring
-// nodes do not count.
+// nodes don't count.
 func (p *nodePool) idle(now time.Time) bool { return !now.Before(p.settled) && !p.Deleting() }
 
 // addPool adds a node pool with the cluster's version. Its nodes join at the
@@ -154,8 +154,8 @@ func (g *nodeGroup) setCount(c *api.Call) error {
 	return nil
 }
 
-// deleteNodePool succeeds if the node pool does not exist, but not if the
-// cluster does not exist.
+// deleteNodePool succeeds if the node pool doesn't exist, but not if the
+// cluster doesn't exist.
 func deleteNodePool(c *api.Call) (any, error) {
 	if _, ok := api.LookUp[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference"); !ok {
 		return nil, reply.NotFound()
@@ -163,7 +163,7 @@ func deleteNodePool(c *api.Call) (any, error) {
 	return api.Delete(findNodePool, (*nodePool).delete)(c)
 }
 
-// delete deletes the node pool after a delay. Its nodes do not change until
+// delete deletes the node pool after a delay. Its nodes don't change until
 // then.
 func (p *nodePool) delete(c *api.Call) error {
 	others := slices.ContainsFunc(p.cluster.pools, func(other *nodePool) bool { return other != p && !other.Deleting() })
@@ -178,7 +178,7 @@ func (p *nodePool) delete(c *api.Call) error {
 	return nil
 }
 
-// rename does not change the names of the nodes.
+// rename doesn't change the names of the nodes.
 func (p *nodePool) rename(c *api.Call) (any, error) {
 	name, err := clusterNameInBody(c)
 	if err != nil {
@@ -196,7 +196,7 @@ func (p *nodePool) rename(c *api.Call) (any, error) {
 }
 
 // resizeIdle is [nodePool.resize] for versions that allow only one change at a
-// time. The change goes on for a while after the last node has come or gone.
+// time. The change continues for a while after the last node has come or gone.
 func (p *nodePool) resizeIdle(c *api.Call) (any, error) {
 	if !p.idle(c.Now) {
 		return nil, reply.Unprocessable("Nodepool is not ready to be resized")
@@ -232,8 +232,8 @@ func (p *nodePool) resize(c *api.Call) (any, error) {
 }
 
 // upgrade replaces the nodes by nodes with the cluster's version. The response
-// has the new version and the old nodes. Like that of the real server, the
-// cluster is "running" again before all nodes are replaced.
+// has the new version and the old nodes. As on the real server, the cluster is
+// "running" again before all nodes are replaced.
 func (p *nodePool) upgrade(c *api.Call) (any, error) {
 	k := p.cluster
 	if p.version == k.controlPlane.version || !k.idle(c.Now) {

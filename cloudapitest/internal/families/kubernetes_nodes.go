@@ -12,8 +12,7 @@ import (
 )
 
 // nodeGroup contains the nodes of a control plane or of a node pool. They are
-// VMs of the service itself: they have no project, so that no VM operation
-// finds them.
+// the provider's own VMs: they have no project, so no VM operation finds them.
 type nodeGroup struct {
 	prefix  string // prefix of the names of nodes
 	size    vmSize
@@ -32,7 +31,7 @@ func (g *nodeGroup) present(at *api.Moment) []*vm {
 	})
 }
 
-// staying returns the nodes that are not draining, whether they have joined or
+// staying returns the nodes that aren't draining, whether they have joined or
 // not.
 func (g *nodeGroup) staying() []*vm {
 	return slices.DeleteFunc(slices.Clone(g.nodes), (*vm).Deleting)
@@ -63,9 +62,9 @@ func (g *nodeGroup) shrink(at *api.Moment, delay time.Duration) {
 	}
 }
 
-// replace replaces one node after the other, and takes the time each for every
-// node. The new node joins after half of it, and then the old node leaves. It
-// returns the time at which the last old node has left.
+// replace replaces one node after another, and takes the time each per node.
+// The new node joins after half of it, and then the old node leaves. It returns
+// the time at which the last old node has left.
 func (g *nodeGroup) replace(c *api.Call, each time.Duration) time.Time {
 	var after time.Duration
 	for _, v := range g.staying() {

@@ -37,8 +37,8 @@ func nodeSize(c *api.Call, field string) (vmSize, error) {
 	return nodeSizes[i], nil
 }
 
-// The error for an unknown size lists all sizes that the service knows, some
-// for two architectures, and most of them not for clusters.
+// The error for an unknown size lists all sizes that the real server knows,
+// some for two architectures, and most of them not for clusters.
 
 func serverSizesOctober2025() []string {
 	return slices.Concat(

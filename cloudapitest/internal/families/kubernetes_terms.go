@@ -8,13 +8,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// kubernetesTerms are the differences between the versions of the service for
+// kubernetesTerms are the differences between the versions of the API for
 // clusters, except for operations and fields, which have their own version
 // spans.
 type kubernetesTerms struct {
 	versions    []string // Kubernetes versions, the latest first
 	serverSizes []string // the sizes in the error for an unknown size
-	nameForm    string   // the service's words for the form of a name
+	nameForm    string   // the real server's words for the form of a name
 
 	unknownVersion func(asked string) error
 	checkLocation  func(*api.Call) error

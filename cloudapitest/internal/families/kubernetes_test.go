@@ -22,7 +22,7 @@ func createCluster(t *testing.T, client *cloudapi.Client, name string, workers i
 	return must(client.Kubernetes.Create(t.Context(), here, name, request))
 }
 
-// states returns those of VMs, in their order.
+// states returns the states of VMs, in their order.
 func states(vms []cloudapi.VM) string {
 	var all []string
 	for _, v := range vms {
@@ -128,7 +128,7 @@ func TestNodePoolsAreResizedInTime(t *testing.T) {
 			{0, 1, "running running running"},
 			{1, 0, "running running running"}, // two of them are drained
 			{0, time.Minute - 1, "running running running"},
-			{2, 0, "running running running"}, // does not keep what leaves
+			{2, 0, "running running running"}, // doesn't keep what leaves
 			{0, 1, "running creating"},
 			{0, time.Minute, "running running"},
 			{4, time.Second, "running running creating creating"},

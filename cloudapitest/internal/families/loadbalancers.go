@@ -69,7 +69,7 @@ type loadBalancer struct {
 	protocol         string
 	srcPort, dstPort int
 	members          []loadBalancerMember
-	certificate      bool // of August 2026
+	certificate      bool // with the August 2026 API
 
 	cluster *kubernetesCluster // whose load balancer it is, or nil
 	purpose string             // of a cluster's load balancer
@@ -78,7 +78,7 @@ type loadBalancer struct {
 // loadBalancerMember is a VM of a load balancer.
 type loadBalancerMember struct {
 	vm    *vm
-	until time.Time // end of the detachment; zero if it was not requested
+	until time.Time // end of the detachment; zero if it wasn't requested
 }
 
 type loadBalancerRecord struct {
@@ -92,7 +92,7 @@ type loadBalancerRecord struct {
 	HealthCheckProtocol string `json:"health_check_protocol"`
 	SrcPort             int    `json:"src_port"`
 	DstPort             int    `json:"dst_port"`
-	CertEnabled         *bool  `json:"cert_enabled,omitempty"` // since August 2026
+	CertEnabled         *bool  `json:"cert_enabled,omitempty"` // since the August 2026 API
 }
 
 type loadBalancerDetails struct {
@@ -151,8 +151,8 @@ func (l *loadBalancer) vms(at *api.Moment) []*vm {
 	return vms
 }
 
-// portless reports whether the load balancer is that of a cluster without a
-// Service. The real server cannot show it: it refuses its own response.
+// portless reports whether the load balancer belongs to a cluster without a
+// Service. The real server can't show it: it refuses its own response.
 func (l *loadBalancer) portless() bool { return l.srcPort == 0 }
 
 // listLoadBalancers fails if the page contains a load balancer without ports.
@@ -176,7 +176,7 @@ func (l *loadBalancer) show(c *api.Call) (any, error) {
 	return l.details(c.Moment), nil
 }
 
-// attached returns the members that are not yet detached.
+// attached returns the members that aren't yet detached.
 func (l *loadBalancer) attached(now time.Time) []loadBalancerMember {
 	l.members = slices.DeleteFunc(l.members, func(m loadBalancerMember) bool {
 		detached := !m.until.IsZero() && !now.Before(m.until)
@@ -300,7 +300,7 @@ func (l *loadBalancer) validate(c *api.Call, name string) error {
 	return reply.InvalidRecord(append(problems, api.IDLikeNameProblems(cloudapi.KindLoadBalancer, name)...)...)
 }
 
-// update changes everything or nothing, at once.
+// update changes either everything or nothing, synchronously.
 func (l *loadBalancer) update(c *api.Call) (any, error) {
 	changed := *l
 	err := c.Run(
@@ -393,7 +393,7 @@ func (l *loadBalancer) attach(c *api.Call) (any, error) {
 	return l.details(c.Moment), nil
 }
 
-// attachReachable refuses a VM that the load balancer's IPv4 address cannot
+// attachReachable refuses a VM that the load balancer's IPv4 address can't
 // reach.
 func (l *loadBalancer) attachReachable(c *api.Call) (any, error) {
 	if v, err := l.vmInBody(c); err == nil && v.balancer(c.Moment) == nil && l.stack != "ipv6" && !v.ip4Enabled {
@@ -402,7 +402,7 @@ func (l *loadBalancer) attachReachable(c *api.Call) (any, error) {
 	return l.attach(c)
 }
 
-// detachMember succeeds without effect if the VM is not a member.
+// detachMember succeeds without effect if the VM isn't a member.
 func (l *loadBalancer) detachMember(c *api.Call) (any, error) {
 	v, err := l.vmInBody(c)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestVMsAreDetachedInTime(t *testing.T) {
 		must(balancers.DetachVM(ctx, here, "b", v.ID)) // does nothing
 		must(balancers.DetachVM(ctx, here, "a", v.ID))
 		stub.Elapse(30 * time.Second)
-		must(balancers.DetachVM(ctx, here, "a", v.ID)) // does not begin anew
+		must(balancers.DetachVM(ctx, here, "a", v.ID)) // doesn't begin anew
 		stub.Elapse(30*time.Second - 1)
 		if got, want := members(), []string{v.ID, other.ID}; !reflect.DeepEqual(got, want) {
 			t.Errorf("the VMs are %q while one leaves, want %q", got, want)

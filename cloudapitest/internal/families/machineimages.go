@@ -74,7 +74,7 @@ type machineImageVersionRecord struct {
 	Latest         bool      `json:"latest"`
 }
 
-// timestamp is a time in the form of August 2026: in UTC, with seconds.
+// timestamp is a time in the form of the August 2026 API: in UTC, with seconds.
 type timestamp time.Time
 
 func (m timestamp) MarshalText() ([]byte, error) {
@@ -205,10 +205,11 @@ func vmToCapture(c *api.Call) (*vm, error) {
 	return v, nil
 }
 
-// maxImage is the size of the largest storage that an image is made of, in GiB.
+// maxImage is the size of the largest storage that can be copied to an image,
+// in GiB.
 const maxImage = 40
 
-// capture starts to make a version of the image from the storage of the VM.
+// capture creates a version of the image from the storage of the VM.
 func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineImageVersion, error) {
 	stored := len(api.InProject[*machineImageVersion](c.State, cloudapi.KindMachineImageVersion, c.Project))
 	switch most := c.Config.Quota.MachineImageVersions; {
@@ -234,7 +235,7 @@ func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineI
 	return v, nil
 }
 
-// captured reports whether an image version is being made from the VM.
+// captured reports whether the VM is being copied to an image version.
 func (v *vm) captured(at *api.Moment) bool {
 	return v.capture != nil && v.capture.state(at) == "creating"
 }
@@ -271,7 +272,7 @@ func (m *machineImage) listVersions(c *api.Call) (any, error) {
 	return api.Paginate(c, list, nil, (*machineImageVersion).record)
 }
 
-// deleteVersion fails if the version does not exist. When the latest version is
+// deleteVersion fails if the version doesn't exist. When the latest version is
 // gone, the newest of the other ready ones becomes the latest.
 func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	v := m.version(c.Moment, c.Params["version"])

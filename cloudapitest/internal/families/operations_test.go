@@ -33,7 +33,8 @@ func TestOperationsAreUnique(t *testing.T) {
 // registered are the operations of the contract that no version has.
 func registered(row contract.Row) bool { return row.Service() == "VMInitScripts" }
 
-// ended are the operations of October 2025 that August 2026 does not have.
+// ended are the operations of the October 2025 API that the August 2026 API
+// doesn't have.
 func ended(row contract.Row) bool {
 	return slices.Contains([]string{"Firewalls.CreateInProject", "Firewalls.UpdateRule"}, row.Operation())
 }
@@ -67,7 +68,7 @@ func testRows(t *testing.T, a version.API, rows []contract.Row) {
 	}
 }
 
-// TestPermissionsOfOperations looks at those that do not follow from the method.
+// TestPermissionsOfOperations looks at those that don't follow from the method.
 func TestPermissionsOfOperations(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{

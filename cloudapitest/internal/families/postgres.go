@@ -93,11 +93,11 @@ type postgres struct {
 	logs         []postgresLogDestination
 	users        []string // users who log in with certificates
 	config       postgresConfig
-	certificates string // made when they are first requested
+	certificates string // created by the first request for them
 
 	parent   *postgres // parent of a replica or restored copy, even if it is deleted
 	restored time.Time // time whose data a restored copy has; zero for others
-	released time.Time // end as a replica; zero if it was not promoted
+	released time.Time // end as a replica; zero if it wasn't promoted
 	promoted time.Time // when it takes writes after its promotion
 
 	created   time.Time
@@ -235,7 +235,8 @@ func (p *postgres) update(c *api.Call) (any, error) {
 	return p.details(c.Moment), nil
 }
 
-// keepBackups is how long the service keeps the backups of a deleted database.
+// keepBackups is how long the real server keeps the backups of a deleted
+// database.
 const keepBackups = 10 * 24 * time.Hour
 
 func (p *postgres) delete(c *api.Call) error {
@@ -248,7 +249,7 @@ func (p *postgres) delete(c *api.Call) error {
 	return nil
 }
 
-// restart changes the state only in August 2026.
+// restart changes the state only with the August 2026 API.
 func (p *postgres) restart(c *api.Call) (any, error) {
 	p.restarted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
 	c.Log("restart", p.ID)

@@ -14,7 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// inAugust2026Bubble is [inPostgresBubble] with the service of August 2026.
+// inAugust2026Bubble is [inPostgresBubble] with the August 2026 API.
 func inAugust2026Bubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.PostgresService), opts ...cloudapitest.Option) {
 	inPostgresBubble(t, test, append(opts, cloudapitest.WithAPI(cloudapitest.August2026))...)
 }

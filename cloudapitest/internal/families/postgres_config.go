@@ -36,7 +36,7 @@ func postgresConfigOperations() []api.Operation {
 	}
 }
 
-// configValues are the settings in August 2026, which are texts.
+// configValues are the settings with the August 2026 API, which are texts.
 var configValues = schema.MapOf(schema.Text)
 
 // postgresConfig contains the settings of users, as stored and as in records.
@@ -64,8 +64,8 @@ func (config postgresConfig) changed(body schema.Fields) postgresConfig {
 
 func isNull(value any) bool { return string(value.(json.RawMessage)) == "null" }
 
-// postgresConfigRecord is the configuration with the additional fields of
-// August 2026.
+// postgresConfigRecord is the configuration with the additional fields of the
+// August 2026 API.
 type postgresConfigRecord struct {
 	postgresConfig
 	Defaults map[string]string `json:"default_pg_config,omitempty"`
@@ -97,7 +97,7 @@ func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) 
 	return r, err
 }
 
-// setConfig adds the settings of the body to those of the database.
+// setConfig adds the settings of the body to the database's.
 func (p *postgres) setConfig(c *api.Call) error {
 	_, err := p.configure(c.Moment, p.config.changed(c.Body))
 	return err
@@ -133,7 +133,7 @@ func (p *postgres) configure(at *api.Moment, config postgresConfig) (any, error)
 }
 
 // settingProblems returns the problems of the values. The error is the failure
-// of the real server for a value that its check cannot handle.
+// of the real server for a value that its check can't handle.
 func settingProblems(field string, known settings, values schema.Fields) ([]reply.Problem, error) {
 	var problems []reply.Problem
 	for _, name := range slices.Sorted(maps.Keys(values)) {

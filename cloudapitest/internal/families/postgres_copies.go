@@ -10,8 +10,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// replicate returns the error for missing backups in August 2026 even while the
-// servers are being replaced, as on the real server.
+// replicate returns the error for missing backups with the August 2026 API even
+// while the servers are being replaced, as on the real server.
 func (p *postgres) replicate(c *api.Call) (any, error) {
 	name, err := p.newName(c)
 	if err != nil {
@@ -58,8 +58,8 @@ func (p *postgres) newName(c *api.Call) (string, error) {
 }
 
 // derive creates a read replica or a restored copy. Neither copies standbys or
-// firewall rules. In August 2026 both copy settings, and a restored copy also
-// tags.
+// firewall rules. With the August 2026 API both copy settings, and a restored
+// copy also copies tags.
 func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, error) {
 	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
 		return nil, err

@@ -10,7 +10,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 )
 
-// commonDefaults are the settings with which the service starts all servers.
+// commonDefaults are the settings with which the real server starts all
+// servers.
 var commonDefaults = map[string]string{
 	connections:                        strconv.Itoa(defaultConnections),
 	"listen_addresses":                 "'*'",
@@ -54,7 +55,7 @@ var commonDefaults = map[string]string{
 	"archive_command":                  "'/usr/bin/walg-daemon-client /tmp/wal-g wal-push %f'",
 }
 
-// defaults returns the settings with which the service starts the present
+// defaults returns the settings with which the real server starts the present
 // servers.
 func (p *postgres) defaults(now time.Time) map[string]string {
 	servers := p.current(now)

@@ -41,7 +41,7 @@ type postgresMetricDestination struct {
 	ID          string   `json:"id"`
 	Username    *string  `json:"username"`
 	URL         string   `json:"url"`
-	AuthMethods []string `json:"auth_methods,omitempty"` // since August 2026
+	AuthMethods []string `json:"auth_methods,omitempty"` // since the August 2026 API
 }
 
 // postgresLogDestination is a destination as stored and as in records, without
@@ -71,15 +71,15 @@ func (p *postgres) createMetricDestination(c *api.Call) (any, error) {
 	return p.details(c.Moment), nil
 }
 
-// setPassword reads the credentials in the form of October 2025.
+// setPassword reads the credentials in the form of the October 2025 API.
 func (d *postgresMetricDestination) setPassword(c *api.Call) error {
 	var username, password string
 	d.Username = &username
 	return c.Run(api.SetText(&username, "username"), api.SetText(&password, "password"))
 }
 
-// setCredentials reads the credentials in the form of August 2026, which has
-// three kinds.
+// setCredentials reads the credentials in the form of the August 2026 API,
+// which has three kinds.
 func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }
 	options := c.Body.Object("options")
@@ -134,7 +134,7 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	return nil
 }
 
-// reservedHeaders are the headers that the service sets itself.
+// reservedHeaders are the headers that the real server sets itself.
 var reservedHeaders = []string{"authorization", "content-encoding", "content-length", "content-type", "host", "user-agent"}
 
 // hasOthers reports whether options have unknown names.
@@ -169,7 +169,7 @@ func (p *postgres) createLogDestination(c *api.Call) (any, error) {
 	return d, nil
 }
 
-// check checks the URL and the options. It does not store the options.
+// check checks the URL and the options. It doesn't store the options.
 func (d *postgresLogDestination) check(c *api.Call) error {
 	options := c.Body.Object("options")
 	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }

@@ -31,7 +31,7 @@ func postgresFirewallOperations() []api.Operation {
 type postgresFirewallRuleRecord struct {
 	ID          string       `json:"id"`
 	CIDR        ruby.Network `json:"cidr"`
-	Port        int          `json:"port,omitempty"` // since August 2026; before that a rule is for all ports
+	Port        int          `json:"port,omitempty"` // since the August 2026 API; before that a rule is for all ports
 	Description string       `json:"description"`
 }
 
@@ -43,8 +43,8 @@ func recordPostgresRule(r *firewallRule) postgresFirewallRuleRecord {
 	return postgresFirewallRuleRecord{r.id, r.cidr, port, r.description}
 }
 
-// firewall returns the firewall that was made with the database, or nil if it
-// was deleted, renamed or detached.
+// firewall returns the firewall that was created with the database, or nil if
+// it was deleted, renamed or detached.
 func (p *postgres) firewall() *firewall {
 	i := slices.IndexFunc(p.subnet.firewalls, func(f *firewall) bool { return f.Name == p.firewallName() })
 	if i < 0 {
@@ -90,8 +90,8 @@ func (f *firewall) allowPostgres(at *api.Moment, cidr ruby.Network, description 
 	return rules, nil
 }
 
-// sortPostgres sorts the rules of a database. In October 2025 they stay in the
-// order of their creation.
+// sortPostgres sorts the rules of a database. With the October 2025 API they
+// stay in the order of their creation.
 func (f *firewall) sortPostgres(at *api.Moment) {
 	if at.Config.Version >= version.August2026 {
 		f.sort(at)

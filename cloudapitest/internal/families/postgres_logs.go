@@ -105,7 +105,7 @@ func logFilterOf(c *api.Call) logFilter {
 	return f
 }
 
-// setRange reads the range from the query, and makes the checks that are not in
+// setRange reads the range from the query, and does the checks that aren't in
 // the API description.
 func (f *logFilter) setRange(c *api.Call) (err error) {
 	const longest, oldest, most, pattern = 24 * time.Hour, 7 * 24 * time.Hour, 500, 200

@@ -9,8 +9,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// A database has a subnet and a firewall. In August 2026 they are in the project.
-// In October 2025 they are the service's own, and no operation finds them.
+// A database has a subnet and a firewall. With the August 2026 API they are in
+// the project. With the October 2025 API they belong to the provider, and no
+// operation finds them.
 
 func (p *postgres) firewallName() string { return p.ID + "-firewall" }
 
@@ -52,8 +53,8 @@ func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 	return nil
 }
 
-// leaveNetwork deletes the firewall and the subnet if they still have the
-// service's names and nothing else uses them.
+// leaveNetwork deletes the firewall and the subnet if they still have the real
+// server's names and nothing else uses them.
 func (p *postgres) leaveNetwork(c *api.Call) {
 	if c.Config.Version < version.August2026 {
 		return
@@ -68,8 +69,8 @@ func (p *postgres) leaveNetwork(c *api.Call) {
 	}
 }
 
-// isUsed reports whether the subnet contains a VM or a database that is not
-// being deleted, or belongs to a cluster that is not gone.
+// isUsed reports whether the subnet contains a VM or a database that isn't
+// being deleted, or belongs to a cluster that isn't gone.
 func (s *privateSubnet) isUsed(at *api.Moment) bool {
 	return s.cluster != nil && s.cluster.exists(at) || slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.Deleting() }) ||
 		slices.ContainsFunc(api.InProject[*postgres](at.State, cloudapi.KindPostgres, s.Project), func(p *postgres) bool {

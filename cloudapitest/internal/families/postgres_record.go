@@ -33,7 +33,7 @@ type postgresRecord struct {
 	*postgresRecordAugust2026
 }
 
-// postgresRecordAugust2026 contains the fields of August 2026.
+// postgresRecordAugust2026 contains the fields of the August 2026 API.
 type postgresRecordAugust2026 struct {
 	TargetVersion     string `json:"target_version"`
 	TargetServerCount int    `json:"target_server_count"`
@@ -59,13 +59,13 @@ type postgresDetails struct {
 	MetricDestinations []postgresMetricDestination  `json:"metric_destinations"`
 	ReadReplicas       []postgresRecord             `json:"read_replicas"`
 	// Only primaries have restore times. The earliest one is null before the
-	// first backup, and absent if the backups cannot be read.
+	// first backup, and absent if the backups can't be read.
 	EarliestRestoreTime json.RawMessage `json:"earliest_restore_time,omitempty"`
 	LatestRestoreTime   string          `json:"latest_restore_time,omitempty"`
 	*postgresDetailsAugust2026
 }
 
-// postgresDetailsAugust2026 contains the fields of August 2026.
+// postgresDetailsAugust2026 contains the fields of the August 2026 API.
 type postgresDetailsAugust2026 struct {
 	PrivateConnectionString string                   `json:"private_connection_string"`
 	Username                string                   `json:"username"`
@@ -110,8 +110,8 @@ func (p *postgres) record(at *api.Moment) postgresRecord {
 	}
 }
 
-// state returns the state of the database. The creation of a copy has more
-// steps than that of another database.
+// state returns the state of the database. Creating a copy has more steps than
+// creating another database.
 func (p *postgres) state(at *api.Moment) string {
 	explicit := postgresTermsOf(at).explicit
 	if !at.Now.Before(p.running) {

@@ -13,10 +13,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// The rules for settings that were added in August 2026.
+// The rules for settings that were added with the August 2026 API.
 
-// deniedSettings are the settings that the service sets itself, as far as it
-// was seen to refuse them.
+// deniedSettings are the settings that the real server sets itself, as far as
+// it was seen to refuse them.
 var deniedSettings = []string{"ssl"}
 
 // restartSettings are the settings that a database reads only at its start.
@@ -36,7 +36,7 @@ func textSettingProblems(field string, known settings, values schema.Fields) ([]
 	rest := schema.Fields{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		var text string
-		_ = json.Unmarshal(values[name].(json.RawMessage), &text) // null is not a text
+		_ = json.Unmarshal(values[name].(json.RawMessage), &text) // null isn't a text
 		key := field + "." + name
 		_, isKnown := known[name]
 		switch {

@@ -39,7 +39,7 @@ type postgresSize struct {
 	memory  int          // GiB
 	storage []int        // GiB
 	aws     bool         // only for private locations
-	span    version.Span // versions of the service that offer it
+	span    version.Span // versions of the API that offer it
 }
 
 var (
@@ -92,7 +92,7 @@ type postgresChoice struct {
 }
 
 // checkPostgres returns the servers for a choice in the call's location, or an
-// error if the choice is not possible.
+// error if the choice isn't possible.
 func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) {
 	var none postgresServers
 	terms, flavors := postgresTermsOf(c.Moment), postgresFlavors(c)

@@ -10,7 +10,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// postgresTerms are the differences between the versions of the service for
+// postgresTerms are the differences between the versions of the API for
 // databases, except for operations and fields, which have their own version
 // spans.
 type postgresTerms struct {
@@ -19,12 +19,11 @@ type postgresTerms struct {
 
 	ruleKind   cloudapi.Kind
 	rulePorts  []portRange // each range has a rule for each of these
-	ruleUnique string      // the service's words for the unique values of a rule
+	ruleUnique string      // the real server's words for the unique values of a rule
 
 	// explicit: the state of a database shows restores and restarts, its record
 	// has its storage from the start, a replica becomes independent with the
-	// request to promote it but keeps its parent, and replicas cannot be
-	// changed.
+	// request to promote it but keeps its parent, and replicas can't be changed.
 	explicit bool
 
 	domain   string // of hosts, without the top-level domain

@@ -154,7 +154,7 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 		stub.Elapse(6 * time.Hour) // until 3 o'clock
 		update("standard-16", 512)
 		stub.Elapse(5 * time.Minute)
-		update("standard-16", 512) // does not put it off
+		update("standard-16", 512) // doesn't put it off
 		stub.Elapse(time.Hour)
 		setWindow(2) // over for today, since the servers became ready
 		check("after its window", "db", "standard-8", 256, "standard-16")
@@ -242,7 +242,7 @@ func TestReadReplicaIsPromoted(t *testing.T) {
 		must(pg.Rename(ctx, here, "db2", "db"))
 
 		stub.Elapse(time.Minute) // it runs
-		for range 2 {            // asking again does not put it off
+		for range 2 {            // asking again doesn't put it off
 			must(pg.Promote(ctx, here, "copy"))
 			stub.Elapse(30 * time.Second)
 		}

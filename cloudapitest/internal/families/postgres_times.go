@@ -43,8 +43,8 @@ func (p *postgres) current(now time.Time) postgresServers {
 	return servers
 }
 
-// resize starts to replace the servers, unless they already are those of the
-// target.
+// resize replaces the servers, which takes a while, unless they already are
+// those of the target.
 func (p *postgres) resize(c *api.Call, to postgresServers) {
 	kept := p.fleet
 	switch {

@@ -76,8 +76,8 @@ func (p *postgres) reschedule(now time.Time) {
 	}
 }
 
-// inWindow returns when something that is ready at t can happen: at once, or
-// when the maintenance window opens next.
+// inWindow returns when something that is ready at t can happen: immediately,
+// or when the maintenance window opens next.
 func (p *postgres) inWindow(t time.Time) time.Time {
 	const open = 2 * time.Hour
 	if p.window == nil {

@@ -31,8 +31,8 @@ func privateLocationOperations() []api.Operation {
 	}
 }
 
-// privateLocation is a private location as a resource. Its name is that of the
-// location, but its record calls the region the name.
+// privateLocation is a private location as a resource. It has the location's
+// name, but its record calls the region the name.
 type privateLocation struct {
 	api.Object
 	place *api.Location
@@ -61,7 +61,7 @@ func listPrivateLocations(c *api.Call) (any, error) {
 	return api.Paginate(c, api.Listed(cloudapi.KindPrivateLocation), region, (*privateLocation).record)
 }
 
-// createPrivateLocation does not check the credentials.
+// createPrivateLocation doesn't check the credentials.
 func createPrivateLocation(c *api.Call) (any, error) {
 	for _, name := range []string{"name", "access_key", "secret_key"} {
 		if _, err := c.Body.NonEmpty(name); err != nil {
@@ -87,7 +87,7 @@ func createPrivateLocation(c *api.Call) (any, error) {
 	return l.record(c.Moment), nil
 }
 
-// checkName checks that the location may have the name. It may be that of a
+// checkName checks that the location may have the name. It may be the name of a
 // public location.
 func (l *privateLocation) checkName(c *api.Call, name string) error {
 	if o, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, name); ok && o != l {
@@ -112,8 +112,9 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 }
 
 // delete refuses only if there are databases. If there are other resources in
-// the location, or backups of a deleted database, it fails in October 2025, like
-// the real server. In August 2026 the location is deleted when they are gone.
+// the location, or backups of a deleted database, it fails with the October
+// 2025 API, like the real server. With the August 2026 API the location is
+// deleted when they are gone.
 func (l *privateLocation) delete(c *api.Call) error {
 	var delay time.Duration
 	switch august := c.Config.Version >= version.August2026; {

@@ -164,8 +164,8 @@ func TestRegionsThatOfferVMs(t *testing.T) {
 	}
 }
 
-// TestPrivateLocationGoesWhenItIsEmpty: in August 2026 a location that is in use
-// is deleted when its last resource is gone.
+// TestPrivateLocationGoesWhenItIsEmpty: with the August 2026 API a location
+// that is in use is deleted when its last resource is gone.
 func TestPrivateLocationGoesWhenItIsEmpty(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()

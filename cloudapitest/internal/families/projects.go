@@ -97,7 +97,7 @@ func deleteProject(c *api.Call) (any, error) {
 }
 
 // objectTypes maps the kinds that object-info supports to their names. A
-// project with objects of these kinds cannot be deleted.
+// project with objects of these kinds can't be deleted.
 var objectTypes = map[cloudapi.Kind]string{
 	cloudapi.KindFirewall:          "firewall",
 	cloudapi.KindKubernetesCluster: "kubernetes cluster",
@@ -121,7 +121,7 @@ func getObjectInfo(c *api.Call) (any, error) {
 		return nil, reply.NotFound()
 	}
 	name := objectTypes[kind]
-	if kind == cloudapi.KindMachineImage { // does not prevent the deletion of a project
+	if kind == cloudapi.KindMachineImage { // doesn't prevent the deletion of a project
 		name = "machine image"
 	}
 	return objectInfoRecord{name, o.Core().Location.Name, o.Core().Name}, nil

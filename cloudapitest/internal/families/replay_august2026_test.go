@@ -16,8 +16,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// stories are the replayed stories of August 2026, with additional information
-// about their exchanges by seq.
+// stories are the replayed stories with the August 2026 API, with additional
+// information about their exchanges by seq.
 var stories = map[string]script{
 	"vm-start-stop": {},
 	"machine-images": {
@@ -27,7 +27,7 @@ var stories = map[string]script{
 			91: "the label is the time of the recording",
 		},
 		before: map[int]func(*replayer){
-			6:  (*replayer).settle, // VM created; its polls are not recorded
+			6:  (*replayer).settle, // VM created; its polls aren't recorded
 			11: (*replayer).settle, // VM created
 			61: func(r *replayer) { r.show("mvtw2ft3vsza0jzzn2hbqgq6bd", "failed") },
 			94: func(r *replayer) { r.adopt("mv02vw45gdza5jqbqszeqwc6ev", "mvtw2ft3vsza0jzzn2hbqgq6bd") }, // pages by ID follow
@@ -46,7 +46,7 @@ var stories = map[string]script{
 	"audit-log":                  {},
 	"rules-for-all": {
 		before: map[int]func(*replayer){
-			56: (*replayer).settle, // VM created; its polls are not recorded
+			56: (*replayer).settle, // VM created; its polls aren't recorded
 			62: (*replayer).settle, // image created
 			71: (*replayer).settle, // VM and subnets deleted
 		},
@@ -63,7 +63,7 @@ var stories = map[string]script{
 			25:  func(r *replayer) { r.resizeIn("main-db", 10*time.Minute) }, // upgraded long after it runs
 			97:  (*replayer).settleLong,
 			141: (*replayer).settleLong,
-			147: (*replayer).settle, // database created; its polls are not recorded
+			147: (*replayer).settle, // database created; its polls aren't recorded
 		},
 		exceptions: map[int]string{
 			1:   noPublicAWS,
@@ -85,14 +85,14 @@ var stories = map[string]script{
 	},
 	"postgres-servers-and-upgrade": {
 		before: map[int]func(*replayer){
-			2:   (*replayer).settle,                                      // database created; its polls are not recorded
+			2:   (*replayer).settle,                                      // database created; its polls aren't recorded
 			4:   func(r *replayer) { r.resizeIn("core", 8*time.Minute) }, // not recycled when it was to be upgraded
 			26:  (*replayer).settleLong,
 			27:  func(r *replayer) { r.resizeIn("core", time.Second) },
 			48:  func(r *replayer) { r.resizeIn("core-r", 2*time.Minute) }, // not recycled when it was to be upgraded
 			70:  (*replayer).settleLong,
 			73:  func(r *replayer) { r.resizeIn("core", time.Hour); r.resizeIn("core-r", time.Hour) }, // upgrades until the end
-			104: (*replayer).settle,                                                                   // database created; its polls are not recorded
+			104: (*replayer).settle,                                                                   // database created; its polls aren't recorded
 		},
 		exceptions: map[int]string{
 			8:   lateStart,
@@ -107,7 +107,7 @@ var stories = map[string]script{
 		},
 	},
 	"postgres-replicas-and-public-certificates": {
-		before: map[int]func(*replayer){ // the polls of what was created are not recorded
+		before: map[int]func(*replayer){ // the polls of what was created aren't recorded
 			2:  (*replayer).settle,
 			58: (*replayer).settle,
 			68: (*replayer).settle,
@@ -127,8 +127,8 @@ var stories = map[string]script{
 	},
 	"postgres-certificates-and-destinations": {
 		before: map[int]func(*replayer){
-			2: (*replayer).settle, // database created; its polls are not recorded
-			92: func(r *replayer) { // its subnet was not shown
+			2: (*replayer).settle, // database created; its polls aren't recorded
+			92: func(r *replayer) { // its subnet wasn't shown
 				db := r.service.State.ByID[r.ids["pg6ws630rz9y4pbvjdy38p6sax"]].(*postgres)
 				r.ids["psqm09zqx2mj0k7pnpr2a22pgy"] = db.subnet.ID
 			},
@@ -150,7 +150,7 @@ var stories = map[string]script{
 	},
 	"postgres-backups": {
 		before: map[int]func(*replayer){
-			4:  (*replayer).settle, // database created; its polls are not recorded
+			4:  (*replayer).settle, // database created; its polls aren't recorded
 			16: func(r *replayer) { r.agePostgres("pg13zhyafmee3k1634w2x36bt1", time.Hour) },
 		},
 		exceptions: map[int]string{
@@ -165,7 +165,7 @@ var stories = map[string]script{
 	"failures": {
 		before: map[int]func(*replayer){
 			1: (*replayer).seedGitHub,
-			9: (*replayer).settle, // VM created; its polls are not recorded
+			9: (*replayer).settle, // VM created; its polls aren't recorded
 		},
 		exceptions: map[int]string{
 			126: "the pattern is another one",
@@ -197,7 +197,7 @@ var stories = map[string]script{
 				})
 				r.ids[id] = id
 			},
-			5:  (*replayer).settle,                                 // cluster created; its polls are not recorded
+			5:  (*replayer).settle,                                 // cluster created; its polls aren't recorded
 			22: func(r *replayer) { stub.Elapse(3 * time.Second) }, // cluster deleted
 			24: (*replayer).settle,
 		},

@@ -230,9 +230,9 @@ func (r *replayer) compareTexts(path, want, got string, s strictness) []string {
 
 var password = regexp.MustCompile(`:[^:/@]+@`)
 
-// resettle converts a recorded host name to ours. It ends with the service's
-// domain; that of a load balancer contains the last characters of its subnet's
-// or cluster's ID.
+// resettle converts a recorded host name to ours. It ends with the real
+// server's domain; a load balancer's name contains the last characters of its
+// subnet's or cluster's ID.
 func (r *replayer) resettle(host string) string {
 	host = strings.NewReplacer(".ubicloud.com", ".localhost", ".ubicloud.app", ".localhost").Replace(host)
 	for recorded, ours := range r.ids {
@@ -302,7 +302,7 @@ func (r *replayer) compareArrays(path string, want, got []any, s strictness) []s
 		s = shapes
 	}
 	if path == ".logs" && len(want) == len(got) {
-		return nil // the lines were made up for the recording, as ours are
+		return nil // the lines were invented for the recording, as ours are
 	}
 	if s == exact && len(want) != len(got) {
 		return []string{fmt.Sprintf("%s has %d elements, want %d: %v", path, len(got), len(want), got)}
@@ -321,8 +321,8 @@ func (r *replayer) compareArrays(path string, want, got []any, s strictness) []s
 }
 
 // inOrder reports whether a list is in the order of IDs. The servers of a
-// database are in the order of their creation, which may be that of their IDs
-// by chance.
+// database are in the order of their creation, which may be the order of their
+// IDs by chance.
 func inOrder(list []any) bool {
 	servers := len(list) > 0 && textOf(list[0], "synchronization_status") != ""
 	return !servers && slices.IsSortedFunc(list, func(a, b any) int { return strings.Compare(textOf(a, "id"), textOf(b, "id")) })

@@ -12,8 +12,7 @@ import (
 )
 
 // exceptions are the exchanges for which our response differs on purpose, by
-// seq. If the responses are equal it is an error, and the entry must be
-// removed.
+// seq. It's an error if the responses are equal, and the entry must be removed.
 var exceptions = map[int]string{
 	1028: "there are always metrics",
 	1029: "the store of the metrics does not fail by itself",
@@ -74,7 +73,7 @@ func TestReplay(t *testing.T) {
 		stub.Elapse(time.Until(recordedAt)) // requests contain dates
 		r := newReplayer(t)
 		r.replay(story, exact)
-		r.replay(matrix, shapes) // a sample: what it left behind in between is not known
+		r.replay(matrix, shapes) // a sample: what it left behind in between isn't known
 		r.replay(layer, shapes)
 		r.summarize()
 	})

@@ -177,7 +177,7 @@ func (r *replayer) agePostgres(recordedID string, d time.Duration) {
 type strictness int
 
 const (
-	exact  strictness = iota // everything that does not depend on chance
+	exact  strictness = iota // everything that doesn't depend on chance
 	shapes                   // only which fields there are, and of which types
 )
 

@@ -58,7 +58,7 @@ func HasDelays(kind cloudapi.Kind) bool {
 }
 
 // SetState sets the state that a VM, database, cluster, subnet or image version
-// shows. It reports whether the ID is that of one.
+// shows. It reports whether there is one with the ID.
 func SetState(at *api.Moment, id, state string) bool {
 	switch o := at.State.ByID[id].(type) {
 	case *vm, *postgres, *kubernetesCluster, *privateSubnet, *machineImageVersion:

@@ -42,7 +42,7 @@ func clientKeyPair(owner, name string, from time.Time, lifetime time.Duration) s
 func newKey() *ecdsa.PrivateKey {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		panic(err) // crypto/rand does not fail
+		panic(err) // crypto/rand doesn't fail
 	}
 	return key
 }

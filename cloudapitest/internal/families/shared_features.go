@@ -7,7 +7,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// The features that the service of August 2026 enables for single projects.
+// The features that the real server enables per project, with the August 2026
+// API.
 const (
 	FeatureBackupDownloads       = "backup-downloads"
 	FeatureLantern               = "lantern"

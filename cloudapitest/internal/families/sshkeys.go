@@ -68,7 +68,7 @@ func createSSHPublicKey(c *api.Call) (any, error) {
 	return k.record(c.Moment), nil
 }
 
-// update changes the fields that are not blank.
+// update changes the fields that aren't blank.
 func (k *sshPublicKey) update(c *api.Call) (any, error) {
 	changed := *k
 	changed.Name = c.Choice("name", k.Name)

@@ -66,7 +66,7 @@ type nicRecord struct {
 	VMName      string     `json:"vm_name"`
 }
 
-// record shows a deletion only in August 2026, as on the real server.
+// record shows a deletion only with the August 2026 API, as on the real server.
 func (s *privateSubnet) record(at *api.Moment) privateSubnetRecord {
 	state := cmp.Or(s.Forced, "available")
 	if at.Config.Version >= version.August2026 {
@@ -110,8 +110,8 @@ func createPrivateSubnet(c *api.Call) (any, error) {
 	return s.record(c.Moment), nil
 }
 
-// addPrivateSubnet creates a subnet with the firewall. If f is nil it creates a
-// firewall, too.
+// addPrivateSubnet creates a subnet with the firewall. If f is nil it also
+// creates a firewall.
 func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, error) {
 	if err := api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil); err != nil {
 		return nil, err
@@ -151,9 +151,9 @@ func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 	return f
 }
 
-// unusedNet4 draws random networks of a size until one is not used by another subnet of
-// the project in the location. Like the real server it gives up after some
-// tries.
+// unusedNet4 draws random networks of a size until one isn't used by another
+// subnet of the project in the location. Like the real server it gives up after
+// some attempts.
 func unusedNet4(c *api.Call, bits int) (netip.Prefix, error) {
 	subnets := api.InProject[*privateSubnet](c.State, cloudapi.KindPrivateSubnet, c.Project)
 	for range 1000 {
@@ -256,8 +256,8 @@ func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
 	return s.record(c.Moment), nil
 }
 
-// connectable returns the subnet with the ID. In August 2026 it must be in the same
-// location.
+// connectable returns the subnet with the ID. With the August 2026 API it must
+// be in the same location.
 func (s *privateSubnet) connectable(c *api.Call, id string) (*privateSubnet, bool) {
 	other, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, id)
 	return other, ok && (other.Location == s.Location || c.Config.Version < version.August2026)

@@ -61,7 +61,7 @@ type vm struct {
 	nic        *nic
 	placed     time.Time // end of the creation
 	power      power
-	capture    *machineImageVersion // the last image version made of it, or nil
+	capture    *machineImageVersion // the last image version that it was copied to, or nil
 	ordered    time.Time            // when a cluster's node was requested
 }
 
@@ -88,8 +88,8 @@ var vmSizes = []vmSize{
 	{"burstable-2", "burstable", 2, [2]int{20, 40}},
 }
 
-// vmTerms are the differences between the versions of the service for the
-// creation of VMs.
+// vmTerms are the differences between the versions of the API for the creation
+// of VMs.
 type vmTerms struct {
 	images        []string
 	defaultImage  string
@@ -116,7 +116,7 @@ type vmRecord struct {
 	Size           string      `json:"size"`
 	UnixUser       string      `json:"unix_user"`
 	StorageSizeGiB int         `json:"storage_size_gib"`
-	BootImage      *string     `json:"boot_image,omitempty"` // since August 2026
+	BootImage      *string     `json:"boot_image,omitempty"` // since the August 2026 API
 	IP6            *netip.Addr `json:"ip6"`
 	IP4Enabled     bool        `json:"ip4_enabled"`
 	IP4            *netip.Addr `json:"ip4"`
@@ -128,7 +128,7 @@ type vmDetails struct {
 	PrivateIPv4 netip.Addr       `json:"private_ipv4"`
 	PrivateIPv6 netip.Addr       `json:"private_ipv6"`
 	Subnet      string           `json:"subnet"`
-	GPU         *string          `json:"gpu"` // null: GPUs are not available
+	GPU         *string          `json:"gpu"` // null: GPUs aren't available
 }
 
 // record contains a VM's storage and public addresses once it has a host. In
@@ -257,7 +257,7 @@ func (v *vm) checkImage(c *api.Call) error {
 
 var gpuForm = regexp.MustCompile(`^0*([0-9]+):`)
 
-// setGPU accepts no GPU: the service enables GPUs for some projects only.
+// setGPU accepts no GPU: the real server enables GPUs for some projects only.
 func (v *vm) setGPU(c *api.Call) error {
 	m := gpuForm.FindStringSubmatch(c.Choice("gpu", "0:"))
 	switch {
@@ -288,9 +288,9 @@ func (v *vm) setSubnet(c *api.Call) error {
 }
 
 // setInitScript checks the script, which no response contains. In the contract
-// init_script is the name or ID of a registered script, and in August 2026 the
-// text of one. A server that has both takes it for a reference if there are
-// arguments for the script, as text has none.
+// init_script is the name or ID of a registered script, and with the August
+// 2026 API the text of a script. A server that has both takes it for a
+// reference if there are arguments for the script, since a text has none.
 func setInitScript(c *api.Call) error {
 	if c.Config.Contract && (c.Body.Has("init_script_args") || c.Config.Version < version.August2026) {
 		return checkInitScriptReference(c)
@@ -301,8 +301,9 @@ func setInitScript(c *api.Call) error {
 	return nil
 }
 
-// checkInitScriptReference checks that the script is registered. The message for
-// one that is not is our own, since the real server has no registered scripts.
+// checkInitScriptReference checks that the script is registered. The message
+// for one that isn't is our own, since the real server has no registered
+// scripts.
 func checkInitScriptReference(c *api.Call) error {
 	ref := c.Choice("init_script", "")
 	if _, ok := api.FindByID[api.Stored](c, cloudapi.KindVMInitScript, ref); ok || ref == "" {
@@ -314,7 +315,7 @@ func checkInitScriptReference(c *api.Call) error {
 	return nil
 }
 
-// checkQuota counts all VMs that are not yet gone.
+// checkQuota counts all VMs that aren't yet gone.
 func (v *vm) checkQuota(c *api.Call) error {
 	used := 0
 	for _, o := range api.InProject[*vm](c.State, cloudapi.KindVM, c.Project) {

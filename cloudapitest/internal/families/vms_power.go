@@ -12,7 +12,7 @@ import (
 // there was none.
 type power struct {
 	during string    // the state during the action
-	after  string    // the state after it; "" for that of a VM without an action
+	after  string    // the state after it; "" for the state of a VM without an action
 	done   time.Time // the end of the action
 }
 
@@ -30,7 +30,7 @@ func (v *vm) restartAlways(c *api.Call) (any, error) {
 	return v.details(c.Moment), nil
 }
 
-// restart and stop return the state before.
+// restart and stop return the previous state.
 func (v *vm) restart(c *api.Call) (any, error) {
 	before := v.details(c.Moment)
 	if err := v.allow(c.Moment, "restart", "running"); err != nil {

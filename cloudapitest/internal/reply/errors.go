@@ -21,8 +21,8 @@ type Error struct {
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// unexpected is the type of an error of the service itself, in the spelling of
-// October 2025.
+// unexpected is the type of an error of the real server itself, as the October
+// 2025 API spells it.
 const unexpected = "UnexceptedError"
 
 var nullDetails = json.RawMessage("null")
@@ -36,8 +36,8 @@ func (e *Error) reply() Reply {
 	}{e})
 }
 
-// In returns the error in the words of a version of the service, and nil for
-// nil. An error that is no [Error] is [Unexpected].
+// In returns the error in the words of a version of the API, and nil for nil.
+// It returns [Unexpected] for an error that isn't an [Error].
 func In(v version.Version, err error) *Error {
 	if err == nil {
 		return nil
@@ -80,7 +80,7 @@ func NoCertificates() *Error {
 		"Certificate authority certificates for this database have not yet been generated", nullDetails}
 }
 
-// NoVersion is the error for a machine image that does not have the version.
+// NoVersion is the error for a machine image that doesn't have the version.
 func NoVersion() *Error {
 	return &Error{http.StatusNotFound, "ResourceNotFound", "Machine image version not found", nullDetails}
 }
@@ -97,8 +97,7 @@ func InvalidLocation(usable []string) *Error {
 		details(Problem{"location", "Given location is not a valid location. Available locations: " + strings.Join(usable, ", ")})}
 }
 
-// BadRequest is the error for a request that does not match the API
-// description.
+// BadRequest is the error for a request that doesn't match the API description.
 func BadRequest(format string, args ...any) *Error {
 	return &Error{http.StatusBadRequest, "BadRequest", fmt.Sprintf(format, args...), nullDetails}
 }
@@ -110,12 +109,12 @@ func BadBody(format string, args ...any) *Error {
 	return e
 }
 
-// NotJSONObject is the error for a body that is not a JSON object. If the body
+// NotJSONObject is the error for a body that isn't a JSON object. If the body
 // is other JSON (null, an array, a string) the real server fails with a 500
 // without a body.
 func NotJSONObject() *Error { return BadBody("Request body isn't a valid JSON object.") }
 
-// InvalidRequest is the error for a request with values that the service
+// InvalidRequest is the error for a request with values that the real server
 // refuses.
 func InvalidRequest(format string, args ...any) *Error {
 	return &Error{http.StatusBadRequest, "InvalidRequest", fmt.Sprintf(format, args...), nullDetails}
@@ -146,12 +145,12 @@ func InvalidRecord(problems ...string) error {
 	return InvalidRequest("%s", strings.Join(problems, ", "))
 }
 
-// Taken is the problem of a value that is not unique. The columns are the
-// service's names of what must be unique together.
+// Taken is the problem of a value that isn't unique. The columns are the real
+// server's names of what must be unique together.
 func Taken(columns string) string { return columns + " is already taken" }
 
 // Unprocessable is the error for an action that the present state of an object
-// does not allow.
+// doesn't allow.
 func Unprocessable(format string, args ...any) *Error {
 	return &Error{http.StatusUnprocessableEntity, "UnprocessableContent", fmt.Sprintf(format, args...), nullDetails}
 }
@@ -187,7 +186,7 @@ func details(problems ...Problem) json.RawMessage {
 }
 
 // DeletedOr converts the error of looking up an object to delete: if the object
-// does not exist, the deletion succeeds.
+// doesn't exist, the deletion succeeds.
 func DeletedOr(err error) (any, error) {
 	if e, ok := errors.AsType[*Error](err); ok && e.Type == "ResourceNotFound" {
 		return NoContent{}, nil

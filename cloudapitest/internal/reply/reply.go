@@ -1,5 +1,5 @@
-// Package reply makes the responses of the API: records, files, and errors in
-// its words.
+// Package reply builds the responses of the API: records, files, and errors in
+// the real server's words.
 package reply
 
 import (
@@ -22,14 +22,14 @@ type Reply struct {
 // NoContent is the result of a deletion.
 type NoContent struct{}
 
-// File is a result that is not JSON.
+// File is a result that isn't JSON.
 type File struct {
 	ContentType, Name string
 	Content           []byte
 	Repeated          bool // whether the header has the name in two forms
 }
 
-// New returns the response to a request: an error if it is not nil, a Reply as
+// New returns the response to a request: an error if it isn't nil, a Reply as
 // it is, a file, no content, or a record as JSON.
 func New(result any, failure *Error) Reply {
 	if failure != nil {
@@ -70,14 +70,14 @@ func Encode(v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // a record that cannot be encoded is a mistake of this package
+		panic(err) // a record that can't be encoded is a mistake of this package
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 func (r Reply) Write(w http.ResponseWriter) {
 	r.writeHeader(w)
-	w.Write(r.Body) // an error means that the client is gone
+	w.Write(r.Body) // an error means that the client has disconnected
 }
 
 // WriteTruncated announces the whole body and sends its first n bytes.

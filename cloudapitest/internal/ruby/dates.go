@@ -33,7 +33,7 @@ func ParseTime(s string) (time.Time, bool) {
 }
 
 // cutZone returns a time without its zone, and the zone's offset from UTC. It
-// does not take the day of a date for a zone.
+// doesn't take the day of a date for a zone.
 func cutZone(s string) (string, time.Duration) {
 	m := zoneForm.FindStringSubmatchIndex(s)
 	if m == nil || m[2] >= 0 && s[m[2]] == '-' && !strings.Contains(s[:m[0]], ":") {

@@ -20,7 +20,7 @@ func Integer(s string) (int64, bool) {
 	return n, (err == nil || errors.Is(err, strconv.ErrRange)) && !misplaced.MatchString(digits)
 }
 
-// misplaced matches an underscore that Go accepts and Ruby does not.
+// misplaced matches an underscore that Go accepts and Ruby doesn't.
 var misplaced = regexp.MustCompile(`^[+-]?0[a-zA-Z]_`)
 
 var leading = regexp.MustCompile(`^\s*([+-]?[0-9]+(?:_[0-9]+)*)`)

@@ -112,7 +112,7 @@ func parseIP4(s string) (netip.Addr, bool) {
 }
 
 // parseIP6 parses an IPv6 address. An empty word is a zero, and a word that is
-// too long overflows into the one before.
+// too long overflows into the previous word.
 func parseIP6(s string) (netip.Addr, bool) {
 	words := strings.Split(strings.TrimRight(s, ":"), ":")
 	if high, low, short := strings.Cut(s, "::"); short {

@@ -268,7 +268,7 @@ func (s Schema) field(name string) (Field, bool) {
 }
 
 // UnknownFields returns the names of fields that the schema and its
-// alternatives do not have, at the top level and in arrays and objects below.
+// alternatives don't have, at the top level and in arrays and objects below.
 func (s Schema) UnknownFields(raw json.RawMessage) []string {
 	var unknown []string
 	if s.Items != nil {
@@ -299,7 +299,7 @@ func (s Schema) UnknownFields(raw json.RawMessage) []string {
 }
 
 // ContractOnlyFields returns the names of the fields in a JSON object that no
-// version of the service has.
+// real server has.
 func (s Schema) ContractOnlyFields(raw json.RawMessage) []string {
 	var fields []string
 	for _, m := range ruby.Members(raw) {
@@ -311,7 +311,7 @@ func (s Schema) ContractOnlyFields(raw json.RawMessage) []string {
 }
 
 // toInteger converts as the real server does: it cuts off fractions, and takes
-// the leading digits of strings that are integers. A number that does not fit
+// the leading digits of strings that are integers. A number that doesn't fit
 // into 64 bits is nil, as if it were absent.
 func toInteger(value any) (any, bool) {
 	var n int64

@@ -1,7 +1,7 @@
-// Package version has the versions of the service that the server implements.
+// Package version has the versions of the API that the server implements.
 package version
 
-// Version is the month of a version of the service. Later versions are greater.
+// Version is the month of a version of the API. Later versions are greater.
 type Version string
 
 const (
@@ -12,8 +12,8 @@ const (
 // never is later than all versions.
 const never Version = "9999-12"
 
-// API is what a server offers: a version of the service and, if Contract is
-// set, what the contract has but no version of the service.
+// API is what a server offers: a version of the API and, if Contract is set,
+// what only the contract has.
 type API struct {
 	Version  Version
 	Contract bool

@@ -1,4 +1,4 @@
-// Command pack makes the files of package recordings from a folder of
+// Command pack creates the files of package recordings from a folder of
 // recordings, and prints a summary.
 //
 //	go run ./internal/recordings/pack ../shared/recordings
