@@ -55,9 +55,8 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 }
 
 // InProject returns a copy of the client that is bound to the project with the
-// ID, and shares the client's connections. Operations of the copy return an
-// [*ArgumentError] if [WithProject] would refuse the ID, and [ErrNoProject] if
-// it's "".
+// ID, and shares the client's connections. Its operations return [ErrNoProject]
+// if the ID is "", and an [*ArgumentError] if it's invalid.
 func (c *Client) InProject(id string) *Client {
 	clone := *c
 	clone.config.project = id

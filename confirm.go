@@ -7,8 +7,7 @@ import (
 )
 
 // Confirm looks for the resource of a create that returned [ErrOutcomeUnknown],
-// to find out whether the create succeeded. It works for every create whose
-// result can be looked up, mostly by name. If only a list shows the resource,
+// to find out whether the create succeeded. If only a list shows the resource,
 // find must return [ErrNotFound] when it isn't in the list.
 //
 //	vm, err := client.VMs.Create(ctx, location, "web-1", request)
@@ -26,20 +25,20 @@ import (
 //     same accepts every resource. Another program may have created it; same
 //     must detect that if it matters.
 //   - If same rejects the resource, the error also matches [ErrAlreadyExists].
-//   - If there is no resource, the error also matches [ErrNotFound]. The
-//     resource may still appear, since the server may still be working on the
-//     request. If names are unique, the caller can retry the create, which at
-//     worst returns ErrAlreadyExists. Names of projects aren't unique; names of
-//     load balancers are unique in their subnet.
+//   - If there is no resource, the error also matches [ErrNotFound]. The server
+//     may still be working on the request. If names are unique, the caller can
+//     retry the create, which at worst returns ErrAlreadyExists. Names of
+//     projects aren't unique; names of load balancers are unique in their
+//     subnet.
 //   - If find fails, the error also wraps the error of find.
 //
 // If the create failed because its context ended, pass another context, such as
 // [context.WithoutCancel] with a timeout.
 //
-// The error always wraps the create's error, and adds what the lookup found. If
-// the given error doesn't match ErrOutcomeUnknown, Confirm returns it
-// unchanged, without a lookup. If it's nil, Confirm returns an
-// [*ArgumentError]. If find is nil, the error also wraps an ArgumentError.
+// The error wraps the create's error and adds what the lookup found. Confirm
+// returns an error other than ErrOutcomeUnknown unchanged, without a lookup. It
+// returns an [*ArgumentError] if the given error is nil, and adds one if find
+// is nil.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	if unknown == nil {
 		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}
@@ -57,8 +56,8 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 
 // ConfirmChange looks at the resource of an operation that failed but may have
 // taken effect, to find out whether it did. It works for every operation whose
-// effect a record shows, such as stopping, starting, resizing, upgrading,
-// renaming or attaching something.
+// effect a record shows, such as stopping, resizing, renaming or attaching
+// something.
 //
 //	vm, err := client.VMs.Stop(ctx, location, "web-1")
 //	if err != nil {
@@ -74,10 +73,9 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 //   - If changed accepts the record that find returns, ConfirmChange returns
 //     it. Another program may have changed it.
 //   - If changed rejects the record, the error also matches [ErrUnchanged]. The
-//     change may still appear, since the server may still be working on the
-//     request, and a short state such as "restarting" may be over. If the
-//     change sets a state, the caller can try again, which at worst returns
-//     [ErrInvalidRequest].
+//     server may still be working on the request, and a short state such as
+//     "restarting" may be over. If the change sets a state, the caller can try
+//     again, which at worst returns [ErrInvalidRequest].
 //   - If find fails, the error also wraps the error of find.
 //
 // The error wraps the operation's error, as in [Confirm]. ConfirmChange looks

@@ -67,9 +67,9 @@ var (
 	// Ubicloud's service, and perhaps not with another server.
 	ErrQuotaExceeded = errors.New("quota exceeded")
 
-	// ErrBillingRequired reports that the project has no valid billing
-	// information, which VMs, databases and clusters need: a 400 whose details
-	// name the field billing_info. The error also matches ErrInvalidRequest.
+	// ErrBillingRequired reports a 400 for a project without valid billing
+	// information, which VMs, databases and clusters need. The error also matches
+	// ErrInvalidRequest.
 	ErrBillingRequired = errors.New("billing information required")
 
 	// ErrRateLimited reports a 429. [Error.RetryAfter] may say how long to wait.
@@ -128,8 +128,8 @@ var (
 	ErrWaitFailed = errors.New("the state can no longer be reached")
 )
 
-// Error is a response with a status of 300 or above, whether or not its body
-// has the form that the contract promises.
+// Error is a response with a status of 300 or above, with or without the form
+// that the contract promises.
 type Error struct {
 	StatusCode int    // the HTTP status
 	Code       int    // the envelope's code; the status if there is none
@@ -207,10 +207,11 @@ func (e *Error) isMaybeUnsupported() bool {
 	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class.has(august2026|contractOnly)
 }
 
-// FieldErrors returns the details by field. The names are JSON names in the
-// request, possibly dotted ("pg_config.max_connections"), or others such as
-// "body", "location" and "billing_info". It's nil if the details aren't an
-// object. Entries that aren't strings or arrays of strings are left out.
+// FieldErrors returns the details by field, or nil if they aren't an object.
+// The names are JSON names in the request, possibly dotted
+// ("pg_config.max_connections"), or others such as "body", "location" and
+// "billing_info". Entries that aren't strings or arrays of strings are left
+// out.
 func (e *Error) FieldErrors() map[string][]string {
 	fields := envelope.Fields(e.Details)
 	if len(fields) == 0 {

@@ -35,9 +35,8 @@ type Exchange struct {
 // SDK doesn't know. The last exchange is the last attempt of a call, even
 // without a response, the last page of a list, or the last poll of a wait.
 //
-// Several goroutines may use the context and the function. Give each call a
-// context of its own to tell their exchanges apart. A context derived from one
-// with a capture captures for both.
+// Several goroutines may use the context and the function. A context derived
+// from one with a capture captures for both.
 //
 // A response's body is copied up to the limit of [WithResponseLimit], an
 // error's up to 1 MiB, and up to 16 KiB where no body is expected.

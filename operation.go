@@ -1,8 +1,7 @@
 package cloudapi
 
-// Operation is one operation of the API. A middleware or a log handler gets it
-// with [OperationFromContext]. Its fields have few values, which suits labels
-// of metrics and traces.
+// Operation is one operation of the API; see [OperationFromContext]. Its fields
+// have few values, which suits labels of metrics and traces.
 type Operation struct {
 	// Name is the service and the method, such as "VMs.Get". A list of a
 	// location has its own name, such as "VMs.ListInLocation".

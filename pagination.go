@@ -30,16 +30,15 @@ type ListOptions struct {
 	// real server sends at most 1000 items, even if more are requested.
 	PageSize int `url:"page_size,omitempty"`
 
-	// OrderColumn is "id", the default, or for some lists "name". IDs are random,
-	// so their order says nothing about age. Names may occur in several locations.
-	// A walk through a whole project by name can then lose items between pages; if
-	// the server counts the list, All reports that as ErrPaginationStalled.
+	// OrderColumn is "id", the default, or for some lists "name". Names may occur
+	// in several locations. A walk through a whole project by name can then lose
+	// items between pages; if the server counts the list, All reports that as
+	// ErrPaginationStalled.
 	OrderColumn string `url:"order_column,omitempty"`
 
 	// Tags restrict a list of Postgres databases to those with all of the tags.
-	// With the August 2026 API, the server filters the list of a project; in all
-	// other cases, the SDK filters the response. Tags must be empty for other
-	// families.
+	// With the August 2026 API, the server filters the list of a project;
+	// otherwise, the SDK filters the response. Other families refuse Tags.
 	Tags []PostgresTag `url:"tags,omitempty,comma"`
 }
 

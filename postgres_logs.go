@@ -55,8 +55,7 @@ const (
 	PostgresLogSeverityUnspecified = "UNSPECIFIED" // not valid in PostgresLogsOptions
 )
 
-// PostgresLogsOptions select what [PostgresService.Logs] and
-// [PostgresService.AllLogs] return.
+// PostgresLogsOptions select what Logs and AllLogs return.
 type PostgresLogsOptions struct {
 	// Start and End limit the time. The defaults are half an hour ago and now.
 	// Start can be up to 7 days ago, and End up to 24 hours after Start.

@@ -15,8 +15,7 @@ type Resource struct {
 
 	// Parent is the resource that this one is a part of: the firewall of a rule,
 	// the cluster of a node pool, the image of a version, the subnet of a NIC, or
-	// the database of a firewall rule, server, or metric or log destination. It's
-	// nil for all others.
+	// the database of a rule, server or destination. It's nil for all others.
 	Parent *Resource `json:"parent,omitzero"`
 }
 

@@ -105,11 +105,10 @@ func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	return f.remove(ctx, &c.conn, resource.Location, addressOf(f, resource))
 }
 
-// WaitDeleted waits until a deleted resource is gone, such as the result of
-// [Client.DeleteExisting]. It returns immediately for kinds that are deleted
-// synchronously, such as firewalls and SSH public keys. It returns a
-// [*WaitError] if the wait fails, and an [*ArgumentError] for a part of another
-// resource.
+// WaitDeleted waits until a deleted resource is gone. It returns immediately
+// for kinds that are deleted synchronously, such as firewalls and SSH public
+// keys. It returns a [*WaitError] if the wait fails, and an [*ArgumentError]
+// for a part of another resource.
 func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...WaitOption) error {
 	f, err := wholeFamily("WaitDeleted", resource)
 	if err != nil {

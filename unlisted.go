@@ -14,10 +14,9 @@ import (
 // the last element of the list, after all other items.
 //
 // There is one such resource: the load balancer for the Services of a
-// Kubernetes cluster, as long as the cluster has no Service. The server answers
-// 500 to every list of load balancers that contains it, and to its Get. It can
-// be listed once somebody creates a Service of type LoadBalancer in the
-// cluster, and is deleted with the cluster.
+// Kubernetes cluster that has none. The server answers 500 to every list that
+// contains it, and to its Get. It can be listed once somebody creates a Service
+// of type LoadBalancer in the cluster, and is deleted with the cluster.
 type UnlistedError struct {
 	Operation string     // the operation's name, such as "LoadBalancers.List"
 	Resources []Resource // without their IDs, which aren't known; at least one

@@ -124,10 +124,10 @@ const stateDeleting = "deleting"
 //		return vm.IP4 != "", nil
 //	})
 //
-// The first poll is immediate. The context limits the wait; without a deadline,
-// it continues until the condition holds. Wait tolerates transient errors of
-// fetch ([WaitTolerance]). It ends with a [*WaitError], which contains the last
-// record, after any other error of fetch and any error of done.
+// The first poll is immediate. Without a deadline on the context, Wait
+// continues until the condition holds. It tolerates transient errors of fetch
+// ([WaitTolerance]). After any other error of fetch, or any error of done, it
+// returns a [*WaitError], which contains the last record.
 func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts ...WaitOption) (*T, error) {
 	switch {
 	case fetch == nil:

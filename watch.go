@@ -79,10 +79,9 @@ type WatchOptions struct {
 	Interval, MaxInterval time.Duration
 
 	// Progress, if not nil, is called after each round, on the goroutine of the
-	// loop; the pause begins when it returns, so it may make calls. Polls is the
-	// number of rounds, Done the number of records, Total is 0, and Err is the
-	// error of the round. Each page of a round has the client's retries. Without
-	// Progress, a watch that always fails looks like one without changes.
+	// loop; the pause begins when it returns. Polls is the number of rounds, Done
+	// the number of records, Total is 0, and Err is the error of the round.
+	// Without Progress, a watch that always fails looks like one without changes.
 	Progress func(Progress)
 }
 
