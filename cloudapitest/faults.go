@@ -197,7 +197,7 @@ func (s *Server) checkScript(match Match, faults []Fault) string {
 	for i, fault := range faults {
 		switch {
 		case fault.repeating && i < len(faults)-1:
-			return "a fault follows one that is repeating, so it can never come"
+			return "a fault follows a repeating one, so no request can meet it"
 		case fault.lasts < 0:
 			return "a fault lasts for no time"
 		case fault.repeating && fault.lasts > 0:
@@ -207,7 +207,7 @@ func (s *Server) checkScript(match Match, faults []Fault) string {
 		case fault.kind == replyInstead && (fault.reply.Status < 200 || fault.reply.Status > 999):
 			return fmt.Sprintf("%d is not the status of a response", fault.reply.Status)
 		case fault.kind == truncate && fault.limit < 0:
-			return "a response cannot be cut to fewer than 0 bytes"
+			return "a response can't be cut to fewer than 0 bytes"
 		case fault.kind == custom && fault.handler == nil, fault.kind == beforeCount && fault.between == nil:
 			return "a function is nil"
 		}

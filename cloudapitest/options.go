@@ -214,7 +214,7 @@ func WithProjectID(id string) Option {
 func WithProjectName(name string) Option {
 	return func(c *config) error {
 		if !families.IsProjectName(name) {
-			return fmt.Errorf("WithProjectName: %q cannot be the name of a project", name)
+			return fmt.Errorf("WithProjectName: %q can't be the name of a project", name)
 		}
 		c.projectName = name
 		return nil
@@ -338,7 +338,7 @@ func WithLocations(names ...string) Option {
 		}
 		for i, name := range names {
 			if !locationForm.MatchString(name) || slices.Contains(names[:i], name) {
-				return fmt.Errorf("WithLocations: %q cannot be the name of a location, or is there twice", name)
+				return fmt.Errorf("WithLocations: %q can't be the name of a location, or is given twice", name)
 			}
 		}
 		c.locations = slices.Clone(names)

@@ -70,7 +70,7 @@ func (s *Server) SetClusterService(clusterID string, srcPort, dstPort int) {
 func (s *Server) AddProject(name string) string {
 	id := cloudapi.NewID(cloudapi.KindProject).String()
 	if !families.IsProjectName(name) {
-		s.complain("cloudapitest: AddProject: %q cannot be the name of a project", name)
+		s.complain("cloudapitest: AddProject: %q can't be the name of a project", name)
 	}
 	s.service.Do(func(at *api.Moment) {
 		token := at.State.Token(s.config.token)

@@ -351,8 +351,8 @@ func TestRefusedChanges(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t, "-demo")
 	for document, want := range map[string]string{
-		``:                         "the JSON is not complete",
-		`{"fail"`:                  "the JSON is not complete",
+		``:                         "the JSON is incomplete",
+		`{"fail"`:                  "the JSON is incomplete",
 		`null`:                     "it is null",
 		`"reset"`:                  "it can't be a JSON string",
 		`{} {}`:                    "something follows the JSON",
@@ -374,8 +374,8 @@ func TestRefusedChanges(t *testing.T) {
 		`{"fail": {"with": [{"status": 503, "for": "30"}]}}`:                      `"30": a time needs a unit, such as 2s`,
 		`{"fail": {"with": [{"status": 503, "for": "30s", "repeat": true}]}}`:     "both repeating and for a time",
 		`{"fail": {"with": [{"delay": "-1s"}]}}`:                                  "delay is negative",
-		`{"fail": {"with": [{"truncate": -1}]}}`:                                  "fail: a response cannot be cut to fewer than 0 bytes",
-		`{"fail": {"with": [{"status": 503, "repeat": true}, {"status": 500}]}}`:  "can never come",
+		`{"fail": {"with": [{"truncate": -1}]}}`:                                  "fail: a response can't be cut to fewer than 0 bytes",
+		`{"fail": {"with": [{"status": 503, "repeat": true}, {"status": 500}]}}`:  "no request can meet it",
 		`{"fail": {"wiht": []}}`:                                                  `fail: unknown field "wiht"`,
 		`{"delays": {"kind": "virtual machine"}}`:                                 `delays: there is no kind "virtual machine"`,
 		`{"delays": {"kind": "sk"}}`:                                              "delays: SSH public key has no delays",

@@ -24,7 +24,7 @@ func (o *options) changeFlags(flags *flag.FlagSet) {
 	flags.Func("vms", "`number` of running VMs to add, \"vm-1\" and so on, in "+location, func(text string) error {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return errors.New("it is not a number of VMs")
+			return errors.New("not a number of VMs")
 		}
 		if n == 0 {
 			return nil

@@ -211,7 +211,7 @@ func checkHealth(ctx context.Context, control string) error {
 	}
 	response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s is not healthy: %s", control, response.Status)
+		return fmt.Errorf("%s isn't healthy: %s", control, response.Status)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func decode(text []byte, into any) error {
 		return fmt.Errorf("%s can't be a JSON %s", where, wrong.Value)
 	}
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return errors.New("the JSON is not complete")
+		return errors.New("the JSON is incomplete")
 	}
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))

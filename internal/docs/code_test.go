@@ -265,7 +265,7 @@ func (c *compiler) compile(b block) (problems []string) {
 	complete := file.Name.Name != "fragment"
 	config := types.Config{Importer: c.importer, Error: func(err error) {
 		if e, ok := errors.AsType[types.Error](err); ok && e.Soft && !complete {
-			return // a fragment need not use all that it declares
+			return // a fragment need not use everything that it declares
 		}
 		position := ""
 		if e, ok := errors.AsType[types.Error](err); ok {
@@ -288,7 +288,7 @@ func (c *compiler) parse(b block) (*ast.File, error) {
 	parse := func(format string, args ...any) (*ast.File, error) {
 		return parser.ParseFile(c.fset, "", fmt.Sprintf(format, args...), parser.SkipObjectResolution)
 	}
-	code := fmt.Sprintf("//line %s:%d\n%s", b.path, b.line, strings.ReplaceAll(b.code, "…\n", "\n")) // what is left out
+	code := fmt.Sprintf("//line %s:%d\n%s", b.path, b.line, strings.ReplaceAll(b.code, "…\n", "\n")) // omissions
 	switch {
 	case packageClause.MatchString(b.code):
 		return parse("%s", code)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// mapLine is a line of the map of the repository: names, and what they have.
+// mapLine is a line of the map of the repository: names, and what they contain.
 var mapLine = regexp.MustCompile("(?m)^\\| ((?:`[^`|]+`(?:, )?)+) \\| .+ \\|$")
 
 // mapHas reports whether an entry of the map has a file or a folder. Like a

@@ -85,8 +85,8 @@ func TestPrograms(t *testing.T) {
 }
 
 // run returns what a program prints to its standard output, without the last
-// line break. To go run the program is a package of its module, always the same
-// one, so that go run takes it from its cache as long as it doesn't change.
+// line break. It's always the same package of its module, so that go run takes
+// the program from its cache as long as it doesn't change.
 func run(t *testing.T, code block) string {
 	t.Helper()
 	module, err := filepath.Abs(filepath.Join(root, moduleOf(code)))

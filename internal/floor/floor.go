@@ -1,6 +1,6 @@
-// Package floor calls the API with only net/http and encoding/json, as careful
-// hand-written code does, to compare the SDK with. It also contains the responses
-// for the comparison, and a transport that has them in memory.
+// Package floor calls the API with only net/http and encoding/json, like
+// careful hand-written code, for comparison with the SDK. It also contains the
+// responses for the comparison, and an in-memory transport for them.
 package floor
 
 import (

@@ -24,7 +24,7 @@ import (
 // The files of exchanges with a server with the October 2025 API, which the
 // contract describes.
 const (
-	Story     = "story"     // all operations, one after the other on one growing project
+	Story     = "story"     // all operations, one after another on one growing project
 	Lifecycle = "lifecycle" // what was created runs, is resized, promoted and deleted
 	Matrix    = "matrix"    // one list of failures for every operation
 	HTTP      = "http"      // authentication, odd paths, methods and bodies
@@ -46,7 +46,7 @@ func Contract() []string { return []string{Story, Lifecycle, Matrix, HTTP} }
 
 // An Exchange is a request and the server's response.
 type Exchange struct {
-	Story     string // in those of August 2026
+	Story     string // only with the August 2026 API
 	Seq       int    // unique within the files of the contract, and within a story
 	Operation string // the server's name of it
 	Case      string // what was tried

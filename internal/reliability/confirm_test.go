@@ -22,7 +22,7 @@ type family struct {
 	count   func(context.Context, *cloudapi.Client) (int, error)
 }
 
-// addressed makes a family of things that are found by their name.
+// addressed returns a family of things that are found by their name.
 func addressed[T any](name string, create, get func(context.Context, *cloudapi.Client) (*T, error), all func(*cloudapi.Client, context.Context) iter.Seq2[*T, error]) family {
 	return family{
 		name: name,
@@ -122,7 +122,7 @@ func families() []family {
 			func(c clt, ctx context.Context) iter.Seq2[*cloudapi.VMInitScript, error] {
 				return c.VMInitScripts.All(ctx, nil)
 			}),
-		// A project has no name to be got by, so a list is searched.
+		// A project can't be read by name, so a list is searched.
 		addressed("Projects", func(ctx context.Context, c clt) (*cloudapi.Project, error) {
 			return c.Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: name})
 		}, func(ctx context.Context, c clt) (*cloudapi.Project, error) {

@@ -33,8 +33,8 @@ type fault struct {
 	warm bool     // it hits a connection that was in use before
 	life lifetime // of the caller's context
 
-	// creates says that only creates are tested: net/http retries the others
-	// itself, on as many connections as it can make in an attempt.
+	// creates says that only creates are tested: net/http itself retries the
+	// others, on as many connections as it can open in an attempt.
 	creates bool
 
 	// sound says for which operations this is no fault, since the response is
@@ -42,10 +42,10 @@ type fault struct {
 	sound func(operation) bool
 }
 
-// lifetime is how long the context of a call is alive.
+// lifetime is how long the context of a call lives.
 type lifetime struct {
-	deadline  time.Duration // 0: a day
-	cancelled time.Duration // 0: not; less: before the call
+	deadline  time.Duration // 0 means a day
+	cancelled time.Duration // 0 if never; negative if before the call
 }
 
 // context returns the context, and when it ends.
@@ -80,7 +80,7 @@ func reads(then script) script {
 	}
 }
 
-// executes returns a script that also carries out the request.
+// executes returns a script that also executes the request.
 func executes(then script) script {
 	return reads(func(x *exchange) {
 		x.execute()
@@ -88,8 +88,7 @@ func executes(then script) script {
 	})
 }
 
-// answers carries out the request and sends a status, a content type and a
-// body.
+// answers executes the request and sends a status, a content type and a body.
 func answers(status int, contentType, body string, header ...string) script {
 	return executes(func(x *exchange) { x.send(status, contentType, body, header...) })
 }
@@ -103,7 +102,7 @@ func refuses(status int, contentType, body string, header ...string) script {
 	})
 }
 
-// altered carries the request out and sends the good body after a change.
+// altered executes the request and sends the good body with a change.
 func altered(contentType string, change func(op *operation, good string) string, header ...string) script {
 	return executes(func(x *exchange) {
 		good := x.op.reply
@@ -120,7 +119,7 @@ func constant(body string) func(*operation, string) string {
 	return func(*operation, string) string { return body }
 }
 
-// item makes a body of a record, also where a list is asked for.
+// item creates a body from a record, even where a list is asked for.
 func item(record string) func(*operation, string) string {
 	return func(op *operation, _ string) string {
 		if op.kind == list {
@@ -188,7 +187,7 @@ var bomb = sync.OnceValue(func() string {
 	return b.String()
 })
 
-// certificate makes a certificate for the host that is its own authority.
+// certificate returns a certificate for the host that is its own authority.
 func certificate() (tls.Certificate, *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -58,8 +58,8 @@ func TestHTTP2Creates(t *testing.T) {
 type http2Server struct {
 	callers, creates int
 	body             bool // whether the creates have one
-	streams          int  // at once on a connection
-	goAway           int  // after so many requests on a connection; 0: never
+	streams          int  // concurrent on a connection
+	goAway           int  // after so many requests on a connection; 0 means never
 	foreign          bool // whether the transport is the user's
 }
 
@@ -97,7 +97,7 @@ func (s http2Server) run(t *testing.T) (r http2Result) {
 			executed[req.URL.Path]++
 			mu.Unlock()
 			if n := req.Context().Value(served{}).(*atomic.Int64).Add(1); s.goAway > 0 && n == int64(s.goAway) {
-				w.Header().Set("Connection", "close") // of which Go's server makes a GOAWAY
+				w.Header().Set("Connection", "close") // which Go's server turns into a GOAWAY
 			}
 			w.Header().Set("Content-Type", asJSON)
 			io.WriteString(w, recordFor(req))

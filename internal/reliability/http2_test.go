@@ -115,7 +115,7 @@ func (x *exchange) frame(kind, flags byte, stream uint32, payload []byte) {
 	x.Write(append(frame, payload...))
 }
 
-// works carries the request out and answers as the contract says.
+// works executes the request and answers as the contract says.
 func (s *stream) works() {
 	s.execute()
 	if s.head(s.op.kind == none); s.op.kind != none {

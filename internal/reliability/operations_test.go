@@ -34,8 +34,7 @@ type operation struct {
 	method string
 	kind   kind
 
-	// creates: the server must not execute it twice. It may execute every other
-	// operation twice.
+	// creates means that the server must not execute the operation twice.
 	creates bool
 
 	// reply is the body of a good answer.
@@ -155,8 +154,8 @@ func newOperation(t testing.TB, httpMethod, route, name string) operation {
 	return op
 }
 
-// goesOnByKey reports whether a method lists with a pagination key. Such a page
-// has only one form, like a record.
+// goesOnByKey reports whether a method pages with a key. Such a page has only
+// one form, like a record.
 func goesOnByKey(fn reflect.Type) bool {
 	for in := range fn.Ins() {
 		if in.Kind() == reflect.Pointer && in.Elem().Kind() == reflect.Struct {

@@ -23,13 +23,13 @@ type peer struct {
 	script script
 
 	mu    sync.Mutex
-	links []*link // all that there were
+	links []*link // including closed ones
 
-	turns    atomic.Int32 // exchanges that were begun
-	arrived  atomic.Int32 // requests that were received whole
+	turns    atomic.Int32 // exchanges that have begun
+	arrived  atomic.Int32 // requests that it received completely
 	executed atomic.Int32 // requests that were executed
 	declined atomic.Int32 // requests that were refused, with nothing done
-	sound    atomic.Int32 // good answers that were sent whole
+	sound    atomic.Int32 // good answers that it sent completely
 	badHosts atomic.Int32 // connections to, or requests for, another host
 	received atomic.Int64 // bytes that the client got
 	open     atomic.Int32 // connections that the client hasn't closed
@@ -66,14 +66,14 @@ func (p *peer) dial(_ context.Context, _, address string) (net.Conn, error) {
 	return &clientConn{Conn: near, peer: p, link: l}, nil
 }
 
-// connections returns how many there were.
+// connections returns how many connections there were.
 func (p *peer) connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.links)
 }
 
-// stop ends all connections, also those that the client has left open.
+// stop ends all connections, including any that the client has left open.
 func (p *peer) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +83,7 @@ func (p *peer) stop() {
 	}
 }
 
-// request reads a request whole and reports whether there was one.
+// request reads a whole request, and reports whether there was one.
 func (x *exchange) request() bool {
 	r, err := http.ReadRequest(x.reader)
 	if err != nil {
@@ -99,7 +99,7 @@ func (x *exchange) request() bool {
 	return true
 }
 
-// execute carries the request out.
+// execute executes the request.
 func (x *exchange) execute() { x.executed.Add(1) }
 
 // send writes an answer with the body's length and ends the connection.
@@ -114,7 +114,7 @@ func (x *exchange) head(status int, contentType string, header ...string) {
 	io.WriteString(x, strings.Join(lines, "\r\n")+"\r\n\r\n")
 }
 
-// works carries the request out and answers as the contract says.
+// works executes the request and answers as the contract says.
 func (x *exchange) works() {
 	x.execute()
 	if x.op.kind == none {
@@ -143,13 +143,13 @@ func (x *exchange) sleep(d time.Duration) {
 	}
 }
 
-// reset ends the connection as a reset, where a close would end it in order.
+// reset ends the connection with a reset; a close would end it in order.
 func (x *exchange) reset() {
 	x.link.broken.Store(true)
 	x.link.Close()
 }
 
-// startTLS makes the rest of the exchange encrypted.
+// startTLS encrypts the rest of the exchange.
 func (x *exchange) startTLS(config *tls.Config) {
 	x.Conn = tls.Server(x.link, config)
 	x.reader = bufio.NewReader(x.Conn)

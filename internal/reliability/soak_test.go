@@ -79,7 +79,7 @@ func TestSoak(t *testing.T) {
 	t.Logf("%d requests, %d of which failed; %d connections; %d objects in the end, as expected: %v", requests, failed, listener.accepted.Load(), objects, !t.Failed())
 	t.Logf("heap in use, in KiB, after each tenth: %v", heaps)
 	// Each failure may cost a connection, and each worker has one at a time.
-	// Replies that are cut, a quarter of the faults, aren't counted above.
+	// Truncated responses, a quarter of the faults, aren't counted above.
 	if most := failed*4/3 + 2*workers; listener.accepted.Load() > most {
 		t.Errorf("%d connections were made, at most %d are needed", listener.accepted.Load(), most)
 	}
@@ -118,8 +118,8 @@ func (l *countingListener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// attemptCounter counts requests, and those that fail on their way or with a
-// status that says so.
+// attemptCounter counts requests, and requests that fail in transit or with an
+// error status.
 type attemptCounter struct{ all, failed atomic.Int64 }
 
 func (a *attemptCounter) wrap(next http.RoundTripper) http.RoundTripper {

@@ -23,11 +23,11 @@ import (
 
 var every = flag.Bool("every", false, "run every operation, and not two of each kind, and cut at every byte, and not at some")
 
-// TestFaults runs operations under every fault, both for a permanent fault and
-// for one that only hits the first exchange. It checks the rules, and compares
-// the table with the checked-in one. With -v it prints the table. Without
-// -every two operations represent all of their kind: the table is the same,
-// since a fault has the same effect on all of them.
+// TestFaults runs operations under every fault: once with a permanent fault,
+// and once with a fault that hits only the first exchange. It checks the rules,
+// and compares the table with the checked-in one. With -v it prints the table.
+// Without -every, two operations represent all of their kind: the table is the
+// same, since a fault has the same effect on all of them.
 func TestFaults(t *testing.T) {
 	ops := operations(t)
 	if !*every {
@@ -136,7 +136,7 @@ func run(t *testing.T, f fault, op operation, lasting bool) (o outcome) {
 		o.allocated = memory.TotalAlloc - allocated
 
 		cancel()
-		synctest.Wait() // what was cancelled is let go of
+		synctest.Wait() // for canceled calls to end
 		client.CloseIdleConnections()
 		synctest.Wait()
 		if runtime.NumGoroutine() > before { // the runtime may have started some as well
@@ -151,18 +151,18 @@ func run(t *testing.T, f fault, op operation, lasting bool) (o outcome) {
 	return o
 }
 
-// withoutClient are the goroutines that belong to a bubble in which nothing but
-// the test is running.
+// withoutClient is the number of goroutines of a bubble in which only the test
+// is running.
 const withoutClient = 3
 
-// goroutinesOfBubble counts those that belong to any bubble.
+// goroutinesOfBubble counts the goroutines that belong to any bubble.
 func goroutinesOfBubble() int {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	return bytes.Count(stacks, []byte("synctest bubble"))
 }
 
-// exchange lets the fault, or the peer as it should be, have a connection.
+// exchange gives a connection to the fault, or to the peer without a fault.
 func (f fault) exchange(x *exchange, lasting bool) {
 	if f.warm && x.turns.Add(1) == 1 {
 		if x.request() {
@@ -187,14 +187,14 @@ func (f fault) exchange(x *exchange, lasting bool) {
 	}
 }
 
-// forget makes the peer begin its counts again.
+// forget resets the peer's counts.
 func (p *peer) forget() {
 	p.arrived.Store(0)
 	p.received.Store(0)
 }
 
-// table collects outcomes: one line for all operations that a fault does the
-// same to.
+// table collects outcomes: one line for all operations on which a fault has the
+// same effect.
 type table struct {
 	rows                             []*row
 	requests, executions, duplicates int
@@ -260,12 +260,12 @@ func (r *row) operations() string {
 	return strings.Join(parts, ", ")
 }
 
-// stable is the part of the table that is the same each time.
+// stable is the part of the table that is the same in each run.
 func (t *table) stable() string {
 	return t.format("", func(r *row) string { return "" })
 }
 
-// text is the whole of it.
+// text is the whole table.
 func (t *table) text() string {
 	return t.format("\ttime ≤\tbytes ≤\tleft", func(r *row) string {
 		return fmt.Sprintf("\t%v\t%d\t%d", r.took.Round(time.Millisecond), r.received, r.left)
@@ -283,8 +283,8 @@ func (t *table) format(title string, more func(*row) string) string {
 	return b.String()
 }
 
-// compareWithFile fails where a text differs from the one in a file. With the
-// environment variable UPDATE set it writes the file.
+// compareWithFile fails the test if a text differs from a file's. It writes the
+// file if the environment variable UPDATE is set.
 func compareWithFile(t *testing.T, name, got string) {
 	t.Helper()
 	if os.Getenv("UPDATE") != "" {

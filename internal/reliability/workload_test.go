@@ -22,13 +22,13 @@ import (
 type workload struct {
 	client   *cloudapi.Client
 	other    string // a project of another account
-	firewall string // the ID of that of all subnets, which would else leave one each
+	firewall string // the ID of the firewall of all subnets, each of which would otherwise leave one behind
 
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-// newWorkload makes what all workers share.
+// newWorkload creates what all workers share.
 func newWorkload(ctx context.Context, t *testing.T, client *cloudapi.Client, other string) *workload {
 	t.Helper()
 	firewall, err := client.Firewalls.Create(ctx, location, "shared", nil)
@@ -51,7 +51,7 @@ type worker struct {
 	name   string
 	random *rand.Rand
 	serial int
-	most   int // of keys and of subnets; 0: any number
+	most   int // of keys and of subnets; 0 means any number
 
 	keys    map[string]string // SSH keys by name: what they hold
 	subnets map[string]bool   // by name
@@ -78,8 +78,8 @@ func pick[V any](w *worker, m map[string]V) (string, bool) {
 	return slices.Sorted(maps.Keys(m))[w.random.IntN(len(m))], true
 }
 
-// made performs a create until it is certain that there is exactly one object:
-// if the outcome is unknown it looks, and if there is none it tries again.
+// made repeats a create until exactly one object certainly exists: if the
+// outcome is unknown it looks, and if there's no object it tries again.
 func made[T any](ctx context.Context, w *worker, create, find func(context.Context) (*T, error)) (*T, error) {
 	for range mostTries {
 		value, err := create(ctx)
@@ -101,11 +101,11 @@ func made[T any](ctx context.Context, w *worker, create, find func(context.Conte
 	return nil, errors.New("a create failed too often")
 }
 
-// mostTries is larger than the number of tries that the failing share of
-// requests can need.
+// mostTries is more than the number of attempts that the share of failing
+// requests can require.
 const mostTries = 30
 
-// persist retries idempotent calls, beyond the retries of the client.
+// persist retries idempotent calls, in addition to the client's retries.
 func persist[T any](ctx context.Context, w *worker, f func(context.Context) (*T, error)) (*T, error) {
 	for range mostTries {
 		value, err := f(ctx)
@@ -117,7 +117,7 @@ func persist[T any](ctx context.Context, w *worker, f func(context.Context) (*T,
 	return nil, errors.New("a call failed too often")
 }
 
-// transient reports whether a failure is caused by the faults.
+// transient reports whether the faults have caused a failure.
 func transient(err error) bool {
 	if errors.Is(err, cloudapi.ErrServer) || errors.Is(err, cloudapi.ErrRateLimited) {
 		return true
@@ -137,7 +137,7 @@ func (w *worker) step(ctx context.Context) (err error) {
 	w.count("operations")
 	client := w.client
 	switch w.random.IntN(4) {
-	case 0: // a copy, in use while others are made
+	case 0: // a copy, in use while others are created
 		if client, err = client.With(cloudapi.WithUserAgent(w.name), cloudapi.WithPrefetch(w.random.IntN(3))); err != nil {
 			return err
 		}
@@ -293,8 +293,8 @@ func compare[T any](t *testing.T, what string, want map[string]bool, all iter.Se
 	}
 }
 
-// disturb makes a share of the requests fail, in different ways, until the
-// returned function is called.
+// disturb fails a share of the requests, in different ways, until the returned
+// function is called.
 func disturb(srv *cloudapitest.Server, share float64) (calm func()) {
 	var over atomic.Bool
 	ways := []cloudapitest.Fault{

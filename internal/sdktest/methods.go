@@ -18,7 +18,7 @@ import (
 type Method struct {
 	Name      string // such as "VMs.Get"
 	Args      []reflect.Value
-	Strings   []StringArg        // those in the path
+	Strings   []StringArg        // arguments in the path
 	Operation cloudapi.Operation // performed with these arguments
 	Target    string             // requested with these arguments
 
@@ -86,7 +86,7 @@ func (m *Method) Types() (types []reflect.Type) {
 }
 
 // Methods returns all methods of all services. It calls them to find out which
-// of their arguments are in the path, and what those accept.
+// of their arguments are in the path, and what these accept.
 func Methods(t *testing.T) []Method {
 	t.Helper()
 	var methods []Method

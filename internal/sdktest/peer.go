@@ -23,8 +23,8 @@ type Peer struct {
 	arrived atomic.Int32
 }
 
-// Handler is the behaviour of a peer for one connection, after it has read the
-// request if it wants to.
+// Handler is the behaviour of a peer on one connection; it may read the request
+// first.
 type Handler func(p *Peer, conn net.Conn)
 
 // StartPeer serves the exchanges, one connection each, and repeats the last
@@ -91,7 +91,7 @@ func Answers(status int, header, body string) Handler {
 // LosesReply reads the request and closes the connection.
 func LosesReply(p *Peer, conn net.Conn) { p.Read(conn) }
 
-// ResetsAtOnce closes the connection before it has read anything.
+// ResetsAtOnce closes the connection before it reads anything.
 func ResetsAtOnce(*Peer, net.Conn) {}
 
 // CutsReply closes the connection in the middle of the body.

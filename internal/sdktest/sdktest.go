@@ -11,7 +11,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// Client returns a client with a transport that has no network.
+// Client returns a client with a transport that doesn't use the network.
 func Client(t testing.TB, transport http.RoundTripper, opts ...cloudapi.Option) *cloudapi.Client {
 	t.Helper()
 	client, err := cloudapi.NewClient(append([]cloudapi.Option{

@@ -85,7 +85,7 @@ func (l *List) Answer(req *http.Request) (*http.Response, error) {
 
 // Polled answers the nth request with the nth response, and then always with
 // the last. A response is a record, the status of an error, a BadNotFound, or
-// an error in place of one.
+// an error instead of a response.
 func Polled(replies ...any) *Recorder {
 	served := 0
 	return &Recorder{Answer: func(*http.Request) (*http.Response, error) {
