@@ -150,8 +150,8 @@ func WithClock(now func() time.Time) Option {
 // The load balancer has no ports until somebody creates a Service in the
 // cluster, and until then the real server responds with a 500 to every list of
 // load balancers whose page contains it. Without this option the load balancer
-// is created with the first Service; see [Server.SetClusterService]. The real
-// server may be fixed at any time.
+// is created with the first Service; see [Server.SetClusterService]. Ubicloud
+// may fix this at any time.
 func WithPortlessBalancers() Option {
 	return func(c *config) error {
 		c.portless = true

@@ -12,8 +12,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/built"
 )
 
-// TestEndOfFollowing: an interrupt is the normal end, and head is one without a
-// word.
+// TestEndOfFollowing: the program ends normally after an interrupt, and
+// silently after head.
 func TestEndOfFollowing(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

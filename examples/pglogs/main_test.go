@@ -111,7 +111,7 @@ func TestBadArguments(t *testing.T) {
 
 const database = `{"id":"pggk8wzevxhe1gh7zjzfx5jn70","name":"orders","location":"eu-central-h1","state":"running"}`
 
-// respond returns a response of a service whose clock shows the given time.
+// respond returns a response of a server whose clock shows the given time.
 func respond(status int, body string, now time.Time) *http.Response {
 	header := http.Header{"Content-Type": {"application/json"}, "Date": {now.UTC().Format(http.TimeFormat)}}
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body))}
@@ -122,8 +122,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// TestFollowEnds: following goes on after transient failures, and ends when it
-// is interrupted or the certificate is not trusted.
+// TestFollowEnds: following continues after transient failures, and ends when
+// it's interrupted or the certificate isn't trusted.
 func TestFollowEnds(t *testing.T) {
 	t.Parallel()
 	untrusted := &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}
@@ -239,7 +239,7 @@ func TestContinues(t *testing.T) {
 		}))
 		file := filepath.Join(t.TempDir(), "state.json")
 		var stdout, stderr bytes.Buffer
-		catchUp := func(stdout io.Writer) error { // as a program that starts anew does
+		catchUp := func(stdout io.Writer) error { // as a program that starts again does
 			o := options{args: []string{"eu-central-h1/orders"}, since: time.Hour, every: 5 * time.Second, file: file}
 			return o.run(t.Context(), client, stdout, &stderr)
 		}
@@ -274,7 +274,7 @@ func TestContinues(t *testing.T) {
 			t.Errorf("there are complaints: %s", &stderr)
 		}
 		<-time.After(10 * 24 * time.Hour)
-		receive(9 * 24 * time.Hour) // which is not kept
+		receive(9 * 24 * time.Hour) // which isn't kept
 		receive(24 * time.Hour)
 		check("too late", 1)
 		if !strings.Contains(stderr.String(), "no longer kept") {

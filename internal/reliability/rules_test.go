@@ -21,7 +21,7 @@ type outcome struct {
 	received                                     int64
 
 	allocated  uint64 // in all, by both ends
-	dialed     int    // connections that were made
+	dialed     int    // connections that were opened
 	goroutines int    // that are left
 	conns      int    // that are left open
 }

@@ -28,7 +28,7 @@ var vectors = []struct {
 	{"vm064pbm96ba3grq6vbsvjb3ax", "018965d1-265a-8774-862e-6daf3b92c6ae"},
 	{"emam788072kd1mwb48sjn8g000", "550e8400-e29b-41d4-a716-446655440000"},
 	{"pj000000000000000000000000", "00000000-0000-02d2-0000-000000000000"},
-	// Of a service that marks where identifiers were made: variant bits 11.
+	// From a server that marks where it creates identifiers: variant bits 11.
 	{"vm064pbm96ba3rrq6vbsvjb3aw", "018965d1-265a-8774-c62e-6daf3b92c6ae"},
 	{"vmzzzzzzzzzy7zzzzzzzzzzzzy", "ffffffff-ffff-8f74-ffff-ffffffffffff"},
 }

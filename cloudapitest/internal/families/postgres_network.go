@@ -26,8 +26,8 @@ func (p *postgres) checkSubnetName(c *api.Call) error {
 	return api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil)
 }
 
-// makeNetwork makes the subnet and the firewall, which lets everything in if the
-// database is open.
+// makeNetwork creates the subnet and the firewall, which lets everything in if
+// the database is open.
 func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 	f := &firewall{
 		Object:      c.NewObject(cloudapi.KindFirewall, p.firewallName()),

@@ -20,7 +20,7 @@ func (p *postgres) isPrimary(now time.Time) bool {
 }
 
 // earliestRestore returns the earliest time to restore to, if there is a
-// backup. A database without its own backups uses those of its parent.
+// backup. A database without its own backups uses its parent's.
 func (p *postgres) earliestRestore(now time.Time) (time.Time, bool) {
 	if !p.isPrimary(now) {
 		return p.parent.earliestRestore(now)
@@ -43,8 +43,8 @@ func (p *postgres) current(now time.Time) postgresServers {
 	return servers
 }
 
-// resize replaces the servers, which takes a while, unless they already are
-// those of the target.
+// resize replaces the servers, which takes a while, unless they're already the
+// target's.
 func (p *postgres) resize(c *api.Call, to postgresServers) {
 	kept := p.fleet
 	switch {
@@ -57,7 +57,8 @@ func (p *postgres) resize(c *api.Call, to postgresServers) {
 	p.replace(c, to, append(kept, newServers(to.standbys+1-len(kept))...))
 }
 
-// replace starts to replace the servers by those of a fleet.
+// replace replaces the servers with the servers of a fleet, which takes a
+// while.
 func (p *postgres) replace(c *api.Call, to postgresServers, fleet []string) {
 	if !c.Now.Before(p.due) {
 		p.built, p.former = p.target, p.fleet
