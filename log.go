@@ -19,7 +19,7 @@ func logAttempt(ctx context.Context, request *call.Request, a *call.Attempt) {
 		failure.Body = ""
 		err = failed(in.op, request.Path, &failure)
 		level, message = slog.LevelWarn, "cloudapi: request failed"
-		if IsGone(err) {
+		if isMissing(err) {
 			level = slog.LevelInfo // a wait for a deletion expects it
 		}
 	}

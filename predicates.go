@@ -2,6 +2,7 @@ package cloudapi
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
@@ -11,13 +12,30 @@ import (
 // These predicates classify failures, for calls, waits, Ensure, Watch, Resolve
 // and Confirm. See retry.go for whether a call may be retried.
 
-// IsGone reports whether an error says that a resource doesn't exist. Unlike a
-// test for [ErrNotFound], it returns false if the location doesn't exist, for
-// example because it's mistyped, since that says nothing about the resource. A
-// project that the token can't see looks like one that is gone.
-func IsGone(err error) bool {
+// IsGone reports whether an error proves that a resource doesn't exist in the
+// location of the request. Unlike a test for [ErrNotFound], it returns false if
+// the location doesn't exist, for example because it's mistyped, and for the
+// result of a search, which may leave out what the token can't see: by
+// [ProjectsService.ObjectInfo], and so by [Client.Resolve] and [Lookup] of an ID
+// without a location, and by [Client.ResolveInProjects]. A project that the token
+// can't see looks like one that is gone.
+func IsGone(err error) bool { return isMissing(err) && !isOfSearch(err) }
+
+// isMissing reports whether the server says that a resource doesn't exist, or
+// hides it.
+func isMissing(err error) bool {
 	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrLocationNotFound)
 }
+
+// isOfSearch reports whether an error is the result of a search among what the
+// token can see.
+func isOfSearch(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Operation == "Projects.ObjectInfo" || errors.Is(err, errNotShown)
+}
+
+// errNotShown is the ErrNotFound of a search in lists.
+var errNotShown = fmt.Errorf("%w among what the token can see", ErrNotFound)
 
 // isVanishing reports whether an error can occur for a moment while a resource
 // is being destroyed: the token may not see it, or a gateway answers in place

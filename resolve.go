@@ -69,7 +69,7 @@ func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind
 			return nil, nil, err
 		}
 	}
-	err = fmt.Errorf("cloudapi: %s: %v: %w in any project", operation, ref, ErrNotFound)
+	err = fmt.Errorf("cloudapi: %s: %v: %w, in any project", operation, ref, errNotShown)
 	if hidden > 0 {
 		err = fmt.Errorf("%w; the token may not read %d of them", err, hidden)
 	}
@@ -118,8 +118,8 @@ type Record interface {
 //	vm, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
 //	db, err := cloudapi.Lookup[cloudapi.Postgres](ctx, client, "pgn30gjk1d1e2jj34v9x0dq4rp")
 //
-// It returns [ErrNotFound] if the resource doesn't exist, and an
-// [*ArgumentError] for the ID of another kind.
+// It returns [ErrNotFound] if the resource doesn't exist, or if the server hides
+// it from the token, and an [*ArgumentError] for the ID of another kind.
 func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, error) {
 	kind := kindOf[T]()
 	resource, record, err := c.find(ctx, "Lookup", reference, []Kind{kind})
@@ -321,5 +321,5 @@ func (c *Client) search(ctx context.Context, operation string, f anyFamily, ref 
 			return record, err
 		}
 	}
-	return nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound)
+	return nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, errNotShown)
 }

@@ -117,21 +117,23 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 	return f.waitGone(ctx, &c.conn, resource.Location, addressOf(f, resource), opts)
 }
 
-// CheckAccess returns an error if the token may not see the client's project,
-// or one of the given resources. Lists leave out what the token may not see, so
-// call CheckAccess before you take a resource that is missing from a list for
-// deleted, or an empty list for an empty project.
+// CheckAccess returns those of the given resources that exist, and an error if
+// the token can't see the client's project or one of the resources. Lists leave
+// out what the token can't see, and can be stale, so call CheckAccess before you
+// take a resource that is missing from a list for deleted, or an empty list for
+// an empty project.
 //
 //	missing := cloudapi.Resource{Kind: cloudapi.KindVM, ID: id, Location: location}
-//	if err := client.CheckAccess(ctx, missing); err != nil {
+//	existing, err := client.CheckAccess(ctx, missing)
+//	if err != nil {
 //		return err // it may exist
 //	}
+//	isGone := len(existing) == 0
 //
 // CheckAccess gets the project, and each resource by ID, or by name for a
 // private location. It returns [ErrForbidden] if the token has no permission
 // for one of them, and [ErrNotFound] if the project is gone or belongs to
-// another account. A resource that doesn't exist is no error. If resources are
-// given, the token needn't see the project's own record, which is a separate
+// another account. If resources are given, the token needn't see the project's own record, which is a separate
 // permission. CheckAccess returns an [*ArgumentError] for a part of another
 // resource, such as a rule.
 //
@@ -140,35 +142,37 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 // looks empty. An inference API key that it may not see looks like one that
 // doesn't exist. A resource that is being destroyed can be forbidden for a
 // moment, so CheckAccess looks again a second later.
-func (c *Client) CheckAccess(ctx context.Context, known ...Resource) error {
+func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
 	const operation = "CheckAccess"
 	if ctx == nil {
-		return noContext(operation)
+		return nil, noContext(operation)
 	}
 	families := make([]anyFamily, len(known))
 	for i, r := range known {
-		var err error
 		if families[i], err = wholeFamily(operation, r); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	_, err := fetch[Project](ctx, &c.conn, &opProjectsGet)
+	_, err = fetch[Project](ctx, &c.conn, &opProjectsGet)
 	if err != nil && (len(known) == 0 || !errors.Is(err, ErrForbidden)) {
-		return err
+		return nil, err
 	}
 	for i, r := range known {
-		_, err := families[i].exists(ctx, &c.conn, r)
+		exists, err := families[i].exists(ctx, &c.conn, r)
 		if errors.Is(err, ErrForbidden) {
 			if err := pace.Sleep(ctx, waitQuick.first); err != nil {
-				return err
+				return nil, err
 			}
-			_, err = families[i].exists(ctx, &c.conn, r)
+			exists, err = families[i].exists(ctx, &c.conn, r)
 		}
 		if err != nil {
-			return fmt.Errorf("cloudapi: %s: %v: %w", operation, r, unprefixed{err})
+			return nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, r, unprefixed{err})
+		}
+		if exists {
+			existing = append(existing, r)
 		}
 	}
-	return nil
+	return existing, nil
 }
 
 // wholeFamily returns the family of a resource that isn't a part of another.

@@ -127,7 +127,7 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 		return nil, err
 	}
 	if len(all) == 0 { // or the token may not see anything
-		if err := p.client.CheckAccess(ctx); err != nil {
+		if _, err := p.client.CheckAccess(ctx); err != nil {
 			return nil, err
 		}
 	}

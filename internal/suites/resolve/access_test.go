@@ -3,6 +3,7 @@ package resolve_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,9 +56,13 @@ func TestCheckAccess(t *testing.T) {
 					client = client.InProject(tt.project)
 				}
 				before := len(srv.Requests())
-				err := client.CheckAccess(t.Context(), known...)
+				existing, err := client.CheckAccess(t.Context(), known...)
 				if !errors.Is(err, tt.want) {
 					t.Errorf("got %v, want %v", err, tt.want)
+				}
+				wanted := slices.DeleteFunc(slices.Clone(known), func(r cloudapi.Resource) bool { return r == vmGone })
+				if err == nil && !slices.Equal(existing, wanted) || err != nil && existing != nil {
+					t.Errorf("%v exist, want %v", existing, wanted)
 				}
 				if n := len(srv.Requests()) - before; n != tt.requests {
 					t.Errorf("%d requests, want %d", n, tt.requests)
@@ -75,7 +80,7 @@ func TestCheckAccessLooksAgain(t *testing.T) {
 		srv := cloudapitest.New(t)
 		srv.Fail(cloudapitest.Match{Operation: "VMs.Get"}, cloudapitest.Reply(403, nil, stub.Envelope(403)))
 		start := time.Now()
-		err := srv.Client().CheckAccess(t.Context(), cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: "eu-central-h1"})
+		_, err := srv.Client().CheckAccess(t.Context(), cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: "eu-central-h1"})
 		if err != nil || time.Since(start) != time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
@@ -87,17 +92,42 @@ func TestCheckAccessRefuses(t *testing.T) {
 	srv := cloudapitest.New(t)
 	client := srv.Client()
 	part := cloudapi.Resource{Kind: cloudapi.KindFirewallRule, ID: "fr" + stub.VMID[2:]}
-	if err := client.CheckAccess(t.Context(), part); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+	if _, err := client.CheckAccess(t.Context(), part); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("for a part: %v", err)
 	}
-	if err := client.InProject("").CheckAccess(t.Context()); !errors.Is(err, cloudapi.ErrNoProject) {
+	if _, err := client.InProject("").CheckAccess(t.Context()); !errors.Is(err, cloudapi.ErrNoProject) {
 		t.Errorf("without a project: %v", err)
 	}
 	var none context.Context
-	if err := client.CheckAccess(none); err == nil || err.Error() != "cloudapi: CheckAccess: ctx must not be nil" {
+	if _, err := client.CheckAccess(none); err == nil || err.Error() != "cloudapi: CheckAccess: ctx must not be nil" {
 		t.Errorf("without a context: %v", err)
 	}
 	if sent := srv.Requests(); len(sent) != 0 {
 		t.Errorf("%d requests were sent", len(sent))
+	}
+}
+
+// TestHiddenIsNotGone: a search leaves out what the token can't see, so its
+// ErrNotFound proves nothing about the resource.
+func TestHiddenIsNotGone(t *testing.T) {
+	t.Parallel()
+	const location = "eu-central-h1"
+	srv := cloudapitest.New(t)
+	id := srv.AddVMs(location, "web", 1)[0]
+	srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view")
+	client := srv.Client()
+	_, byID := cloudapi.Lookup[cloudapi.VM](t.Context(), client, id)
+	_, inLocation := cloudapi.Lookup[cloudapi.VM](t.Context(), client, location+"/"+id)
+	_, resolved := client.Resolve(t.Context(), id)
+	_, _, inProjects := client.ResolveInProjects(t.Context(), id)
+	_, rule := client.Resolve(t.Context(), "fr"+stub.VMID[2:])
+	_, deleted := client.DeleteExisting(t.Context(), id)
+	for name, err := range map[string]error{"Lookup": byID, "Resolve": resolved, "ResolveInProjects": inProjects, "a rule": rule, "DeleteExisting": deleted} {
+		if !errors.Is(err, cloudapi.ErrNotFound) || cloudapi.IsGone(err) {
+			t.Errorf("%s: %v; gone: %v", name, err, cloudapi.IsGone(err))
+		}
+	}
+	if !errors.Is(inLocation, cloudapi.ErrForbidden) {
+		t.Errorf("in its location: %v", inLocation)
 	}
 }
