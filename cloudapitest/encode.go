@@ -11,24 +11,54 @@ import (
 )
 
 // Encode returns the JSON that a server sends for a record, such as a
-// *[cloudapi.VM], or for a list, given as a slice of records. It is for HTTP
-// mocks that respond with records of the SDK: json.Marshal masks their secrets,
-// and the SDK refuses such a response. Encode panics if the value has no JSON.
+// *[cloudapi.VM], or for a list. It is for HTTP mocks that respond with records
+// of the SDK: json.Marshal masks their secrets, and the SDK refuses such a
+// response. Encode panics if the value has no JSON.
+//
+// A slice of records is a whole list: it becomes {"count":…,"items":[…]}, with
+// its length as the count. A [cloudapi.Page] is a part of a list: its Count, if
+// set, becomes the count. If it has no Count, its NextStartAfter, if set,
+// becomes the pagination_key, as in the audit log and the logs of a database.
 func Encode(v any) []byte {
-	masked := mustMarshal(v)
-	var tree any
-	decoder := json.NewDecoder(bytes.NewReader(masked))
-	decoder.UseNumber()
-	if err := decoder.Decode(&tree); err != nil {
-		panic(fmt.Sprintf("cloudapitest: Encode: %v", err))
+	if page := reflect.Indirect(reflect.ValueOf(v)); isPage(page) {
+		return mustMarshal(envelopeOf(page))
 	}
-	tree = reveal(reflect.ValueOf(v), tree)
+	tree := treeOf(v)
 	if items, ok := tree.([]any); ok {
 		tree = map[string]any{"items": items, "count": len(items)}
 	} else if tree == nil && reflect.ValueOf(v).Kind() == reflect.Slice {
 		tree = map[string]any{"items": []any{}, "count": 0}
 	}
 	return mustMarshal(tree)
+}
+
+// isPage reports whether v is a [cloudapi.Page].
+func isPage(v reflect.Value) bool {
+	return v.IsValid() && v.Type().PkgPath() == reflect.TypeFor[cloudapi.Secret]().PkgPath() &&
+		strings.HasPrefix(v.Type().Name(), "Page[")
+}
+
+func envelopeOf(page reflect.Value) map[string]any {
+	envelope := map[string]any{"items": []any{}}
+	if items := treeOf(page.FieldByName("Items").Interface()); items != nil {
+		envelope["items"] = items
+	}
+	if count := page.FieldByName("Count"); !count.IsNil() {
+		envelope["count"] = count.Interface()
+	} else if key := page.FieldByName("NextStartAfter").String(); key != "" {
+		envelope["pagination_key"] = key
+	}
+	return envelope
+}
+
+// treeOf returns the decoded JSON of a value, with its secrets.
+func treeOf(v any) (tree any) {
+	decoder := json.NewDecoder(bytes.NewReader(mustMarshal(v)))
+	decoder.UseNumber()
+	if err := decoder.Decode(&tree); err != nil {
+		panic(fmt.Sprintf("cloudapitest: Encode: %v", err))
+	}
+	return reveal(reflect.ValueOf(v), tree)
 }
 
 func mustMarshal(v any) []byte {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -221,6 +222,51 @@ func TestEncodedRecords(t *testing.T) {
 	}
 	if len(records) < 20 || revealed < 3 {
 		t.Errorf("%d records, %d with secrets", len(records), revealed)
+	}
+}
+
+// TestEncodedPages: Encode returns the pages of a list as a server sends them,
+// and All reads them.
+func TestEncodedPages(t *testing.T) {
+	t.Parallel()
+	key := func(id, name string) *cloudapi.InferenceAPIKey {
+		return &cloudapi.InferenceAPIKey{ID: id, Key: cloudapi.NewSecret(name)}
+	}
+	for _, test := range []struct {
+		page any
+		want string
+	}{
+		{&cloudapi.Page[cloudapi.VM]{Count: new(3)}, `{"count":3,"items":[]}`},
+		{cloudapi.Page[cloudapi.VM]{}, `{"items":[]}`},
+		{&cloudapi.Page[cloudapi.InferenceAPIKey]{Items: []*cloudapi.InferenceAPIKey{key("ak00000000021g000000000001", "s3cret")}},
+			`{"items":[` + string(cloudapitest.Encode(key("ak00000000021g000000000001", "s3cret"))) + `]}`},
+		{&cloudapi.Page[cloudapi.AuditLogEntry]{NextStartAfter: "next"}, `{"items":[],"pagination_key":"next"}`},
+		{&cloudapi.Page[cloudapi.VM]{Count: new(3), NextStartAfter: "web-1"}, `{"count":3,"items":[]}`},
+	} {
+		if got := string(cloudapitest.Encode(test.page)); got != test.want {
+			t.Errorf("%+v is encoded as %s, want %s", test.page, got, test.want)
+		}
+	}
+
+	mock := httpmock.NewMockTransport()
+	page := func(ids ...string) httpmock.Responder {
+		page := cloudapi.Page[cloudapi.VM]{Count: new(3)}
+		for _, id := range ids {
+			page.Items = append(page.Items, &cloudapi.VM{ID: id, Name: "web"})
+		}
+		return httpmock.NewBytesResponder(http.StatusOK, cloudapitest.Encode(&page))
+	}
+	ids := []string{"vm00000000021g000000000001", "vm00000000021g000000000002", "vm00000000021g000000000003"}
+	mock.RegisterResponder(http.MethodGet, "=~/vm$", page(ids[0], ids[1]).Then(page(ids[2])).Then(page()))
+	var got []string
+	for vm, err := range sdktest.Client(t, mock).VMs.All(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, vm.ID)
+	}
+	if !slices.Equal(got, ids) {
+		t.Errorf("the pages have %v, want %v", got, ids)
 	}
 }
 
