@@ -87,7 +87,7 @@ var (
 	opPrivateLocationsList   = Operation{"PrivateLocations.List", "GET", projectRoute + "/private-location", idempotent}
 	opPrivateLocationsCreate = Operation{"PrivateLocations.Create", "POST", projectRoute + "/private-location", once}
 	opPrivateLocationsGet    = Operation{"PrivateLocations.Get", "GET", privateLocationRoute, idempotent}
-	opPrivateLocationsRename = Operation{"PrivateLocations.Rename", "POST", privateLocationRoute, idempotent}
+	opPrivateLocationsRename = Operation{"PrivateLocations.Rename", "POST", privateLocationRoute, once}
 	opPrivateLocationsDelete = Operation{"PrivateLocations.Delete", "DELETE", privateLocationRoute, idempotent}
 
 	listPrivateLocations = listRoutes{project: &opPrivateLocationsList}

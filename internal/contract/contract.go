@@ -93,7 +93,6 @@ var idempotentPosts = []string{
 	"MachineImages.Rename",
 	"Postgres.AddCertificateUser", "Postgres.RemoveCertificateUser",
 	"Postgres.Rename", "Postgres.ReplaceConfig", "Postgres.ResetSuperuserPassword", "Postgres.SetMaintenanceWindow",
-	"PrivateLocations.Rename",
 	"PrivateSubnets.Disconnect", "PrivateSubnets.Rename",
 	"SSHPublicKeys.Update",
 	"VMInitScripts.Update",

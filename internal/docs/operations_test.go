@@ -65,6 +65,39 @@ func TestOperationTables(t *testing.T) {
 	compareSection(t, "docs/operations.md", strings.TrimSuffix(long.String(), "\n"))
 }
 
+// TestNumbersOfOperations compares the numbers of operations in the text with the
+// tables: of all of them, and of those that must not be sent twice.
+func TestNumbersOfOperations(t *testing.T) {
+	t.Parallel()
+	all, once := len(contract.Rows()), 0
+	for _, r := range contract.Rows() {
+		if r.Once() {
+			once++
+		}
+	}
+	for path, phrases := range map[string][]string{
+		"README.md": {fmt.Sprintf("the API's %d operations", all)},
+		"docs/reliability.md": {
+			fmt.Sprintf("apply to all %d operations", all),
+			fmt.Sprintf("applies to %d of the %d operations", once, all),
+			fmt.Sprintf("faults against %d operations", all),
+			fmt.Sprintf("against the %d creates", once),
+			fmt.Sprintf("may be retried (%d) | must not be (%d)", all-once, once),
+		},
+	} {
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Join(strings.Fields(string(text)), " ")
+		for _, phrase := range phrases {
+			if !strings.Contains(words, phrase) {
+				t.Errorf("%s doesn't say %q: there are %d operations, of which %d must not be sent twice", path, phrase, all, once)
+			}
+		}
+	}
+}
+
 // later marks the operations that the contract doesn't have.
 const later = "†"
 
