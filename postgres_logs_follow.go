@@ -27,13 +27,14 @@ type PostgresLogLine struct {
 
 // PostgresLogMarker is a place in the logs of a database, from which
 // [PostgresService.FollowLogs] continues. Its text and its JSON can be stored.
-// They contain a time and hashes of the lines that the service may show again: 8
-// bytes for each line of the last minute or so, and no text of a line. A marker
-// is of use only with the same database and the same filters. The zero marker is
-// no place.
+// They contain a range of time and, for each line in it that FollowLogs has
+// yielded, a hash of 8 bytes, but no text of a line. The range is a minute or so;
+// while FollowLogs catches up with old lines it is up to a day, and a marker can
+// take tens of kilobytes. A marker is only good for the same database and the
+// same filters. The zero marker is no place.
 type PostgresLogMarker struct {
-	from time.Time // the range of the next request begins here
-	seen []lineKey // the yielded lines of that range; shared, so not to be changed
+	from, until time.Time // the range; the next request has all of it
+	seen        []lineKey // the yielded lines of the range; shared, so not to be changed
 }
 
 // lineKey is a hash of a line. Equal lines have the same key.
@@ -54,7 +55,7 @@ func (m PostgresLogMarker) String() string {
 	for _, key := range m.seen {
 		seen = append(seen, key[:]...)
 	}
-	return markerVersion + "." + strconv.FormatInt(m.from.UnixNano(), 10) + "." + base64.RawURLEncoding.EncodeToString(seen)
+	return markerVersion + "." + strconv.FormatInt(m.from.UnixNano(), 10) + "." + strconv.FormatInt(m.until.UnixNano(), 10) + "." + base64.RawURLEncoding.EncodeToString(seen)
 }
 
 // MarshalText returns the text of the marker.
@@ -67,18 +68,25 @@ func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
 		*m = PostgresLogMarker{}
 		return nil
 	}
-	version, rest, _ := strings.Cut(string(text), ".")
-	nanoseconds, keys, found := strings.Cut(rest, ".")
-	from, err := strconv.ParseInt(nanoseconds, 10, 64)
-	seen, keysErr := base64.RawURLEncoding.DecodeString(keys)
-	if version != markerVersion || !found || err != nil || keysErr != nil || len(seen)%len(lineKey{}) != 0 {
-		return argumentError(followLogs, "marker", string(text), "is not the text of a PostgresLogMarker")
+	parts := strings.Split(string(text), ".")
+	if len(parts) != 4 || parts[0] != markerVersion {
+		return notMarker(text)
 	}
-	*m = PostgresLogMarker{from: time.Unix(0, from).UTC()}
+	from, err := strconv.ParseInt(parts[1], 10, 64)
+	until, untilErr := strconv.ParseInt(parts[2], 10, 64)
+	seen, seenErr := base64.RawURLEncoding.DecodeString(parts[3])
+	if err != nil || untilErr != nil || seenErr != nil || len(seen)%len(lineKey{}) != 0 {
+		return notMarker(text)
+	}
+	*m = PostgresLogMarker{from: time.Unix(0, from).UTC(), until: time.Unix(0, until).UTC()}
 	for key := range slices.Chunk(seen, len(lineKey{})) {
 		m.seen = append(m.seen, lineKey(key))
 	}
 	return nil
+}
+
+func notMarker(text []byte) error {
+	return argumentError(followLogs, "marker", string(text), "is not the text of a PostgresLogMarker")
 }
 
 // key returns the hash of what equal compares.
@@ -269,9 +277,10 @@ func (f *logFollower) round(ctx context.Context, yield func(*PostgresLogLine, er
 	if err := f.begin(ctx); err != nil {
 		return false, err
 	}
-	start, end := f.marker.from, f.marker.from.Add(f.span)
+	start, until := f.marker.from, f.marker.until
+	end := latest(start.Add(f.span), until)
 	if caughtUp = !end.Before(f.now); caughtUp {
-		end = f.now
+		end = latest(f.now, until)
 	}
 	if !end.After(start) {
 		return caughtUp, nil // it begins in the future
@@ -311,7 +320,7 @@ func (f *logFollower) round(ctx context.Context, yield func(*PostgresLogLine, er
 	}
 	for _, line := range fresh {
 		seen = append(seen, line.key())
-		f.marker = PostgresLogMarker{start, slices.Clip(seen)}
+		f.marker = PostgresLogMarker{start, end, slices.Clip(seen)}
 		f.lines++
 		f.pauses.Reset()
 		if f.left = !yield(&PostgresLogLine{line, f.marker}, nil); f.left {
@@ -321,7 +330,7 @@ func (f *logFollower) round(ctx context.Context, yield func(*PostgresLogLine, er
 			return false, pace.Err(ctx)
 		}
 	}
-	f.marker = PostgresLogMarker{latest(start, end.Add(-f.Overlap)), seen}
+	f.marker = PostgresLogMarker{latest(start, end.Add(-f.Overlap)), end, seen}
 	return caughtUp, nil
 }
 

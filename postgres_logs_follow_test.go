@@ -39,12 +39,17 @@ type storedLine struct {
 
 func (s *logStore) now() time.Time { return time.Now().Add(s.ahead).UTC() }
 
-// receive adds a line with a timestamp of the given age.
+// receive adds a line with a timestamp of the given age. Its level is ERROR if it
+// begins with "error", and INFO otherwise.
 func (s *logStore) receive(server, message string, age time.Duration) {
+	level := PostgresLogSeverityInfo
+	if strings.HasPrefix(message, "error") {
+		level = PostgresLogSeverityError
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = append(s.lines, storedLine{
-		PostgresLogEntry{Timestamp: s.now().Add(-age).Truncate(time.Millisecond), ServerUBID: server, StreamName: "postgres", SeverityLevel: "INFO", Message: message},
+		PostgresLogEntry{Timestamp: s.now().Add(-age).Truncate(time.Millisecond), ServerUBID: server, StreamName: "postgres", SeverityLevel: level, Message: message},
 		s.now(),
 	})
 }
@@ -80,6 +85,9 @@ func (s *logStore) RoundTrip(req *http.Request) (*http.Response, error) {
 			at = s.lines[i].entry.Timestamp
 		}
 		if at.Before(start) || at.After(end) || now.Sub(s.lines[i].received) > 7*24*time.Hour {
+			continue
+		}
+		if level := query.Get("severity_level"); level != "" && s.lines[i].entry.SeverityLevel != level {
 			continue
 		}
 		if len(page) == size {
@@ -292,6 +300,162 @@ func TestFollowOldLogs(t *testing.T) {
 			}
 		}
 	})
+}
+
+// receiveForHours adds lines of 21 hours: with gaps, equal ones, late ones, and
+// more than a page in one minute.
+func (s *logStore) receiveForHours() {
+	for minute := 0; minute < 21*60; minute += 6 {
+		stub.Elapse(6*time.Minute + 317*time.Millisecond)
+		if hour := minute / 60; hour == 3 || 11 <= hour && hour < 14 {
+			continue
+		}
+		s.receive("pv1", fmt.Sprint("at ", minute), 0)
+		switch minute % 30 {
+		case 6:
+			s.receive("pv1", "error: twice", 0)
+			s.receive("pv2", "error: twice", 0)
+			s.receive("pv1", "error: twice", 0)
+		case 12:
+			s.receive("pv2", fmt.Sprint("error: late ", minute), 40*time.Second)
+		case 18:
+			s.receive("pv1", "error: as before", 0)
+		}
+		if minute == 17*60 {
+			for i := range 700 {
+				s.receive("pv2", fmt.Sprint("error: burst ", i/2), 0)
+			}
+		}
+	}
+	stub.Elapse(time.Second) // a Date has whole seconds
+}
+
+// TestFollowLogsRestartsWhileCatchingUp: old lines come once, although the
+// program restarts after every few of them, or once from the marker of any line
+// or of the progress.
+func TestFollowLogsRestartsWhileCatchingUp(t *testing.T) {
+	t.Parallel()
+	for _, byTimestamp := range []bool{true, false} {
+		for _, level := range []string{"", PostgresLogSeverityError} {
+			for _, overlap := range []time.Duration{0, 3 * time.Hour} {
+				name := fmt.Sprintf("by timestamp %v, level %q, overlap %v", byTimestamp, level, overlap)
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						s := &logStore{t: t, byTimestamp: byTimestamp}
+						s.receiveForHours()
+						want := slices.DeleteFunc(slices.Clone(s.lines), func(l storedLine) bool { return level != "" && l.entry.SeverityLevel != level })
+						if byTimestamp { // a late line can come in an earlier round
+							slices.SortFunc(want, func(a, b storedLine) int { return compareEntries(&a.entry, &b.entry) })
+						}
+						check := func(what string, found []PostgresLogEntry) {
+							t.Helper()
+							if byTimestamp {
+								slices.SortFunc(found, func(a, b PostgresLogEntry) int { return compareEntries(&a, &b) })
+							}
+							s.checkFollowed(what, found, want)
+						}
+						client := s.client()
+						type place struct {
+							lines  int // before it
+							marker PostgresLogMarker
+						}
+						options := func(m PostgresLogMarker) *PostgresFollowLogsOptions {
+							o := &PostgresFollowLogsOptions{UntilNow: true, SeverityLevel: level, Overlap: overlap, Since: 22 * time.Hour}
+							if err := o.Marker.UnmarshalText([]byte(m.String())); err != nil {
+								t.Error(err)
+							}
+							return o
+						}
+						for _, every := range []int{0, 67} { // lines until a restart
+							var found []PostgresLogEntry
+							var rounds, places []place
+							var last PostgresLogMarker
+							for {
+								o, before := options(last), len(found)
+								o.Progress = func(p Progress) {
+									rounds = append(rounds, place{before + p.Done, p.Record.(PostgresLogMarker)})
+								}
+								n := 0
+								for line, err := range client.Postgres.FollowLogs(t.Context(), "eu-central-h1", "orders-db", o) {
+									if err != nil {
+										t.Fatal(err)
+									}
+									found, last = append(found, *line.PostgresLogEntry), line.Marker
+									if len(found)%(len(want)/5) == 0 {
+										places = append(places, place{len(found), last})
+									}
+									if n++; n == every {
+										break
+									}
+								}
+								if n == 0 || n != every || len(found) > len(want) {
+									break
+								}
+							}
+							what := fmt.Sprintf("with a restart after every %d lines", every)
+							check(what, slices.Clone(found))
+							if t.Failed() {
+								return
+							}
+							if every == 0 && len(rounds) < 3 || len(places) < 5 {
+								t.Errorf("%d rounds and %d places", len(rounds), len(places))
+							}
+							for i, p := range append(rounds, places...) {
+								rest, _, err := followed(t.Context(), client, 0, options(p.marker))
+								if err != nil {
+									t.Fatal(err)
+								}
+								check(fmt.Sprintf("%s, and then from place %d of %d rounds and %d lines", what, i, len(rounds), len(places)), append(slices.Clone(found[:p.lines]), rest...))
+								if t.Failed() {
+									return
+								}
+							}
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestFollowLogsWhenTheClockGoesBack: lines of the last second don't come again
+// although the Date of the next response, which has whole seconds, is before
+// them.
+func TestFollowLogsWhenTheClockGoesBack(t *testing.T) {
+	t.Parallel()
+	for _, restart := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &logStore{t: t}
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			client := s.client()
+			o := PostgresFollowLogsOptions{Interval: 10 * time.Millisecond, MaxInterval: 10 * time.Millisecond, Progress: func(p Progress) {
+				if p.Done == 0 { // the Date of the response before this pause is right, that of the next one late
+					stub.Elapse(950 * time.Millisecond)
+				}
+			}}
+			go func() {
+				stub.Elapse(930 * time.Millisecond)
+				s.receive("pv1", "one", 0)
+			}()
+			var found []string
+			for ctx.Err() == nil {
+				for line, err := range client.Postgres.FollowLogs(ctx, "eu-central-h1", "orders-db", &o) {
+					if err != nil {
+						break // the context has ended
+					}
+					found, o.Marker = append(found, line.Message), line.Marker
+					if restart {
+						break
+					}
+				}
+			}
+			if !slices.Equal(found, []string{"one"}) {
+				t.Errorf("restart %v: %q", restart, found)
+			}
+		})
+	}
 }
 
 // TestFollowLogsWithoutDate: a server whose responses have no Date is followed by
