@@ -96,8 +96,9 @@ var (
 	// ErrResponseTooLarge reports a response larger than [WithResponseLimit].
 	ErrResponseTooLarge = call.ErrTooLarge
 
-	// ErrLogsExpired reports that the service no longer keeps all of the lines
-	// that [PostgresService.FollowLogs] should continue with. Progress gets it.
+	// ErrLogsExpired reports that the server no longer keeps all lines that
+	// [PostgresService.FollowLogs] should continue with. FollowLogs passes it to
+	// Progress.
 	ErrLogsExpired = errors.New("log lines are no longer kept")
 
 	// ErrPaginationStalled reports a list that can't be read to its end, because

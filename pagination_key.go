@@ -94,15 +94,15 @@ func newestFirst[T any](ctx context.Context, c *conn, op *Operation, startsOver 
 	})
 }
 
-// serviceClock is the clock of the service, which the Date of its responses
-// shows. The clock of this machine may be wrong.
+// serviceClock is the server's clock, as the Date of its responses shows it.
+// This machine's clock may be wrong.
 type serviceClock struct {
 	date time.Time // of the last response
 	at   time.Time // when it arrived
 }
 
-// set sets the clock by a response. Without a Date that is the time of this
-// machine.
+// set sets the clock from a response, or from this machine's clock if there is
+// no Date.
 func (c *serviceClock) set(header http.Header) {
 	c.at = time.Now()
 	c.date = c.at
@@ -111,5 +111,5 @@ func (c *serviceClock) set(header http.Header) {
 	}
 }
 
-// now returns the time of the service, at most about a second late.
+// now returns the server's time, at most about a second late.
 func (c *serviceClock) now() time.Time { return c.date.Add(time.Since(c.at)).UTC() }

@@ -26,12 +26,12 @@ type PostgresLogLine struct {
 }
 
 // PostgresLogMarker is a place in the logs of a database, from which
-// [PostgresService.FollowLogs] continues. Its text and its JSON can be stored.
-// They contain a range of time and, for each line in it that FollowLogs has
-// yielded, a hash of 8 bytes, but no text of a line. The range is a minute or so;
-// while FollowLogs catches up with old lines it is up to a day, and a marker can
-// take tens of kilobytes. A marker is only good for the same database and the
-// same filters. The zero marker is no place.
+// [PostgresService.FollowLogs] continues. A program can store its text or its
+// JSON. They contain a range of time and, for each line in it that FollowLogs has
+// yielded, a hash of 8 bytes, but no text of a line. The range is a minute or so,
+// or up to a day while FollowLogs catches up with old lines; a marker can then
+// take tens of kilobytes. A marker applies only to the same database and the same
+// filters. The zero marker is no place.
 type PostgresLogMarker struct {
 	from, until time.Time // the range; the next request has all of it
 	seen        []lineKey // the yielded lines of the range; shared, so not to be changed
@@ -111,15 +111,15 @@ func (e *PostgresLogEntry) key() lineKey {
 // PostgresFollowLogsOptions are the settings of [PostgresService.FollowLogs]. A
 // nil *PostgresFollowLogsOptions means the defaults.
 type PostgresFollowLogsOptions struct {
-	// Marker is the place to continue from: that of the last line that the
+	// Marker is the place to continue from: the marker of the last line that the
 	// program has processed.
 	Marker PostgresLogMarker
 
 	// Start is the time to begin at if there is no Marker.
 	Start time.Time
 
-	// Since is how old the first line may be, by the service's clock, if there
-	// is neither Marker nor Start. The default, for 0 or less, is half an hour.
+	// Since is how old the first line may be, by the server's clock, if there is
+	// neither Marker nor Start. The default, for 0 or less, is half an hour.
 	Since time.Duration
 
 	// These select lines as in [PostgresLogsOptions].
@@ -132,24 +132,25 @@ type PostgresFollowLogsOptions struct {
 	// begins, and at any error.
 	UntilNow bool
 
-	// Overlap is how late a line may appear in the logs. Every request asks
-	// again for the lines of that time, which aren't yielded again. The default,
-	// for 0 or less, is a minute; the maximum is 12 hours.
+	// Overlap is how late a line may appear in the logs. Each request asks again
+	// for the lines of that time, but FollowLogs doesn't yield them again. The
+	// default, for 0 or less, is a minute; the maximum is 12 hours.
 	Overlap time.Duration
 
-	// Interval and MaxInterval are the pauses, as in [WatchOptions]. Without new
-	// lines the pauses grow.
+	// Interval and MaxInterval are the pauses, as in [WatchOptions]. The pauses
+	// grow while there are no new lines.
 	Interval, MaxInterval time.Duration
 
 	// Progress, if not nil, is called after each round of requests, on the
 	// goroutine of the loop, when the program has processed the lines of the
-	// round. Done is the number of lines so far, Polls the number of rounds, Err
-	// the error of the round, and Record a PostgresLogMarker: the place after
-	// all lines up to now, which a program can store if no line comes for long.
+	// round. Done is the number of lines so far, Polls the number of rounds, and
+	// Err the error of the round. Record is a PostgresLogMarker, the place after
+	// all lines up to now, which a program can store if there are no lines for
+	// long.
 	//
-	// If lines after the Marker or Start are too old, so that the service no
-	// longer keeps them, Progress is called with [ErrLogsExpired] first, and the
-	// sequence begins with the oldest lines that remain.
+	// If the server no longer keeps the lines after the Marker or Start, Progress
+	// is first called with [ErrLogsExpired], and the sequence begins with the
+	// oldest lines that remain.
 	Progress func(Progress)
 }
 
@@ -162,11 +163,11 @@ const (
 	logsManyLines = 10 * maxLogLines             // in one span
 )
 
-// FollowLogs yields the lines of a database's logs as the service receives them:
-// first those since the marker or time in the options, then new ones as they
-// come, until the context ends. It yields each line once, in the order in which
-// the service shows them, also across restarts of the program if it stores the
-// marker of the last line that it has processed:
+// FollowLogs yields the lines of a database's logs as the server receives them:
+// first the lines since the marker or time in the options, and then new ones,
+// until the context ends. It yields each line once, in the server's order, even
+// across restarts of the program if that stores the marker of the last line it
+// has processed:
 //
 //	var marker cloudapi.PostgresLogMarker // or one that was stored
 //	for line, err := range client.Postgres.FollowLogs(ctx, location, "orders", &cloudapi.PostgresFollowLogsOptions{Marker: marker}) {
@@ -177,24 +178,23 @@ const (
 //		marker = line.Marker // store its JSON or text
 //	}
 //
-// A transient failure ([IsTransient]), such as a server error or a gateway's
-// page in place of the logs, doesn't end the sequence. FollowLogs reports it to
-// Progress and tries again after a pause. Any other error, and the error of the
-// context when it ends, is yielded as the last element. [ErrPaginationStalled]
-// ends the sequence the third time in a row.
+// After a transient failure ([IsTransient]), such as a server error or a
+// gateway's page in place of the logs, FollowLogs reports it to Progress and
+// tries again after a pause. It also continues after [ErrPaginationStalled],
+// but not the third time in a row. Any other error, or the context's error, is
+// the last element.
 //
-// Lines have no ID. FollowLogs asks for ranges of time that overlap, and knows
-// lines again by their time, server, stream, text and context, and counts equal
-// ones. It goes by the service's clock, which the Date of its responses shows.
-// These can't be promised: a line that appears later than Overlap can be missed,
-// if the service selects lines by their timestamps. A line that disappears from
-// the logs and comes back is yielded again. A late line comes after newer ones.
-// If the program ends between processing a line and storing its marker, it gets
-// that line again.
+// Lines have no ID. FollowLogs asks for ranges of time that overlap, recognizes
+// lines by their time, server, stream, text and context, and counts equal ones.
+// It uses the server's clock, which the Date of the responses shows. There are
+// limits: it can miss a line that appears later than Overlap, if the server
+// selects lines by their timestamps. It yields a line again that disappears
+// from the logs and comes back, and a line whose marker the program didn't
+// store before it ended. A late line follows newer ones.
 //
 // FollowLogs holds the lines of one range in memory: of a minute, or for old
 // lines of an hour to a day, depending on how many there are. Every range over
-// the sequence begins anew, and has no goroutine that outlives the loop.
+// the sequence is separate. No goroutine outlives the loop.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogLine, error] {
@@ -272,7 +272,7 @@ func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogLine, erro
 }
 
 // round yields the new lines of the next span. It reports whether the span
-// reaches the present, or for UntilNow the time at which the sequence began.
+// reaches the present or, for UntilNow, the time at which the sequence began.
 func (f *logFollower) round(ctx context.Context, yield func(*PostgresLogLine, error) bool) (caughtUp bool, err error) {
 	if err := f.begin(ctx); err != nil {
 		return false, err
@@ -301,8 +301,8 @@ func (f *logFollower) round(ctx context.Context, yield func(*PostgresLogLine, er
 		f.span = max(f.span/2, 2*f.Overlap)
 	}
 
-	// The marker of a line has the keys of the lines that were known, and of the
-	// new ones up to it.
+	// The marker of a line has the keys of the known lines, and of the new ones up
+	// to it.
 	known := map[lineKey]int{}
 	for _, key := range f.marker.seen {
 		known[key]++
@@ -334,7 +334,7 @@ func (f *logFollower) round(ctx context.Context, yield func(*PostgresLogLine, er
 	return caughtUp, nil
 }
 
-// begin reads the service's clock, and determines where the round begins.
+// begin reads the server's clock, and determines where the round begins.
 func (f *logFollower) begin(ctx context.Context) error {
 	if f.clock.at.IsZero() {
 		if _, err := listByKey[PostgresLogEntry](ctx, f.conn, &opPostgresLogs, PostgresLogsOptions{PageSize: 1}, 1, &f.clock, f.location, f.postgres); err != nil {
