@@ -132,8 +132,8 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 //
 // CheckAccess gets the project, and each resource by ID, or by name for a
 // private location. It returns [ErrForbidden] if the token has no permission
-// for one of them, and [ErrNotFound] if the project is gone or belongs to
-// another account. If resources are given, the token needn't see the project's own record, which is a separate
+// for one of them, and [ErrNotFound] if the project is gone or the
+// token's account is no longer a member of it. If resources are given, the token needn't see the project's own record, which is a separate
 // permission. CheckAccess returns an [*ArgumentError] for a part of another
 // resource, such as a rule.
 //
