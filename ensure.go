@@ -185,9 +185,9 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 				outcome = EnsureCreated
 			}
 			return done(record, outcome)
-		case refused && IsGone(err):
+		case refused && isMissing(err):
 			return failed(failure)
-		case !IsGone(err) || tries == ensureTries:
+		case !isMissing(err) || o.DryRun || tries == ensureTries:
 			return failed(withLookup(failure, err))
 		}
 		report("creating", nil, failure)
