@@ -75,7 +75,7 @@ func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
 	from, err := strconv.ParseInt(parts[1], 10, 64)
 	until, untilErr := strconv.ParseInt(parts[2], 10, 64)
 	seen, seenErr := base64.RawURLEncoding.DecodeString(parts[3])
-	if err != nil || untilErr != nil || seenErr != nil || len(seen)%len(lineKey{}) != 0 {
+	if err != nil || untilErr != nil || seenErr != nil || len(seen)%len(lineKey{}) != 0 || time.Duration(until-from) > logsMaxSpan {
 		return notMarker(text)
 	}
 	*m = PostgresLogMarker{from: time.Unix(0, from).UTC(), until: time.Unix(0, until).UTC()}
@@ -177,6 +177,9 @@ const (
 //		fmt.Println(line.Timestamp, line.Message)
 //		marker = line.Marker // store its JSON or text
 //	}
+//
+// It's enough to store the marker that Progress gets after each round of requests
+// if lines may come again after a crash.
 //
 // After a transient failure ([IsTransient]), such as a server error or a
 // gateway's page in place of the logs, FollowLogs reports it to Progress and

@@ -576,7 +576,7 @@ func TestPostgresLogMarker(t *testing.T) {
 			t.Errorf("%s becomes %v, %v", text, back.Marker, err)
 		}
 	}
-	for _, text := range []string{"x", "1", "1.2", "1..", "2.3.", "1.2.a", "1.2.AAAA", "1.x.", "1.2.AAAAAAAA\n "} {
+	for _, text := range []string{"x", "1", "1.2", "1.2.3", "1.2.AAAAAAAA", "1...", "2.3.4.", "1.2.3.a", "1.2.3.AAAA", "1.x.3.", "1.2.86400000000003.", "1.2.x.", "1.2.3..", "1.2.3.AAAAAAAA\n "} {
 		var m PostgresLogMarker
 		if err := m.UnmarshalText([]byte(text)); !errors.Is(err, ErrInvalidArgument) || !strings.Contains(err.Error(), strconv.Quote(text)) || !m.IsZero() {
 			t.Errorf("%q: %v, %v", text, m, err)
