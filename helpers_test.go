@@ -1,7 +1,6 @@
 package cloudapi
 
 import (
-	"errors"
 	"net/http"
 	"testing"
 
@@ -37,14 +36,5 @@ func answering(t testing.TB, status int, contentType, body string) *Client {
 		resp := stub.Respond(status, body)
 		resp.Header.Set("Content-Type", contentType)
 		return resp, nil
-	}))
-}
-
-// sendingNothing returns a client that must not send a request.
-func sendingNothing(t testing.TB) *Client {
-	t.Helper()
-	return mockClient(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-		t.Errorf("%s %s was sent", req.Method, req.URL)
-		return nil, errors.ErrUnsupported
 	}))
 }
