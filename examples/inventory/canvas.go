@@ -29,7 +29,7 @@ func (c *canvas) cylinder(x, y, w, h float64, s style) {
 	const lid = 6.0
 	fmt.Fprintf(c, `<path d="M%.1f %.1f v%.1f a%.1f %.1f 0 0 0 %.1f 0 v%.1f" fill="%s" stroke="%s"/>`+"\n",
 		x, y+lid, h-2*lid, w/2, lid, w, -(h - 2*lid), s.fill, s.stroke)
-	fmt.Fprintf(c, `<ellipse cx="%.1f" cy="%.1f" rx="%.1f" ry="%.1f" fill="#ffffff" stroke="%s"/>`+"\n", x+w/2, y+lid, w/2, lid, s.stroke)
+	fmt.Fprintf(c, `<ellipse cx="%.1f" cy="%.1f" rx="%.1f" ry="%.1f" fill="%s" stroke="%s"/>`+"\n", x+w/2, y+lid, w/2, lid, tile.fill, s.stroke)
 }
 
 // begin starts a group that shows the text under the mouse pointer.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,7 +26,7 @@ const (
 	minPanelW  = 620.0
 )
 
-// Colours.
+// Colours of shapes and texts.
 var (
 	page     = style{"#f5f7fb", "none"}
 	panel    = style{"#ffffff", "#d9dfea"}
@@ -39,7 +40,7 @@ var (
 	database = style{"#f4effc", "#b9a2e3"}
 	cluster  = style{"#e8f6f5", "#84c5c0"}
 
-	ink, faint, white = "#1f2a3d", "#62708a", "#ffffff"
+	ink, faint, white = "#1f2a3d", "#62708a", "#fff"
 	title             = font{22, true, ink}
 	heading           = font{15, true, ink}
 	name              = font{13, true, ink}
@@ -48,6 +49,32 @@ var (
 	onGuarded         = font{11, false, "#22643a"}
 	onBalance         = font{12, true, white}
 )
+
+// dark has the colours where the viewer's are dark. Those that it lacks suit both.
+var dark = map[string]string{
+	page.fill:       "#0d1117",
+	panel.fill:      "#161b22",
+	panel.stroke:    "#30363d",
+	network.fill:    "#121d2f",
+	network.stroke:  "#2b4a7a",
+	tile.stroke:     "#3a4557",
+	pool.fill:       "#1b2c4a",
+	pool.stroke:     "#35598f",
+	open.fill:       "#3a2a0b",
+	open.stroke:     "#8a6414",
+	guarded.fill:    "#10281a",
+	guarded.stroke:  "#2f6b42",
+	shut.fill:       "#21262d",
+	shut.stroke:     "#4b5563",
+	database.fill:   "#1f1730",
+	database.stroke: "#5a4490",
+	cluster.fill:    "#0f2624",
+	cluster.stroke:  "#2f6f6a",
+	ink:             "#e6edf3",
+	faint:           "#9aa7bd",
+	onOpen.color:    "#f0c674",
+	onGuarded.color: "#7fd99a",
+}
 
 // stateColor is green for working states, grey for resting ones, amber for
 // transitions and red for problems.
@@ -72,8 +99,10 @@ type card struct {
 
 // draw returns a picture of an inventory as SVG, with one panel per location.
 // The cards of a panel are first the subnets, with firewalls as gates above
-// load balancers and VMs, then the clusters and the databases.
+// load balancers and VMs, then the clusters and the databases. What the service
+// created for a cluster or a database isn't drawn.
 func draw(inv *inventory) []byte {
+	inv = withoutManaged(inv)
 	var body canvas
 	rows := map[string][][]card{} // by location
 	panelW := minPanelW
@@ -102,10 +131,30 @@ func draw(inv *inventory) []byte {
 	var picture bytes.Buffer
 	fmt.Fprintf(&picture, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f"`+
 		` font-family="'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif">`+"\n", w, h, w, h)
+	picture.WriteString("<style>@media (prefers-color-scheme: dark) {\n")
+	for _, light := range slices.Sorted(maps.Keys(dark)) {
+		fmt.Fprintf(&picture, "[fill=%q] {fill: %s} [stroke=%q] {stroke: %s}\n", light, dark[light], light, dark[light])
+	}
+	picture.WriteString("}</style>\n")
 	fmt.Fprintf(&picture, `<rect width="%.0f" height="%.0f" fill="%s"/>`+"\n", w, h, page.fill)
 	picture.WriteString(body.String())
 	picture.WriteString("</svg>\n")
 	return picture.Bytes()
+}
+
+// withoutManaged returns the inventory without the networks, firewalls and load
+// balancers of clusters and databases: their names begin with the owner's ID.
+func withoutManaged(inv *inventory) *inventory {
+	isManaged := func(name string) bool {
+		owner, _, _ := strings.Cut(name, "-")
+		return slices.ContainsFunc(inv.Postgres, func(db *cloudapi.Postgres) bool { return db.ID == owner }) ||
+			slices.ContainsFunc(inv.KubernetesClusters, func(k *cloudapi.KubernetesCluster) bool { return k.ID == owner })
+	}
+	drawn := *inv
+	drawn.PrivateSubnets = slices.DeleteFunc(slices.Clone(inv.PrivateSubnets), func(r *cloudapi.PrivateSubnet) bool { return isManaged(r.Name) })
+	drawn.Firewalls = slices.DeleteFunc(slices.Clone(inv.Firewalls), func(r *cloudapi.Firewall) bool { return isManaged(r.Name) })
+	drawn.LoadBalancers = slices.DeleteFunc(slices.Clone(inv.LoadBalancers), func(r *cloudapi.LoadBalancer) bool { return isManaged(r.Name) })
+	return &drawn
 }
 
 // legend explains the colours in the picture, from right to left.

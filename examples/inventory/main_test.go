@@ -101,7 +101,7 @@ func TestSVGFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{">load balancer www<", ">public-web<", ">subnet batch<", ">orders-reports<", ">Kubernetes staging<", ">stopped<"} {
+	for _, want := range []string{"prefers-color-scheme: dark", ">3 subnets  ·  4 firewalls  ·", ">load balancer www<", ">public-web<", ">subnet batch<", ">orders-reports<", ">Kubernetes staging<", ">stopped<"} {
 		if !strings.Contains(string(picture), want) {
 			t.Errorf("no %s in the picture", want)
 		}
