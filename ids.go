@@ -171,16 +171,6 @@ func ParseID(s string) (ID, error) {
 	return ID(value.String()), nil
 }
 
-// NewID returns a random ID of the kind, for tests and for servers of this API.
-// It panics if the kind isn't 2 characters of the ID alphabet.
-func NewID(kind Kind) ID {
-	value, ok := ubid.New(kind.Prefix())
-	if !ok {
-		panic(fmt.Sprintf("cloudapi: NewID: %q cannot be the prefix of an ID", string(kind)))
-	}
-	return ID(value.String())
-}
-
 // IDFromUUID returns the ID that is equivalent to a UUID in its usual form,
 // 8-4-4-4-12 hexadecimal digits, which contains the kind. It returns an
 // [*ArgumentError] if uuid isn't a UUID, or isn't of the given kind. The empty

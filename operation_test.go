@@ -45,7 +45,7 @@ func TestPlaceholders(t *testing.T) {
 	} {
 		op := Operation{Name: "Test", Route: tt.route}
 		for kind := range kindNames {
-			id := NewID(kind).String()
+			id := newID(t, kind)
 			fits := slices.Contains(tt.kinds, kind)
 			path, byID, err := op.path("", []string{id})
 			if tt.idOnly && !fits {
@@ -71,7 +71,7 @@ func TestPlaceholders(t *testing.T) {
 // says what the placeholder takes.
 func TestReferencesOfDeletions(t *testing.T) {
 	t.Parallel()
-	vm, location, version := NewID(KindVM).String(), NewID(KindPrivateLocation).String(), NewID(KindMachineImageVersion).String()
+	vm, location, version := newID(t, KindVM), newID(t, KindPrivateLocation), newID(t, KindMachineImageVersion)
 	for _, tt := range []struct {
 		op     *Operation
 		value  string

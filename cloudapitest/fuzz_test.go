@@ -23,7 +23,7 @@ import (
 //
 // TOKEN and PROJECT in the raw request stand for the server's own.
 func FuzzRequest(f *testing.F) {
-	token, project := newToken(), cloudapi.NewID(cloudapi.KindProject).String()
+	token, project := newToken(), NewID(cloudapi.KindProject).String()
 	marks := strings.NewReplacer("TOKEN", token, "PROJECT", project)
 	const head = " HTTP/1.1\r\nHost: api.localhost\r\nAuthorization: Bearer TOKEN\r\nContent-Type: application/json\r\n"
 	for _, op := range families.New(api.Config{}).Config.Operations {

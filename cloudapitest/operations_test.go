@@ -25,7 +25,7 @@ func TestNamesAreThoseOfTheClient(t *testing.T) {
 	_, _ = client.Projects.Get(ctx, srv.ProjectID())
 	_, _ = client.VMs.List(ctx, nil)
 	_, _ = client.VMs.List(ctx, &cloudapi.ListOptions{Location: "eu-central-h1"})
-	_ = client.Firewalls.DeleteRule(ctx, "eu-central-h1", "fw", cloudapi.NewID(cloudapi.KindFirewallRule).String())
+	_ = client.Firewalls.DeleteRule(ctx, "eu-central-h1", "fw", NewID(cloudapi.KindFirewallRule).String())
 	_, _ = client.Postgres.ListFirewallRules(ctx, "eu-central-h1", "db", nil)
 	log := srv.Requests()
 	if len(log) != 5 || len(sent) != 5 {

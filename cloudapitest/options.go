@@ -43,9 +43,9 @@ type tokenConfig struct {
 func newConfig(opts []Option) (config, error) {
 	cfg := config{
 		token:          newToken(),
-		projectID:      cloudapi.NewID(cloudapi.KindProject).String(),
+		projectID:      NewID(cloudapi.KindProject).String(),
 		projectName:    "main",
-		otherProjectID: cloudapi.NewID(cloudapi.KindProject).String(),
+		otherProjectID: NewID(cloudapi.KindProject).String(),
 		pageCap:        1000,
 		delays:         DefaultDelays(),
 		quota:          DefaultQuota(),
@@ -360,5 +360,5 @@ func checkToken(token string) error {
 
 // newToken returns a token in the real server's form: an ID and a secret.
 func newToken() string {
-	return fmt.Sprintf("pat-%s-%.16s%.16s", cloudapi.NewID(cloudapi.KindInferenceAPIKey), rand.Text(), rand.Text())
+	return fmt.Sprintf("pat-%s-%.16s%.16s", NewID(cloudapi.KindInferenceAPIKey), rand.Text(), rand.Text())
 }

@@ -60,7 +60,7 @@ func TestOptionsRefuseUnusableValues(t *testing.T) {
 		"token":     WithToken("secret"),
 		"more":      WithTokenAccess("pat-a b", AccessFull),
 		"project":   WithProjectID("pj1"),
-		"kind":      WithProjectID(cloudapi.NewID(cloudapi.KindVM).String()),
+		"kind":      WithProjectID(NewID(cloudapi.KindVM).String()),
 		"name":      WithProjectName("no name"),
 		"page":      WithPageCap(0),
 		"log":       WithRequestLog(-1),

@@ -68,7 +68,7 @@ func (s *Server) SetClusterService(clusterID string, srcPort, dstPort int) {
 // AddProject adds a project to the account of [Server.Token], and returns its
 // ID. The token has every permission in it.
 func (s *Server) AddProject(name string) string {
-	id := cloudapi.NewID(cloudapi.KindProject).String()
+	id := NewID(cloudapi.KindProject).String()
 	if !families.IsProjectName(name) {
 		s.complain("cloudapitest: AddProject: %q can't be the name of a project", name)
 	}

@@ -243,7 +243,7 @@ func TestDeletesWhatIsInThePlan(t *testing.T) {
 		"names like those of a cluster's network": {
 			project: func(t *testing.T) *sdktest.Everything {
 				p := newClusterProject(t)
-				other := cloudapi.NewID(cloudapi.KindKubernetesCluster).String()
+				other := cloudapitest.NewID(cloudapi.KindKubernetesCluster).String()
 				subnet := stub.Must(p.Client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, other+"-subnet", nil))(t)
 				stub.Must(p.Client.LoadBalancers.Create(t.Context(), sdktest.Somewhere, other+"-services", sdktest.BalancerIn(subnet.ID)))(t)
 				stub.Must(p.Client.Firewalls.Create(t.Context(), sdktest.Elsewhere, p.Cluster.ID+"-firewall", nil))(t)

@@ -1200,7 +1200,7 @@ func TestTeardownPlanFailures(t *testing.T) {
 		if plan, err := teardown.NewPlan(t.Context(), p.Client.InProject(""), nil); plan != nil || !errors.Is(err, cloudapi.ErrNoProject) {
 			t.Errorf("no project: %v, %v", plan, err)
 		}
-		nobody := cloudapi.NewID(cloudapi.KindProject).String()
+		nobody := cloudapitest.NewID(cloudapi.KindProject).String()
 		if plan, err := teardown.NewPlan(t.Context(), p.Client.InProject(nobody), nil); plan != nil || !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("nobody's project: %v, %v", plan, err)
 		}

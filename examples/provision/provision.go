@@ -111,8 +111,8 @@ func (p *provisioner) keys(ctx context.Context) error {
 	return nil
 }
 
-// firewalls returns the IDs of the firewalls by name. A firewall that a plan
-// would create has an ID that no other resource has.
+// firewalls returns the IDs of the firewalls by name; that of a firewall that a
+// plan would create is plannedID.
 func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, firewall := range p.env.Firewalls {
@@ -124,7 +124,7 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 		}
 		p.report.show(of, "", demo.Count(len(firewall.Rules), "rule"))
 		if record == nil {
-			ids[firewall.Name] = cloudapi.NewID(cloudapi.KindFirewall).String()
+			ids[firewall.Name] = plannedID(cloudapi.KindFirewall)
 			continue
 		}
 		ids[firewall.Name] = record.ID
@@ -176,7 +176,7 @@ func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string
 			return nil, err
 		}
 		if record == nil {
-			ids[subnet.Name] = cloudapi.NewID(cloudapi.KindPrivateSubnet).String()
+			ids[subnet.Name] = plannedID(cloudapi.KindPrivateSubnet)
 			continue
 		}
 		ids[subnet.Name] = record.ID

@@ -127,9 +127,19 @@ func (r *report) table() *demo.Table {
 func driftText(drift []cloudapi.Drift) string {
 	var texts []string
 	for _, d := range drift {
-		texts = append(texts, fmt.Sprintf("%s %v, wanted %v", d.Field, d.Found, d.Wanted))
+		wanted := fmt.Sprint(d.Wanted)
+		if kind := cloudapi.ID(wanted).Kind(); wanted == plannedID(kind) {
+			wanted = fmt.Sprintf("the %v that would be created", kind)
+		}
+		texts = append(texts, fmt.Sprintf("%s %v, wanted %s", d.Field, d.Found, wanted))
 	}
 	return strings.Join(texts, "; ")
+}
+
+// plannedID stands for the ID of a resource that a plan would create. No
+// resource has it: IDs are random.
+func plannedID(kind cloudapi.Kind) string {
+	return kind.Prefix() + strings.Repeat("0", 24)
 }
 
 // ruleText describes differences of rules.

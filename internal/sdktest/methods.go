@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/fill"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -186,7 +187,7 @@ func (m *Method) findKinds(t *testing.T, client *cloudapi.Client, network *stub.
 				t.Fatalf("%s accepts neither a name nor any ID: %v", m.Name, err)
 			}
 			arg.Kind, kinds = kinds[0], kinds[1:]
-			m.Args[arg.Index] = reflect.ValueOf(cloudapi.NewID(arg.Kind).String())
+			m.Args[arg.Index] = reflect.ValueOf(cloudapitest.NewID(arg.Kind).String())
 		}
 		if !refused {
 			t.Fatalf("%s refuses arguments that are filled: %v", m.Name, err)

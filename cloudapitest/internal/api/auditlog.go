@@ -35,7 +35,7 @@ func (p *Project) addEntry(at time.Time, account *Account, verb, id string, othe
 		p.log = slices.Delete(p.log, 0, maxLog)
 	}
 	p.log = append(p.log, LogEntry{
-		ID:      cloudapi.NewID("a1").String(),
+		ID:      NewID("a1").String(),
 		At:      at.Truncate(time.Microsecond),
 		Kind:    cloudapi.ID(id).Kind(),
 		Verb:    verb,

@@ -3,7 +3,6 @@ package api
 import (
 	"net/http"
 
-	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
@@ -68,11 +67,6 @@ func (o *Operation) enterProject(c *Call) error {
 		return nil // deleting a missing project succeeds
 	}
 	return reply.NotFound()
-}
-
-func ValidID(id string) bool {
-	_, err := cloudapi.ParseID(id)
-	return err == nil
 }
 
 func (o *Operation) enterLocation(c *Call) error {

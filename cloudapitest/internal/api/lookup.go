@@ -73,7 +73,7 @@ func isIDOf(kind cloudapi.Kind, s string) bool {
 // project and location.
 func (c *Call) NewObject(kind cloudapi.Kind, name string) Object {
 	return Object{
-		ID:       cloudapi.NewID(kind).String(),
+		ID:       NewID(kind).String(),
 		Name:     name,
 		Project:  c.Project,
 		Location: c.Location,

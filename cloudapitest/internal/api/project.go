@@ -1,15 +1,11 @@
 package api
 
-import (
-	"github.com/cloudapi-sdk/cloudapi"
-)
-
 // Account is the owner of projects and tokens.
 type Account struct{ ID, Name, Email string }
 
 // NewAccount returns an account with an ID and an address.
 func NewAccount(name string) *Account {
-	return &Account{cloudapi.NewID("ac").String(), name, name + "@example.com"}
+	return &Account{NewID("ac").String(), name, name + "@example.com"}
 }
 
 // Token is a personal access token.

@@ -20,7 +20,7 @@ func newCall(t *testing.T) *Call {
 		Input:  Input{Params: map[string]string{}},
 	}
 	owner := NewAccount("own")
-	c.Project = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), "main", owner)
+	c.Project = c.AddProject(NewID(cloudapi.KindProject).String(), "main", owner)
 	c.Token = c.State.AddToken("pat-a", owner)
 	c.Project.Permissions[c.Token] = Permissions{"*"}
 	c.Location = c.State.Locations[0]
@@ -82,7 +82,7 @@ func TestReferencesAreIDsOrNames(t *testing.T) {
 	}{
 		{"a", a}, {a.ID, a}, {badParity, looksLikeOne},
 		{"b", nil}, {elsewhere.ID, nil}, {"c", nil},
-		{cloudapi.NewID(cloudapi.KindVM).String(), nil}, {c.Project.ID, nil},
+		{NewID(cloudapi.KindVM).String(), nil}, {c.Project.ID, nil},
 	} {
 		c.Params["vm_reference"] = tt.ref
 		if got, _ := Find[*thing](c, cloudapi.KindVM, "vm_reference"); got != tt.want {
@@ -135,7 +135,7 @@ func TestNamesForNewObjects(t *testing.T) {
 		prepare    func()
 	}{
 		{"free", "", func() {}},
-		{cloudapi.NewID(cloudapi.KindVM).String(), "ResourceNotFound", func() {}},
+		{NewID(cloudapi.KindVM).String(), "ResourceNotFound", func() {}},
 		{"free", "Forbidden", func() { delete(c.Project.Permissions, c.Token) }},
 		{"free", "InvalidLocation", func() { c.Location = &Location{Name: "hidden", Hidden: true} }},
 	} {

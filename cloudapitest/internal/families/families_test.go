@@ -18,7 +18,7 @@ func newCall(t *testing.T) *api.Call {
 	c := &api.Call{Input: api.Input{Params: map[string]string{}}}
 	New(api.Config{API: version.API{Version: version.October2025, Contract: true}, Locations: []string{"eu-central-h1", "eu-north-h1"}, Quota: quota, Delays: api.Delays{Create: time.Minute}}).Do(func(open *api.Moment) { c.Moment = open })
 	owner := api.NewAccount("own")
-	c.Project, c.Token = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), "main", owner), c.State.AddToken("pat-a", owner)
+	c.Project, c.Token = c.AddProject(api.NewID(cloudapi.KindProject).String(), "main", owner), c.State.AddToken("pat-a", owner)
 	c.Project.Permissions[c.Token] = api.Permissions{"*"}
 	c.Location = c.State.Locations[0]
 	return c

@@ -185,7 +185,7 @@ func (f *firewall) allowAll(at *api.Moment) {
 
 // add adds a new rule.
 func (f *firewall) add(at *api.Moment, r *firewallRule) {
-	r.id = cloudapi.NewID(cloudapi.KindFirewallRule).String()
+	r.id = api.NewID(cloudapi.KindFirewallRule).String()
 	f.rules = append(f.rules, r)
 	f.sort(at)
 }

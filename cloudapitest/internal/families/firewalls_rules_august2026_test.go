@@ -108,7 +108,7 @@ func TestNullBytesInChangesOfRules(t *testing.T) {
 		text   string
 	}{
 		rule: {400, "string parameter contains null byte"},
-		cloudapi.NewID(cloudapi.KindFirewallRule).String(): {404, "ResourceNotFound"},
+		cloudapitest.NewID(cloudapi.KindFirewallRule).String(): {404, "ResourceNotFound"},
 	} {
 		path := "/project/" + srv.ProjectID() + "/location/" + here + "/firewall/web/firewall-rule/" + id
 		status, body := stub.Do(t, srv, "PATCH", path, `{"description":"\u0000"}`)

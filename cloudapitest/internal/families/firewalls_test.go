@@ -95,7 +95,7 @@ func TestMissingFirewallRulesComeBeforePermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	missing := cloudapi.NewID(cloudapi.KindFirewallRule).String()
+	missing := cloudapitest.NewID(cloudapi.KindFirewallRule).String()
 	firewalls := srv.Client(cloudapi.WithToken(powerless)).Firewalls
 	for rule, want := range map[string]struct{ get, del error }{
 		r.ID:    {cloudapi.ErrForbidden, cloudapi.ErrForbidden},

@@ -47,7 +47,7 @@ func (k *kubernetesCluster) addNetwork(c *api.Call) error {
 func (k *kubernetesCluster) newBalancer(at *api.Moment, purpose string) *loadBalancer {
 	return &loadBalancer{
 		Object: api.Object{
-			ID: cloudapi.NewID(cloudapi.KindLoadBalancer).String(), Name: k.ID + "-" + purpose, Project: k.Project, Location: k.Location,
+			ID: api.NewID(cloudapi.KindLoadBalancer).String(), Name: k.ID + "-" + purpose, Project: k.Project, Location: k.Location,
 		},
 		subnet: k.subnet, algorithm: "hash_based", stack: "dual", protocol: "tcp",
 		cluster: k, purpose: purpose,

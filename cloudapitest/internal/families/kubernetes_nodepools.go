@@ -274,6 +274,6 @@ func retireNode(c *api.Call) (any, error) {
 	p.count--
 	before := p.details(c.Moment)
 	c.Remove(node, c.Delays(&p.cluster.Object).Resize, nil)
-	c.Log("retire", cloudapi.NewID("kd").String(), p.cluster.ID, p.ID) // only the audit log contains a node's own ID
+	c.Log("retire", api.NewID("kd").String(), p.cluster.ID, p.ID) // only the audit log contains a node's own ID
 	return before, nil
 }

@@ -207,7 +207,7 @@ func TestCacheEntriesHaveNoNames(t *testing.T) {
 	ctx, github := t.Context(), srv.Client().GitHub
 	installation := must(github.ListInstallations(ctx, nil)).Items[0].ID
 	at := "/project/" + srv.ProjectID() + "/github/" + installation + "/repository/app/cache/"
-	for entry, want := range map[string]int{"go-mod-1": 404, string(cloudapi.NewID(cloudapi.KindGitHubCacheEntry)): 204} {
+	for entry, want := range map[string]int{"go-mod-1": 404, string(cloudapitest.NewID(cloudapi.KindGitHubCacheEntry)): 204} {
 		if status, _ := stub.Do(t, srv, "DELETE", at+entry, ""); status != want {
 			t.Errorf("%s: %d, want %d", entry, status, want)
 		}

@@ -54,7 +54,7 @@ type postgresLogDestination struct {
 }
 
 func (p *postgres) createMetricDestination(c *api.Call) (any, error) {
-	d := postgresMetricDestination{ID: cloudapi.NewID(cloudapi.KindPostgresMetricDestination).String()}
+	d := postgresMetricDestination{ID: api.NewID(cloudapi.KindPostgresMetricDestination).String()}
 	credentials := d.setPassword
 	if c.Config.Version >= version.August2026 {
 		credentials = d.setCredentials
@@ -160,7 +160,7 @@ func deleteMetricDestination(c *api.Call) (any, error) {
 }
 
 func (p *postgres) createLogDestination(c *api.Call) (any, error) {
-	d := postgresLogDestination{ID: cloudapi.NewID(cloudapi.KindPostgresLogDestination).String(), Type: c.Body.Text("type")}
+	d := postgresLogDestination{ID: api.NewID(cloudapi.KindPostgresLogDestination).String(), Type: c.Body.Text("type")}
 	if err := c.Run(api.SetText(&d.Name, "name"), api.SetText(&d.URL, "url"), d.check); err != nil {
 		return nil, err
 	}

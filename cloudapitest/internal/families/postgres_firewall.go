@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
@@ -78,7 +77,7 @@ func (p *postgres) rules(at *api.Moment) []*firewallRule {
 func (f *firewall) allowPostgres(at *api.Moment, cidr ruby.Network, description string) ([]*firewallRule, error) {
 	terms := postgresTermsOf(at)
 	rules := api.Records(terms.rulePorts, func(ports portRange) *firewallRule {
-		return &firewallRule{cloudapi.NewID(terms.ruleKind).String(), strings.TrimSpace(description), allowed{cidr, ports, tcp}}
+		return &firewallRule{api.NewID(terms.ruleKind).String(), strings.TrimSpace(description), allowed{cidr, ports, tcp}}
 	})
 	for _, r := range rules {
 		if err := f.checkUnique(r.allowed, nil, terms.ruleUnique); err != nil {

@@ -21,7 +21,7 @@ func postgresServerOperations() []api.Operation {
 func newServers(n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
-		ids[i] = cloudapi.NewID(cloudapi.KindPostgresServer).String()
+		ids[i] = api.NewID(cloudapi.KindPostgresServer).String()
 	}
 	return ids
 }

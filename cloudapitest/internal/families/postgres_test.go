@@ -422,7 +422,7 @@ func TestPostgresWithoutPermission(t *testing.T) {
 	pg := srv.Client(cloudapi.WithToken(token)).Postgres
 	_, err := pg.Get(t.Context(), here, "db")
 	refused(t, err, "Forbidden")
-	rule := cloudapi.NewID(cloudapi.KindPostgresFirewallRule).String() // of none
+	rule := cloudapitest.NewID(cloudapi.KindPostgresFirewallRule).String() // of none
 	refused(t, pg.DeleteFirewallRule(t.Context(), here, "db", rule), "Forbidden")
 	if page := must(pg.List(t.Context(), nil)); len(page.Items) > 0 {
 		t.Errorf("%v are listed", page.Items)

@@ -73,7 +73,7 @@ func createProject(c *api.Call) (any, error) {
 	if problems := api.IDLikeNameProblems(cloudapi.KindProject, name); problems != nil {
 		return nil, reply.InvalidRecord(problems...)
 	}
-	c.Project = c.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), name, c.Token.Account)
+	c.Project = c.AddProject(api.NewID(cloudapi.KindProject).String(), name, c.Token.Account)
 	c.Log("create", c.Project.ID)
 	return recordProject(c.Project, c.Moment), nil
 }

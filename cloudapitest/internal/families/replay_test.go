@@ -159,7 +159,7 @@ func (r *replayer) settle() { stub.Elapse(time.Minute) }
 func (r *replayer) fillAccount() {
 	r.service.Do(func(at *api.Moment) {
 		for i := range at.Config.Quota.Projects {
-			at.AddProject(cloudapi.NewID(cloudapi.KindProject).String(), fmt.Sprint("filler-", i), r.account)
+			at.AddProject(api.NewID(cloudapi.KindProject).String(), fmt.Sprint("filler-", i), r.account)
 		}
 	})
 }

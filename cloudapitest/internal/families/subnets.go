@@ -194,7 +194,7 @@ func newNIC(s *privateSubnet, name string) (*nic, error) {
 	for host := uint32(4); host < 1<<(32-s.net4.Bits())-1; host++ {
 		ip4, ip6 := s.addresses(host)
 		if !used[ip4] {
-			return &nic{cloudapi.NewID(cloudapi.KindNIC).String(), name, ip4, ip6}, nil
+			return &nic{api.NewID(cloudapi.KindNIC).String(), name, ip4, ip6}, nil
 		}
 	}
 	return nil, reply.Unexpected()

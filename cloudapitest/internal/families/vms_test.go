@@ -117,7 +117,7 @@ func TestVMsThatAreRefused(t *testing.T) {
 		{here, "gpu", cloudapi.VMCreateRequest{GPU: "3:20b5"}},
 		{here, "gpu", cloudapi.VMCreateRequest{GPU: "1:20b5", Size: "burstable-1"}},
 		{here, "init_script", cloudapi.VMCreateRequest{InitScript: "setup"}},
-		{here, "init_script", cloudapi.VMCreateRequest{InitScript: cloudapi.NewID(cloudapi.KindVMInitScript).String()}},
+		{here, "init_script", cloudapi.VMCreateRequest{InitScript: cloudapitest.NewID(cloudapi.KindVMInitScript).String()}},
 		{"eu-north-h1", "location", cloudapi.VMCreateRequest{Size: "burstable-1"}},
 		{here, "user", cloudapi.VMCreateRequest{UnixUser: "0"}},
 		{here, "size", cloudapi.VMCreateRequest{Size: "standard-60", UnixUser: "0"}}, // the quota comes first

@@ -736,7 +736,7 @@ func TestEnsureWithNobodysSubnet(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 		_, _, err := client.VMs.Ensure(t.Context(), sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey,
-			PrivateSubnetID: cloudapi.NewID(cloudapi.KindPrivateSubnet).String()}, nil)
+			PrivateSubnetID: cloudapitest.NewID(cloudapi.KindPrivateSubnet).String()}, nil)
 		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || drift.Fields[0].Field != "private_subnet_id" {
 			t.Errorf("%v", err)
 		}
@@ -871,7 +871,7 @@ func TestEnsureAmongNodePools(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
 		client := srv.Client(changed(func(record map[string]any) {
 			if pools, found := record["nodepools"].([]any); found {
-				other := map[string]any{"id": cloudapi.NewID(cloudapi.KindKubernetesNodePool), "name": "other", "node_count": 7, "node_size": "standard-8"}
+				other := map[string]any{"id": cloudapitest.NewID(cloudapi.KindKubernetesNodePool), "name": "other", "node_count": 7, "node_size": "standard-8"}
 				record["nodepools"] = append([]any{other}, pools...)
 			}
 		}))
@@ -1139,7 +1139,7 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 		if lb, _, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn("net-1"), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("with a name for an ID: %v, %v", lb, err)
 		}
-		nobodys := cloudapi.NewID(cloudapi.KindPrivateSubnet).String()
+		nobodys := cloudapitest.NewID(cloudapi.KindPrivateSubnet).String()
 		if lb, _, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn(nobodys), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) {
 			t.Errorf("with nobody's subnet: %v, %v", lb, err)
 		}
@@ -1155,7 +1155,7 @@ func TestEnsureRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client, ctx := srv.Client(), t.Context()
-		id := cloudapi.NewID(cloudapi.KindVM).String()
+		id := cloudapitest.NewID(cloudapi.KindVM).String()
 		for _, name := range []string{"", id, "a/b", "..", "ä"} {
 			vm, created, err := client.VMs.Ensure(ctx, sdktest.Somewhere, name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil)
 			if vm != nil || created == cloudapi.EnsureCreated || !errors.Is(err, cloudapi.ErrInvalidArgument) {

@@ -100,8 +100,8 @@ func TestRecordsOfAPath(t *testing.T) {
 	vm := func(id, name, location string) string {
 		return `{"id":"` + id + `","name":"` + name + `","location":"` + location + `"}`
 	}
-	postgres := cloudapi.NewID(cloudapi.KindPostgres).String()
-	location := cloudapi.NewID(cloudapi.KindPrivateLocation).String()
+	postgres := cloudapitest.NewID(cloudapi.KindPostgres).String()
+	location := cloudapitest.NewID(cloudapi.KindPrivateLocation).String()
 	type call = func(context.Context, *cloudapi.Client) (any, error)
 	get := func(location, reference string) call {
 		return func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMs.Get(ctx, location, reference) }

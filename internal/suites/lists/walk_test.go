@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -542,7 +543,7 @@ func TestOrderOfIDs(t *testing.T) {
 	for _, kind := range []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindLoadBalancer, cloudapi.KindProject} {
 		var ids []cloudapi.ID
 		for range 2000 {
-			ids = append(ids, cloudapi.NewID(kind))
+			ids = append(ids, cloudapitest.NewID(kind))
 		}
 		for _, id := range ids[:500] { // and some that differ in few bits
 			uuid := id.UUID()

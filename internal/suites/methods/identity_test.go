@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
@@ -57,7 +58,7 @@ func TestRecordsOfOtherResources(t *testing.T) {
 			}
 			return err == nil
 		}
-		if accepts(cloudapi.NewID(cloudapi.KindNIC).String()) {
+		if accepts(cloudapitest.NewID(cloudapi.KindNIC).String()) {
 			unchecked = append(unchecked, m.Name)
 			continue
 		}
@@ -108,7 +109,7 @@ func idArgs(t *testing.T, m *sdktest.Method) (args []reflect.Value, ids []string
 			kind = references[names[i]]
 		}
 		if kind != "" {
-			id := cloudapi.NewID(kind).String()
+			id := cloudapitest.NewID(kind).String()
 			args[arg.Index] = reflect.ValueOf(id)
 			ids = append(ids, id)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
@@ -101,10 +102,10 @@ func TestDeletionsOfWhatCannotBe(t *testing.T) {
 			continue
 		}
 		last := m.Strings[len(m.Strings)-1]
-		other := cloudapi.NewID(cloudapi.KindNIC).String()
+		other := cloudapitest.NewID(cloudapi.KindNIC).String()
 		refused := map[string]bool{other: deletes(&m) || last.Kind != ""}
 		if kind := lastKind(t, &m); kind != "" {
-			id := cloudapi.NewID(kind).String()
+			id := cloudapitest.NewID(kind).String()
 			mistyped := id[:25] + string(ubid.Alphabet[strings.IndexByte(ubid.Alphabet, id[25])^1])
 			refused[id], refused[mistyped] = false, deletes(&m)
 			refused[id[:25]+"u"] = deletes(&m) || last.Kind != ""
@@ -151,12 +152,12 @@ func TestPathParameters(t *testing.T) {
 					_, err := m.Call(t.Context(), client, m.With(arg.Index, bad.value))
 					checkRefused(t, &network, &m, bad.name, bad.value, err)
 				}
-				good := []string{cloudapi.NewID(cloudapi.KindVM).String(), "web-1", strings.Repeat("n", 63)}
+				good := []string{cloudapitest.NewID(cloudapi.KindVM).String(), "web-1", strings.Repeat("n", 63)}
 				if deletes(&m) && arg == m.Strings[len(m.Strings)-1] {
 					good = good[1:] // see TestDeletionsOfWhatCannotBe
 				}
 				if arg.Kind != "" {
-					good = []string{cloudapi.NewID(arg.Kind).String()}
+					good = []string{cloudapitest.NewID(arg.Kind).String()}
 				}
 				for _, value := range good {
 					_, _ = m.Call(t.Context(), client, m.With(arg.Index, value))
@@ -286,7 +287,7 @@ func TestIDsInBodies(t *testing.T) {
 				}
 			}
 			// The server checks that it is not a name.
-			for _, good := range []string{cloudapi.NewID(cloudapi.KindVM).String(), "web-1"} {
+			for _, good := range []string{cloudapitest.NewID(cloudapi.KindVM).String(), "web-1"} {
 				_, err := m.Call(t.Context(), client, with(good))
 				if sent := network.Take(); len(sent) != 1 || !strings.Contains(sent[0].Body, `"`+good+`"`) {
 					t.Errorf("%s with %s %q sends %+v: %v", m.Name, key, good, sent, err)
@@ -333,7 +334,7 @@ func idInBody(t *testing.T, m *sdktest.Method, key, value string) (with func(str
 				request := reflect.New(arg.Type().Elem())
 				request.Elem().Set(arg.Elem())
 				if field := request.Elem().Field(j); field.Kind() == reflect.Slice {
-					field.Set(reflect.ValueOf([]string{cloudapi.NewID(cloudapi.KindVM).String(), id}))
+					field.Set(reflect.ValueOf([]string{cloudapitest.NewID(cloudapi.KindVM).String(), id}))
 				} else {
 					field.SetString(id)
 				}

@@ -75,7 +75,7 @@ func TestDeleteExistingRefuses(t *testing.T) {
 			{rule.ID, []cloudapi.Kind{cloudapi.KindVM}},
 			{sdktest.Somewhere + "/" + rule.ID, nil},
 			{strings.ToUpper(rule.ID), nil},
-			{cloudapi.NewID(cloudapi.KindOther).String(), nil},
+			{cloudapitest.NewID(cloudapi.KindOther).String(), nil},
 			{"../edge", nil},
 			{"", nil},
 		} {
@@ -107,7 +107,7 @@ func TestResolveInProjects(t *testing.T) {
 				t.Errorf("%s is %v, %v, want it in %s", id, resource, err, srv.ProjectID())
 			}
 		}
-		for _, missing := range []string{cloudapi.NewID(cloudapi.KindVM).String(), cloudapi.NewID(cloudapi.KindSSHPublicKey).String()} {
+		for _, missing := range []string{cloudapitest.NewID(cloudapi.KindVM).String(), cloudapitest.NewID(cloudapi.KindSSHPublicKey).String()} {
 			if resource, client, err := stranger.ResolveInProjects(ctx, missing); !errors.Is(err, cloudapi.ErrNotFound) || client != nil {
 				t.Errorf("%s is %v, %v, want ErrNotFound", missing, resource, err)
 			}

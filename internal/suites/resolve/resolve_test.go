@@ -181,11 +181,11 @@ func TestResolveFailures(t *testing.T) {
 			want      error
 		}{
 			{"two of one name", p.Client, "eu-central-h1/db-1", nil, cloudapi.ErrAmbiguous},
-			{"nobody's ID", p.Client, cloudapi.NewID(cloudapi.KindVM).String(), nil, cloudapi.ErrNotFound},
-			{"nobody's rule", p.Client, cloudapi.NewID(cloudapi.KindPostgresFirewallRule).String(), nil, cloudapi.ErrNotFound},
-			{"nobody's private location", p.Client, cloudapi.NewID(cloudapi.KindPrivateLocation).String(), nil, cloudapi.ErrNotFound},
-			{"an old ID of a metric destination", p.Client, cloudapi.NewID(cloudapi.KindOther).String(), nil, cloudapi.ErrNotFound},
-			{"an ID of a kind without a list", p.Client, cloudapi.NewID(cloudapi.KindGitHubRepository).String(), nil, cloudapi.ErrInvalidArgument},
+			{"nobody's ID", p.Client, cloudapitest.NewID(cloudapi.KindVM).String(), nil, cloudapi.ErrNotFound},
+			{"nobody's rule", p.Client, cloudapitest.NewID(cloudapi.KindPostgresFirewallRule).String(), nil, cloudapi.ErrNotFound},
+			{"nobody's private location", p.Client, cloudapitest.NewID(cloudapi.KindPrivateLocation).String(), nil, cloudapi.ErrNotFound},
+			{"an old ID of a metric destination", p.Client, cloudapitest.NewID(cloudapi.KindOther).String(), nil, cloudapi.ErrNotFound},
+			{"an ID of a kind without a list", p.Client, cloudapitest.NewID(cloudapi.KindGitHubRepository).String(), nil, cloudapi.ErrInvalidArgument},
 			{"nobody's name", p.Client, "eu-central-h1/nobody", nil, cloudapi.ErrNotFound},
 			{"no location", p.Client, "nowhere/web-1", nil, cloudapi.ErrNotFound},
 			{"a name of what is in a location", p.Client, "web-1", nil, cloudapi.ErrNotFound},
@@ -228,7 +228,7 @@ func TestResolveFailures(t *testing.T) {
 				t.Errorf("Fetch(%#v) = %v, %v", r, got, err)
 			}
 		}
-		lost := cloudapi.Resource{Kind: cloudapi.KindFirewallRule, ID: cloudapi.NewID(cloudapi.KindFirewallRule).String(),
+		lost := cloudapi.Resource{Kind: cloudapi.KindFirewallRule, ID: cloudapitest.NewID(cloudapi.KindFirewallRule).String(),
 			Parent: &cloudapi.Resource{Kind: cloudapi.KindFirewall, Location: sdktest.Somewhere, ID: p.Firewall.ID}}
 		if got, err := p.Client.Fetch(t.Context(), lost); got != nil || !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("Fetch(%v) = %v, %v", lost, got, err)
@@ -320,7 +320,7 @@ func TestResolveDoesNotGuess(t *testing.T) {
 
 func TestParseReference(t *testing.T) {
 	t.Parallel()
-	id := cloudapi.NewID(cloudapi.KindVM).String()
+	id := cloudapitest.NewID(cloudapi.KindVM).String()
 	for s, want := range map[string]cloudapi.Reference{
 		id:                      {ID: id},
 		"eu-central-h1/web-1":   {Location: "eu-central-h1", Name: "web-1"},

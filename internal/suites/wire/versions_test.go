@@ -392,7 +392,7 @@ func TestMissingOperations(t *testing.T) {
 		older = "; the operation requires the August 2026 API, and the server may have an older one"
 		none  = "; only the contract has this operation, and no version of the server"
 	)
-	id := cloudapi.NewID(cloudapi.KindFirewallRule).String()
+	id := cloudapitest.NewID(cloudapi.KindFirewallRule).String()
 	for _, version := range []cloudapitest.API{cloudapitest.October2025, cloudapitest.August2026} {
 		client := cloudapitest.New(t, cloudapitest.WithAPI(version), cloudapitest.Lenient()).Client()
 		for _, tt := range []struct {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -153,7 +154,7 @@ func TestInitScriptsAreNotMixedUp(t *testing.T) {
 		"a line as a name":            {InitScript: "apt-get update"},
 		"a line break behind a name":  {InitScript: "bootstrap\n"},
 		"a name as a script":          {InitScriptText: cloudapi.NewScript("bootstrap")},
-		"an ID as a script":           {InitScriptText: cloudapi.NewScript(cloudapi.NewID(cloudapi.KindVMInitScript).String())},
+		"an ID as a script":           {InitScriptText: cloudapi.NewScript(cloudapitest.NewID(cloudapi.KindVMInitScript).String())},
 		"both":                        {InitScript: "bootstrap", InitScriptText: cloudapi.NewScript(text)},
 		"a script with arguments":     {InitScriptText: cloudapi.NewScript(text), InitScriptArgs: "--role web"},
 		"a script and a wrong subnet": {InitScriptText: cloudapi.NewScript(text), PrivateSubnetID: "../x"},
