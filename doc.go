@@ -18,28 +18,17 @@
 //		EnableIP4: new(true),
 //	})
 //
-// Arguments come in the order context, location, reference, request. A
-// reference is the ID or the name of a resource. A method returns either a
-// value or an error, never both. Fields have the names of the API's JSON. The
-// zero value of an optional field isn't sent: a field for which zero has a
-// meaning is a pointer, such as new(0), and a field for which null has a
-// meaning is an [Opt].
-//
 // The repository's folder docs has a page with a program for each topic.
 //
 // # I want to …
 //
 //   - take the settings from the environment: [FromEnv]
-//   - walk a list: the All methods; get one page of it: the List methods
-//   - see the changes of a list: the Watch methods
-//   - create something unless it exists: the Ensure methods
-//   - wait until something is running or gone: the Wait methods, [Wait],
-//     [WaitAll]
 //   - find what an ID or a name refers to: [Client.Resolve], [Lookup]
 //   - list or delete resources of any kind: [Client.Resources], [Client.Delete]
+//   - wait for a condition of my own, or for many resources: [Wait], [WaitAll]
 //   - find out whether a create without a response succeeded: [Confirm]
-//   - delete a whole project: package teardown
 //   - fail if the resource to delete doesn't exist: [Client.DeleteExisting]
+//   - delete a whole project: package teardown
 //   - set all rules of a firewall: [FirewallsService.SetRules]
 //   - use other settings for some calls: [Client.With], [Client.InProject]
 //   - use a proxy or a private certificate authority: [WithTransport]
@@ -47,16 +36,42 @@
 //   - call an operation that has no method: [Client.Do]
 //   - test a program: package cloudapitest
 //
-// # The contract and the service
+// # Methods
 //
-// In these comments, "the contract" is the OpenAPI description of the October
-// 2025 API, version 0.1.0, with 93 operations, and "the server" is Ubicloud's
-// service, as measured in October 2025 and in August 2026. The SDK works with
-// both versions, without a setting. The comments say where the server differs
-// from the contract.
+// Arguments come in the order context, location, reference, request. A
+// reference is the ID or the name of a resource; an argument such as vmID must
+// be an ID. A method returns either a value or an error, never both.
 //
-// Methods marked "Requires the August 2026 API." return [ErrMaybeUnsupported]
-// if the server has an older API.
+// Fields have the names of the API's JSON. The zero value of an optional field
+// isn't sent: a field for which zero has a meaning is a pointer, such as
+// new(0), and a field for which null has a meaning is an [Opt].
+//
+// In every family,
+//
+//   - List returns one page of the resources in the project, or in
+//     [ListOptions.Location], and All iterates over all pages. Items have the
+//     short form of their record: the type says which fields only Get returns.
+//   - Watch yields the same resources, and then their changes, until the context
+//     ends; see [WatchOptions].
+//   - Ensure creates a resource unless one with the name exists; see
+//     [EnsureOptions].
+//   - Delete succeeds if the resource doesn't exist. So a mistyped name or a
+//     wrong location looks like success; [Client.DeleteExisting] returns an error
+//     instead. Delete by ID where you can: a delete is retried after a lost
+//     response, and by then another resource may have the name.
+//   - Rename returns [ErrAlreadyExists] if the name is taken. It is idempotent
+//     only if the reference is an ID.
+//   - Wait methods return once the resource has the state, or a [*WaitError].
+//     WaitDeleted waits until the resource is gone and its name is free. It also
+//     succeeds if another resource has taken the name, or if the token can't see
+//     the project. Call Delete first: otherwise, it waits until the context ends.
+//
+// Many operations are asynchronous: they take effect after the response. Their
+// comments say so, and name the method that waits:
+//
+//	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+//	defer cancel()
+//	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
 //
 // # Lists
 //
@@ -69,8 +84,7 @@
 //
 // All fetches a page when the loop reaches it. It yields each item that stays
 // in the list exactly once, even while other items come and go, or ends with an
-// error. Items have the short form of their record: the type says which fields
-// only Get returns. [Collect] returns the items as a slice.
+// error. [Collect] returns the items as a slice.
 //
 // # Errors
 //
@@ -78,7 +92,8 @@
 // Test for its kind with errors.Is:
 //
 //	switch {
-//	case errors.Is(err, cloudapi.ErrNotFound):
+//	case errors.Is(err, cloudapi.ErrNotFound): // doesn't exist, or the server hides it
+//	case errors.Is(err, cloudapi.ErrForbidden): // the token has no permission
 //	case errors.Is(err, cloudapi.ErrAlreadyExists): // the name is taken
 //	case errors.Is(err, cloudapi.ErrInvalidRequest): // see Error.FieldErrors
 //	}
@@ -88,30 +103,27 @@
 // [*ArgumentError] that an argument is invalid and nothing was sent. The error
 // wraps the context's error if the context ended.
 //
-// Deleting something that doesn't exist succeeds. Delete by ID where you can: a
-// delete is retried after a lost response, and by then another resource may
-// have the name.
-//
 // # Retries
 //
 // A call makes up to 4 attempts; see [RetryPolicy]. A request that creates
 // something is retried only if the server certainly didn't act on it; otherwise
-// the error matches [ErrOutcomeUnknown], and the resource may exist.
-// [WithTimeout] limits an attempt, and the context limits the call.
-//
-// # Waiting
-//
-// Many operations are asynchronous: they take effect after the response. Their
-// comments say so, and name the method that waits:
-//
-//	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-//	defer cancel()
-//	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
+// the error matches [ErrOutcomeUnknown], and the resource may exist: [Confirm]
+// looks for it. [WithTimeout] limits an attempt, and the context limits the
+// call.
 //
 // # Secrets
 //
 // Tokens, passwords and keys are [Secret] values, which print and encode as
 // "[redacted]". Errors and log lines contain no secrets.
 //
-// [Ubicloud]: https://www.ubicloud.com
+// # Versions
+//
+// The SDK works with the API of October 2025 and of August 2026, without a
+// setting. Methods marked "Requires the August 2026 API." return
+// [ErrMaybeUnsupported] if the server has an older one.
+//
+// In these comments, "the contract" is the OpenAPI description of the October
+// 2025 API, version 0.1.0, with 93 operations, and "the server" is Ubicloud's
+// service, as measured in both versions. The comments say where the server
+// differs from the contract.
 package cloudapi
