@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// An announced length alone makes a buffer no larger than this. The rest is
-	// allocated once this much has arrived, so that the announcement itself
-	// doesn't take memory.
+	// maxTrustedLength is the maximum size of a buffer before anything has arrived.
+	// A Content-Length alone can't take more memory.
 	maxTrustedLength = 1 << 20
 
-	// At most this much memory is allocated because of an announced length.
+	// maxAnnounced is the maximum size of a buffer because of a Content-Length. A
+	// larger body makes the buffer grow as it arrives.
 	maxAnnounced = 64 << 20
 
-	// Larger buffers aren't reused.
+	// maxPooledBuffer is the maximum size of a buffer that is reused.
 	maxPooledBuffer = 4 << 20
 
 	// minRead is the free space for the first read, and for one that finds the

@@ -27,9 +27,9 @@ func (a *Attempt) follow(ctx context.Context) context.Context {
 	})
 }
 
-// Sent reports whether the request may have reached the server, given the
+// Sent reports whether the server may have executed the request, given the
 // transport's error. It returns false only if there was no connection to send
-// it on, or if the server didn't process it.
+// it on, or if the server said that it didn't execute it.
 func (a *Attempt) Sent(err error) bool {
 	return !a.once || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !isRefused(err)
 }
@@ -44,7 +44,7 @@ func (a *Attempt) Sent(err error) bool {
 //   - With the headers Idempotency-Key and X-Idempotency-Key in this spelling.
 //     Guard sends them in lower case, since servers ignore the case of names.
 //   - On HTTP/1.1 if nothing was written, which is safe.
-//   - On HTTP/2 if it believes that the server didn't process the request. Up
+//   - On HTTP/2 if it believes that the server didn't execute the request. Up
 //     to Go 1.26 it also believes that after a PROTOCOL_ERROR, which may arrive
 //     after the server has executed the request.
 //
@@ -111,7 +111,7 @@ func withoutIdempotencyKeys(req *http.Request) *http.Request {
 }
 
 // isUnprocessed reports whether an error of net/http says that the server
-// didn't and won't process a request, whose body can't be read again: the
+// didn't and won't execute a request, whose body can't be read again: the
 // server refused the stream, or the connection accepted no more requests. It
 // compares texts, since net/http doesn't export the types.
 func isUnprocessed(err error) bool {

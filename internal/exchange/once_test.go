@@ -16,7 +16,7 @@ import (
 )
 
 // TestSent: an attempt has sent nothing if it had no connection, or if its
-// error says that the server didn't process the request. Any other attempt may
+// error says that the server didn't execute the request. Any other attempt may
 // have sent it.
 func TestSent(t *testing.T) {
 	t.Parallel()

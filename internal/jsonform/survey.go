@@ -17,14 +17,15 @@ var (
 	errFollowed = errors.New("something follows a value")
 )
 
+// recordSize is the number of bytes that a small record takes.
 const recordSize = 128
 
-// sizes are the approximate memory that decoded values take: objects, and
-// anything else.
+// sizes are estimates of how many bytes a decoded value takes: one for objects,
+// and one for anything else.
 type sizes struct{ object, value int64 }
 
-// sizesOf returns the sizes for a target: records or, if it's an interface or a
-// map, maps with one entry, and values in interfaces in arrays that have grown.
+// sizesOf returns the sizes for a target. In an interface or a map, an object
+// becomes a map, and other values become interfaces.
 func sizesOf(t reflect.Type) sizes {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

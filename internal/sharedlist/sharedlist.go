@@ -129,9 +129,10 @@ func (l *List[T]) Leave() {
 	l.group.waits--
 }
 
-// Await returns the records of the next list that has begun after since. From
-// due on it takes at most one more pause. It returns nil if the wait should
-// look for itself, and the context's error if the context ends.
+// Await returns the records of the next reading that began after since. If
+// there is none when the wait is due, Await waits for at most one more pause. It
+// returns nil if the wait should get its resource itself, and the context's
+// error if the context ends.
 func (l *List[T]) Await(ctx context.Context, since, due time.Time, pause time.Duration) (map[string]*T, error) {
 	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
@@ -165,10 +166,10 @@ func (l *List[T]) current() *reading[T] {
 	return l.next
 }
 
-// begin returns the last reading if it began after since, or else the reading
-// in progress, which it begins if there is none. It returns nil if the list
-// isn't worth it. It also returns nil if the reading in progress began before
-// since: the reading then takes too long.
+// begin returns the last reading if it began after since. Otherwise, it returns
+// the reading in progress, or begins one. It returns nil if reading the list
+// isn't worth it, and if the reading in progress began before since, and so
+// takes too long.
 func (l *List[T]) begin(since time.Time) *reading[T] {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()

@@ -17,7 +17,7 @@ type Tally struct {
 	// Of the walk in progress.
 	walks   int    // its number, from 1
 	last    string // the greatest ID
-	inOrder int    // items whose ID was greater than all before
+	inOrder int    // items whose ID was greater than all previous ones
 }
 
 // New returns the tally of a list. If the list is ordered by ID, the tally
@@ -39,7 +39,7 @@ func (t *Tally) Add(id string) bool {
 	} else {
 		t.ascending = false
 	}
-	if t.ascending && t.walks == 1 { // it is greater than all before
+	if t.ascending && t.walks == 1 { // id is greater than all previous ones
 		t.recent = append(t.recent, id)
 		t.items++
 		return true
@@ -61,9 +61,9 @@ func (t *Tally) index() {
 	t.recent = nil
 }
 
-// EndPage records the number of items that a page counts in the whole list, or
-// nil if it has no count. If IDs ascend, the walk has seen all up to the last
-// one, so EndPage forgets them once there are many.
+// EndPage records the size of the whole list according to a page, or nil if the
+// page doesn't say. Once there are many IDs, EndPage forgets them: if IDs
+// ascend, the walk has seen all IDs up to the last one.
 func (t *Tally) EndPage(count *int) {
 	if count != nil && (t.least == nil || *count < *t.least) {
 		t.least = count
@@ -74,11 +74,11 @@ func (t *Tally) EndPage(count *int) {
 	}
 }
 
-// IsComplete reports whether no item is missing. Every page counts the items
-// that stay in the list, so seeing as many items as the smallest count is
-// enough. An item that was added before the forgotten ones doesn't count as
-// new, so seeing as many in one walk is also enough. It believes a server that
-// sends the number of items of each page in place of the list's.
+// IsComplete reports whether no item is missing. The items that stay in the list
+// are in the count of every page, so seeing as many items as the smallest count
+// is enough. They may all be of one walk, since an item before the forgotten
+// ones isn't recognized as new. A server that counts only the items of a page
+// is believed.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // Reached returns how many items were new, and the smallest count.
