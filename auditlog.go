@@ -56,10 +56,7 @@ type AuditLogOptions struct {
 
 // inUTC returns the options with End in UTC, in which the server counts days.
 func (o *AuditLogOptions) inUTC() AuditLogOptions {
-	if o == nil {
-		return AuditLogOptions{}
-	}
-	options := *o
+	options := orZero(o)
 	options.End = options.End.UTC()
 	return options
 }

@@ -90,11 +90,7 @@ func (e ensureSpec[T]) ensure(ctx context.Context, operation string, opts *Ensur
 	if err := e.check(ctx); err != nil {
 		return nil, "", err
 	}
-	var o EnsureOptions
-	if opts != nil {
-		o = *opts
-	}
-	return e.run(ctx, o)
+	return e.run(ctx, orZero(opts))
 }
 
 // check returns what is wrong with the arguments, or nil.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -461,11 +462,5 @@ func (u unprefixed) Error() string { return strings.TrimPrefix(fmt.Sprint(u.erro
 func (u unprefixed) Unwrap() error { return u.error }
 
 func causes(errs ...error) []error {
-	var out []error
-	for _, err := range errs {
-		if err != nil {
-			out = append(out, err)
-		}
-	}
-	return out
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }

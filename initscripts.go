@@ -41,12 +41,7 @@ type VMInitScriptCreateRequest struct {
 	Script string `json:"script"`
 }
 
-func (r *VMInitScriptCreateRequest) newName() string {
-	if r == nil {
-		return ""
-	}
-	return r.Name
-}
+func (r VMInitScriptCreateRequest) newName() string { return r.Name }
 
 // VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update]. Empty
 // fields keep their value; at least one must be set.
@@ -55,12 +50,7 @@ type VMInitScriptUpdateRequest struct {
 	Script string `json:"script,omitzero"`
 }
 
-func (r *VMInitScriptUpdateRequest) newName() string {
-	if r == nil {
-		return ""
-	}
-	return r.Name
-}
+func (r VMInitScriptUpdateRequest) newName() string { return r.Name }
 
 const vmInitScriptRoute = projectRoute + "/vm-init-script/{vm_init_script_reference}"
 

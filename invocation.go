@@ -30,7 +30,7 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 		return nil, err
 	}
 	in := &invocation{conn: c, op: op, request: call.Request{Method: op.Method, Path: path, Idempotent: !op.class.has(once)}}
-	if r, ok := request.(namer); ok {
+	if r, ok := request.(namer); ok && !isNil(request) {
 		in.newName = r.newName()
 	}
 	if in.newName != "" && !byID {

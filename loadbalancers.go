@@ -208,10 +208,7 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 // returns [ErrOutcomeUnknown] if the response is lost: look for the name in the
 // location's list, with [Confirm].
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
-	var body LoadBalancerCreateRequest
-	if request != nil {
-		body = *request
-	}
+	body := orZero(request)
 	if body.Stack == "" {
 		body.Stack = LoadBalancerStackDual
 	}
@@ -228,10 +225,7 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 // without it. If the server then asks for it, Update sends the request again
 // with the value that Get returns.
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
-	var body LoadBalancerUpdateRequest
-	if request != nil {
-		body = *request
-	}
+	body := orZero(request)
 	updated, err := send[LoadBalancer](ctx, s.conn, &opLoadBalancersUpdate, body, location, loadBalancer)
 	if body.CertEnabled == nil && missesCertEnabled(err) {
 		current, lookup := s.Get(ctx, location, loadBalancer)

@@ -80,10 +80,7 @@ func metrics(ctx context.Context, c *conn, op *Operation, opts *ResourceMetricsO
 	if err != nil {
 		return nil, err
 	}
-	var o ResourceMetricsOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := orZero(opts)
 	o.Start, o.End = o.Start.UTC(), o.End.UTC()
 	if err := in.setQuery(o); err != nil {
 		return nil, err

@@ -94,10 +94,7 @@ type listRoutes struct {
 // location.
 func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) (*Page[T], error) {
 	op := routes.project
-	var o ListOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := orZero(opts)
 	if err := routes.check(&o); err != nil {
 		return nil, err
 	}

@@ -84,10 +84,7 @@ const (
 
 // inUTC returns the options with times in UTC, as the server writes them.
 func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
-	if o == nil {
-		return PostgresLogsOptions{}
-	}
-	options := *o
+	options := orZero(o)
 	options.Start, options.End = options.Start.UTC(), options.End.UTC()
 	return options
 }

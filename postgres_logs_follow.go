@@ -201,10 +201,7 @@ const (
 //
 // Requires the August 2026 API.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogLine, error] {
-	var o PostgresFollowLogsOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := orZero(opts)
 	if o.Overlap <= 0 {
 		o.Overlap = logsOverlap
 	}

@@ -84,11 +84,7 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 // vCPU quota. It returns [ErrOutcomeUnknown] if the response is lost; see
 // [Confirm].
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts *PostgresReadReplicaOptions) (*Postgres, error) {
-	request := readReplicaRequest{Name: name}
-	if opts != nil {
-		request.PostgresReadReplicaOptions = *opts
-	}
-	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, request, location, postgres)
+	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaRequest{name, orZero(opts)}, location, postgres)
 }
 
 // Restore creates a database with the data that another one had at an earlier
@@ -99,10 +95,7 @@ func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postg
 // the database would exceed the project's vCPU quota. It returns
 // [ErrOutcomeUnknown] if the response is lost; see [Confirm].
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
-	var body PostgresRestoreRequest
-	if request != nil {
-		body = *request
-	}
+	body := orZero(request)
 	body.RestoreTarget = body.RestoreTarget.UTC()
 	return send[Postgres](ctx, s.conn, &opPostgresRestore, body, location, postgres)
 }

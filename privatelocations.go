@@ -61,12 +61,7 @@ type PrivateLocationCreateRequest struct {
 	SecretKey Secret `json:"secret_key"`
 }
 
-func (r *PrivateLocationCreateRequest) newName() string {
-	if r == nil {
-		return ""
-	}
-	return r.Name
-}
+func (r PrivateLocationCreateRequest) newName() string { return r.Name }
 
 func (r *PrivateLocationCreateRequest) secrets() []Secret {
 	return []Secret{r.AccessKey, r.SecretKey}

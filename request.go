@@ -61,6 +61,14 @@ func encodeBody(operation string, request any) (body []byte, secrets []string, e
 	return body, secrets, nil
 }
 
+// orZero returns the value that a pointer points to, or the zero value for nil.
+func orZero[T any](p *T) T {
+	if p == nil {
+		return *new(T)
+	}
+	return *p
+}
+
 // isNil reports whether a request is nil, or a nil pointer, map or slice.
 func isNil(request any) bool {
 	switch v := reflect.ValueOf(request); v.Kind() {

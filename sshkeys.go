@@ -45,19 +45,9 @@ type SSHPublicKeyUpdateRequest struct {
 	PublicKey string `json:"public_key,omitzero"`
 }
 
-func (r *SSHPublicKeyCreateRequest) newName() string {
-	if r == nil {
-		return ""
-	}
-	return r.Name
-}
+func (r SSHPublicKeyCreateRequest) newName() string { return r.Name }
 
-func (r *SSHPublicKeyUpdateRequest) newName() string {
-	if r == nil {
-		return ""
-	}
-	return r.Name
-}
+func (r SSHPublicKeyUpdateRequest) newName() string { return r.Name }
 
 const sshPublicKeyRoute = projectRoute + "/ssh-public-key/{ssh_public_key_reference}"
 

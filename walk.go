@@ -17,10 +17,7 @@ const maxWalks = 4
 
 // all yields every item of a list.
 func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) iter.Seq2[*T, error] {
-	var o ListOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := orZero(opts)
 	if o.PageSize == 0 {
 		o.PageSize = maxPageSize
 	}

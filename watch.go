@@ -97,10 +97,7 @@ const (
 
 // withDefaults returns the options with defaults for unset fields.
 func (o *WatchOptions) withDefaults() WatchOptions {
-	var d WatchOptions
-	if o != nil {
-		d = *o
-	}
+	d := orZero(o)
 	if d.Interval <= 0 {
 		d.Interval = watchInterval
 	}
