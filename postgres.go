@@ -198,13 +198,11 @@ type PostgresUpdateRequest struct {
 }
 
 // passwordRequest is the body of ResetSuperuserPassword.
-type passwordRequest struct{ password Secret }
-
-func (r passwordRequest) secrets() []Secret { return []Secret{r.password} }
-
-func (r passwordRequest) unmasked() any {
-	return map[string]string{"password": r.password.Reveal()}
+type passwordRequest struct {
+	Password Secret `json:"password"`
 }
+
+func (r passwordRequest) sent() any { return r }
 
 // maintenanceWindowRequest is the body of SetMaintenanceWindow. The server
 // removes the window if the hour is absent, and refuses null.

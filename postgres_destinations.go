@@ -1,10 +1,6 @@
 package cloudapi
 
-import (
-	"context"
-	"maps"
-	"slices"
-)
+import "context"
 
 // PostgresMetricDestination is a server to which a database sends its metrics.
 type PostgresMetricDestination struct {
@@ -55,50 +51,11 @@ type PostgresMetricAuthorization struct {
 	Credentials Secret `json:"credentials"`   // required
 }
 
-func (r *PostgresMetricDestinationCreateRequest) secrets() []Secret {
-	secrets := []Secret{r.Password}
-	if r.Options != nil {
-		secrets = slices.AppendSeq(secrets, maps.Values(r.Options.Headers))
-		if r.Options.Authorization != nil {
-			secrets = append(secrets, r.Options.Authorization.Credentials)
-		}
-	}
-	return secrets
-}
-
-func (r *PostgresMetricDestinationCreateRequest) unmasked() any {
-	body := map[string]any{"url": r.URL}
+func (r *PostgresMetricDestinationCreateRequest) sent() any {
 	if r.Options == nil || r.Username != "" || !r.Password.IsZero() {
-		body["username"], body["password"] = r.Username, r.Password.Reveal()
+		return r
 	}
-	if r.Options != nil {
-		body["options"] = r.Options.unmasked()
-	}
-	return body
-}
-
-func (o *PostgresMetricDestinationOptions) unmasked() any {
-	options := map[string]any{}
-	if o.Authorization != nil {
-		authorization := map[string]string{"credentials": o.Authorization.Credentials.Reveal()}
-		if o.Authorization.Type != "" {
-			authorization["type"] = o.Authorization.Type
-		}
-		options["authorization"] = authorization
-	}
-	if o.Headers != nil {
-		options["headers"] = revealed(o.Headers)
-	}
-	return options
-}
-
-// revealed returns a map with the contents of its secrets.
-func revealed(secrets map[string]Secret) map[string]string {
-	m := make(map[string]string, len(secrets))
-	for name, secret := range secrets {
-		m[name] = secret.Reveal()
-	}
-	return m
+	return map[string]any{"url": r.URL, "options": r.Options}
 }
 
 // PostgresLogDestination is a server to which a database sends its logs.
@@ -141,34 +98,7 @@ type PostgresLogDestinationOptions struct {
 	StructuredData map[string]map[string]Secret `json:"structured_data,omitzero"` // by element ID and name; for "syslog" only
 }
 
-func (r *PostgresLogDestinationCreateRequest) secrets() (secrets []Secret) {
-	if r.Options != nil {
-		secrets = slices.Collect(maps.Values(r.Options.Headers))
-		for _, element := range r.Options.StructuredData {
-			secrets = slices.AppendSeq(secrets, maps.Values(element))
-		}
-	}
-	return secrets
-}
-
-func (r *PostgresLogDestinationCreateRequest) unmasked() any {
-	body := map[string]any{"name": r.Name, "type": r.Type, "url": r.URL}
-	if r.Options != nil {
-		options := map[string]any{}
-		if r.Options.Headers != nil {
-			options["headers"] = revealed(r.Options.Headers)
-		}
-		if r.Options.StructuredData != nil {
-			elements := make(map[string]any, len(r.Options.StructuredData))
-			for id, element := range r.Options.StructuredData {
-				elements[id] = revealed(element)
-			}
-			options["structured_data"] = elements
-		}
-		body["options"] = options
-	}
-	return body
-}
+func (r *PostgresLogDestinationCreateRequest) sent() any { return r }
 
 var (
 	opPostgresCreateMetricDestination = Operation{"Postgres.CreateMetricDestination", "POST", postgresRoute + "/metric-destination", once}

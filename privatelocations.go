@@ -63,18 +63,7 @@ type PrivateLocationCreateRequest struct {
 
 func (r PrivateLocationCreateRequest) newName() string { return r.Name }
 
-func (r *PrivateLocationCreateRequest) secrets() []Secret {
-	return []Secret{r.AccessKey, r.SecretKey}
-}
-
-func (r *PrivateLocationCreateRequest) unmasked() any {
-	return map[string]string{
-		"name":                   r.Name,
-		"provider_location_name": r.ProviderLocationName,
-		"access_key":             r.AccessKey.Reveal(),
-		"secret_key":             r.SecretKey.Reveal(),
-	}
-}
+func (r *PrivateLocationCreateRequest) sent() any { return r }
 
 const privateLocationRoute = projectRoute + "/private-location/{private_location_name}"
 

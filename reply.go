@@ -7,11 +7,12 @@ import (
 	"math"
 	"mime"
 	"net/http"
-	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
+	"github.com/cloudapi-sdk/cloudapi/internal/reveal"
 )
 
 // noContent accepts a 204. Of any other response it reads only an excerpt.
@@ -47,40 +48,8 @@ func decodeRecords(r call.Response, v any) error {
 	if err := decodeJSON(r, v, true); err != nil {
 		return err
 	}
-	if bytes.Contains(r.Body, maskedJSON) {
-		return checkUnmasked(reflect.ValueOf(v))
-	}
-	return nil
-}
-
-// checkUnmasked returns an error if the content of a secret in a record is the
-// mask: then the response is the JSON of a record, which masks secrets.
-func checkUnmasked(v reflect.Value) error {
-	each := func(n int, value func(int) reflect.Value) (err error) {
-		for i := 0; i < n && err == nil; i++ {
-			err = checkUnmasked(value(i))
-		}
-		return err
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			return checkUnmasked(v.Elem())
-		}
-	case reflect.Slice:
-		return each(v.Len(), v.Index)
-	case reflect.Map:
-		keys := v.MapKeys()
-		return each(len(keys), func(i int) reflect.Value { return v.MapIndex(keys[i]) })
-	case reflect.Struct:
-		if !v.CanInterface() {
-			return nil
-		}
-		if secret, ok := v.Interface().(Secret); !ok {
-			return each(v.NumField(), v.Field)
-		} else if secret.Reveal() == redacted {
-			return errMasked
-		}
+	if bytes.Contains(r.Body, maskedJSON) && slices.Contains(reveal.Secrets(v), redacted) {
+		return errMasked
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
+	"github.com/cloudapi-sdk/cloudapi/internal/reveal"
 )
 
 // namer is a request that names the resource of the response. An idempotent
@@ -22,11 +23,9 @@ type renameRequest struct {
 
 func (r renameRequest) newName() string { return r.Name }
 
-// confidential is a request with secrets. Its JSON masks them, so it has
-// another form for sending.
+// confidential is a request with secrets, which its JSON masks.
 type confidential interface {
-	unmasked() any
-	secrets() []Secret
+	sent() any // what is sent, with the secrets in clear
 }
 
 // encodeBody returns the body of an operation, and the secrets in it. A nil
@@ -41,13 +40,14 @@ func encodeBody(operation string, request any) (body []byte, secrets []string, e
 			return nil, nil, err
 		}
 	}
+	form := request
 	if c, ok := request.(confidential); ok {
-		for _, secret := range c.secrets() {
-			secrets = append(secrets, secret.Reveal())
-		}
-		request = c.unmasked()
+		secrets = reveal.Secrets(request)
+		form, err = reveal.Tree(c.sent())
 	}
-	body, err = json.Marshal(request)
+	if err == nil {
+		body, err = json.Marshal(form)
+	}
 	if err != nil {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "request", Reason: "cannot be encoded: " + err.Error()}
 	}

@@ -1,13 +1,13 @@
 package cloudapitest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/reveal"
 )
 
 // Encode returns the JSON that a server sends for a record, such as a
@@ -52,13 +52,12 @@ func envelopeOf(page reflect.Value) map[string]any {
 }
 
 // treeOf returns the decoded JSON of a value, with its secrets.
-func treeOf(v any) (tree any) {
-	decoder := json.NewDecoder(bytes.NewReader(mustMarshal(v)))
-	decoder.UseNumber()
-	if err := decoder.Decode(&tree); err != nil {
+func treeOf(v any) any {
+	tree, err := reveal.Tree(v)
+	if err != nil {
 		panic(fmt.Sprintf("cloudapitest: Encode: %v", err))
 	}
-	return reveal(reflect.ValueOf(v), tree)
+	return tree
 }
 
 func mustMarshal(v any) []byte {
@@ -67,56 +66,4 @@ func mustMarshal(v any) []byte {
 		panic(fmt.Sprintf("cloudapitest: Encode: %v", err))
 	}
 	return b
-}
-
-// reveal returns the JSON of a value with its secrets, given the JSON with
-// masked secrets.
-func reveal(v reflect.Value, tree any) any {
-	if secret, ok := secretIn(v); ok {
-		return secret.Reveal()
-	}
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			return reveal(v.Elem(), tree)
-		}
-	case reflect.Slice, reflect.Array:
-		if items, ok := tree.([]any); ok {
-			for i := range items {
-				items[i] = reveal(v.Index(i), items[i])
-			}
-		}
-	case reflect.Map:
-		if members, ok := tree.(map[string]any); ok && v.Type().Key().Kind() == reflect.String {
-			for entries := v.MapRange(); entries.Next(); {
-				name := entries.Key().String()
-				members[name] = reveal(entries.Value(), members[name])
-			}
-		}
-	case reflect.Struct:
-		if members, ok := tree.(map[string]any); ok {
-			revealFields(v, members)
-		}
-	}
-	return tree
-}
-
-func revealFields(v reflect.Value, members map[string]any) {
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if name == "" {
-			name = field.Name
-		}
-		if value, ok := members[name]; ok && field.IsExported() {
-			members[name] = reveal(v.Field(i), value)
-		}
-	}
-}
-
-func secretIn(v reflect.Value) (secret cloudapi.Secret, ok bool) {
-	if v.IsValid() && v.CanInterface() {
-		secret, ok = v.Interface().(cloudapi.Secret)
-	}
-	return secret, ok
 }

@@ -1,0 +1,88 @@
+// Package reveal finds the secrets in a value, and returns the value's JSON
+// with them. A secret is anything with a Reveal method; its own JSON masks it.
+package reveal
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// Tree returns the decoded JSON of a value, with its secrets in clear. Numbers
+// are a [json.Number].
+func Tree(v any) (any, error) {
+	masked, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var tree any
+	decoder := json.NewDecoder(bytes.NewReader(masked))
+	decoder.UseNumber()
+	if err := decoder.Decode(&tree); err != nil {
+		return nil, err
+	}
+	return walk(reflect.ValueOf(v), tree, func(string) {}), nil
+}
+
+// Secrets returns the secrets in a value.
+func Secrets(v any) (secrets []string) {
+	walk(reflect.ValueOf(v), nil, func(secret string) { secrets = append(secrets, secret) })
+	return secrets
+}
+
+// walk returns the tree with the secrets of a value. It passes each secret to
+// found.
+func walk(v reflect.Value, tree any, found func(string)) any {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			return walk(v.Elem(), tree, found)
+		}
+	case reflect.Slice, reflect.Array:
+		items, _ := tree.([]any)
+		for i := range v.Len() {
+			if i < len(items) {
+				items[i] = walk(v.Index(i), items[i], found)
+			} else {
+				walk(v.Index(i), nil, found)
+			}
+		}
+	case reflect.Map:
+		members, _ := tree.(map[string]any)
+		for entries := v.MapRange(); entries.Next(); {
+			walkMember(members, entries.Key().String(), entries.Value(), found)
+		}
+	case reflect.Struct:
+		if v.CanInterface() {
+			if secret, ok := v.Interface().(interface{ Reveal() string }); ok {
+				found(secret.Reveal())
+				return secret.Reveal()
+			}
+		}
+		members, _ := tree.(map[string]any)
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			if !field.IsExported() && !field.Anonymous {
+				continue
+			}
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			switch {
+			case name != "":
+				walkMember(members, name, v.Field(i), found)
+			case field.Anonymous:
+				walk(v.Field(i), tree, found) // its fields are members too
+			default:
+				walkMember(members, field.Name, v.Field(i), found)
+			}
+		}
+	}
+	return tree
+}
+
+func walkMember(members map[string]any, name string, v reflect.Value, found func(string)) {
+	member, ok := members[name]
+	if member = walk(v, member, found); ok {
+		members[name] = member
+	}
+}
