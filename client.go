@@ -12,9 +12,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
-// Client calls one API address with one set of credentials. It can't be changed
-// after [NewClient], and is safe for concurrent use. Create one client and
-// share it, so that its connections are reused.
+// Client calls one API address with one set of credentials. It can't be
+// changed, and is safe for concurrent use. Create one and share it, so that its
+// connections are reused.
 type Client struct {
 	conn
 	services service // the value of all services below
@@ -40,8 +40,8 @@ type Client struct {
 
 // NewClient returns a client, and sends nothing. [WithBaseURL] is required.
 // Nearly all operations also need a token ([WithToken] or [WithTokenSource])
-// and a project ([WithProject]). [FromEnv] sets all three. NewClient returns an
-// [*ArgumentError] that names the option if one is invalid.
+// and a project ([WithProject]); [FromEnv] sets all three. An invalid option
+// leads to an [*ArgumentError] that names it.
 func NewClient(opts ...Option) (*Client, error) {
 	return newClient(defaultConfig(), opts)
 }
@@ -56,7 +56,7 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 
 // InProject returns a copy of the client that is bound to the project with the
 // ID, and shares the client's connections. Its operations return [ErrNoProject]
-// if the ID is "", and an [*ArgumentError] if it's invalid.
+// if the ID is "".
 func (c *Client) InProject(id string) *Client {
 	clone := *c
 	clone.config.project = id
@@ -162,8 +162,7 @@ func (c *Client) String() string {
 	return fmt.Sprintf("cloudapi.Client(%s, project %q)", c.BaseURL(), c.config.project)
 }
 
-// Format prints the result of [Client.String] for every verb, for a Client and
-// a *Client.
+// Format prints the result of [Client.String] for every verb.
 func (c Client) Format(f fmt.State, _ rune) { io.WriteString(f, c.String()) }
 
 // LogValue returns the same as [Client.String].

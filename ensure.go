@@ -10,35 +10,31 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// EnsureOptions are settings of the Ensure methods. A nil *EnsureOptions means
-// the defaults.
+// EnsureOptions are settings of the Ensure methods. Nil means the defaults.
 //
-// An Ensure method looks for a resource with the name, and creates it if there
-// is none. It returns an existing one unchanged if it matches the request, as
-// far as its record shows, and a [*DriftError] otherwise. It doesn't compare
-// fields that the request doesn't set. The [EnsureOutcome] says what it did. A
-// created resource may not be ready yet.
+// An Ensure method looks for a resource with the name, which must not be an ID,
+// and creates it if there is none. It returns an existing one unchanged if it
+// matches the request, as far as its record shows, and a [*DriftError]
+// otherwise. It doesn't compare fields that the request doesn't set. A created
+// resource may not be ready yet.
 //
-// Ensure waits while a resource with the name is being deleted, and then
-// creates another one. It also waits while the server refuses an update because
-// of another change. The context limits these waits; Ensure returns a
-// [*WaitError] if one fails.
+// Ensure waits while a resource with the name is being deleted, and while the
+// server refuses an update because of another change. The context limits these
+// waits; Ensure returns a [*WaitError] if one fails.
 //
 // Ensures of one name may run at the same time: one creates the resource, and
 // all return it. If the response to a create is lost, Ensure looks for the
 // resource, and retries the create if there is none, which is safe where names
-// are unique. If it finds one, the outcome is EnsureCreated, even if another
-// program created it.
+// are unique.
 type EnsureOptions struct {
-	// Update lets Ensure change a resource that differs from the request, with the
-	// update operation of its family, if that can remove all differences. The
-	// comment of each Ensure method lists the fields that it can change.
+	// Update lets Ensure change a resource that differs from the request, if the
+	// family's update operation can remove all differences. The comment of each
+	// Ensure method lists the fields that it can change.
 	Update bool
 
 	// DryRun makes Ensure return what it would do, and change nothing: the same
-	// outcome, or the same [*DriftError]. If Ensure would create the resource, the
-	// record has only its location and name. For a resource that is being deleted,
-	// Ensure returns EnsureCreated without waiting.
+	// outcome, or the same [*DriftError]. The record of a resource that it would
+	// create has only a location and a name. Ensure doesn't wait for a deletion.
 	DryRun bool
 
 	// Progress is called at each step, on the goroutine of the caller. State is
@@ -47,8 +43,7 @@ type EnsureOptions struct {
 	Progress func(Progress)
 }
 
-// EnsureOutcome says what an Ensure did, or what it would do if
-// [EnsureOptions.DryRun] is set.
+// EnsureOutcome says what an Ensure did, or would do in a dry run.
 type EnsureOutcome string
 
 // Values of [EnsureOutcome].

@@ -22,8 +22,7 @@ import (
 // Errors of the server, by status. Test for them with [errors.Is]; [errors.As]
 // returns the [*Error] with the details.
 var (
-	// ErrInvalidRequest reports a 400 or 422. [Error.FieldErrors] names the
-	// invalid fields.
+	// ErrInvalidRequest reports a 400 or 422; see [Error.FieldErrors].
 	ErrInvalidRequest = errors.New("invalid request")
 
 	// ErrUnauthorized reports a 401: the token is missing or invalid.
@@ -34,42 +33,41 @@ var (
 
 	// ErrNotFound reports a 404 of the API: the resource, its location or its
 	// project doesn't exist or isn't visible. Searches such as [Client.Resolve],
-	// [Client.Fetch] and [Lookup] also return it, without an [*Error]. A delete
-	// doesn't return it for a resource that is gone. A 404 without the API's error
-	// envelope, such as a gateway's HTML page, doesn't match: it's an [*Error]
+	// [Client.Fetch] and [Lookup] return it without an [*Error]. A 404 without the
+	// API's envelope, such as a gateway's page, doesn't match: it's an [*Error]
 	// with StatusCode 404 and no Type.
 	ErrNotFound = errors.New("not found")
 
 	// ErrLocationNotFound reports a 404 for a location that doesn't exist or that
-	// the project may not use; [Error.FieldErrors] lists the valid ones. The error
-	// also matches ErrNotFound, but the resource may exist elsewhere.
+	// the project may not use; [Error.FieldErrors] lists the valid ones. It also
+	// matches ErrNotFound, but the resource may exist elsewhere.
 	ErrLocationNotFound = errors.New("location not found")
 
 	// ErrMaybeUnsupported reports a 404 of an operation that requires the August
 	// 2026 API, or that only the contract has: either the resource or the
-	// operation doesn't exist. The error also matches ErrNotFound, so test for
-	// this first. [PostgresService.Capabilities] tells the APIs apart.
+	// operation doesn't exist. It also matches ErrNotFound, so test for this
+	// first. [PostgresService.Capabilities] tells the APIs apart.
 	ErrMaybeUnsupported = errors.New("operation may be unsupported")
 
 	// ErrConflict reports a 409: other resources depend on the one to be deleted.
 	ErrConflict = errors.New("conflict")
 
 	// ErrAlreadyExists reports that a name, or another value that must be unique,
-	// is taken. An error of the server, usually a 400, also matches
-	// ErrInvalidRequest; a [*DriftError] doesn't. The wanted resource may not
-	// exist: creating a VM can also conflict with a default subnet or firewall
-	// that a concurrent call has just created.
+	// is taken. The server's error, usually a 400, also matches ErrInvalidRequest;
+	// a [*DriftError] doesn't. The wanted resource may not exist: creating a VM
+	// can conflict with a default subnet or firewall that a concurrent call has
+	// just created.
 	ErrAlreadyExists = errors.New("already exists")
 
 	// ErrQuotaExceeded reports that the request exceeds a quota: the vCPUs of a
 	// project (for each of VMs, databases and clusters), its versions of machine
 	// images, or the projects of an account. [Error.FieldErrors] has the numbers.
-	// The error also matches ErrInvalidRequest. It's recognized by the text of
-	// Ubicloud's service, and perhaps not with another server.
+	// It also matches ErrInvalidRequest. It's recognized by the text of Ubicloud's
+	// service, and perhaps not with another server.
 	ErrQuotaExceeded = errors.New("quota exceeded")
 
 	// ErrBillingRequired reports a 400 for a project without valid billing
-	// information, which VMs, databases and clusters need. The error also matches
+	// information, which VMs, databases and clusters need. It also matches
 	// ErrInvalidRequest.
 	ErrBillingRequired = errors.New("billing information required")
 
@@ -82,16 +80,14 @@ var (
 
 // Errors of the SDK itself.
 var (
-	// ErrInvalidArgument reports that an argument or option is invalid, in an
-	// [*ArgumentError]. Nothing was sent.
+	// ErrInvalidArgument reports an [*ArgumentError].
 	ErrInvalidArgument = errors.New("invalid argument")
 
-	// ErrNoProject reports that the operation needs a project and the client is
-	// bound to none. See [WithProject] and [Client.InProject].
+	// ErrNoProject reports that the client is bound to no project, and the
+	// operation needs one. See [WithProject] and [Client.InProject].
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
-	// ErrInvalidResponse reports a successful response that isn't what the
-	// contract promises, in a [*DecodeError].
+	// ErrInvalidResponse reports a [*DecodeError].
 	ErrInvalidResponse = errors.New("invalid response")
 
 	// ErrResponseTooLarge reports a response larger than [WithResponseLimit].
@@ -102,8 +98,8 @@ var (
 	// Progress.
 	ErrLogsExpired = errors.New("log lines are no longer kept")
 
-	// ErrPaginationStalled reports a list that can't be read to its end, because
-	// the server doesn't get past a page, or counts more items than it shows. The
+	// ErrPaginationStalled reports a list that can't be read to its end: the
+	// server doesn't get past a page, or counts more items than it shows. The
 	// items read before have been yielded.
 	ErrPaginationStalled = errors.New("pagination stalled")
 
@@ -111,8 +107,7 @@ var (
 	// isn't idempotent: the response was lost or unusable, or a server error that
 	// leaves this open. It also reports that the server refused the retry of an
 	// idempotent request, perhaps because of what an earlier attempt did. Look
-	// before you try again: [Confirm] helps with creates, and [ConfirmChange] with
-	// changes.
+	// before you try again, with [Confirm] or [ConfirmChange].
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
 	// ErrUnchanged reports that the resource doesn't show the change; see
@@ -133,29 +128,20 @@ var (
 // Error is a response with a status of 300 or above, with or without the form
 // that the contract promises.
 type Error struct {
-	StatusCode int    // the HTTP status
-	Code       int    // the envelope's code; the status if there is none
-	Type       string // the server's name for the kind of error, such as "InvalidRequest"; may be ""
-	Message    string // the server's text, for people
-
-	// Details is the envelope's details as sent: an object keyed by field,
-	// null, or nil if absent. FieldErrors reads it.
-	Details json.RawMessage
+	StatusCode int             // the HTTP status
+	Code       int             // the envelope's code; the status if there is none
+	Type       string          // the server's name for the kind of error, such as "InvalidRequest"; may be ""
+	Message    string          // the server's text, for people
+	Details    json.RawMessage // the envelope's details, as sent; see FieldErrors
 
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
 	Path      string // the path as it is sent
 	Attempts  int    // how often the request was sent
 
-	// RequestID is the X-Request-Id header of the response, for the server's
-	// support. It's "" if there is none, as from Ubicloud's service.
-	RequestID string
-
-	// RetryAfter is the delay of the Retry-After header, or 0.
-	RetryAfter time.Duration
-
-	// Body is the beginning of the body if it isn't the contract's envelope.
-	Body string
+	RequestID  string        // the X-Request-Id of the response, if any; Ubicloud's service sends none
+	RetryAfter time.Duration // the delay of the Retry-After header, or 0
+	Body       string        // the beginning of the body if it isn't the contract's envelope
 
 	class class // of the operation
 	outcome
@@ -212,8 +198,7 @@ func (e *Error) isMaybeUnsupported() bool {
 // FieldErrors returns the details by field, or nil if they aren't an object.
 // The names are JSON names in the request, possibly dotted
 // ("pg_config.max_connections"), or others such as "body", "location" and
-// "billing_info". Entries that aren't strings or arrays of strings are left
-// out.
+// "billing_info". Only texts and arrays of texts are included.
 func (e *Error) FieldErrors() map[string][]string {
 	fields := envelope.Fields(e.Details)
 	if len(fields) == 0 {
@@ -226,8 +211,7 @@ func (e *Error) FieldErrors() map[string][]string {
 	return m
 }
 
-// Is matches the sentinel errors of this package, most of them by the status
-// alone.
+// Is matches the sentinel errors of this package.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case ErrInvalidRequest:
@@ -269,15 +253,14 @@ func (e *Error) content() *envelope.Error {
 // or a proxy: it has the contract's envelope, with a type.
 func (e *Error) isOwn() bool { return e.Type != "" }
 
-// Unwrap returns why the SDK didn't send a due retry, such as the context's
-// error, or nil.
+// Unwrap returns why the SDK didn't retry, such as the context's error, or nil.
 func (e *Error) Unwrap() error { return e.whyNoRetry }
 
 // TransportError says that a request got no complete response: connecting
 // failed, the connection broke, an attempt took longer than [WithTimeout], or
 // the context ended. It matches [ErrOutcomeUnknown] if the server may have
-// acted on the request. It wraps the cause; if the cause's text shows a
-// credential, errors.Is still matches it, but errors.As doesn't find it.
+// acted on the request. It wraps the cause, but hides it from errors.As if its
+// text shows a credential.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
@@ -303,8 +286,7 @@ func (e *TransportError) Is(target error) bool {
 	return target == ErrOutcomeUnknown && e.unknown
 }
 
-// Unwrap returns the cause and, if the SDK didn't send a due retry, the reason,
-// such as the context's error.
+// Unwrap returns the cause and, if the SDK didn't retry, the reason.
 func (e *TransportError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
 // DecodeError says that the server reported success but its response isn't what
@@ -344,15 +326,14 @@ func (e *DecodeError) Is(target error) bool {
 	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.unknown
 }
 
-// Unwrap returns what is wrong with the response, and why the SDK didn't send a
-// due retry.
+// Unwrap returns what is wrong with the response, and why the SDK didn't retry.
 func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
 // ArgumentError says that an argument or an option is invalid. Nothing was
 // sent. It matches [ErrInvalidArgument].
 type ArgumentError struct {
 	Operation string // the operation's name, or "" for an option or a helper
-	Name      string // the contract's name of the path parameter or request field, or the name of the option
+	Name      string // the contract's name of the parameter or field, or the name of the option
 	Value     string // what was passed; never a secret
 	Reason    string // what is wrong with it
 }

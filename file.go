@@ -18,19 +18,14 @@ import (
 )
 
 // File is a file that the server sent. It may contain secrets, so it's printed,
-// logged and encoded without its content. Unlike with a [Secret], fmt still
-// prints the content of a File in an unexported field of another struct, and
-// for the verbs %p and %w, since it calls no methods there.
+// logged and encoded without its content. But fmt prints the content of a File
+// in an unexported field of another struct, and for the verbs %p and %w.
 type File struct {
-	// Name is the server's name for the file, without folders: up to 128 ASCII
-	// letters, digits, hyphens, underscores and dots. It doesn't begin with a dot
-	// or a hyphen. A file with this name may already exist.
-	Name string
-
-	// ContentType is the media type that the server declared.
-	ContentType string
-
-	Content []byte
+	// Name is the server's name for the file: up to 128 ASCII letters, digits,
+	// hyphens, underscores and dots, the first one no dot or hyphen.
+	Name        string
+	ContentType string // the media type that the server declared
+	Content     []byte
 }
 
 // String describes the file without its content.
@@ -47,15 +42,13 @@ func (f File) LogValue() slog.Value { return slog.StringValue(f.String()) }
 // MarshalJSON encodes the result of [File.String].
 func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
 
-// Save writes the content to a new file at the path, with read and write
-// permission for its owner only. It writes the whole file or none. It returns
-// [os.ErrExist], and changes nothing, if the path exists, even as a symbolic
-// link.
+// Save writes the content to a new file at the path, with permission 0600. It
+// writes the whole file or none. It returns [os.ErrExist] if the path exists,
+// even as a symbolic link.
 func (f File) Save(path string) error { return f.write(path, attachment.Save) }
 
 // Replace is [File.Save] for a path that may exist. It replaces the file
-// atomically: readers see either the old content or the new one. It replaces a
-// symbolic link, not its target.
+// atomically, and a symbolic link rather than its target.
 func (f File) Replace(path string) error { return f.write(path, attachment.Replace) }
 
 func (f File) write(path string, write func(path string, content []byte) error) error {

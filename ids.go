@@ -83,8 +83,8 @@ var kindNames = map[Kind]string{
 	KindRoutedModel:               "routed model",
 }
 
-// String returns the kind's name in words, such as "load balancer", or the
-// prefix if the kind is unknown.
+// String returns the name, such as "load balancer", or the prefix of an unknown
+// kind.
 func (k Kind) String() string { return cmp.Or(kindNames[k], string(k)) }
 
 // Known reports whether k is one of the Kind constants.
@@ -136,18 +136,13 @@ func (set kinds) String() string {
 // ID is the identifier of a resource: 26 characters, of which the first two are
 // the [Kind]. It encodes 128 bits and two parity bits in a base-32 alphabet
 // without i, l, o and u, and has an equivalent UUID. IDs are random: their
-// order doesn't depend on age.
-//
-// Records hold their IDs as plain strings, which all methods take. [ParseID]
-// converts a string to an ID.
+// order doesn't depend on age. Records hold them as plain strings.
 type ID string
 
 // IsID reports whether s has the form of an ID of one of the kinds, or of any
-// known kind if none is given: a prefix and 24 characters of the alphabet.
-// Methods check IDs with it before they send a request. IsID doesn't check the
-// parity bits, so it accepts some strings that [ParseID] refuses.
-//
-// The server takes a reference that isn't an ID for a name.
+// known kind if none is given. It doesn't check the parity bits, so it accepts
+// some strings that [ParseID] refuses. Methods check IDs with it; the server
+// takes a reference that isn't an ID for a name.
 func IsID(s string, kinds ...Kind) bool {
 	if !ubid.WellFormed(s) {
 		return false
@@ -159,10 +154,9 @@ func IsID(s string, kinds ...Kind) bool {
 	return slices.ContainsFunc(kinds, func(k Kind) bool { return k.includes(kind) })
 }
 
-// ParseID checks the alphabet and both parity bits of s, as the server does,
-// and returns an [ID] in its canonical spelling: lower case, with "o" read as
-// 0, and "i" and "l" as 1. Any prefix is valid; [ID.Kind] returns it. It
-// returns an [*ArgumentError] if s is invalid.
+// ParseID returns s as an [ID] in its canonical spelling: lower case, with "o"
+// read as 0, and "i" and "l" as 1. Any prefix is valid. It returns an
+// [*ArgumentError] for other characters, another length or a wrong parity bit.
 func ParseID(s string) (ID, error) {
 	value, err := ubid.Parse(s)
 	if err != nil {
@@ -171,10 +165,9 @@ func ParseID(s string) (ID, error) {
 	return ID(value.String()), nil
 }
 
-// IDFromUUID returns the ID that is equivalent to a UUID in its usual form,
-// 8-4-4-4-12 hexadecimal digits, which contains the kind. It returns an
-// [*ArgumentError] if uuid isn't a UUID, or isn't of the given kind. The empty
-// Kind accepts any.
+// IDFromUUID returns the ID that is equivalent to a UUID in the form
+// 8-4-4-4-12. It returns an [*ArgumentError] if uuid isn't a UUID, or isn't of
+// the given kind, unless that is "".
 func IDFromUUID(uuid string, kind Kind) (ID, error) {
 	value, ok := ubid.ParseUUID(uuid)
 	if !ok {
@@ -187,15 +180,13 @@ func IDFromUUID(uuid string, kind Kind) (ID, error) {
 	return id, nil
 }
 
-// Kind returns the kind of the ID's prefix, which may be unknown; see
-// [Kind.Known].
+// Kind returns the prefix, which may be of an unknown kind.
 func (id ID) Kind() Kind { return Kind(id.prefix()) }
 
 // String returns the ID as paths and bodies contain it.
 func (id ID) String() string { return string(id) }
 
-// UUID returns the equivalent UUID in lower-case hexadecimal digits, or "" if
-// id isn't a valid ID.
+// UUID returns the equivalent UUID in lower case, or "" if id isn't valid.
 func (id ID) UUID() string {
 	value, err := ubid.Parse(string(id))
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 
 // Opt is an optional value for the few request fields in which null has its own
 // meaning. It's absent (the zero value), null ([Null]), or a value ([Value]).
-// Such a field has the JSON option omitzero, which leaves out an absent value.
 //
-// The meaning of null depends on the field. In a configuration, null removes a
-// setting. In a [PostgresFirewallRuleUpdateRequest], the real server ignores
-// null; use Value("") to clear a description.
+// In a configuration, null removes a setting. In a
+// [PostgresFirewallRuleUpdateRequest], the server ignores null; use Value("")
+// to clear a description.
 type Opt[T any] struct {
 	value T
 	state optState
@@ -33,8 +32,7 @@ func Value[T any](v T) Opt[T] { return Opt[T]{value: v, state: optValue} }
 // Null returns an Opt that is null.
 func Null[T any]() Opt[T] { return Opt[T]{state: optNull} }
 
-// Get returns the value and true, or the zero value and false if o is absent or
-// null.
+// Get returns the value and true, or the zero value and false if there is none.
 func (o Opt[T]) Get() (T, bool) { return o.value, o.state == optValue }
 
 // IsNull reports whether o is null.
@@ -46,9 +44,8 @@ func (o Opt[T]) IsZero() bool { return o.state == optAbsent }
 // String returns the value as fmt.Sprint does, or "<absent>" or "<null>".
 func (o Opt[T]) String() string { return fmt.Sprint(o) }
 
-// Format prints the value with the verb and its flags. Without a value, it
-// prints the result of [Opt.String] for every verb. With %#v, it prints Go
-// syntax.
+// Format prints the value with the verb and its flags, Go syntax for %#v, or
+// else the result of [Opt.String].
 func (o Opt[T]) Format(f fmt.State, verb rune) {
 	goSyntax := verb == 'v' && f.Flag('#')
 	switch {

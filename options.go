@@ -17,8 +17,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
-// Option is a setting for [NewClient] and [Client.With]. If two options set the
-// same thing, the later one applies.
+// Option is a setting for [NewClient] and [Client.With]. Later options win.
 type Option func(*config) error
 
 // config contains the settings of a client. It never changes; With works on a
@@ -79,10 +78,9 @@ func defaultConfig() config {
 }
 
 // FromEnv sets the base URL, the token and the project from the environment
-// variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT. It ignores
-// unset and empty variables; the error of a client or a call that then lacks a
-// setting names them. CLOUDAPI_INSECURE_HTTP may be "true", which applies
-// [WithInsecureHTTP], or "false".
+// variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, if they're
+// set and not empty. If CLOUDAPI_INSECURE_HTTP is "true", it applies
+// [WithInsecureHTTP].
 func FromEnv() Option {
 	return func(c *config) error {
 		c.fromEnv = true
@@ -130,9 +128,9 @@ func (c *config) unset() string {
 	return "; not set in the environment: " + strings.Join(names, ", ")
 }
 
-// WithBaseURL sets the address of the API, such as "https://api.example.com".
-// It's required. A path is kept as a prefix; user information, a query and a
-// fragment are invalid.
+// WithBaseURL sets the address of the API, such as "https://api.example.com". A
+// path is kept as a prefix; user information, a query and a fragment are
+// invalid.
 func WithBaseURL(address string) Option {
 	return func(c *config) error {
 		u, err := url.Parse(address)
@@ -175,7 +173,7 @@ func WithBaseURL(address string) Option {
 }
 
 // WithToken sets the personal access token, which is sent as a bearer token.
-// Ubicloud's tokens are created in its console and begin with "pat-".
+// Ubicloud's console creates tokens; they begin with "pat-".
 func WithToken(token string) Option {
 	return func(c *config) error {
 		if err := checkToken(token); err != nil {
@@ -188,9 +186,8 @@ func WithToken(token string) Option {
 
 // WithTokenSource sets a function that returns the token before each attempt,
 // for tokens that change. It must be safe for concurrent use and should cache
-// the token. If it fails, the call returns an error that wraps the function's
-// error and describes the last attempt, if any; Waits and Watch treat it as
-// transient.
+// the token. If it fails, the call's error wraps its error; Waits and Watch
+// treat that as transient.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -215,8 +212,8 @@ func checkToken(token string) error {
 	return nil
 }
 
-// WithProject binds the client to the project with this ID. All operations
-// outside [ProjectsService] use it. See also [Client.InProject].
+// WithProject binds the client to the project with this ID, which all
+// operations outside [ProjectsService] use. See also [Client.InProject].
 func WithProject(id string) Option {
 	return func(c *config) error {
 		if reason := pathParams["project_id"].check(id); reason != "" {
@@ -230,19 +227,14 @@ func WithProject(id string) Option {
 // WithTransport changes the SDK's transport, such as its certificates, proxy or
 // dialer, before the first request. The defaults are:
 //
-//   - HTTP/1.1; t.Protocols.SetHTTP2(true) adds HTTP/2, with pings that detect
-//     dead connections;
+//   - HTTP/1.1; t.Protocols.SetHTTP2(true) adds HTTP/2;
 //   - up to 64 connections, after which further calls wait;
 //   - no proxy and no DNS for loopback names;
 //   - at most 1 MiB of response headers.
 //
-// In [Client.With], it gives the copy its own transport and connections, to
-// which the client's earlier changes also apply. After [WithHTTPClient], it
-// restores the SDK's transport.
-//
-// Without WithTransport and WithHTTPClient, the client uses
-// [http.DefaultTransport] if the program has replaced it, for example with a
-// mock.
+// In [Client.With], it adds to the client's changes, and the copy has its own
+// connections. If the program has replaced [http.DefaultTransport], for example
+// with a mock, a client without this option uses that.
 func WithTransport(change func(*http.Transport)) Option {
 	return func(c *config) error {
 		if change == nil {
@@ -253,21 +245,16 @@ func WithTransport(change func(*http.Transport)) Option {
 	}
 }
 
-// WithHTTPClient sends each attempt through the transport that the HTTP client
-// then has, or [http.DefaultTransport] if it has none. So a test can replace
-// the transport later. The HTTP client's Timeout, if set when the option is
-// applied, limits one attempt. Its redirect policy and cookies don't apply: the
-// SDK never follows redirects, and the API has no cookies.
+// WithHTTPClient sends each attempt through the HTTP client's transport, or
+// [http.DefaultTransport] if it has none at that time. Its Timeout limits one
+// attempt; its redirect policy and cookies don't apply. Most programs should
+// use [WithTransport], which keeps the SDK's defaults.
 //
 // The transport must not retry requests, since it would repeat creates.
 // NewClient refuses the StandardClient of a go-retryablehttp client: pass its
 // HTTPClient, and use [WithRetry]. If the transport isn't an [http.Transport],
-// its errors are retried only if they are network errors.
-//
-// Most programs should use [WithTransport], since other transports lack its
-// defaults. If the transport may use HTTP/2, a request that must not be
-// repeated has a body that net/http can't send again; on HTTP/1.1, an empty one
-// is sent with "Transfer-Encoding: chunked".
+// the SDK retries only network errors. On HTTP/1.1, a create without a body is
+// then sent with "Transfer-Encoding: chunked".
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
@@ -285,15 +272,14 @@ func WithHTTPClient(client *http.Client) Option {
 }
 
 // WithMiddleware wraps the transport. A middleware sees every attempt;
-// [OperationFromContext] returns its operation. The first middleware is the
-// outermost, and middlewares that [Client.With] adds are inside the existing
-// ones. Each function is called once, when the option is applied, and all
-// copies of the client share its result, such as a circuit breaker.
+// [OperationFromContext] returns its operation. The first one is the outermost;
+// those that [Client.With] adds are inside the existing ones. Each function is
+// called once, and all copies of the client share its result, such as a circuit
+// breaker.
 //
-// A middleware must not send a request more than once; NewClient refuses the
-// transport of go-retryablehttp. If a middleware adds the header
-// Idempotency-Key or X-Idempotency-Key, its name is sent in lower case, since
-// net/http would otherwise retry the request.
+// A middleware must not send a request more than once. Its headers
+// Idempotency-Key and X-Idempotency-Key are sent in lower case, since net/http
+// would otherwise retry the request.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		for _, wrap := range middleware {
@@ -322,17 +308,14 @@ func (l layer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return l(req.Context()).RoundTrip(req)
 }
 
-// Observer observes calls, with all their attempts and the delays between them:
-// it can open a span that contains the spans of all attempts. It's called
-// before the first attempt, with the call's context, and returns a child of
-// this context for the call, and a function that is called with the call's
-// error, even if the call panics. Both may be nil.
+// Observer is called before the first attempt of a call. It returns a child of
+// the call's context, in which all attempts are made, and a function that gets
+// the call's error, even if the call panics. Both may be nil.
 type Observer func(ctx context.Context, op Operation) (context.Context, func(error))
 
-// WithObserver adds observers of the client's calls, which must be safe for
-// concurrent use. The first one is the outermost. Each page of a list and each
-// poll of a wait is a separate call. Observers don't see calls that return an
-// [*ArgumentError].
+// WithObserver adds observers, the first one outermost, which must be safe for
+// concurrent use. Each page of a list and each poll of a wait is a call.
+// Observers don't see calls that return an [*ArgumentError].
 func WithObserver(observers ...Observer) Option {
 	return func(c *config) error {
 		if slices.ContainsFunc(observers, func(o Observer) bool { return o == nil }) {
@@ -346,8 +329,7 @@ func WithObserver(observers ...Observer) Option {
 // WithHeader adds a header to every request, for gateways that require one. The
 // value is treated as a secret. An Authorization header replaces the token.
 // Headers that the SDK or net/http sets are invalid, and so are Idempotency-Key
-// and X-Idempotency-Key, with which net/http would repeat a create after a
-// broken connection.
+// and X-Idempotency-Key, with which net/http would repeat a create.
 func WithHeader(name, value string) Option {
 	return func(c *config) error {
 		name = textproto.CanonicalMIMEHeaderKey(name)
@@ -395,8 +377,8 @@ func WithUserAgent(application string) Option {
 
 // WithTimeout limits one attempt, from connecting to reading the response. The
 // default is 60 seconds; 0 is no limit. The error of an attempt that took too
-// long matches context.DeadlineExceeded, as with net/http; ctx.Err tells
-// whether the caller's context ended.
+// long matches context.DeadlineExceeded; ctx.Err tells whether the context
+// ended.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d < 0 {
@@ -419,14 +401,13 @@ func WithRetry(policy RetryPolicy) Option {
 }
 
 // Limiter limits the rate of requests. A *rate.Limiter of
-// golang.org/x/time/rate implements it.
+// golang.org/x/time/rate is one.
 type Limiter interface {
 	Wait(context.Context) error
 }
 
 // WithLimiter sets a limiter that is called before each attempt. If it fails,
-// the call ends with an error that wraps the limiter's error and describes the
-// last attempt, if there was one.
+// the call's error wraps its error.
 func WithLimiter(limiter Limiter) Option {
 	return func(c *config) error {
 		c.limiter = limiter
@@ -434,12 +415,12 @@ func WithLimiter(limiter Limiter) Option {
 	}
 }
 
-// WithLogger sets a logger that gets one line for each attempt. The level is
-// Debug if it succeeded, Info if the resource doesn't exist (as a wait for a
-// deletion expects), and Warn otherwise. The attributes are operation, method,
-// route, status, attempt and duration, error after a failure, and retry_in
-// before another attempt. Status is missing without a response, and duration if
-// no request was sent. Bodies and headers aren't logged.
+// WithLogger sets a logger that gets one line for each attempt, without bodies
+// and headers. The level is Debug after a success, Info if the resource doesn't
+// exist, and Warn otherwise. The attributes are operation, method, route,
+// status, attempt and duration, error after a failure, and retry_in before
+// another attempt. Status is missing without a response, and duration if no
+// request was sent.
 func WithLogger(logger *slog.Logger) Option {
 	return func(c *config) error {
 		c.logger = logger
@@ -448,7 +429,7 @@ func WithLogger(logger *slog.Logger) Option {
 }
 
 // WithResponseLimit sets the maximum size of a response in bytes, after
-// decompression. The default is 64 MiB. Larger responses lead to
+// decompression. The default is 64 MiB. A larger one leads to
 // [ErrResponseTooLarge].
 func WithResponseLimit(bytes int64) Option {
 	return func(c *config) error {
@@ -464,7 +445,7 @@ func WithResponseLimit(bytes int64) Option {
 const maxPrefetch = 100
 
 // WithPrefetch makes the All methods fetch up to this many pages ahead, at most
-// 100. The default is 0: a page is fetched when the loop reaches it.
+// 100. The default is 0.
 func WithPrefetch(pages int) Option {
 	return func(c *config) error {
 		if pages < 0 || pages > maxPrefetch {
@@ -476,7 +457,7 @@ func WithPrefetch(pages int) Option {
 }
 
 // WithInsecureHTTP permits sending credentials over plain http to hosts other
-// than loopback. Everybody on the network path can read them.
+// than loopback, where everybody on the path can read them.
 func WithInsecureHTTP() Option { return insecureHTTP("true") }
 
 func insecureHTTP(allowed string) Option {

@@ -10,54 +10,48 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// ListOptions selects and orders the items of a list. A nil *ListOptions
-// selects the whole project.
+// ListOptions selects and orders the items of a list. Nil selects the whole
+// project.
 //
 // The lists of SSH public keys, VM init scripts, inference API keys and the
 // firewall rules of a database aren't paginated: their only page has all items,
-// whatever the PageSize, and StartAfter and OrderColumn must be empty.
+// and StartAfter and OrderColumn must be empty.
 type ListOptions struct {
-	// Location restricts the list to a location. It must be empty for families
-	// without locations.
-	Location string `url:"-"`
+	Location string `url:"-"` // must be empty for families without locations
 
 	// StartAfter is the cursor: the list begins after the item with this ID or,
 	// with OrderColumn "name", after this name. The item need not exist.
 	StartAfter string `url:"start_after,omitempty"`
 
-	// PageSize is the number of items in a page. If it's 0, All uses 1000, and
-	// List the server's default: 10 in the contract, 1000 on the real server. The
-	// real server sends at most 1000 items, even if more are requested.
+	// PageSize is the number of items in a page. By default, All uses 1000, and
+	// List the server's default: 10 in the contract, 1000 on the real server,
+	// which is also its maximum.
 	PageSize int `url:"page_size,omitempty"`
 
 	// OrderColumn is "id", the default, or for some lists "name". Names may occur
-	// in several locations. A walk through a whole project by name can then lose
-	// items between pages; if the server counts the list, All reports that as
-	// ErrPaginationStalled.
+	// in several locations, so a walk through a project by name can lose items
+	// between pages; All reports that as ErrPaginationStalled if the server counts
+	// the list.
 	OrderColumn string `url:"order_column,omitempty"`
 
-	// Tags restrict a list of Postgres databases to those with all of the tags.
-	// With the August 2026 API, the server filters the list of a project;
-	// otherwise, the SDK filters the response. Other families refuse Tags.
+	// Tags restrict a list of Postgres databases to those with all of the tags;
+	// other families refuse them. Only the August 2026 API filters on the server,
+	// and only the list of a project.
 	Tags []PostgresTag `url:"tags,omitempty,comma"`
 }
 
-// Page is one page of a list. Items have the short form of their record,
-// without the fields that only Get returns.
+// Page is one page of a list. Items have the short form of their record.
 type Page[T any] struct {
 	Items []*T
 
-	// Count is the size of the whole list, or nil if the server doesn't send it,
-	// as for SSH keys, init scripts and inference keys. It can differ from the
-	// number of items in the pages while items come and go. If a server sends the
-	// number of items of each page instead, All takes a first page that isn't full
-	// for the whole list.
+	// Count is the size of the whole list, which can change between pages. It's
+	// nil if the server doesn't send it, as for SSH keys, init scripts and
+	// inference keys.
 	Count *int
 
 	// NextStartAfter is the cursor of the next page: the last item's ID or name,
-	// or "" for an empty page, which ends a list, and for a list that isn't
-	// paginated. In the audit log and the logs of a database, it's the
-	// PaginationKey of the next page, or "" on the last page.
+	// or "" if the page is empty or the list isn't paginated. In the audit log and
+	// the logs of a database, it's the PaginationKey of the next page, or "".
 	NextStartAfter string
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// Secret is a string that shows "[redacted]" when it's printed with any verb of
-// fmt, logged with slog, or encoded as text or JSON, even deep inside other
-// values. Only [Secret.Reveal] returns its content. The zero value is the empty
-// secret, which encodes as "".
+// Secret is a string that shows "[redacted]" when it's printed, logged, or
+// encoded as text or JSON, even deep inside other values. Only [Secret.Reveal]
+// returns its content. The zero value is the empty secret, which encodes as "".
+// Secrets can't be compared with ==; use [Secret.Equal].
 type Secret struct {
 	// value is a pointer because fmt prints unexported fields of structs without
 	// calling their methods: it then prints only an address. It's nil for the
@@ -70,8 +70,7 @@ func (s Secret) Format(f fmt.State, verb rune) {
 // LogValue returns the masked form.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText returns the masked form. Requests that contain a secret don't use
-// it.
+// MarshalText returns the masked form; requests contain the content.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText sets the content to the text.

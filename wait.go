@@ -11,8 +11,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
 )
 
-// Progress is a report of an operation that takes more than one request: a
-// wait, an Ensure, a Watch or a teardown. One function can display all of them.
+// Progress is a report of a wait, an Ensure, a Watch or a teardown.
 type Progress struct {
 	Operation string        // such as "VMs.WaitRunning"
 	Resource  string        // such as "eu-central-h1/web-1"
@@ -35,9 +34,9 @@ type waitConfig struct {
 }
 
 // WaitInterval sets the pauses between polls: first, and then longer by half
-// each time, up to max. Each pause is randomized by up to 20%. The defaults,
-// for 0 or less, are 1 and 5 seconds for VMs and networks, and 5 and 15 seconds
-// for databases, clusters and machine images.
+// each time, up to max. Each is randomized by up to 20%. The defaults are 1 and
+// 5 seconds for VMs and networks, and 5 and 15 seconds for databases, clusters
+// and machine images.
 func WaitInterval(first, max time.Duration) WaitOption {
 	return func(c *waitConfig) {
 		if first > 0 {
@@ -50,9 +49,8 @@ func WaitInterval(first, max time.Duration) WaitOption {
 }
 
 // WaitTolerance sets how many polls in a row may fail with a transient error
-// before the wait ends with the last one. The default is 5, and 20 for the
-// servers of a database, which fail over. Each poll also has the client's
-// retries.
+// before the wait ends with the last one, after the client's retries. The
+// default is 5, and 20 for the servers of a database.
 func WaitTolerance(polls int) WaitOption {
 	return func(c *waitConfig) { c.tolerance = polls }
 }
@@ -115,7 +113,7 @@ type stateful interface{ stateText() string }
 // stateDeleting is the one state that all families with states share.
 const stateDeleting = "deleting"
 
-// Wait polls with fetch until done reports true, and returns that record. All
+// Wait polls with fetch until done reports true, and returns that record. The
 // Wait methods use it; call it for your own conditions:
 //
 //	vm, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.VM, error) {
@@ -124,10 +122,10 @@ const stateDeleting = "deleting"
 //		return vm.IP4 != "", nil
 //	})
 //
-// The first poll is immediate. Without a deadline on the context, Wait
-// continues until the condition holds. It tolerates transient errors of fetch
+// The first poll is immediate. Wait tolerates transient errors of fetch
 // ([WaitTolerance]). After any other error of fetch, or any error of done, it
-// returns a [*WaitError], which contains the last record.
+// returns a [*WaitError], which contains the last record. It has no time limit
+// but the context.
 func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts ...WaitOption) (*T, error) {
 	switch {
 	case fetch == nil:

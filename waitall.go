@@ -19,15 +19,14 @@ type waitAllConfig struct {
 }
 
 // WaitConcurrency sets how many waits run at the same time, at least 1. The
-// others begin in the order of the items. By default, all run at the same time.
+// default is all.
 func WaitConcurrency(waits int) WaitAllOption {
 	return func(c *waitAllConfig) { c.atOnce = &waits }
 }
 
-// WaitFailFast lets the first wait that fails cancel the others. The cause of
-// their context is its error. Waits that haven't begun aren't called. WaitAll
-// returns when all others have ended, with the records of those that succeeded
-// and only this error.
+// WaitFailFast lets the first wait that fails cancel the others, with its error
+// as the cause. Waits that haven't begun aren't called. WaitAll returns when
+// all have ended, with the records of those that succeeded and only this error.
 func WaitFailFast() WaitAllOption {
 	return func(c *waitAllConfig) { c.failFast = true }
 }
@@ -35,21 +34,18 @@ func WaitFailFast() WaitAllOption {
 // WaitAll calls wait for each of the items concurrently, and returns when all
 // calls have ended. The records are in the order of the items; the record of a
 // failed wait is nil. The error joins the errors of all failed waits, in the
-// same order, and is nil if none failed.
+// same order.
 //
 //	names := []string{"web-1", "web-2", "web-3"}
 //	vms, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
 //		return client.VMs.WaitRunning(ctx, location, name)
 //	})
 //
-// Waits of one client for resources of one family in one location share lists,
-// if that takes fewer requests than a Get for each. This applies to waits for a
-// deletion, and for a state that lists show. A list can only tell a wait that
-// it isn't over: the full record decides. Until then, the records in [Progress]
-// can have the short form. A list never delays a wait beyond its own pause, and
-// its failure doesn't end a wait. Waits share lists only if they get the
-// context that WaitAll passes, and not one derived from it: set a deadline on
-// the context of WaitAll.
+// Waits of one client for a deletion, or for a state that lists show, share
+// lists of a family and location, if that takes fewer requests than a Get for
+// each. The records in [Progress] can then have the short form. For this, waits
+// need the context that WaitAll passes, not one derived from it: set a deadline
+// on the context of WaitAll.
 //
 // WaitAll returns an [*ArgumentError], and calls nothing, if wait is nil or a
 // [WaitConcurrency] is less than 1.

@@ -22,66 +22,51 @@ const (
 	EventDeleted  EventType = "deleted"  // the record is no longer in the list
 )
 
-// Event is a change that a Watch method has seen.
-//
-// Records belong to the program that gets them: changing a record neither
-// causes nor hides an event. The watch keeps each record until its next event,
-// in which the same pointer is Old, or Record after a deletion.
+// Event is a change that a Watch method has seen. Changing a record neither
+// causes nor hides an event.
 type Event[T any] struct {
 	Type   EventType
 	Record *T // the new record; after a deletion, the last one
 	Old    *T // the record before a modification, or nil
 }
 
-// WatchOptions are the settings of the Watch methods. A nil *WatchOptions means
-// the whole project and the defaults.
+// WatchOptions are the settings of the Watch methods. Nil means the whole
+// project and the defaults.
 //
 // A watch polls the list. The first round yields every record, in its short
-// form, as [EventAdded]; each later round yields the changes since then. A
-// watch doesn't see a record that appears and disappears between two rounds,
-// nor a change of a field that lists don't show or of the order of an array's
-// elements.
+// form, as [EventAdded]; each later round yields the changes since then,
+// deletions last. A watch doesn't see a record that appears and disappears
+// between two rounds, a change of a field that lists don't show, or the order
+// of an array's elements. It identifies records by ID.
 //
-// A watch identifies records by ID. A round yields deletions at its end, so a
-// new record with the name of a deleted one may be added first.
+// Lists leave out what the token may not see. So before a watch yields a record
+// as deleted, it gets it by ID, unless it was being deleted. The watch ends
+// with [ErrForbidden] if the token may not see the record in three rounds in a
+// row. It can't see that a record exists that was never in the list; see
+// [Client.CheckAccess].
 //
-// Lists leave out what the token may not see. So a watch gets each record that
-// is no longer in the list once by its ID, unless it was being deleted, and
-// yields it as deleted only if it doesn't exist. It ends with [ErrForbidden] if
-// the token may not see the record in three rounds in a row: the token has lost
-// a permission. It can't see that a record exists that was never in the list;
-// see [Client.CheckAccess].
-//
-// After a transient failure ([IsTransient]), such as a server error or a
-// gateway's page in place of a list, the watch reports it to Progress and tries
-// again after a pause. A round that fails yields no deletions, but the changes
-// it has yielded remain valid. A watch also continues after an
-// [*UnlistedError], and after [ErrPaginationStalled], since the list may have
-// changed during the round; but three stalled rounds without a complete one in
-// between end it. Any other error, or the context's error, is the last element.
+// After a transient failure ([IsTransient]), a watch reports it to Progress and
+// tries again after a pause. A round that fails yields no deletions. A watch
+// also continues after an [*UnlistedError], and after [ErrPaginationStalled],
+// unless three rounds stall without a complete one in between. Any other error,
+// or the context's error, is the last element.
 //
 // A watch holds one copy of the records, and about 60 bytes for each. Every
-// range over the sequence is a separate watch. No goroutine outlives the loop.
+// range over the sequence is a separate watch.
 type WatchOptions struct {
-	// Location restricts the list to a location. It must be empty for families
-	// without locations.
-	Location string
-
-	// PageSize is the number of items in a page; 0 means 1000, the server's
-	// maximum. Lists that aren't paginated have one page.
-	PageSize int
+	Location string // must be empty for families without locations
+	PageSize int    // the number of items in a page; default and maximum 1000
 
 	// Interval is the pause after the first round, and after each round with a
-	// change. After any other round, the pause grows by half, up to MaxInterval.
-	// Each pause is randomized by up to 20%. The defaults, for 0 or less, are 5
-	// and 30 seconds. If the server asks for a longer pause in Retry-After, the
-	// watch uses that, up to [RetryPolicy.MaxRetryAfter].
+	// change. Otherwise the pause grows by half, up to MaxInterval. Each pause is
+	// randomized by up to 20%. The defaults are 5 and 30 seconds. A longer pause
+	// in Retry-After applies, up to RetryPolicy.MaxRetryAfter.
 	Interval, MaxInterval time.Duration
 
 	// Progress, if not nil, is called after each round, on the goroutine of the
-	// loop; the pause begins when it returns. Polls is the number of rounds, Done
-	// the number of records, Total is 0, and Err is the error of the round.
-	// Without Progress, a watch that always fails looks like one without changes.
+	// loop. Polls is the number of rounds, Done the number of records, Total is 0,
+	// and Err is the error of the round. Without Progress, a watch that always
+	// fails looks like one without changes.
 	Progress func(Progress)
 }
 
