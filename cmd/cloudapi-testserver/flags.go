@@ -31,7 +31,7 @@ func (o *options) changeFlags(flags *flag.FlagSet) {
 		}
 		return add("vms", map[string]int{"count": n})
 	})
-	flags.Func("quota", "`quotas` of the project, such as vm=200,kubernetes=64 (default as for a new project)", func(text string) error {
+	flags.Func("quota", "`quotas` of the project, such as vm=200,kubernetes=64\n(default as for a new project)", func(text string) error {
 		quotas := map[string]int{}
 		for part := range strings.SplitSeq(text, ",") {
 			name, value, _ := strings.Cut(part, "=")
@@ -43,8 +43,8 @@ func (o *options) changeFlags(flags *flag.FlagSet) {
 		}
 		return add("quota", quotas)
 	})
-	flags.Func("fail", "`faults` for the requests of an operation, one for each request, such as VMs.Create=503,drop-after: "+
-		"statuses, drop-before or drop-after; can be repeated", func(text string) error {
+	flags.Func("fail", "`faults` for the requests of an operation, one for each request,\nsuch as VMs.Create=503,drop-after: statuses,\n"+
+		"drop-before or drop-after; can be repeated", func(text string) error {
 		operation, list, _ := strings.Cut(text, "=")
 		var faults []map[string]any
 		for part := range strings.SplitSeq(list, ",") {

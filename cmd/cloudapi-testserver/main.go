@@ -53,16 +53,18 @@ type usageError struct{ error }
 
 const usage = `Usage: cloudapi-testserver [flags]
 
-Serves the API from memory, and prints how to reach it. Start it in one terminal,
-and paste what it prints into another:
+Serves the API from memory, and prints how to reach it. Start it in one
+terminal, and paste what it prints into another:
 
   cloudapi-testserver -demo -delay 0
-  curl "$CLOUDAPI_BASE_URL/project/$CLOUDAPI_PROJECT/vm" -H "Authorization: Bearer $CLOUDAPI_TOKEN"
+  curl "$CLOUDAPI_BASE_URL/project/$CLOUDAPI_PROJECT/vm" \
+    -H "Authorization: Bearer $CLOUDAPI_TOKEN"
 
-In a script, or to restart it while a program keeps running, set the token and the
-project. The new server starts empty:
+In a script, or to restart it while a program keeps running, set the token and
+the project. The new server starts empty:
 
-  export CLOUDAPI_BASE_URL=http://127.0.0.1:8080 CLOUDAPI_TOKEN=pat-test CLOUDAPI_PROJECT=pj8r0dvyb26y6ma6y7n1sw0nzz
+  export CLOUDAPI_BASE_URL=http://127.0.0.1:8080 CLOUDAPI_TOKEN=pat-test
+  export CLOUDAPI_PROJECT=pj8r0dvyb26y6ma6y7n1sw0nzz
   cloudapi-testserver -token "$CLOUDAPI_TOKEN" -project "$CLOUDAPI_PROJECT" &
 
 To see how a program handles a large project, a slow server, or no permissions:
@@ -71,13 +73,14 @@ To see how a program handles a large project, a slow server, or no permissions:
   cloudapi-testserver -demo -delay 2m
   cloudapi-testserver -demo -no-permission
 
-To see how it handles failures, here a 503 for the first create and no response to
-the second. A -scenario can set everything else at the start, and requests to the
--control address can change it while the server runs:
+To see how it handles failures, here a 503 for the first create and no response
+to the second. A -scenario can set everything else at the start, and requests to
+the -control address can change it while the server runs:
 
   cloudapi-testserver -fail VMs.Create=503,drop-after
   cloudapi-testserver -control 127.0.0.1:0
-  curl "$CLOUDAPI_CONTROL_URL" -H "Authorization: Bearer $CLOUDAPI_TOKEN" -d '{"quota": {"vm": 200}}'
+  curl "$CLOUDAPI_CONTROL_URL" -H "Authorization: Bearer $CLOUDAPI_TOKEN" \
+    -d '{"quota": {"vm": 200}}'
 
 Flags:
 `
@@ -99,16 +102,16 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	o := options{delay: 3 * time.Second}
 	flags := flag.NewFlagSet("cloudapi-testserver", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints errors, once
-	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 means any free port")
-	flags.StringVar(&o.api, "api", "", fmt.Sprintf("implement exactly this `version` of the API: %s, %s, or %s (default %[2]s, with the contract's init scripts)",
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 is any free port")
+	flags.StringVar(&o.api, "api", "", fmt.Sprintf("implement exactly this `version` of the API: %s, %s, or %s\n(default %[2]s, with the contract's init scripts)",
 		cloudapitest.October2025, cloudapitest.August2026, cloudapitest.Contract))
-	flags.StringVar(&o.token, "token", "", "`token` with every permission: \"pat-\" and visible characters (default random)")
+	flags.StringVar(&o.token, "token", "", "`token` with every permission: \"pat-\" and visible characters\n(default random)")
 	flags.StringVar(&o.project, "project", "", "`ID` of the project (default random)")
 	flags.StringVar(&o.control, "control", "", "`address` for changing the server while it runs (default none)")
-	flags.StringVar(&o.scenario, "scenario", "", "JSON `file` with changes to apply at the start, in the format of the control address")
-	flags.StringVar(&o.healthCheck, "health-check", "", "only check the health of the server with the control `URL`; the exit status is 1 if it isn't healthy")
+	flags.StringVar(&o.scenario, "scenario", "", "JSON `file` with changes to apply at the start, in the format of the\ncontrol address")
+	flags.StringVar(&o.healthCheck, "health-check", "", "only check the health of the server with the control `URL`;\nthe exit status is 1 if it isn't healthy")
 	flags.BoolVar(&o.demo, "demo", false, "fill the project with at least one resource of each family")
-	flags.Func("delay", "`time` that creating, restarting, resizing and deleting each take, such as 500ms (default 3s)", func(text string) (err error) {
+	flags.Func("delay", "`time` that creating, restarting, resizing and deleting each take,\nsuch as 500ms (default 3s)", func(text string) (err error) {
 		o.delay, err = parseTime(text)
 		return err
 	})

@@ -33,8 +33,8 @@ var source string // whose first comment is the help
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("exporter", source, stdout)
 	listen := flags.String("listen", "127.0.0.1:9790", "`address` to serve /metrics on")
-	maxAge := flags.Duration("max-age", 30*time.Second, "how long to show the results of a refresh before the next one")
-	timeout := flags.Positive("timeout", 8*time.Second, "maximum `duration` of a refresh; less than the scrape_timeout of Prometheus")
+	maxAge := flags.Duration("max-age", 30*time.Second, "minimum time between two refreshes")
+	timeout := flags.Positive("timeout", 8*time.Second, "maximum `duration` of a refresh, below the scrape_timeout")
 	once := flags.Bool("once", false, "print the metrics and exit, with status 1 if some are missing")
 	if err := flags.Parse(args, 0); err != nil {
 		return err

@@ -38,10 +38,10 @@ var levels = []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSev
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("pglogs", source, stdout)
-	since := flags.Positive("since", 30*time.Minute, "how old the first line may be, a `duration` up to 168h; ignored if there is a state")
-	level := flags.String("level", "", "lowest `level` of the lines: debug, info, warn, error or fatal (default all)")
+	since := flags.Positive("since", 30*time.Minute, "maximum age of the first line, up to 168h;\nignored with a saved state")
+	level := flags.String("level", "", "lowest `level`: debug, info, warn, error or fatal (default all)")
 	follow := flags.Bool("follow", false, "continue with new lines until interrupted")
-	every := flags.Positive("every", 5*time.Second, "how long to wait, a `duration`, between two requests for new lines")
+	every := flags.Positive("every", 5*time.Second, "pause between two requests for new lines")
 	file := flags.String("state", "", "`file` that records what was printed, to continue from there")
 	asJSON := flags.Bool("json", false, "print each line as JSON")
 	if err := flags.Parse(args, 1); err != nil {

@@ -35,11 +35,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	now := time.Now()
 	start, end := now.Add(-6*time.Hour), now
 	flags := demo.NewFlags("pgmetrics", source, stdout)
-	flags.Func("start", "`time` of the first value, such as 2026-03-01T08:00:00Z, or how long ago, such as 24h (default 6h)", timeFlag(&start, now))
+	flags.Func("start", "`time` of the first value, such as 2026-03-01T08:00:00Z,\nor how long ago, such as 24h (default 6h)", timeFlag(&start, now))
 	flags.Func("end", "`time` of the last value, in the same forms (default now)", timeFlag(&end, now))
-	keys := flags.String("metric", "", "`keys` of the metrics, separated by commas, such as cpu_usage,disk_io (default all)")
+	keys := flags.String("metric", "", "`keys` of metrics, such as cpu_usage,disk_io (default all)")
 	folder := flags.String("png", "", "`folder` for a picture of each metric, and one of all metrics")
-	width := flags.Int("width", 0, "width of the charts, at least 20 `columns` (default the width of the terminal, or 80)")
+	width := flags.Int("width", 0, "width of the charts in `columns`, at least 20\n(default the width of the terminal, or 80)")
 	if err := flags.Parse(args, 1); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ var source string // whose first comment is the help
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("provision", source, stdout)
-	file := flags.String("file", "", "YAML `file` with the resources that should exist (default: a sample, only for the server inside the program)")
+	file := flags.String("file", "", "YAML `file` with the resources that should exist\n(default a sample, only for the server inside the program)")
 	printSample := flags.Bool("sample", false, "print the sample and exit")
 	update := flags.Bool("update", false, "change existing resources that differ from the file, where possible")
 	planOnly := flags.Bool("plan", false, "list what would be created and changed, and change nothing")

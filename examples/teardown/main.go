@@ -35,7 +35,7 @@ var source string // whose first comment is the help
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	c := &command{stdin: os.Stdin, stdout: stdout, stderr: stderr}
 	flags := demo.NewFlags("teardown", source, stdout)
-	flags.Func("keep", "`pattern` of resources to keep: a name, an ID, eu-central-h1/web-1 or 'eu-central-h1/*'; may be repeated", func(pattern string) error {
+	flags.Func("keep", "`pattern` of resources to keep: a name, an ID, eu-central-h1/web-1\nor 'eu-central-h1/*'; can be repeated", func(pattern string) error {
 		c.keep = append(c.keep, pattern)
 		return checkPattern(pattern)
 	})

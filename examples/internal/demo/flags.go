@@ -14,7 +14,7 @@ import (
 
 // environment ends the output of --help.
 const environment = "\nThe program uses the project that " + cloudapi.EnvBaseURL + ", " + cloudapi.EnvToken + " and\n" +
-	cloudapi.EnvProject + " name. If none of them is set, it uses a server inside the program.\n"
+	cloudapi.EnvProject + " name. If none of them is set, it uses a server inside the\nprogram.\n"
 
 // Flags are the flags of a program. Their help describes the program.
 type Flags struct {
