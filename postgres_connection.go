@@ -74,16 +74,14 @@ func (o *ConnectionOptions) parameters() (map[string]string, error) {
 			return fail("Parameters", name, "can't be the name of a parameter")
 		case strings.HasPrefix(lower, "ssl") && !slices.Contains(sslParameters, name):
 			return fail("Parameters", name, "is not one of the parameters that begin with ssl: "+strings.Join(sslParameters, ", "))
-		case strings.Contains(value, "\x00"):
-			return fail("Parameters", name, "has a value with a NUL")
+		}
+		if reason := unusable(value); reason != "" {
+			return fail("Parameters", name, "has a value that "+reason)
 		}
 		set[name] = value
 	}
 	if o.SSLMode != "" {
 		set["sslmode"] = o.SSLMode
-	}
-	if strings.Contains(o.SSLRootCert, "\x00") {
-		return fail("SSLRootCert", o.SSLRootCert, "can't be a path")
 	}
 	if o.SSLRootCert != "" {
 		set["sslrootcert"] = o.SSLRootCert
@@ -119,6 +117,19 @@ func withParameters(query string, set map[string]string) string {
 	return strings.Join(pairs, "&")
 }
 
+// unusable returns why a value can't be in a connection URL, or "" if it can.
+// In the protocol of PostgreSQL, a NUL ends a value and begins the next one.
+func unusable(value string) (reason string) {
+	switch {
+	case strings.Contains(value, redacted):
+		return "is the masked form of a Secret, \"" + redacted + "\", which was stored in place of its content: " +
+			"get the database again, and store the result of Reveal"
+	case strings.Contains(value, "\x00"):
+		return "contains a NUL"
+	}
+	return ""
+}
+
 const connectionURL = "ConnectionURL" // the operation of its errors
 
 // ConnectionURL returns the connection URL of a database for another role,
@@ -130,23 +141,25 @@ const connectionURL = "ConnectionURL" // the operation of its errors
 // It returns an [*ArgumentError] if the connection is empty, as in records from
 // lists and in replicas that are being created, or isn't a URL. It also returns
 // one if a mode or a parameter's name is invalid, if the options have a
-// password and WithoutPassword, or if the connection or password is in its
-// masked form, "[redacted]": store the result of [Secret.Reveal].
+// password and WithoutPassword, if the connection or another value is the
+// masked form of a Secret, "[redacted]", in place of the result of
+// [Secret.Reveal], or if a value contains a NUL.
 func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	fail := func(name, reason string) (Secret, error) {
 		return Secret{}, &ArgumentError{Operation: connectionURL, Name: name, Reason: reason}
 	}
-	const masked = "is the masked form of a Secret, \"" + redacted + "\", which was stored in place of its content: " +
-		"get the database again, and store the result of Reveal"
 	switch {
 	case opts.WithoutPassword && !opts.Password.IsZero():
 		return fail("opts", "have both a Password and WithoutPassword")
 	case connection.IsZero():
 		return fail("connection", "is empty: records from lists have none, and records of new databases none yet")
-	case strings.Contains(connection.Reveal(), redacted):
-		return fail("connection", masked)
-	case strings.Contains(opts.Password.Reveal(), redacted):
-		return fail("Password", masked)
+	}
+	for _, field := range []struct{ name, value string }{
+		{"connection", connection.Reveal()}, {"Password", opts.Password.Reveal()}, {"User", opts.User}, {"Database", opts.Database}, {"SSLRootCert", opts.SSLRootCert},
+	} {
+		if reason := unusable(field.value); reason != "" {
+			return fail(field.name, reason)
+		}
 	}
 	set, err := opts.parameters()
 	if err != nil {

@@ -83,6 +83,10 @@ func TestConnectionURLWithBadParameters(t *testing.T) {
 		`Parameters can't`:             of("", "c"),
 		`Parameters "a&sslmode" can't`: of("a&sslmode", "disable"),
 		`Parameters "options" has a`:   of("options", "\x00"),
+		`Parameters "sslpassword" has a value that is the masked form`: of("sslpassword", cloudapi.NewSecret("hunter2").String()),
+		`User contains a NUL`:     {User: "app\x00database\x00other"},
+		`Password contains a NUL`: {Password: cloudapi.NewSecret("hunter2\x00")},
+		`Database contains a NUL`: {Database: "orders\x00"},
 	} {
 		got, err := cloudapi.ConnectionURL(connection, options)
 		if !errors.Is(err, cloudapi.ErrInvalidArgument) || !got.IsZero() || !strings.Contains(fmt.Sprint(err), want) || strings.Contains(fmt.Sprint(err), "hunter2") {
