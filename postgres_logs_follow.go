@@ -55,27 +55,35 @@ func (m PostgresLogMarker) String() string {
 	for _, key := range m.seen {
 		seen = append(seen, key[:]...)
 	}
-	return markerVersion + "." + strconv.FormatInt(m.from.UnixNano(), 10) + "." + strconv.FormatInt(m.until.UnixNano(), 10) + "." + base64.RawURLEncoding.EncodeToString(seen)
+	text := fmt.Sprintf("%s.%d.%d.%s", markerVersion, m.from.UnixNano(), m.until.UnixNano(), base64.RawURLEncoding.EncodeToString(seen))
+	return text + "." + checksum(text)
+}
+
+// checksum returns the end of a marker's text. It detects a text that a database
+// has cut off, for example.
+func checksum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:len(lineKey{})])
 }
 
 // MarshalText returns the text of the marker.
 func (m PostgresLogMarker) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
 // UnmarshalText reads the text of a marker. It returns an [*ArgumentError] for
-// other text.
+// other text, or for one that has been changed or cut off.
 func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*m = PostgresLogMarker{}
 		return nil
 	}
 	parts := strings.Split(string(text), ".")
-	if len(parts) != 4 || parts[0] != markerVersion {
+	if len(parts) != 5 || parts[0] != markerVersion || checksum(strings.Join(parts[:4], ".")) != parts[4] {
 		return notMarker(text)
 	}
 	from, err := strconv.ParseInt(parts[1], 10, 64)
 	until, untilErr := strconv.ParseInt(parts[2], 10, 64)
 	seen, seenErr := base64.RawURLEncoding.DecodeString(parts[3])
-	if err != nil || untilErr != nil || seenErr != nil || len(seen)%len(lineKey{}) != 0 || time.Duration(until-from) > logsMaxSpan {
+	if err != nil || untilErr != nil || seenErr != nil || len(seen)%len(lineKey{}) != 0 {
 		return notMarker(text)
 	}
 	*m = PostgresLogMarker{from: time.Unix(0, from).UTC(), until: time.Unix(0, until).UTC()}
