@@ -13,7 +13,8 @@ import (
 // and Confirm. See retry.go for whether a call may be retried.
 
 // IsGone reports whether an error proves that a resource doesn't exist in the
-// location of the request. Unlike a test for [ErrNotFound], it returns false if
+// location of the request. It may exist in another one: [Client.CheckAccess]
+// also looks there. Unlike a test for [ErrNotFound], it returns false if
 // the location doesn't exist, for example because it's mistyped, and for the
 // result of a search, which may leave out what the token can't see: by
 // [ProjectsService.ObjectInfo], and so by [Client.Resolve] and [Lookup] of an ID

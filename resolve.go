@@ -190,11 +190,8 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	case part != nil:
 		return c.findPart(ctx, operation, f, part, ref)
 	case f.hasLocations() && ref.Location == "":
-		info, err := fetch[ObjectInfo](ctx, &c.conn, &opProjectsObjectInfo, ref.ID)
-		if err != nil {
-			return nil, nil, err
-		}
-		return &Resource{Kind: kind, ID: ref.ID, Location: info.Location, Name: info.Name}, nil, nil
+		resource, err := locate(ctx, &c.conn, kind, ref.ID)
+		return resource, nil, err
 	case !f.takesIDs():
 		record, err = c.search(ctx, operation, f, ref, func(item any) (any, error) {
 			if item.(identified).identity().ID != ref.ID {

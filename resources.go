@@ -131,7 +131,9 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 //	isGone := len(existing) == 0
 //
 // CheckAccess gets the project, and each resource by ID, or by name for a
-// private location. It returns [ErrForbidden] if the token has no permission
+// private location. If a resource isn't in its Location, CheckAccess looks for
+// the ID in all locations that the token can see, so existing has the Location
+// in which the resource is. It returns [ErrForbidden] if the token has no permission
 // for one of them, and [ErrNotFound] if the project is gone or the
 // token's account is no longer a member of it. If resources are given, the token needn't see the project's own record, which is a separate
 // permission. CheckAccess returns an [*ArgumentError] for a part of another
@@ -165,6 +167,14 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 			}
 			exists, err = families[i].exists(ctx, &c.conn, r)
 		}
+		if err == nil && !exists && families[i].hasLocations() { // perhaps it's in another location
+			switch elsewhere, lookup := locate(ctx, &c.conn, r.Kind, r.ID); {
+			case lookup == nil:
+				r, exists = *elsewhere, true
+			case !isMissing(lookup):
+				err = lookup
+			}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, r, unprefixed{err})
 		}
@@ -173,6 +183,15 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 		}
 	}
 	return existing, nil
+}
+
+// locate returns the resource with an ID, in any location of the project.
+func locate(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
+	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
+	if err != nil {
+		return nil, err
+	}
+	return &Resource{Kind: kind, ID: id, Location: info.Location, Name: info.Name}, nil
 }
 
 // wholeFamily returns the family of a resource that isn't a part of another.

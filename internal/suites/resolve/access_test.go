@@ -28,9 +28,9 @@ func TestCheckAccess(t *testing.T) {
 		requests    int
 	}{
 		{"all permissions", []string{"*"}, "", nil, nil, 1},
-		{"all permissions, and resources", []string{"*"}, "", []string{"vm", "firewall", "gone"}, nil, 4},
+		{"all permissions, and resources", []string{"*"}, "", []string{"vm", "firewall", "gone"}, nil, 5},
 		{"no permission", nil, "", nil, cloudapi.ErrForbidden, 1},
-		{"none for a VM", []string{"Project:view", "Firewall:view"}, "", []string{"gone", "firewall", "vm"}, cloudapi.ErrForbidden, 5},
+		{"none for a VM", []string{"Project:view", "Firewall:view"}, "", []string{"gone", "firewall", "vm"}, cloudapi.ErrForbidden, 6},
 		{"none for a VM that the program does not know", []string{"Project:view", "Firewall:view"}, "", []string{"firewall"}, nil, 2},
 		{"none for the project", []string{"Vm:view"}, "", []string{"vm"}, nil, 2},
 		{"of another account", nil, other, []string{"vm"}, cloudapi.ErrNotFound, 1},
@@ -69,6 +69,42 @@ func TestCheckAccess(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestCheckAccessLooksElsewhere: a resource whose location is wrong isn't taken
+// for gone.
+func TestCheckAccessLooksElsewhere(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t)
+	client := srv.Client()
+	vm := stub.Must(client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+	firewall := stub.Must(client.Firewalls.Create(t.Context(), "us-east-a2", "edge", nil))(t)
+	existing, err := client.CheckAccess(t.Context(),
+		cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a2"},
+		cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: "us-east-a2"},
+		cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: firewall.ID, Location: "eu-central-h1"},
+	)
+	want := []cloudapi.Resource{
+		{Kind: cloudapi.KindVM, ID: vm.ID, Location: "eu-central-h1", Name: "web-1"},
+		{Kind: cloudapi.KindFirewall, ID: firewall.ID, Location: "us-east-a2", Name: "edge"},
+	}
+	if err != nil || !slices.Equal(existing, want) {
+		t.Errorf("%v exist, %v, want %v", existing, err, want)
+	}
+	for name, resource := range map[string]cloudapi.Resource{
+		"a location that doesn't exist": {Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a9"},
+		"an ID that is cut off":         {Kind: cloudapi.KindVM, ID: vm.ID[:20], Location: "eu-central-h1"},
+	} {
+		if existing, err := client.CheckAccess(t.Context(), resource); err == nil {
+			t.Errorf("%s: %v exist", name, existing)
+		}
+	}
+	srv.Fail(cloudapitest.Match{Operation: "Projects.ObjectInfo"}, cloudapitest.Reply(500, nil, stub.Envelope(500)).Repeating())
+	once := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+	_, err = once.CheckAccess(t.Context(), cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a2"})
+	if !errors.Is(err, cloudapi.ErrServer) {
+		t.Errorf("a lookup that fails: %v", err)
 	}
 }
 
