@@ -200,8 +200,8 @@ func (s *FirewallsService) All(ctx context.Context, opts *ListOptions) iter.Seq2
 // Watch yields the firewalls in the project, or in [WatchOptions.Location], and
 // then changes of them and their rules, until the context ends. Records lack
 // PrivateSubnets.
-func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Firewall], error] {
-	return firewallFamily.watch(ctx, s.conn, opts)
+func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Firewall) iter.Seq2[Event[Firewall], error] {
+	return firewallFamily.watch(ctx, s.conn, opts, known)
 }
 
 // CreateInProject is in the contract only: no version of the service has it. It

@@ -45,8 +45,8 @@ func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) it
 
 // Watch yields the project's valid inference API keys that the token can see,
 // and then their changes, until the context ends.
-func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[InferenceAPIKey], error] {
-	return inferenceAPIKeyFamily.watch(ctx, s.conn, opts)
+func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions, known ...*InferenceAPIKey) iter.Seq2[Event[InferenceAPIKey], error] {
+	return inferenceAPIKeyFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Create creates a key. The inference endpoints may take minutes to accept it.

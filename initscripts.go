@@ -80,8 +80,8 @@ func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.
 
 // Watch yields the project's init scripts, and then their changes, until the
 // context ends. Records lack the text, so a change of it isn't an event.
-func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VMInitScript], error] {
-	return vmInitScriptFamily.watch(ctx, s.conn, opts)
+func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions, known ...*VMInitScript) iter.Seq2[Event[VMInitScript], error] {
+	return vmInitScriptFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Create is in the contract only: no version of the service has it. It

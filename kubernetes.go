@@ -93,8 +93,8 @@ func (s *KubernetesService) All(ctx context.Context, opts *ListOptions) iter.Seq
 
 // Watch yields the clusters in the project, or in [WatchOptions.Location], and
 // then their changes, until the context ends. Records lack CPVMs and NodePools.
-func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[KubernetesCluster], error] {
-	return clusterFamily.watch(ctx, s.conn, opts)
+func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions, known ...*KubernetesCluster) iter.Seq2[Event[KubernetesCluster], error] {
+	return clusterFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Get returns a cluster with its nodes. It returns [ErrNotFound] if the cluster

@@ -189,8 +189,8 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 // Watch yields the load balancers in the project, or in
 // [WatchOptions.Location], and then their changes, until the context ends.
 // Records lack Subnet and VMs, so attaching or detaching a VM isn't an event.
-func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[LoadBalancer], error] {
-	return loadBalancerFamily.watch(ctx, s.conn, opts)
+func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions, known ...*LoadBalancer) iter.Seq2[Event[LoadBalancer], error] {
+	return loadBalancerFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Get returns a load balancer with its subnet and VMs. It returns [ErrNotFound]

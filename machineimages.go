@@ -97,8 +97,8 @@ func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.
 // the versions, records show only which one is the latest.
 //
 // Requires the August 2026 API.
-func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[MachineImage], error] {
-	return machineImageFamily.watch(ctx, s.conn, opts)
+func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions, known ...*MachineImage) iter.Seq2[Event[MachineImage], error] {
+	return machineImageFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Get returns a machine image. It returns [ErrNotFound] if the image doesn't

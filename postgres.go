@@ -267,8 +267,8 @@ func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 
 // Watch yields the databases in the project, or in [WatchOptions.Location], and
 // then their changes, until the context ends. Records have the short form.
-func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Postgres], error] {
-	return postgresFamily.watch(ctx, s.conn, opts)
+func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions, known ...*Postgres) iter.Seq2[Event[Postgres], error] {
+	return postgresFamily.watch(ctx, s.conn, opts, known)
 }
 
 // serverFilters returns the options with only the tags that the server can

@@ -92,8 +92,8 @@ func (s *PrivateLocationsService) All(ctx context.Context, opts *ListOptions) it
 
 // Watch yields the project's private locations, and then their changes, until
 // the context ends.
-func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateLocation], error] {
-	return privateLocationFamily.watch(ctx, s.conn, opts)
+func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateLocation) iter.Seq2[Event[PrivateLocation], error] {
+	return privateLocationFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Create creates a private location. It returns [ErrAlreadyExists] if the name

@@ -80,8 +80,8 @@ func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 
 // Watch yields the account's projects, and then their changes, including
 // changes of the credit, until the context ends.
-func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[Project], error] {
-	return projectFamily.watch(ctx, s.conn, opts)
+func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Project) iter.Seq2[Event[Project], error] {
+	return projectFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Create creates a project. Names need not be unique, so each call creates

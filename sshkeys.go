@@ -76,8 +76,8 @@ func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.
 
 // Watch yields the project's SSH public keys, and then their changes, until the
 // context ends. Records lack PublicKey, so a change of it isn't an event.
-func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[SSHPublicKey], error] {
-	return sshPublicKeyFamily.watch(ctx, s.conn, opts)
+func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions, known ...*SSHPublicKey) iter.Seq2[Event[SSHPublicKey], error] {
+	return sshPublicKeyFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Create registers an SSH public key. It returns [ErrAlreadyExists] if the name

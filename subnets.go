@@ -103,8 +103,8 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 // Watch yields the private subnets in the project, or in
 // [WatchOptions.Location], and then changes of them, their firewalls and their
 // NICs, until the context ends.
-func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[PrivateSubnet], error] {
-	return subnetFamily.watch(ctx, s.conn, opts)
+func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateSubnet) iter.Seq2[Event[PrivateSubnet], error] {
+	return subnetFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Get returns a private subnet. It returns [ErrNotFound] if the subnet doesn't

@@ -207,8 +207,8 @@ func (s *VMsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VM, 
 
 // Watch yields the VMs in the project, or in [WatchOptions.Location], and then
 // their changes, until the context ends. Records have the short form.
-func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions) iter.Seq2[Event[VM], error] {
-	return vmFamily.watch(ctx, s.conn, opts)
+func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions, known ...*VM) iter.Seq2[Event[VM], error] {
+	return vmFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Get returns a VM with all its fields. It returns [ErrNotFound] if the VM

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,14 @@ type Event[T any] struct {
 // deletions last. A watch doesn't see a record that appears and disappears
 // between two rounds, a change of a field that lists don't show, or the order
 // of an array's elements. It identifies records by ID.
+//
+// A program that has records of an earlier watch passes them as known. The first
+// round then yields the changes since that watch: nothing for an unchanged
+// record, [EventModified] for a changed one, and [EventDeleted] for one that is
+// gone. A known record that isn't in the short form, or was stored without its
+// secrets, is yielded as modified. A watch yields an [*ArgumentError], and sends
+// nothing, if a known record is nil, lacks its ID or location, or isn't in
+// Location.
 //
 // Lists leave out what the token may not see. So before a watch yields a record
 // as deleted, it gets it by ID, unless it was being deleted. The watch ends
@@ -92,14 +101,22 @@ func (o *WatchOptions) withDefaults() WatchOptions {
 	return d
 }
 
-// watch yields the changes of a list.
-func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions) iter.Seq2[Event[T], error] {
+// watch yields the changes of a list since it had the known records.
+func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions, known []*T) iter.Seq2[Event[T], error] {
 	o := opts.withDefaults()
 	list := all[T, P](ctx, c, f.lists, &ListOptions{Location: o.Location, PageSize: o.PageSize})
 	operation := strings.TrimSuffix(f.lists.project.Name, "List") + "Watch"
+	known = slices.Clone(known)
 	return func(yield func(Event[T], error) bool) {
 		w := watcher[T, P]{operation: operation, list: list, known: diff.NewList[T, *sight](), sights: map[sight]*sight{},
 			exists: func(r Resource) (bool, error) { return f.exists(ctx, c, r) }}
+		for i, record := range known {
+			if err := f.checkKnown(operation, fmt.Sprintf("known[%d]", i), o.Location, record); err != nil {
+				yield(Event[T]{}, err)
+				return
+			}
+			w.known.Put(P(record).cursor(OrderByID), record, w.sightOf(record))
+		}
 		start, pauses := time.Now(), pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
 		for {
 			changed, err := w.look(yield)
@@ -129,6 +146,27 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions) i
 			}
 		}
 	}
+}
+
+// checkKnown checks that a watch can find out whether a record exists, and that
+// the record is in the location, unless that is empty. name is for the error.
+func (f *family[T, P]) checkKnown(operation, name, location string, record *T) error {
+	if record == nil {
+		return argumentError(operation, name, "", "must not be nil")
+	}
+	r := any(record).(identified).identity()
+	if err := checkIDOf(r.Kind, operation, name+".ID", r.ID); err != nil {
+		return err
+	}
+	switch {
+	case f.hasLocations() && checkSegment(r.Location) != "":
+		return argumentError(operation, name+".Location", r.Location, checkSegment(r.Location))
+	case f.hasLocations() && location != "" && location != r.Location:
+		return argumentError(operation, name+".Location", r.Location, "is not the watch's location, "+location)
+	case !f.takesIDs() && checkSegment(r.Name) != "":
+		return argumentError(operation, name, r.ID, "has no name, by which the API refers to it")
+	}
+	return nil
 }
 
 // retryAfter returns the pause that the server asks for in an error.

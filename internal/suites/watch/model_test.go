@@ -4,12 +4,14 @@ package watch_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"net/http"
-	"reflect"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -23,7 +25,8 @@ import (
 // TestWatchModel watches servers whose resources are created, renamed, changed
 // and deleted between the rounds and during walks, and whose responses fail. If
 // nothing has changed during a round, the sum of the events must be the state
-// of the server. No event may be wrong or come twice.
+// of the server. No event may be wrong or come twice. Now and then the program
+// restarts, with the records that it has stored as JSON.
 func TestWatchModel(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(4)
@@ -58,7 +61,7 @@ type totals struct{ rounds, broken, quiet, changes, faults, events atomic.Int64 
 // lister is a service whose list can be watched.
 type lister[T any] interface {
 	All(context.Context, *cloudapi.ListOptions) iter.Seq2[*T, error]
-	Watch(context.Context, *cloudapi.WatchOptions) iter.Seq2[cloudapi.Event[T], error]
+	Watch(context.Context, *cloudapi.WatchOptions, ...*T) iter.Seq2[cloudapi.Event[T], error]
 }
 
 // world is a server and a client that changes its resources.
@@ -163,8 +166,19 @@ func runWatchModel[T any](t *testing.T, total *totals, name string, seed uint64,
 	})
 }
 
-// run applies the events of 60 rounds.
+// run applies the events of three watches of 20 rounds. Between two of them the
+// program restarts, and things happen.
 func (m *model[T]) run(ctx context.Context, watched lister[T]) {
+	for range 3 {
+		m.watch(ctx, watched)
+		m.restart()
+		for range m.rng.IntN(5) {
+			m.act(ctx)
+		}
+	}
+}
+
+func (m *model[T]) watch(ctx context.Context, watched lister[T]) {
 	watchCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	opts := &cloudapi.WatchOptions{PageSize: 2 + m.rng.IntN(6), Progress: func(p cloudapi.Progress) {
@@ -174,7 +188,7 @@ func (m *model[T]) run(ctx context.Context, watched lister[T]) {
 			m.total.broken.Add(1)
 		case m.changes == m.before && time.Now().Equal(m.began):
 			m.total.quiet.Add(1)
-			if truth := m.truth(ctx); !reflect.DeepEqual(m.records, truth) || p.Done != len(truth) {
+			if truth := m.truth(ctx); !same(m.records, truth) || p.Done != len(truth) {
 				m.t.Errorf("after round %d the events give %d records, the server has %d, and %d are reported", p.Polls, len(m.records), len(truth), p.Done)
 			}
 		}
@@ -182,17 +196,36 @@ func (m *model[T]) run(ctx context.Context, watched lister[T]) {
 		for m.rng.IntN(2) == 0 {
 			m.act(ctx)
 		}
-		if m.noisy = m.rng.IntN(2) == 0; p.Polls == 60 {
+		if m.noisy = m.rng.IntN(2) == 0; p.Polls == 20 {
 			cancel()
 		}
 	}}
-	for e, err := range watched.Watch(watchCtx, opts) {
+	for e, err := range watched.Watch(watchCtx, opts, slices.Collect(maps.Values(m.records))...) {
 		if err == nil {
 			m.apply(ctx, e)
 		} else if !errors.Is(err, context.Canceled) {
 			m.t.Errorf("it ends with %v", err)
 		}
 	}
+}
+
+// restart forgets everything but what is stored.
+func (m *model[T]) restart() {
+	stored, err := json.Marshal(m.records)
+	if err == nil {
+		m.records = nil
+		err = json.Unmarshal(stored, &m.records)
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// same reports whether two values are the same as JSON.
+func same(a, b any) bool {
+	first, err1 := json.Marshal(a)
+	second, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && string(first) == string(second)
 }
 
 // truth returns what the server has.
@@ -219,7 +252,7 @@ func (m *model[T]) apply(ctx context.Context, e cloudapi.Event[T]) {
 		}
 		m.records[id] = e.Record
 	case cloudapi.EventModified:
-		if known == nil || e.Old != known || reflect.DeepEqual(e.Old, e.Record) {
+		if known == nil || e.Old != known || same(e.Old, e.Record) {
 			m.t.Errorf("%s was modified from %v to %v, and it was %v", id, e.Old, e.Record, known)
 		}
 		m.records[id] = e.Record

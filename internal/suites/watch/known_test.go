@@ -1,0 +1,190 @@
+package watch_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/diff"
+	"github.com/cloudapi-sdk/cloudapi/internal/fill"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+// TestWatchOfKnownRecords: a watch begins with what the program has stored, and
+// yields what has changed since then.
+func TestWatchOfKnownRecords(t *testing.T) {
+	t.Parallel()
+	const location = "eu-central-h1"
+	for _, tt := range []struct {
+		name     string
+		meantime func(*testing.T, *cloudapitest.Server, *cloudapi.Client) // while the program doesn't run
+		events   string
+		requests string // of three rounds
+		end      error
+	}{
+		{"nothing happens", func(*testing.T, *cloudapitest.Server, *cloudapi.Client) {},
+			"", "List List List", context.Canceled},
+		{"one is deleted, one renamed, one added", func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client) {
+			stub.Must(0, client.Firewalls.Delete(t.Context(), location, "a"))(t)
+			stub.Must(client.Firewalls.Rename(t.Context(), location, "b", "b2"))(t)
+			stub.Must(client.Firewalls.Create(t.Context(), location, "d", nil))(t)
+		}, "added d, deleted a, modified b2 from b", "List Get List List", context.Canceled},
+		{"all are deleted", func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client) {
+			for _, name := range []string{"a", "b", "c"} {
+				stub.Must(0, client.Firewalls.Delete(t.Context(), location, name))(t)
+			}
+		}, "deleted a, deleted b, deleted c", "List Get Get Get List List", context.Canceled},
+		{"the service fails", func(_ *testing.T, srv *cloudapitest.Server, _ *cloudapi.Client) {
+			srv.Fail(cloudapitest.Match{}, slices.Repeat([]cloudapitest.Fault{cloudapitest.Reply(503, nil, "")}, 4)...)
+		}, "", "List List List List List List", context.Canceled},
+		{"the list is empty by mistake", func(_ *testing.T, srv *cloudapitest.Server, _ *cloudapi.Client) {
+			srv.Fail(cloudapitest.Match{Operation: "Firewalls.ListInLocation"}, cloudapitest.Reply(200, nil, `{"items":[],"count":0}`))
+		}, "", "List Get Get Get List List", context.Canceled},
+		{"the token loses its permission", func(_ *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
+			srv.SetPermissions(client.Project(), srv.Token())
+		}, "", "List Get Get Get List Get Get Get List Get", cloudapi.ErrForbidden},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t)
+				client := srv.Client()
+				for _, name := range []string{"a", "b", "c"} {
+					stub.Must(client.Firewalls.Create(t.Context(), location, name, nil))(t)
+				}
+				stored := stub.Must(json.Marshal(stub.Must(cloudapi.Collect(client.Firewalls.All(t.Context(), nil)))(t)))(t)
+				var known []*cloudapi.Firewall
+				stub.Must(0, json.Unmarshal(stored, &known))(t)
+				tt.meantime(t, srv, client)
+				srv.ClearRequests()
+
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				opts := &cloudapi.WatchOptions{Location: location, Progress: func(p cloudapi.Progress) {
+					if p.Polls == 3 {
+						cancel()
+					}
+				}}
+				var events, requests []string
+				var end error
+				for e, err := range client.Firewalls.Watch(ctx, opts, known...) {
+					if end = err; err != nil {
+						break
+					}
+					event := string(e.Type) + " " + e.Record.Name
+					before := e.Old
+					if e.Type == cloudapi.EventDeleted {
+						before = e.Record
+					}
+					if isOurs := slices.Contains(known, before); isOurs != (e.Type != cloudapi.EventAdded) {
+						t.Errorf("%s: the record before is %v, which is known: %v", event, before, isOurs)
+					}
+					if e.Old != nil {
+						event += " from " + e.Old.Name
+					}
+					events = append(events, event)
+				}
+				for _, r := range srv.Requests() {
+					requests = append(requests, strings.TrimSuffix(strings.TrimPrefix(r.Name, "Firewalls."), "InLocation"))
+				}
+				slices.Sort(events) // a list has the order of random IDs
+				if got := strings.Join(events, ", "); got != tt.events || !errors.Is(end, tt.end) {
+					t.Errorf("got the events %q, then %v\nwant %q, then %v", got, end, tt.events, tt.end)
+				}
+				if got := strings.Join(requests, " "); got != tt.requests {
+					t.Errorf("sent %s, want %s", got, tt.requests)
+				}
+			})
+		})
+	}
+}
+
+// TestWatchAgainWithKnownRecords: each range begins with the records as they
+// were passed.
+func TestWatchAgainWithKnownRecords(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		list := `{"items":[{"id":"vm000000000000000000000000","name":"a","location":"here"}],"count":1}`
+		network := stub.Polled(list, list)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		known := []*cloudapi.VM{{ID: "vm000000000000000000000000", Name: "old", Location: "here"}}
+		watch := sdktest.Recorded(t, network).VMs.Watch(ctx, nil, known...)
+		known[0] = nil
+		for range 2 {
+			for e, err := range watch {
+				if err != nil || text(e) != "modified a from old" {
+					t.Errorf("got %s, %v", text(e), err)
+				}
+				break
+			}
+		}
+	})
+}
+
+// TestWatchRefusesKnownRecords: of a record without these, a watch couldn't find
+// out whether it exists.
+func TestWatchRefusesKnownRecords(t *testing.T) {
+	t.Parallel()
+	good := cloudapi.VM{ID: cloudapitest.NewID(cloudapi.KindVM).String(), Location: "here"}
+	subnet, vm := cloudapitest.NewID(cloudapi.KindPrivateSubnet).String(), good.ID
+	network := &stub.Recorder{}
+	client := sdktest.Recorded(t, network)
+	check := func(err error, want string) {
+		t.Helper()
+		if !errors.Is(err, cloudapi.ErrInvalidArgument) || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+		if sent := network.Take(); len(sent) != 0 {
+			t.Errorf("sent %v", sent)
+		}
+	}
+	for want, bad := range map[string]*cloudapi.VM{
+		`cloudapi: VMs.Watch: known[1] must not be nil`:                                    nil,
+		`cloudapi: VMs.Watch: known[1].ID must be the ID of a VM`:                          {Location: "here"},
+		`cloudapi: VMs.Watch: known[1].ID "web-1" must be the ID of a VM`:                  {ID: "web-1", Location: "here"},
+		`cloudapi: VMs.Watch: known[1].ID "` + subnet + `" must be the ID of a VM`:         {ID: subnet, Location: "here"},
+		`cloudapi: VMs.Watch: known[1].Location must not be empty`:                         {ID: vm},
+		`cloudapi: VMs.Watch: known[1].Location ".." must not be a relative path`:          {ID: vm, Location: ".."},
+		`cloudapi: VMs.Watch: known[1].Location "there" is not the watch's location, here`: {ID: vm, Location: "there"},
+	} {
+		for e, err := range client.VMs.Watch(t.Context(), &cloudapi.WatchOptions{Location: "here"}, &good, bad) {
+			check(err, want)
+			if e.Record != nil {
+				t.Errorf("with the error comes %v", e)
+			}
+		}
+	}
+	location := cloudapitest.NewID(cloudapi.KindPrivateLocation).String()
+	for _, err := range client.PrivateLocations.Watch(t.Context(), nil, &cloudapi.PrivateLocation{ID: location}) {
+		check(err, `cloudapi: PrivateLocations.Watch: known[0] "`+location+`" has no name, by which the API refers to it`)
+	}
+}
+
+// TestKnownRecordsAsJSON: a record that was stored as JSON is the same for a
+// watch, unless it has secrets.
+func TestKnownRecordsAsJSON(t *testing.T) {
+	t.Parallel()
+	digest := diff.NewDigester().Sum
+	for _, service := range reflect.VisibleFields(reflect.TypeFor[cloudapi.Client]()) {
+		watch, ok := service.Type.MethodByName("Watch")
+		if !ok {
+			continue
+		}
+		record := fill.Value(watch.Type.In(watch.Type.NumIn()-1).Elem().Elem(), "x")
+		stored := stub.Must(json.Marshal(record.Interface()))(t)
+		again := reflect.New(record.Type())
+		stub.Must(0, json.Unmarshal(stored, again.Interface()))(t)
+		if masked := strings.Contains(string(stored), "[redacted]"); (digest(record) != digest(again.Elem())) != masked {
+			t.Errorf("%s: stored with masked secrets: %v; it differs: %v: %s", service.Name, masked, !masked, stored)
+		}
+	}
+}
