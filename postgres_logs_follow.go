@@ -352,6 +352,9 @@ func (f *logFollower) begin(ctx context.Context) error {
 	if f.now.IsZero() || !f.UntilNow {
 		f.now = f.clock.now()
 	}
+	if f.now.Before(f.marker.from) && !f.marker.until.IsZero() { // the Date of a response was in the future
+		f.marker.from, f.marker.until = f.now.Add(-f.Overlap), f.now
+	}
 	oldest := f.clock.now().Add(-logsKept)
 	switch from := f.marker.from; {
 	case from.IsZero() && f.Start.IsZero():

@@ -26,6 +26,7 @@ type logStore struct {
 	ahead       time.Duration // how far its clock is ahead of this machine's
 	byTimestamp bool          // whether it selects lines by their timestamps, and not by when it received them
 	undated     bool          // whether its responses have no Date
+	misdated    bool          // whether some have a wrong one, so that requests may ask for the future
 	mu          sync.Mutex    // guards the lines, which come while requests do
 	lines       []storedLine
 	requests    int
@@ -75,7 +76,7 @@ func (s *logStore) RoundTrip(req *http.Request) (*http.Response, error) {
 	if text := query.Get("pagination_key"); text != "" {
 		before, _ = strconv.Atoi(text)
 	}
-	if start.Before(now.Add(-7*24*time.Hour)) || end.Sub(start) > 24*time.Hour || !end.After(start) || end.After(now) {
+	if start.Before(now.Add(-7*24*time.Hour)) || end.Sub(start) > 24*time.Hour || !end.After(start) || end.After(now) && !s.misdated {
 		s.t.Errorf("at %v it is asked for %v to %v", now, start, end)
 	}
 	page, key := []*PostgresLogEntry{}, ""
@@ -455,6 +456,48 @@ func TestFollowLogsWhenTheClockGoesBack(t *testing.T) {
 				t.Errorf("restart %v: %q", restart, found)
 			}
 		})
+	}
+}
+
+// TestFollowLogsAfterAWrongDate: lines come, and once, although the Date of one
+// response was an hour ahead, as that of a server with a wrong clock.
+func TestFollowLogsAfterAWrongDate(t *testing.T) {
+	t.Parallel()
+	for _, restart := range []bool{false, true} {
+		for wrong := 1; wrong <= 12; wrong++ { // the number of the request
+			synctest.Test(t, func(t *testing.T) {
+				s := &logStore{t: t, misdated: true}
+				s.fault = func(request int) (*http.Response, error) {
+					s.ahead = 0
+					if request == wrong {
+						s.ahead = time.Hour
+					}
+					return nil, nil
+				}
+				go func() {
+					for i := range 40 {
+						stub.Elapse(2 * time.Second)
+						s.mu.Lock()
+						s.ahead = 0
+						s.mu.Unlock()
+						s.receive("pv1", fmt.Sprint("line ", i), 0)
+					}
+				}()
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+				defer cancel()
+				var found []PostgresLogEntry
+				var o PostgresFollowLogsOptions
+				for ctx.Err() == nil {
+					lines := 0
+					if restart {
+						lines = 3
+					}
+					some, marker, _ := followed(ctx, s.client(), lines, &o)
+					found, o.Marker = append(found, some...), marker
+				}
+				s.checkFollowed(fmt.Sprintf("restart %v, wrong Date in response %d", restart, wrong), found, s.lines)
+			})
+		}
 	}
 }
 
