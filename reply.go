@@ -48,7 +48,7 @@ func decodeRecords(r call.Response, v any) error {
 	if err := decodeJSON(r, v, true); err != nil {
 		return err
 	}
-	if bytes.Contains(r.Body, maskedJSON) && slices.Contains(reveal.Secrets(v), redacted) {
+	if hasMask(r.Body) && slices.Contains(reveal.Secrets(v), redacted) {
 		return errMasked
 	}
 	return nil

@@ -1,7 +1,6 @@
 package cloudapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 
@@ -54,7 +53,7 @@ func encodeBody(operation string, request any) (body []byte, secrets []string, e
 	if jsonform.LosesText(request, body) {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "request", Reason: "holds text that is not UTF-8, which would be sent changed"}
 	}
-	if bytes.Contains(body, maskedJSON) {
+	if hasMask(body) {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "request",
 			Reason: "holds a Secret, which would be sent masked: use the result of Reveal"}
 	}
@@ -79,9 +78,6 @@ func isNil(request any) bool {
 	}
 	return false
 }
-
-// maskedJSON is the JSON of a Secret.
-var maskedJSON = []byte(`"` + redacted + `"`)
 
 // referrer is a request that contains IDs of other resources.
 type referrer interface {
