@@ -162,29 +162,31 @@ func (op *Operation) path(project string, args []string) (path string, byID bool
 		size += len(arg)
 	}
 	b.Grow(size)
+	var param pathParam // of the last placeholder, and its value
+	var value string
 	for rest := op.Route; ; {
 		literal, placeholder, found := strings.Cut(rest, "{")
 		b.WriteString(literal)
 		if !found {
 			break
 		}
-		var name, value string
+		var name string
 		name, rest, _ = strings.Cut(placeholder, "}")
 		if projectFirst {
 			value, projectFirst = project, false
 		} else {
 			value, args = args[0], args[1:]
 		}
-		param := op.param(name)
+		param = op.param(name)
 		reason := param.check(value)
-		if reason == "" && op.Method == http.MethodDelete && len(args) == 0 { // the last placeholder
+		if reason == "" && op.Method == http.MethodDelete && len(args) == 0 {
 			reason = param.checkDeletion(value)
 		}
 		if reason != "" {
 			return "", false, argumentError(op.Name, name, value, reason)
 		}
-		_, byID = param.id(value)
 		b.WriteString(value)
 	}
+	_, byID = param.id(value)
 	return b.String(), byID, nil
 }
