@@ -71,7 +71,7 @@ var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-lo
 // Requires the August 2026 API.
 func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Page[AuditLogEntry], error) {
 	o := opts.inUTC()
-	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, o, o.PageSize, nil)
+	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, o, o.PageSize)
 }
 
 // All returns an iterator over the project's audit log, the newest entries

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
@@ -14,7 +13,7 @@ import (
 // listByKey fetches one page of a list that continues with a key from the
 // server. Each page but the last has such a key. The options are the query, with
 // the page size among them. The response sets the clock, unless that is nil.
-func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, options any, pageSize int, clock *serviceClock, args ...string) (*Page[T], error) {
+func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, options any, pageSize int, args ...string) (*Page[T], error) {
 	if err := checkPageSize(op, pageSize); err != nil {
 		return nil, err
 	}
@@ -25,7 +24,7 @@ func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, 
 	if err := in.setQuery(options); err != nil {
 		return nil, err
 	}
-	result, err := in.do(ctx, pageByKey[T, P]{clock})
+	result, err := in.do(ctx, pageByKey[T, P]{})
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +32,9 @@ func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, 
 }
 
 // pageByKey accepts a page with the key of the next page.
-type pageByKey[T any, P record[T]] struct{ clock *serviceClock }
+type pageByKey[T any, P record[T]] struct{}
 
-func (d pageByKey[T, P]) Decode(r call.Response) (any, error) {
+func (pageByKey[T, P]) Decode(r call.Response) (any, error) {
 	var body struct {
 		Items         []*T   `json:"items"`
 		Logs          []*T   `json:"logs"` // in place of items
@@ -52,9 +51,6 @@ func (d pageByKey[T, P]) Decode(r call.Response) (any, error) {
 	}
 	if err := checkItems[T, P](body.Items); err != nil {
 		return nil, err
-	}
-	if d.clock != nil {
-		d.clock.set(r.Header)
 	}
 	return &Page[T]{Items: body.Items, NextStartAfter: body.PaginationKey}, nil
 }
@@ -93,23 +89,3 @@ func newestFirst[T any](ctx context.Context, c *conn, op *Operation, startsOver 
 		}
 	})
 }
-
-// serviceClock is the server's clock, as the Date of its responses shows it.
-// This machine's clock may be wrong.
-type serviceClock struct {
-	date time.Time // of the last response
-	at   time.Time // when it arrived
-}
-
-// set sets the clock from a response, or from this machine's clock if there is
-// no Date.
-func (c *serviceClock) set(header http.Header) {
-	c.at = time.Now()
-	c.date = c.at
-	if date, err := http.ParseTime(header.Get("Date")); err == nil {
-		c.date = date
-	}
-}
-
-// now returns the server's time, at most about a second late.
-func (c *serviceClock) now() time.Time { return c.date.Add(time.Since(c.at)).UTC() }

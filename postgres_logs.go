@@ -105,7 +105,7 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 // Requires the August 2026 API.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	o := opts.inUTC()
-	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, nil, location, postgres)
+	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, location, postgres)
 }
 
 // AllLogs returns an iterator over the logs of a database, the newest lines
@@ -116,11 +116,11 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
-	return allLogs(ctx, s.conn, &opPostgresLogs, location, postgres, opts.inUTC(), nil)
+	return allLogs(ctx, s.conn, &opPostgresLogs, location, postgres, opts.inUTC())
 }
 
-// allLogs walks the logs. Every response sets the clock, unless that is nil.
-func allLogs(ctx context.Context, c *conn, op *Operation, location, postgres string, start PostgresLogsOptions, clock *serviceClock) iter.Seq2[*PostgresLogEntry, error] {
+// allLogs walks the logs.
+func allLogs(ctx context.Context, c *conn, op *Operation, location, postgres string, start PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	return newestFirst(ctx, c, op, repeatsLines, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
 		o := start
 		o.PageSize = cmp.Or(o.PageSize, maxLogLines)
@@ -133,7 +133,7 @@ func allLogs(ctx context.Context, c *conn, op *Operation, location, postgres str
 		return o.PaginationKey, func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
 			asked := o
 			asked.PaginationKey = key
-			page, err := listByKey[PostgresLogEntry](ctx, c, op, asked, asked.PageSize, clock, location, postgres)
+			page, err := listByKey[PostgresLogEntry](ctx, c, op, asked, asked.PageSize, location, postgres)
 			if err == nil {
 				slices.Reverse(page.Items)
 			}

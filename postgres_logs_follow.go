@@ -2,17 +2,13 @@ package cloudapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/logtail"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
@@ -32,39 +28,13 @@ type PostgresLogLine struct {
 // or up to a day while FollowLogs catches up with old lines; a marker can then
 // take tens of kilobytes. A marker applies only to the same database and the same
 // filters. The zero marker is no place.
-type PostgresLogMarker struct {
-	from, until time.Time // the range; the next request has all of it
-	seen        []lineKey // the yielded lines of the range; shared, so not to be changed
-}
-
-// lineKey is a hash of a line. Equal lines have the same key.
-type lineKey [6]byte
+type PostgresLogMarker struct{ place logtail.Place }
 
 // IsZero reports whether the marker is no place.
-func (m PostgresLogMarker) IsZero() bool { return m.from.IsZero() }
-
-// markerVersion begins the text of a marker.
-const markerVersion = "1"
+func (m PostgresLogMarker) IsZero() bool { return m.place.IsZero() }
 
 // String returns the text of the marker, "" for the zero marker.
-func (m PostgresLogMarker) String() string {
-	if m.IsZero() {
-		return ""
-	}
-	var seen []byte
-	for _, key := range m.seen {
-		seen = append(seen, key[:]...)
-	}
-	text := fmt.Sprintf("%s.%d.%d.%s", markerVersion, m.from.UnixNano(), m.until.UnixNano(), base64.RawURLEncoding.EncodeToString(seen))
-	return text + "." + checksum(text)
-}
-
-// checksum returns the end of a marker's text. It detects a text that a database
-// has cut off, for example.
-func checksum(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return base64.RawURLEncoding.EncodeToString(sum[:len(lineKey{})])
-}
+func (m PostgresLogMarker) String() string { return m.place.String() }
 
 // MarshalText returns the text of the marker.
 func (m PostgresLogMarker) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
@@ -72,48 +42,21 @@ func (m PostgresLogMarker) MarshalText() ([]byte, error) { return []byte(m.Strin
 // UnmarshalText reads the text of a marker. It returns an [*ArgumentError] for
 // other text, or for one that has been changed or cut off.
 func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*m = PostgresLogMarker{}
-		return nil
+	place, ok := logtail.Parse(string(text))
+	if !ok {
+		return argumentError(followLogs, "marker", string(text), "is not the text of a PostgresLogMarker")
 	}
-	parts := strings.Split(string(text), ".")
-	if len(parts) != 5 || parts[0] != markerVersion || checksum(strings.Join(parts[:4], ".")) != parts[4] {
-		return notMarker(text)
-	}
-	from, err := strconv.ParseInt(parts[1], 10, 64)
-	until, untilErr := strconv.ParseInt(parts[2], 10, 64)
-	seen, seenErr := base64.RawURLEncoding.DecodeString(parts[3])
-	if err != nil || untilErr != nil || seenErr != nil || len(seen)%len(lineKey{}) != 0 {
-		return notMarker(text)
-	}
-	*m = PostgresLogMarker{from: time.Unix(0, from).UTC(), until: time.Unix(0, until).UTC()}
-	for key := range slices.Chunk(seen, len(lineKey{})) {
-		m.seen = append(m.seen, lineKey(key))
-	}
+	m.place = place
 	return nil
 }
 
-func notMarker(text []byte) error {
-	return argumentError(followLogs, "marker", string(text), "is not the text of a PostgresLogMarker")
-}
-
 // key returns the hash of what equal compares.
-func (e *PostgresLogEntry) key() lineKey {
-	h := sha256.New()
-	text := func(s string) {
-		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(s))))
-		h.Write([]byte(s))
-	}
-	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(e.Timestamp.Unix())))
-	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(e.Timestamp.Nanosecond())))
-	text(e.StreamName)
-	text(e.ServerUBID)
-	text(e.Message)
+func (e *PostgresLogEntry) key() logtail.Key {
+	texts := []string{e.StreamName, e.ServerUBID, e.Message}
 	for _, name := range slices.Sorted(maps.Keys(e.Context)) {
-		text(name)
-		text(e.Context[name])
+		texts = append(texts, name, e.Context[name])
 	}
-	return lineKey(h.Sum(nil))
+	return logtail.KeyOf(e.Timestamp, texts...)
 }
 
 // PostgresFollowLogsOptions are the settings of [PostgresService.FollowLogs]. A
@@ -168,7 +111,6 @@ const (
 	logsMaxSpan   = 24 * time.Hour               // of a request
 	logsKept      = 7*24*time.Hour - time.Minute // less than a week, since time passes until the server reads the request
 	logsFirstSpan = time.Hour                    // of the first request for old lines
-	logsManyLines = 10 * maxLogLines             // in one span
 )
 
 // FollowLogs yields the lines of a database's logs as the server receives them:
@@ -218,19 +160,33 @@ func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres str
 	}
 	pauses := (&WatchOptions{Interval: o.Interval, MaxInterval: o.MaxInterval}).withDefaults()
 	return func(yield func(*PostgresLogLine, error) bool) {
-		if o.Overlap > logsMaxSpan/2 {
+		switch {
+		case ctx == nil:
+			yield(nil, noContext(followLogs))
+			return
+		case o.Overlap > logsMaxSpan/2:
 			yield(nil, argumentError(followLogs, "Overlap", o.Overlap.String(), "must be at most 12 hours"))
 			return
 		}
+		ctx, last := CaptureExchange(ctx)
 		f := logFollower{
 			PostgresFollowLogsOptions: o,
 			conn:                      s.conn,
 			location:                  location,
 			postgres:                  postgres,
-			marker:                    o.Marker,
-			span:                      max(logsFirstSpan, 2*o.Overlap),
+			last:                      last,
 			pauses:                    pace.Pauses{First: pauses.Interval, Longest: pauses.MaxInterval},
 			began:                     time.Now(),
+		}
+		f.tail = logtail.Tail[*PostgresLogEntry]{
+			Read:    f.read,
+			Key:     (*PostgresLogEntry).key,
+			Place:   o.Marker.place,
+			Overlap: o.Overlap,
+			Span:    max(logsFirstSpan, 2*o.Overlap),
+			MaxSpan: logsMaxSpan,
+			Few:     maxLogLines,
+			Many:    10 * maxLogLines,
 		}
 		if err := f.run(ctx, yield); err != nil {
 			yield(nil, err)
@@ -244,10 +200,11 @@ type logFollower struct {
 	conn               *conn
 	location, postgres string
 
-	clock  serviceClock
-	marker PostgresLogMarker // the place after the yielded lines
-	span   time.Duration     // of the next request, if that is for old lines
-	now    time.Time         // when the sequence or, later, the round began
+	tail  logtail.Tail[*PostgresLogEntry]
+	last  func() *Exchange // of the last request
+	clock logtail.Clock    // of the server
+	now   time.Time        // when the sequence or, later, the round began
+
 	pauses pace.Pauses
 	began  time.Time
 	rounds int
@@ -279,92 +236,55 @@ func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogLine, erro
 	}
 }
 
-// round yields the new lines of the next span. It reports whether the span
+// round yields the new lines of the next range. It reports whether the range
 // reaches the present or, for UntilNow, the time at which the sequence began.
 func (f *logFollower) round(ctx context.Context, yield func(*PostgresLogLine, error) bool) (caughtUp bool, err error) {
 	if err := f.begin(ctx); err != nil {
 		return false, err
 	}
-	start, until := f.marker.from, f.marker.until
-	end := latest(start.Add(f.span), until)
-	if caughtUp = !end.Before(f.now); caughtUp {
-		end = latest(f.now, until)
-	}
-	if !end.After(start) {
-		return caughtUp, nil // it begins in the future
-	}
+	return f.tail.Next(ctx, f.now, func(entry *PostgresLogEntry, at logtail.Place) bool {
+		f.lines++
+		f.pauses.Reset()
+		f.left = !yield(&PostgresLogLine{entry, PostgresLogMarker{at}}, nil)
+		return !f.left
+	})
+}
+
+// read returns the lines of a range, in the order of the server.
+func (f *logFollower) read(ctx context.Context, start, end time.Time) ([]*PostgresLogEntry, error) {
 	lines, err := Collect(allLogs(ctx, f.conn, &opPostgresLogs, f.location, f.postgres, PostgresLogsOptions{
 		Start: start, End: end,
 		StreamName: f.StreamName, SeverityLevel: f.SeverityLevel, ServerRole: f.ServerRole, QueryPattern: f.QueryPattern,
-	}, &f.clock))
+	}))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
+	f.clock.Set(f.last().Header)
 	slices.Reverse(lines) // they come newest first
-	switch {
-	case caughtUp:
-	case len(lines) < maxLogLines:
-		f.span = min(2*f.span, logsMaxSpan)
-	case len(lines) > logsManyLines:
-		f.span = max(f.span/2, 2*f.Overlap)
-	}
-
-	// The marker of a line has the keys of the known lines, and of the new ones up
-	// to it.
-	known := map[lineKey]int{}
-	for _, key := range f.marker.seen {
-		known[key]++
-	}
-	seen := make([]lineKey, 0, len(lines))
-	var fresh []*PostgresLogEntry
-	for _, line := range lines {
-		key := line.key()
-		if known[key] == 0 {
-			fresh = append(fresh, line)
-			continue
-		}
-		known[key]--
-		seen = append(seen, key)
-	}
-	for _, line := range fresh {
-		seen = append(seen, line.key())
-		f.marker = PostgresLogMarker{start, end, slices.Clip(seen)}
-		f.lines++
-		f.pauses.Reset()
-		if f.left = !yield(&PostgresLogLine{line, f.marker}, nil); f.left {
-			return false, nil
-		}
-		if ctx.Err() != nil {
-			return false, pace.Err(ctx)
-		}
-	}
-	f.marker = PostgresLogMarker{latest(start, end.Add(-f.Overlap)), end, seen}
-	return caughtUp, nil
+	return lines, nil
 }
 
 // begin reads the server's clock, and determines where the round begins.
 func (f *logFollower) begin(ctx context.Context) error {
-	if f.clock.at.IsZero() {
-		if _, err := listByKey[PostgresLogEntry](ctx, f.conn, &opPostgresLogs, PostgresLogsOptions{PageSize: 1}, 1, &f.clock, f.location, f.postgres); err != nil {
+	if !f.clock.IsSet() {
+		if _, err := listByKey[PostgresLogEntry](ctx, f.conn, &opPostgresLogs, PostgresLogsOptions{PageSize: 1}, 1, f.location, f.postgres); err != nil {
 			return err
 		}
+		f.clock.Set(f.last().Header)
 	}
 	if f.now.IsZero() || !f.UntilNow {
-		f.now = f.clock.now()
+		f.now = f.clock.Now()
 	}
-	if f.now.Before(f.marker.from) && !f.marker.until.IsZero() { // the Date of a response was in the future
-		f.marker.from, f.marker.until = f.now.Add(-f.Overlap), f.now
-	}
-	oldest := f.clock.now().Add(-logsKept)
-	switch from := f.marker.from; {
+	oldest := f.clock.Now().Add(-logsKept)
+	switch from := &f.tail.Place.From; {
 	case from.IsZero() && f.Start.IsZero():
-		f.marker.from = latest(f.now.Add(-f.Since), oldest)
+		*from = logtail.Latest(f.now.Add(-f.Since), oldest)
 		return nil
 	case from.IsZero():
-		f.marker.from = f.Start.UTC()
+		*from = f.Start.UTC()
 	}
-	if from := f.marker.from; from.Before(oldest) {
-		f.marker.from = oldest
+	if from := f.tail.Place.From; from.Before(oldest) {
+		f.tail.Place.From = oldest
 		f.report(fmt.Errorf("cloudapi: %s: %w: those from %s to %s", followLogs, ErrLogsExpired, from.Format(time.RFC3339), oldest.Format(time.RFC3339)))
 	}
 	return nil
@@ -376,16 +296,8 @@ func (f *logFollower) report(err error) {
 		return
 	}
 	p := Progress{Operation: followLogs, Resource: place(f.location, f.postgres), Done: f.lines, Polls: f.rounds, Elapsed: time.Since(f.began), Err: err}
-	if !f.marker.IsZero() {
-		p.Record = f.marker
+	if !f.tail.Place.IsZero() {
+		p.Record = PostgresLogMarker{f.tail.Place}
 	}
 	f.Progress(p)
-}
-
-// latest returns the later one of two times.
-func latest(t, u time.Time) time.Time {
-	if t.Before(u) {
-		return u
-	}
-	return t
 }

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/logtail"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -264,8 +265,8 @@ func TestFollowOldLogs(t *testing.T) {
 			"the longest":            {PostgresFollowLogsOptions{Since: 7 * 24 * time.Hour}, logsKept, false},
 			"a time":                 {PostgresFollowLogsOptions{Start: time.Now().Add(-25 * time.Hour), Since: time.Hour}, 25 * time.Hour, false},
 			"an old time":            {PostgresFollowLogsOptions{Start: time.Now().Add(-8 * 24 * time.Hour)}, logsKept, true},
-			"a marker and a time":    {PostgresFollowLogsOptions{Marker: PostgresLogMarker{from: time.Now().Add(-2 * time.Hour)}, Start: time.Now()}, 2 * time.Hour, false},
-			"an old marker":          {PostgresFollowLogsOptions{Marker: PostgresLogMarker{from: time.Now().Add(-10 * 24 * time.Hour)}}, logsKept, true},
+			"a marker and a time":    {PostgresFollowLogsOptions{Marker: PostgresLogMarker{logtail.Place{From: time.Now().Add(-2 * time.Hour)}}, Start: time.Now()}, 2 * time.Hour, false},
+			"an old marker":          {PostgresFollowLogsOptions{Marker: PostgresLogMarker{logtail.Place{From: time.Now().Add(-10 * 24 * time.Hour)}}}, logsKept, true},
 			"a time in the future":   {PostgresFollowLogsOptions{Start: time.Now().Add(time.Hour)}, -1, false},
 			"the longest overlap":    {PostgresFollowLogsOptions{Since: 100 * time.Hour, Overlap: 12 * time.Hour}, 100 * time.Hour, false},
 			"an overlap of a day":    {PostgresFollowLogsOptions{Since: time.Hour, Overlap: 30 * time.Minute}, time.Hour, false},
@@ -613,14 +614,14 @@ func TestFollowLogsProgress(t *testing.T) {
 func TestPostgresLogMarker(t *testing.T) {
 	t.Parallel()
 	entry := PostgresLogEntry{Timestamp: time.Unix(1, 2), Message: "password hunter2", Context: map[string]string{"a": "b"}}
-	for _, m := range []PostgresLogMarker{{}, {from: time.Unix(7, 8)}, {from: time.Unix(7, 8), seen: []lineKey{entry.key(), {1}, entry.key()}}} {
+	for _, m := range []PostgresLogMarker{{}, {logtail.Place{From: time.Unix(7, 8)}}, {logtail.Place{From: time.Unix(7, 8), Seen: []logtail.Key{entry.key(), {1}, entry.key()}}}} {
 		text, err := json.Marshal(map[string]any{"marker": m})
 		var back struct{ Marker PostgresLogMarker }
 		if err != nil || json.Unmarshal(text, &back) != nil || back.Marker.String() != m.String() || back.Marker.IsZero() != m.IsZero() || strings.Contains(string(text), "hunter2") {
 			t.Errorf("%s becomes %v, %v", text, back.Marker, err)
 		}
 	}
-	marker := PostgresLogMarker{from: time.Unix(7, 8), until: time.Unix(9, 0), seen: []lineKey{entry.key(), {1}, entry.key()}}.String()
+	marker := PostgresLogMarker{logtail.Place{From: time.Unix(7, 8), Until: time.Unix(9, 0), Seen: []logtail.Key{entry.key(), {1}, entry.key()}}}.String()
 	texts := []string{"x", "1", "1...", "1....", "2" + marker[1:], marker + "\n", marker + ".", "." + marker}
 	for i := range marker {
 		other := "0"
@@ -650,12 +651,12 @@ func TestPostgresLogMarker(t *testing.T) {
 // TestLineKeys: what differs in any field that identifies a line has another key.
 func TestLineKeys(t *testing.T) {
 	t.Parallel()
-	line := func(change func(*PostgresLogEntry)) lineKey {
+	line := func(change func(*PostgresLogEntry)) logtail.Key {
 		e := PostgresLogEntry{Timestamp: time.Unix(1, 2), StreamName: "ab", ServerUBID: "c", Message: "d", Context: map[string]string{"e": "f", "g": "h"}}
 		change(&e)
 		return e.key()
 	}
-	keys := map[lineKey]int{}
+	keys := map[logtail.Key]int{}
 	for i, change := range []func(*PostgresLogEntry){
 		func(*PostgresLogEntry) {},
 		func(e *PostgresLogEntry) { e.Timestamp = time.Unix(1, 3) },
