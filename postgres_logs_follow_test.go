@@ -149,18 +149,19 @@ func TestFollowLogs(t *testing.T) {
 	t.Parallel()
 	for _, byTimestamp := range []bool{true, false} {
 		for _, ahead := range []time.Duration{0, 5 * time.Minute, -5 * time.Minute} {
-			for _, restart := range []int{0, 1, 7, 600} { // after how many lines
+			for _, restart := range []int{0, 1, 7, 300} { // after how many lines
 				if restart == 1 && ahead != 0 {
 					continue // it takes long
+				}
+				// Some lines are more than the overlap behind the last one.
+				seconds, burst := 200, maxLogLines+12
+				if restart == 1 || restart == 7 {
+					seconds, burst = 80, 12
 				}
 				name := fmt.Sprintf("by timestamp %v, %v ahead, restart after %d", byTimestamp, ahead, restart)
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						burst := 1234
-						if restart == 1 || restart == 7 {
-							burst = 12 // or the test takes long
-						}
 						s := &logStore{t: t, ahead: ahead, byTimestamp: byTimestamp}
 						s.fault = func(request int) (*http.Response, error) {
 							switch request % 13 {
@@ -179,7 +180,7 @@ func TestFollowLogs(t *testing.T) {
 							s.receive("pv1", fmt.Sprint("before ", i), 0)
 						}
 						go func() {
-							for second := range 300 {
+							for second := range seconds {
 								stub.Elapse(time.Second)
 								s.receive("pv1", fmt.Sprint("at ", second), 0)
 								switch second % 10 {
@@ -193,7 +194,7 @@ func TestFollowLogs(t *testing.T) {
 								case 8:
 									s.receive("pv1", "at "+fmt.Sprint(second-1), time.Second) // as before
 								}
-								if second == 100 {
+								if second == 50 {
 									for i := range burst {
 										s.receive("pv1", fmt.Sprint("burst ", i/2), 0)
 									}
@@ -203,7 +204,7 @@ func TestFollowLogs(t *testing.T) {
 						ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 						defer cancel()
 						client := s.client(WithPrefetch(restart % 2))
-						total := 20 + 300 + 30*(3+2+1) + burst
+						total := 20 + seconds + seconds/10*(3+2+1) + burst
 						var found []PostgresLogEntry
 						var o PostgresFollowLogsOptions
 						for len(found) < total {
@@ -250,9 +251,9 @@ func TestFollowOldLogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &logStore{t: t}
-		for i := range 12 * 24 * 20 { // for 12 days
+		for i := range 9 * 24 * 10 { // for 9 days
 			s.receive("pv1", fmt.Sprint(i), 0)
-			stub.Elapse(3 * time.Minute)
+			stub.Elapse(6 * time.Minute)
 		}
 		s.receive("pv1", "the last", 0)
 		for name, tt := range map[string]struct {
@@ -324,7 +325,7 @@ func (s *logStore) receiveForHours() {
 			s.receive("pv1", "error: as before", 0)
 		}
 		if minute == 17*60 {
-			for i := range 700 {
+			for i := range maxLogLines + 12 {
 				s.receive("pv2", fmt.Sprint("error: burst ", i/2), 0)
 			}
 		}
@@ -583,7 +584,7 @@ func TestFollowLogsProgress(t *testing.T) {
 		defer cancel()
 		var marker PostgresLogMarker
 		lines := 0
-		_, _, err := followed(ctx, s.client(), 0, &PostgresFollowLogsOptions{Progress: func(p Progress) {
+		_, _, err := followed(ctx, s.client(), 0, &PostgresFollowLogsOptions{Interval: 5 * time.Minute, MaxInterval: 5 * time.Minute, Progress: func(p Progress) {
 			marker, lines = p.Record.(PostgresLogMarker), p.Done
 			if p.Err != nil {
 				t.Error(p.Err)
