@@ -14,43 +14,34 @@ type AuditLogService service
 type AuditLogEntry struct {
 	At time.Time `json:"at"` // to the second
 
-	// Action is the ID prefix of a kind of object, and a verb, such as "vm/create"
-	// or "pg/restore". Verbs are the names of operations in snake case, "destroy"
-	// for a deletion, and verbs of the web console.
+	// Action is the ID prefix of a kind of object, and a verb: the name of an
+	// operation in snake case, "destroy" for a deletion, or a verb of the web
+	// console. Examples are "vm/create" and "pg/restore".
 	Action string `json:"action"`
 
-	SubjectID   string `json:"subject_id"`   // the account that did it
-	SubjectName string `json:"subject_name"` // "" if the account is no longer a member of the project
-
-	// ObjectIDs are the IDs of the objects that the action changed or involved,
-	// such as a firewall and the subnet it was attached to.
-	ObjectIDs []string `json:"object_ids"`
+	SubjectID   string   `json:"subject_id"`   // the account that did it
+	SubjectName string   `json:"subject_name"` // "" if the account is no longer a member of the project
+	ObjectIDs   []string `json:"object_ids"`   // what it changed or involved, such as a firewall and its subnet
 }
 
 func (e *AuditLogEntry) lacks() string { return lacksField("action", e.Action) }
 
-// AuditLogOptions select what [AuditLogService.List] and [AuditLogService.All]
-// return. An entry must match all options that are set. A value that matches
-// nothing, even an invalid one, leads to an empty list and no error.
+// AuditLogOptions select entries of the audit log, which must match all options
+// that are set. A value that matches nothing, even an invalid one, leads to an
+// empty list and no error.
 type AuditLogOptions struct {
-	// Action is a full action, a kind such as "vm", or a verb such as "create".
-	Action string `url:"action,omitempty"`
+	Action  string `url:"action,omitempty"`  // such as "vm/create", or only the kind or the verb
+	Subject string `url:"subject,omitempty"` // the ID of an account, or the name or e-mail address of a member
+	Object  string `url:"object,omitempty"`  // the ID of an object
 
-	// Subject is the ID of an account, or the name or e-mail address of a member.
-	Subject string `url:"subject,omitempty"`
-
-	Object string `url:"object,omitempty"` // the ID of an object
-
-	// End is the last day, in UTC. The list covers the three months up to End. The
-	// default is today. The server keeps entries for three months.
+	// End is the last day, in UTC; default today. The list covers the three months
+	// up to End, and the server keeps entries for three months.
 	End time.Time `url:"end,omitempty" layout:"2006-01-02"`
 
-	// PageSize is the number of entries in a page. The default and the maximum are
-	// 1000.
-	PageSize int `url:"limit,omitempty"`
+	PageSize int `url:"limit,omitempty"` // default and maximum 1000
 
-	// PaginationKey is [Page.NextStartAfter] of the previous page. Use it with the
-	// same options as for that page.
+	// PaginationKey is [Page.NextStartAfter] of the previous page, which must have
+	// had the same options.
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
 
@@ -64,9 +55,7 @@ func (o *AuditLogOptions) inUTC() AuditLogOptions {
 var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-log", idempotent | august2026}
 
 // List returns one page of the project's audit log, the newest entries first.
-// [Page.NextStartAfter] is the PaginationKey of the next page, or "" on the
-// last page. It returns [ErrForbidden] if the token has no permission to see
-// the log.
+// It returns [ErrForbidden] if the token may not see the log.
 //
 // Requires the August 2026 API.
 func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Page[AuditLogEntry], error) {
@@ -74,9 +63,8 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, o, o.PageSize)
 }
 
-// All returns an iterator over the project's audit log, the newest entries
-// first; see [AuditLogService.List]. The default End is the day on which the
-// iteration begins, by the clock of this machine. It yields
+// All iterates over the entries of List. The default End is the day on which
+// the iteration begins, by this machine's clock. All yields
 // [ErrPaginationStalled] if the server repeats entries in place of the next
 // page.
 //

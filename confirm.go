@@ -19,26 +19,20 @@ import (
 //		})
 //	}
 //
-// Confirm looks once, and creates nothing:
+// Confirm looks once. It returns the resource if same accepts it, or if same is
+// nil; another program may have created it. Otherwise, it returns the create's
+// error, which then also matches
 //
-//   - If find returns a resource and same accepts it, Confirm returns it. A nil
-//     same accepts every resource. Another program may have created it; same
-//     must detect that if it matters.
-//   - If same rejects the resource, the error also matches [ErrAlreadyExists].
-//   - If there is no resource, the error also matches [ErrNotFound]. The server
-//     may still be working on the request. If names are unique, the caller can
-//     retry the create, which at worst returns ErrAlreadyExists. Names of
-//     projects aren't unique; names of load balancers are unique in their
-//     subnet.
-//   - If find fails, the error also wraps the error of find.
+//   - [ErrAlreadyExists] if same rejects the resource;
+//   - [ErrNotFound] if there is no resource. The server may still be working on
+//     the request. If names are unique, you can create again, which at worst
+//     returns ErrAlreadyExists. Names of projects aren't unique; names of load
+//     balancers are unique in their subnet;
+//   - the error of find if find fails.
 //
 // If the create failed because its context ended, pass another context, such as
-// [context.WithoutCancel] with a timeout.
-//
-// The error wraps the create's error and adds what the lookup found. Confirm
-// returns an error other than ErrOutcomeUnknown unchanged, without a lookup. It
-// returns an [*ArgumentError] if the given error is nil, and adds one if find
-// is nil.
+// [context.WithoutCancel] with a timeout. Confirm returns an error other than
+// ErrOutcomeUnknown unchanged, without a lookup.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	if unknown == nil {
 		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}
@@ -54,10 +48,9 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 	})
 }
 
-// ConfirmChange looks at the resource of an operation that failed but may have
-// taken effect, to find out whether it did. It works for every operation whose
-// effect a record shows, such as stopping, resizing, renaming or attaching
-// something.
+// ConfirmChange looks at the resource of an operation that failed, to find out
+// whether it took effect nevertheless. A record must show the effect, as of
+// stopping, resizing, renaming or attaching something.
 //
 //	vm, err := client.VMs.Stop(ctx, location, "web-1")
 //	if err != nil {
@@ -68,22 +61,16 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 //		})
 //	}
 //
-// ConfirmChange looks once, and changes nothing:
+// ConfirmChange looks once. It returns the record if changed accepts it. If
+// changed rejects it, the operation's error also matches [ErrUnchanged]: the
+// server may still be working on the request, and a short state such as
+// "restarting" may be over. A change that sets a state can be tried again,
+// which at worst returns [ErrInvalidRequest]. If find fails, the error also
+// wraps the error of find.
 //
-//   - If changed accepts the record that find returns, ConfirmChange returns
-//     it. Another program may have changed it.
-//   - If changed rejects the record, the error also matches [ErrUnchanged]. The
-//     server may still be working on the request, and a short state such as
-//     "restarting" may be over. If the change sets a state, the caller can try
-//     again, which at worst returns [ErrInvalidRequest].
-//   - If find fails, the error also wraps the error of find.
-//
-// The error wraps the operation's error, as in [Confirm]. ConfirmChange looks
-// after [ErrOutcomeUnknown], and after a failed idempotent operation if the
-// server may have acted on an attempt. It returns any other error unchanged,
-// such as a server's refusal of the only attempt. It returns an
-// [*ArgumentError] if the given error is nil, and adds one if find or changed
-// is nil.
+// ConfirmChange looks after [ErrOutcomeUnknown], and after a failed idempotent
+// operation if the server may have acted on an attempt. It returns any other
+// error unchanged, such as a server's refusal of the only attempt.
 func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
 	if failure == nil {
 		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}

@@ -13,19 +13,17 @@ import (
 
 // Do sends a request to any path of the API, for operations that have no
 // method. Authentication, retries, limits and errors are as in all other
-// methods. Do retries a POST only if the server certainly didn't act on it, and
-// treats all other methods as idempotent.
+// methods. A POST counts as a create, and everything else as idempotent.
 //
-// The segments are the path below the base URL; Do escapes them. It returns an
-// [*ArgumentError] for "", "." and "..". The JSON of in is the body. If in is
-// nil, or a nil pointer, map or slice, there is no body, or {} in a POST, PUT
-// or PATCH.
+// The segments are the path below the base URL; Do escapes them. The JSON of in
+// is the body. If in is nil, there is no body, or {} in a POST, PUT or PATCH.
+// It returns an [*ArgumentError] for a segment "", "." or "..".
 //
 // Do decodes the JSON response into out, or drops it if out is nil. A *[]byte
 // gets the response unchanged. Do refuses a response that would take much more
-// memory than [WithResponseLimit]. It also refuses a string, or a value with
-// its own UnmarshalJSON, of more than 4 MiB, and an array of fixed length, or a
-// map whose keys aren't strings, of more than 1 MiB.
+// memory than [WithResponseLimit], a string or a value with its own
+// UnmarshalJSON of more than 4 MiB, and an array of fixed length or a map whose
+// keys aren't strings of more than 1 MiB.
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
 	method = strings.ToUpper(method)
 	op := &Operation{Name: "Do", Method: method}

@@ -7,9 +7,8 @@ import (
 )
 
 // Exchange is the request and the response of one attempt, without the
-// request's headers. It shows no secrets when printed or encoded: the bodies
-// are of type [Secret], and the header masks Set-Cookie and values that repeat
-// the client's credentials.
+// request's headers. It shows no secrets when printed or encoded: the header
+// masks Set-Cookie and values that repeat the client's credentials.
 type Exchange struct {
 	Operation string // the operation's name, such as "VMs.Get"
 	Method    string // the HTTP method
@@ -23,7 +22,8 @@ type Exchange struct {
 }
 
 // CaptureExchange returns a context, and a function that returns the last
-// exchange of the calls with this context, or nil if there was none:
+// exchange of the calls with this context, or nil. It provides what records and
+// errors don't have: headers, and fields that the SDK doesn't know.
 //
 //	ctx, last := cloudapi.CaptureExchange(ctx)
 //	vm, err := client.VMs.Get(ctx, location, "web-1")
@@ -31,16 +31,12 @@ type Exchange struct {
 //		fmt.Println(exchange.StatusCode, exchange.Header.Get("X-Request-Id"))
 //	}
 //
-// It provides what records and errors don't have: headers, and fields that the
-// SDK doesn't know. The last exchange is the last attempt of a call, even
-// without a response, the last page of a list, or the last poll of a wait.
-//
-// Several goroutines may use the context and the function. A context derived
-// from one with a capture captures for both.
+// It is the last attempt of a call, even without a response, the last page of a
+// list, or the last poll of a wait. Several goroutines may use both. A context
+// derived from one with a capture captures for both.
 //
 // A response's body is copied up to the limit of [WithResponseLimit], an
 // error's up to 1 MiB, and up to 16 KiB where no body is expected.
-// CaptureExchange panics if the context is nil.
 func CaptureExchange(ctx context.Context) (context.Context, func() *Exchange) {
 	c := &capture{outer: captureOf(ctx)}
 	return context.WithValue(ctx, captureKey{}, c), c.last.Load

@@ -12,8 +12,6 @@ import (
 // FirewallsService manages firewalls and their rules. A firewall is attached to
 // private subnets, and only traffic that a rule allows reaches the VMs in them.
 // If a subnet has several firewalls, the rules of all of them apply.
-//
-// A firewall is referred to by its ID (prefix fw) or its name.
 type FirewallsService service
 
 // Firewall is a set of rules for inbound traffic.
@@ -22,16 +20,14 @@ type Firewall struct {
 	Name          string         `json:"name"`           // unique in its project and location
 	Description   string         `json:"description"`    // "Default firewall" if the server created it with a subnet
 	Location      string         `json:"location"`       // such as "eu-central-h1"
-	FirewallRules []FirewallRule `json:"firewall_rules"` // sorted by IP version and CIDR; without rules, no traffic gets in
+	FirewallRules []FirewallRule `json:"firewall_rules"` // sorted by IP version and CIDR
 
 	// PrivateSubnets are the subnets that the firewall is attached to, with their
-	// firewalls. Only Get, AttachSubnet and DetachSubnet return them. If the server
-	// sends only IDs, as in the contract, the other fields are empty.
+	// firewalls, or only with their IDs, as in the contract. Only Get,
+	// AttachSubnet and DetachSubnet return them.
 	PrivateSubnets []PrivateSubnet `json:"private_subnets"`
 
-	// Path is the firewall's path within the project. Only the firewalls in a VM
-	// record have it.
-	Path string `json:"path"`
+	Path string `json:"path"` // within the project; only in a VM record
 }
 
 func (f *Firewall) lacks() string               { return lacksID(f.ID) }
@@ -42,18 +38,15 @@ func (f *Firewall) identity() Resource {
 
 // FirewallRule allows inbound traffic from some addresses to some ports.
 type FirewallRule struct {
-	ID        string `json:"id"`         // prefix fr
-	CIDR      string `json:"cidr"`       // normalized: with prefix length, host bits cleared
-	PortRange string `json:"port_range"` // "first..last", inclusive; a single port is "80..80", or "80" with the August 2026 API
-
-	// Protocol is one of the FirewallProtocol constants. It's "" with the October
-	// 2025 API, where all rules are for TCP.
-	Protocol    string `json:"protocol,omitzero"`
+	ID          string `json:"id"`                   // prefix fr
+	CIDR        string `json:"cidr"`                 // with prefix length, host bits cleared
+	PortRange   string `json:"port_range"`           // "80..90", or for one port "80..80", or "80" with the August 2026 API
+	Protocol    string `json:"protocol,omitzero"`    // a FirewallProtocol constant; "" (TCP) with the October 2025 API
 	Description string `json:"description,omitzero"` // "" with the October 2025 API
 
-	// IPv6Rule is set only by CreateRule, and only if it created two rules: this
-	// one for the IPv4 range of a private subnet, and IPv6Rule for its IPv6 range.
-	// All other methods return the two separately.
+	// IPv6Rule is the second of the two rules that CreateRule creates for a
+	// private subnet: this rule is for its IPv4 range, and IPv6Rule for its IPv6
+	// range. All other methods return the two separately.
 	IPv6Rule *FirewallRule `json:"ipv6_rule,omitzero"`
 }
 
@@ -82,22 +75,15 @@ type FirewallCreateRequest struct {
 type FirewallRuleCreateRequest struct {
 	// CIDR is the range of source addresses, IPv4 or IPv6. Required. Include the
 	// prefix length: the server reads an IPv4 address without one as /32, but an
-	// IPv6 address as /64. It clears host bits.
-	//
-	// With the August 2026 API, CIDR can also be the ID or name of a private
-	// subnet in the location, which creates two rules; see
+	// IPv6 address as /64. It clears host bits. With the August 2026 API, CIDR can
+	// also be the ID or name of a private subnet in the location; see
 	// [FirewallRule.IPv6Rule].
-	CIDR string `json:"cidr"`
+	CIDR      string `json:"cidr"`
+	PortRange string `json:"port_range,omitzero"` // "port" or "first..last", 0 to 65535; default all ports
 
-	// PortRange is "port" or "first..last", from 0 to 65535. The default is all
-	// ports.
-	PortRange string `json:"port_range,omitzero"`
-
-	// Protocol is one of the FirewallProtocol constants; the default is TCP.
-	// Description is any text; the server trims spaces around it. Both require the
-	// August 2026 API: older servers refuse them.
-	Protocol    string `json:"protocol,omitzero"`
-	Description string `json:"description,omitzero"`
+	// These require the August 2026 API: older servers refuse them.
+	Protocol    string `json:"protocol,omitzero"`    // one of the FirewallProtocol constants; default TCP
+	Description string `json:"description,omitzero"` // the server trims spaces around it
 
 	// FirewallID and ProjectID are in the contract; the server ignores them.
 	FirewallID string `json:"firewall_id,omitzero"`
@@ -108,8 +94,7 @@ func (r FirewallRuleCreateRequest) checkIDs() *ArgumentError {
 	return cmp.Or(checkOptionalID("firewall_id", r.FirewallID), checkOptionalID("project_id", r.ProjectID))
 }
 
-// FirewallRuleUpdateRequest is the body of [FirewallsService.UpdateRule], with
-// the fields of [FirewallRuleCreateRequest].
+// FirewallRuleUpdateRequest is the body of [FirewallsService.UpdateRule].
 type FirewallRuleUpdateRequest FirewallRuleCreateRequest
 
 func (r FirewallRuleUpdateRequest) checkIDs() *ArgumentError {
@@ -121,8 +106,8 @@ type FirewallUpdateRequest struct {
 	Description string `json:"description"` // required; more than spaces
 }
 
-// FirewallRuleModifyRequest is the body of [FirewallsService.ModifyRule].
-// Fields that aren't set keep their value; at least one must be set.
+// FirewallRuleModifyRequest is the body of [FirewallsService.ModifyRule], which
+// keeps the fields that aren't set. At least one must be.
 type FirewallRuleModifyRequest struct {
 	CIDR        string  `json:"cidr,omitzero"`        // a range; can't be a subnet
 	PortRange   string  `json:"port_range,omitzero"`  // "port" or "first..last"
@@ -185,59 +170,51 @@ var (
 	firewallFamily = family[Firewall, *Firewall]{lists: &listFirewalls, get: &opFirewallsGet, del: &opFirewallsDelete, pauses: waitQuick}
 )
 
-// List returns one page of the firewalls in the project, or in
-// [ListOptions.Location]. Items lack PrivateSubnets.
+// List returns one page of the firewalls.
 func (s *FirewallsService) List(ctx context.Context, opts *ListOptions) (*Page[Firewall], error) {
 	return list[Firewall](ctx, s.conn, &listFirewalls, opts)
 }
 
-// All returns an iterator over the firewalls in the project, or in
-// [ListOptions.Location]. Items lack PrivateSubnets.
+// All iterates over the items of List.
 func (s *FirewallsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Firewall, error] {
 	return all[Firewall](ctx, s.conn, &listFirewalls, opts)
 }
 
-// Watch yields the firewalls in the project, or in [WatchOptions.Location], and
-// then changes of them and their rules, until the context ends. Records lack
-// PrivateSubnets.
+// Watch yields the firewalls and then changes of them and their rules.
 func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Firewall) iter.Seq2[Event[Firewall], error] {
 	return firewallFamily.watch(ctx, s.conn, opts, known)
 }
 
-// CreateInProject is in the contract only: no version of the service has it. It
-// creates a firewall without a location. It returns [ErrNotFound], which also
-// matches [ErrMaybeUnsupported]. Use [FirewallsService.Create].
+// CreateInProject returns [ErrMaybeUnsupported]: it's in the contract, but no
+// version of the service has it. It would create a firewall without a location.
+// Use [FirewallsService.Create].
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, request)
 }
 
-// Get returns a firewall with its rules and subnets. It returns [ErrNotFound]
-// if the firewall doesn't exist.
+// Get returns a firewall with its rules and subnets.
 func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (*Firewall, error) {
 	return fetch[Firewall](ctx, s.conn, &opFirewallsGet, location, firewall)
 }
 
 // Create creates a firewall. It has no rules, so no traffic gets in. The
 // request may be nil. It returns [ErrAlreadyExists] if the name is taken, and
-// [ErrNotFound] if the name has the form of a firewall's ID. It returns
-// [ErrOutcomeUnknown] if the response is lost; see [Confirm].
+// [ErrNotFound] if the name has the form of a firewall's ID.
 func (s *FirewallsService) Create(ctx context.Context, location, name string, request *FirewallCreateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreate, request, location, name)
 }
 
-// Update changes a firewall's description. The returned record lacks
-// PrivateSubnets.
+// Update changes a firewall's description.
 //
 // Requires the August 2026 API.
 func (s *FirewallsService) Update(ctx context.Context, location, firewall string, request *FirewallUpdateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsUpdate, request, location, firewall)
 }
 
-// Ensure creates a firewall unless one with the name exists; see
-// [EnsureOptions]. The name must not be an ID. Ensure compares the description,
-// and can update it with the August 2026 API. With an older API, it returns a
-// [*DriftError] instead, which a dry run can't foresee. It doesn't compare or
-// set rules.
+// Ensure creates a firewall unless it exists; see [EnsureOptions]. It compares
+// the description, and can update it with the August 2026 API. With an older
+// API, it returns a [*DriftError] instead, which a dry run can't foresee. It
+// doesn't compare or set rules.
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
 }
@@ -272,39 +249,34 @@ func (s *FirewallsService) ensurer(location, name string, request *FirewallCreat
 	}
 }
 
-// Delete deletes a firewall, and detaches it from its subnets. It succeeds if
-// the firewall doesn't exist. Pass the ID: a retry by name could delete another
-// firewall that has taken the name.
+// Delete deletes a firewall, and detaches it from its subnets.
 func (s *FirewallsService) Delete(ctx context.Context, location, firewall string) error {
 	return remove(ctx, s.conn, &opFirewallsDelete, location, firewall)
 }
 
 // AttachSubnet attaches a firewall to a private subnet in its location. It
 // returns before the rules take effect. It returns [ErrInvalidRequest] if
-// subnetID is a name. It returns [ErrOutcomeUnknown] if the response is lost,
-// since attaching a subnet twice returns [ErrServer]; Get shows whether the
-// subnet is attached.
+// subnetID is a name, and [ErrServer] if the subnet is attached already. After
+// [ErrOutcomeUnknown], Get shows whether it is.
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
-// DetachSubnet detaches a firewall from a private subnet. It returns before the
-// change takes effect. It succeeds if the subnet isn't attached, and returns
-// [ErrInvalidRequest] if the subnet doesn't exist.
+// DetachSubnet detaches a firewall from a private subnet, if it's attached. It
+// returns before the change takes effect. It returns [ErrInvalidRequest] if the
+// subnet doesn't exist.
 func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsDetachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
-// Rename renames a firewall. It returns [ErrAlreadyExists] if the name is
-// taken. Rename is idempotent only if firewall is an ID.
+// Rename renames a firewall.
 func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newName string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsRename, renameRequest{newName}, location, firewall)
 }
 
 // CreateRule adds a rule, or two for a subnet; see [FirewallRule.IPv6Rule]. It
 // returns before the rule takes effect. It returns [ErrAlreadyExists] if the
-// firewall already has the rule. It returns [ErrOutcomeUnknown] if the response
-// is lost; Get shows whether the firewall has the rule.
+// firewall has the rule. After [ErrOutcomeUnknown], Get shows whether it has.
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
 	created, err := send[createdRule](ctx, s.conn, &opFirewallsCreateRule, request, location, firewall)
 	if err != nil {
@@ -313,15 +285,15 @@ func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall st
 	return &created.FirewallRule, nil
 }
 
-// GetRule returns a rule. It returns [ErrNotFound] if the rule doesn't exist.
+// GetRule returns a rule.
 func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, ruleID string) (*FirewallRule, error) {
 	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
-// UpdateRule is in the contract only: no version of the service has it. It
-// replaces a rule. It returns [ErrNotFound], which also matches
-// [ErrMaybeUnsupported]. Use [FirewallsService.ModifyRule]; with the October
-// 2025 API, delete the rule and create another.
+// UpdateRule returns [ErrMaybeUnsupported]: it's in the contract, but no
+// version of the service has it. It would replace a rule. Use
+// [FirewallsService.ModifyRule]; with the October 2025 API, delete the rule and
+// create another.
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }

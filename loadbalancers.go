@@ -11,11 +11,8 @@ import (
 )
 
 // LoadBalancersService manages load balancers, which distribute TCP connections
-// over VMs.
-//
-// A load balancer is referred to by its ID (prefix 1b) or its name. Prefer the
-// ID: names are unique only within a subnet, so a name may mean either of two
-// load balancers in a location.
+// over VMs. Refer to one by its ID: names are unique only within a subnet, so a
+// name may mean either of two load balancers in a location.
 type LoadBalancersService service
 
 // LoadBalancer distributes the connections to a port over VMs.
@@ -70,13 +67,9 @@ const (
 
 // LoadBalancerCreateRequest is the body of [LoadBalancersService.Create].
 type LoadBalancerCreateRequest struct {
-	// Algorithm is one of the LoadBalancerAlgorithm constants. Required.
-	Algorithm string `json:"algorithm"`
-
-	// SrcPort is the port that clients connect to, and DstPort the port on the
-	// VMs. Both are 1 to 65535, and required.
-	SrcPort int `json:"src_port"`
-	DstPort int `json:"dst_port"`
+	Algorithm string `json:"algorithm"` // required; one of the LoadBalancerAlgorithm constants
+	SrcPort   int    `json:"src_port"`  // required; where clients connect to, 1 to 65535
+	DstPort   int    `json:"dst_port"`  // required; where the VMs listen, 1 to 65535
 
 	// HealthCheckProtocol is one of the LoadBalancerHealthCheck constants. With
 	// "https", the server obtains a certificate for the hostname. Required.
@@ -87,12 +80,8 @@ type LoadBalancerCreateRequest struct {
 	// Required.
 	PrivateSubnetID string `json:"private_subnet_id"`
 
-	// Stack is one of the LoadBalancerStack constants. The contract makes it
-	// optional, but the server requires it, so the SDK sends "dual" by default.
-	Stack string `json:"stack"`
-
-	// HealthCheckEndpoint is the path of the health check. The default is "/up".
-	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"`
+	Stack               string `json:"stack"`                          // a LoadBalancerStack constant; default "dual"
+	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"` // a path; default "/up"
 
 	// CertEnabled says whether the hostname gets a certificate. The default is
 	// true if HealthCheckProtocol is "https". Requires the August 2026 API: older
@@ -105,25 +94,15 @@ func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
 }
 
 // LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. It
-// replaces all settings, which are as in [LoadBalancerCreateRequest]. All
-// fields but Stack and CertEnabled are required.
+// replaces all settings, which are as in [LoadBalancerCreateRequest].
 type LoadBalancerUpdateRequest struct {
-	Algorithm           string `json:"algorithm"`
-	SrcPort             int    `json:"src_port"`
-	DstPort             int    `json:"dst_port"`
-	HealthCheckEndpoint string `json:"health_check_endpoint"`
-
-	// VMs are the IDs of all VMs of the load balancer, each once. Update detaches
-	// all others; an empty slice detaches all. Update returns an [*ArgumentError]
-	// if VMs is nil.
-	VMs []string `json:"vms"`
-
-	// Stack is in the contract; the server ignores it.
-	Stack string `json:"stack,omitzero"`
-
-	// CertEnabled requires the August 2026 API: older servers refuse it. Nil means
-	// no change.
-	CertEnabled *bool `json:"cert_enabled,omitzero"`
+	Algorithm           string   `json:"algorithm"`             // required
+	SrcPort             int      `json:"src_port"`              // required
+	DstPort             int      `json:"dst_port"`              // required
+	HealthCheckEndpoint string   `json:"health_check_endpoint"` // required
+	VMs                 []string `json:"vms"`                   // required, not nil; the IDs of all VMs, each once
+	Stack               string   `json:"stack,omitzero"`        // in the contract; the server ignores it
+	CertEnabled         *bool    `json:"cert_enabled,omitzero"` // nil: no change; older servers than August 2026 refuse it
 }
 
 func (r LoadBalancerUpdateRequest) checkIDs() *ArgumentError {
@@ -169,44 +148,37 @@ var (
 	loadBalancerFamily = family[LoadBalancer, *LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: waitQuick, lingers: true, homonyms: true}
 )
 
-// List returns one page of the load balancers in the project, or in
-// [ListOptions.Location]. Items lack Subnet and VMs. It returns [ErrServer] if
-// the server can't show a load balancer of the page; see All.
+// List returns one page of the load balancers. It returns [ErrServer] if the
+// server can't show one of the page; see All.
 func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Page[LoadBalancer], error) {
 	return list[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
-// All returns an iterator over the load balancers in the project, or in
-// [ListOptions.Location]. Items lack Subnet and VMs.
-//
-// With the August 2026 API, the server can't list the load balancer of a
-// Kubernetes cluster that has no Service. If there is one, All yields all
-// others and ends with an [*UnlistedError] that names it.
+// All iterates over the items of List. With the August 2026 API, the server
+// can't list the load balancer of a Kubernetes cluster that has no Service: All
+// then yields all others, and ends with an [*UnlistedError].
 func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
 	return all[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
-// Watch yields the load balancers in the project, or in
-// [WatchOptions.Location], and then their changes, until the context ends.
-// Records lack Subnet and VMs, so attaching or detaching a VM isn't an event.
+// Watch yields the load balancers and then their changes. Attaching or
+// detaching a VM isn't one.
 func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions, known ...*LoadBalancer) iter.Seq2[Event[LoadBalancer], error] {
 	return loadBalancerFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Get returns a load balancer with its subnet and VMs. It returns [ErrNotFound]
-// if the load balancer doesn't exist.
+// Get returns a load balancer with its subnet and VMs.
 func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {
 	return fetch[LoadBalancer](ctx, s.conn, &opLoadBalancersGet, location, loadBalancer)
 }
 
-// Create creates a load balancer without VMs. The returned record is complete,
-// but traffic is balanced only seconds later, or, with "https", once the server
-// has obtained a certificate.
+// Create creates a load balancer without VMs. Traffic is balanced only seconds
+// later, or, with "https", once the server has obtained a certificate.
 //
 // It returns [ErrAlreadyExists] if the name is taken in the subnet, and
-// [ErrInvalidRequest] if the subnet doesn't exist or is given by its name. It
-// returns [ErrOutcomeUnknown] if the response is lost: look for the name in the
-// location's list, with [Confirm].
+// [ErrInvalidRequest] if the subnet doesn't exist or is given by its name.
+// After [ErrOutcomeUnknown], look for the name in the location's list, with
+// [Confirm].
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	if body.Stack == "" {
@@ -220,10 +192,9 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 // It returns [ErrInvalidRequest] if a VM doesn't exist, is given twice, or
 // belongs to another load balancer.
 //
-// The server requires cert_enabled with the August 2026 API, and refuses it
-// with the October 2025 API. If CertEnabled is nil, Update sends the request
-// without it. If the server then asks for it, Update sends the request again
-// with the value that Get returns.
+// The August 2026 API requires cert_enabled, and older ones refuse it. If
+// CertEnabled is nil and the server asks for it, Update sends the value that
+// Get returns.
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	updated, err := send[LoadBalancer](ctx, s.conn, &opLoadBalancersUpdate, body, location, loadBalancer)
@@ -246,11 +217,11 @@ func missesCertEnabled(err error) bool {
 }
 
 // Ensure creates a load balancer unless one with the name exists in the
-// request's subnet; see [EnsureOptions]. The name must not be an ID. Ensure
-// compares ports, algorithm, stack, health_check_protocol,
-// health_check_endpoint and cert_enabled. It can update all of these but stack
-// and health_check_protocol. An update also sends the VMs of the load balancer:
-// a VM that another program attaches at that time may be detached.
+// request's subnet; see [EnsureOptions]. It compares ports, algorithm, stack,
+// health_check_protocol, health_check_endpoint and cert_enabled, and can update
+// all of these but stack and health_check_protocol. An update also sends the
+// VMs of the load balancer: a VM that another program attaches at that time may
+// be detached.
 //
 // Records don't show that a load balancer is being deleted: call
 // [LoadBalancersService.WaitDeleted] before Ensure.
@@ -375,41 +346,37 @@ func portlessBalancers(ctx context.Context, c *conn, location string) ([]Resourc
 }
 
 // Delete deletes a load balancer. It returns before the load balancer is gone,
-// and records don't show that it's being deleted;
-// [LoadBalancersService.WaitDeleted] waits. It succeeds if the load balancer
-// doesn't exist.
+// which records don't show; [LoadBalancersService.WaitDeleted] waits.
 func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalancer string) error {
 	return remove(ctx, s.conn, &opLoadBalancersDelete, location, loadBalancer)
 }
 
 // AttachVM attaches a VM in the load balancer's location. It returns
-// [ErrInvalidRequest] if vmID is a name, or if the VM is attached to a load
-// balancer already, even to this one. With the August 2026 API, it also returns
-// ErrInvalidRequest if the VM has no IPv4 address, unless the stack is "ipv6".
-// It returns [ErrOutcomeUnknown] if the response is lost; Get shows whether the
-// VM is attached.
+// [ErrInvalidRequest] if vmID is a name, if the VM is attached to a load
+// balancer, even this one, or, with the August 2026 API, if it has no IPv4
+// address and the stack isn't "ipv6". After [ErrOutcomeUnknown], Get shows
+// whether it's attached.
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }
 
-// DetachVM detaches a VM. It returns before the VM is detached, and the
-// returned record may still have the VM; [LoadBalancersService.WaitVMDetached]
-// waits. It succeeds if the VM isn't attached, and returns [ErrInvalidRequest]
+// DetachVM detaches a VM, if it's attached. It returns before the VM is
+// detached, and the returned record may still have it;
+// [LoadBalancersService.WaitVMDetached] waits. It returns [ErrInvalidRequest]
 // if the VM doesn't exist.
 func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)
 }
 
 // Rename renames a load balancer, which changes its hostname. It returns the
-// short form. It returns [ErrAlreadyExists] if the name is taken. Rename is
-// idempotent only if loadBalancer is an ID.
+// short form.
 func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalancer, newName string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
 }
 
 // ToggleSSLCertificate turns the certificate for a load balancer's hostname on
-// or off. The returned record has the new CertEnabled; the certificate follows
-// within minutes. It succeeds if the certificate is on or off already.
+// or off, if it isn't yet. The returned record has the new CertEnabled; the
+// certificate follows within minutes.
 //
 // Requires the August 2026 API.
 func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
@@ -417,9 +384,8 @@ func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, locatio
 }
 
 // WaitVMDetached waits until a load balancer no longer has a VM that was
-// detached or deleted, and returns the load balancer. It returns a [*WaitError]
-// if the load balancer is gone, and an [*ArgumentError] if vmID isn't the ID of
-// a VM.
+// detached or deleted, and returns the load balancer. The wait fails if the
+// load balancer is gone.
 func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts ...WaitOption) (*LoadBalancer, error) {
 	const operation = "LoadBalancers.WaitVMDetached"
 	if err := checkIDOf(KindVM, operation, "vm_id", vmID); err != nil {
@@ -431,9 +397,7 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 	return w.run(ctx, opts)
 }
 
-// WaitDeleted waits until a load balancer is gone. Call Delete first:
-// otherwise, WaitDeleted waits until the context ends. Its error is a
-// [*WaitError].
+// WaitDeleted waits until a load balancer is gone.
 func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts ...WaitOption) error {
 	return loadBalancerFamily.waitDeleted(ctx, s.conn, location, loadBalancer, opts)
 }

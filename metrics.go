@@ -21,7 +21,7 @@ func (m *ResourceMetrics) lacks() string {
 
 // ResourceMetric is one metric.
 type ResourceMetric struct {
-	Key         string                 `json:"key"`         // one of the PostgresMetric or KubernetesMetric constants, or another
+	Key         string                 `json:"key"`         // a PostgresMetric or KubernetesMetric constant, or another
 	Name        string                 `json:"name"`        // for people, such as "CPU Usage"
 	Description string                 `json:"description"` // for people
 	Unit        string                 `json:"unit"`        // such as "%", "bytes" or "count/s"; "" if there is none
@@ -35,8 +35,7 @@ type ResourceMetricSeries struct {
 }
 
 // Samples are the values of a series, sorted by time. Their JSON is pairs such
-// as [1759512000.5,"0.42"]: a Unix time, and a value in a string, since it may
-// be "NaN".
+// as [1759512000.5,"0.42"]: a Unix time, and a value in a string.
 type Samples []Sample
 
 // Sample is a value at one time. A value beyond the range of a field becomes
@@ -64,14 +63,11 @@ func (s Samples) MarshalJSON() ([]byte, error) { return samples.JSON(s), nil }
 // ResourceMetricsOptions selects what [PostgresService.Metrics] and
 // [KubernetesService.Metrics] return.
 type ResourceMetricsOptions struct {
-	// Start and End limit the time. The defaults are half an hour ago and now.
-	// The server keeps 31 days, and returns [ErrInvalidRequest] for earlier
-	// times.
+	// Start and End limit the time. The defaults are half an hour ago and now. The
+	// server returns [ErrInvalidRequest] for times more than 31 days ago.
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
-
-	// Key is a PostgresMetric or KubernetesMetric constant; "" means all metrics.
-	Key string `url:"key,omitempty"`
+	Key   string    `url:"key,omitempty"` // a PostgresMetric or KubernetesMetric constant; "" means all metrics
 }
 
 // metrics performs an operation that returns metrics.
@@ -117,8 +113,8 @@ var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/m
 // Metrics returns the metrics of a database. The options may be nil. The server
 // chooses the interval between values, so that a series has at most about 480.
 // A metric that it can't read has no series, but Metrics returns [ErrServer] if
-// Key selects that one. It returns [ErrNotFound] if the database doesn't exist,
-// or the server keeps no metrics.
+// Key selects that one. It returns [ErrNotFound] if the server keeps no
+// metrics.
 func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *PostgresMetricsOptions) (*PostgresMetrics, error) {
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }

@@ -13,13 +13,11 @@ import (
 // and Confirm. See retry.go for whether a call may be retried.
 
 // IsGone reports whether an error proves that a resource doesn't exist in the
-// location of the request. It may exist in another one: [Client.CheckAccess]
-// also looks there. Unlike a test for [ErrNotFound], it returns false if
-// the location doesn't exist, for example because it's mistyped, and for the
-// result of a search, which may leave out what the token can't see: by
-// [ProjectsService.ObjectInfo], and so by [Client.Resolve] and [Lookup] of an ID
-// without a location, and by [Client.ResolveInProjects]. A project that the token
-// can't see looks like one that is gone.
+// location of the request. Unlike a test for [ErrNotFound], it returns false if
+// the location doesn't exist, and for searches, which leave out what the token
+// can't see: [ProjectsService.ObjectInfo], [Client.ResolveInProjects], and
+// [Client.Resolve] and [Lookup] of an ID without a location. A project that the
+// token can't see looks like one that is gone.
 func IsGone(err error) bool { return isMissing(err) && !isOfSearch(err) }
 
 // isMissing reports whether the server says that a resource doesn't exist, or
@@ -51,11 +49,11 @@ func isVanishing(err error) bool {
 // or 408, without a response, or after an unusable one, such as a gateway's
 // page with status 200. It returns false for [ErrResponseTooLarge], and for a
 // [*TransportError] if the server's certificate isn't trusted, the server
-// doesn't speak TLS, a proxy refuses the connection, or a transport of the
-// program fails with an error that isn't of the network, as a mock does.
+// doesn't speak TLS, a proxy refuses the connection, or the error of the
+// program's transport isn't of the network, as of a mock.
 //
-// A transient error doesn't mean that a create can be sent again: see
-// [ErrOutcomeUnknown]. A call whose context has ended can also return one.
+// It doesn't tell whether a create can be sent again: see [ErrOutcomeUnknown].
+// A call whose context has ended can also return a transient error.
 func IsTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == http.StatusRequestTimeout || e.truncated

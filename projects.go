@@ -23,9 +23,7 @@ func (p *Project) identity() Resource   { return Resource{Kind: KindProject, ID:
 
 // ProjectCreateRequest is the body of [ProjectsService.Create].
 type ProjectCreateRequest struct {
-	// Name is 1 to 63 ASCII letters, digits and hyphens. It can't start or end
-	// with a hyphen. Required.
-	Name string `json:"name"`
+	Name string `json:"name"` // required; 1 to 63 ASCII letters, digits and hyphens, no hyphen at either end
 }
 
 // ObjectInfo describes the object with an ID.
@@ -67,27 +65,26 @@ var (
 	projectFamily = family[Project, *Project]{lists: &listProjects, get: &opProjectsGet, del: &opProjectsDelete}
 )
 
-// List returns one page of the account's projects, ordered by ID only. It
-// includes projects in which the token has no rights.
+// List returns one page of the account's projects, ordered by ID only,
+// including those in which the token has no rights.
 func (s *ProjectsService) List(ctx context.Context, opts *ListOptions) (*Page[Project], error) {
 	return list[Project](ctx, s.conn, &listProjects, opts)
 }
 
-// All returns an iterator over the account's projects.
+// All iterates over the items of List.
 func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Project, error] {
 	return all[Project](ctx, s.conn, &listProjects, opts)
 }
 
-// Watch yields the account's projects, and then their changes, including
-// changes of the credit, until the context ends.
+// Watch yields the account's projects and then their changes, including changes
+// of the credit.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Project) iter.Seq2[Event[Project], error] {
 	return projectFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create creates a project. Names need not be unique, so each call creates
-// another project. An account can have 10 projects; Create returns
-// [ErrInvalidRequest] if it would have more. It returns [ErrOutcomeUnknown] if
-// the response is lost.
+// Create creates a project. An account can have 10; Create returns
+// [ErrInvalidRequest] if it would have more. Names need not be unique, so after
+// [ErrOutcomeUnknown] another call may create a second project.
 //
 // The token gets no rights in the new project: calls with it return
 // [ErrForbidden] until an administrator grants them.
@@ -101,17 +98,16 @@ func (s *ProjectsService) Get(ctx context.Context, projectID string) (*Project, 
 	return fetch[Project](ctx, s.conn, &opProjectsGet, projectID)
 }
 
-// Delete deletes an empty project. It succeeds if the project doesn't exist. It
-// returns [ErrConflict] if the project has resources, such as the default
-// subnet and firewall of a VM, which outlive the VM.
+// Delete deletes an empty project. It returns [ErrConflict] if the project has
+// resources, such as the default subnet and firewall of a VM, which outlive it.
 func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 	return remove(ctx, s.conn, &opProjectsDelete, projectID)
 }
 
-// ObjectInfo returns the type, location and name of the object with an ID: a
-// firewall, Kubernetes cluster, load balancer, database, subnet or VM, or, with
-// the August 2026 API, a machine image. It returns [ErrNotFound] if the object
-// doesn't exist, is in another project, or isn't visible to the token.
+// ObjectInfo returns the type, location and name of a firewall, Kubernetes
+// cluster, load balancer, database, subnet or VM, or, with the August 2026 API,
+// a machine image. It returns [ErrNotFound] if the object doesn't exist, is in
+// another project, or isn't visible to the token.
 func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {
 	return fetch[ObjectInfo](ctx, s.conn, &opProjectsObjectInfo, projectID, objectID)
 }

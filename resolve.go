@@ -17,34 +17,30 @@ import (
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
 //
-// The resource must be of one of the kinds, if any are given. Resolve returns
-// [ErrNotFound] if there is no such resource, or if the server hides it from
-// the token. It returns [ErrForbidden] if the token may not see it,
-// [ErrAmbiguous] if several resources have the name, and [ErrInvalidRequest] if
-// the name is invalid, for example because of capitals or underscores. It
-// returns an [*ArgumentError] for the ID of another kind.
+// The resource must be of one of the kinds, if any are given; the ID of another
+// kind leads to an [*ArgumentError]. Resolve returns [ErrNotFound] if there is
+// no such resource, or if the server hides it from the token, [ErrForbidden] if
+// the token may not see it, [ErrAmbiguous] if several resources have the name,
+// and [ErrInvalidRequest] if the name is invalid, for example because of
+// capitals.
 //
-// Most IDs take one request. Resolve searches lists for the ID of a private
-// location or of a part, such as a rule, node pool, image version, NIC, server
-// or destination; where lists don't show the parts, it gets the resources one
-// by one. A name takes one request for each possible kind, and the name of a
-// load balancer one more, since several may have it.
-//
-// [Lookup] returns the record itself.
+// Most IDs take one request. For the ID of a private location or of a part,
+// such as a rule or a NIC, Resolve searches lists, and where those don't show
+// the parts, the resources one by one. A name takes one request for each
+// possible kind, and one more for load balancers.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
 	return resource, err
 }
 
 // ResolveInProjects finds the resource of an ID in all projects that the token
-// may see, as [Client.Resolve] does in one. It also returns a client bound to
-// the project that has the resource:
+// may see, one after the other, as [Client.Resolve] does in one. It also
+// returns a client bound to the project that has the resource:
 //
 //	vm, client, err := client.ResolveInProjects(ctx, "vm3g8xpsxjs50pvjj2a7d3ky8h")
 //
-// It returns [ErrNotFound] if no project has the resource. Until it finds the
-// resource, it sends the requests of a Resolve for each project. It returns an
-// [*ArgumentError] for a name, since several projects may have it.
+// It returns [ErrNotFound] if no project has the resource, and an
+// [*ArgumentError] for a name.
 func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind) (*Resource, *Client, error) {
 	const operation = "ResolveInProjects"
 	ref, err := ParseReference(id)
@@ -76,13 +72,9 @@ func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind
 	return nil, nil, err
 }
 
-// Fetch returns the record of a resource in its full form: a *[VM] for
-// [KindVM], and so on. It's for programs that don't know the kind; others use
-// [Lookup]. The resource is as [Client.Resolve] returns it, with its Parent if
-// it has one.
-//
-// It returns [ErrNotFound] if the resource doesn't exist, and an
-// [*ArgumentError] for an unknown kind or a part without its Parent.
+// Fetch returns the full record of a resource: a *[VM] for [KindVM], and so on.
+// It's for programs that don't know the kind; others use [Lookup]. It returns
+// an [*ArgumentError] for an unknown kind, or a part without its Parent.
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	f, part := familyOf(resource.Kind)
 	switch {
@@ -104,7 +96,7 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	return record, nil
 }
 
-// Record is the constraint of all records that [Client.Resolve] finds by ID.
+// Record is a record that [Client.Resolve] finds by ID.
 type Record interface {
 	Firewall | FirewallRule | InferenceAPIKey | KubernetesCluster | KubernetesNodePool | LoadBalancer |
 		MachineImage | MachineImageVersion | NIC | Postgres | PostgresFirewallRule | PostgresLogDestination |
@@ -112,14 +104,10 @@ type Record interface {
 		SSHPublicKey | VM | VMInitScript
 }
 
-// Lookup returns the record of a reference, as in [Client.Resolve], in its full
-// form:
+// Lookup returns the full record of a reference, as in [Client.Resolve]:
 //
 //	vm, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
 //	db, err := cloudapi.Lookup[cloudapi.Postgres](ctx, client, "pgn30gjk1d1e2jj34v9x0dq4rp")
-//
-// It returns [ErrNotFound] if the resource doesn't exist, or if the server hides
-// it from the token, and an [*ArgumentError] for the ID of another kind.
 func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, error) {
 	kind := kindOf[T]()
 	resource, record, err := c.find(ctx, "Lookup", reference, []Kind{kind})
@@ -133,11 +121,10 @@ func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, err
 }
 
 // DeleteExisting deletes the resource of a reference, as in [Client.Resolve],
-// and returns it. It returns [ErrNotFound] if there is none, whereas the Delete
-// methods of the services succeed, even for a mistyped name. It deletes by ID,
-// and returns before the resource is gone where the service's Delete does;
-// [Client.WaitDeleted] waits. It returns an [*ArgumentError] for the ID of a
-// part of another resource, such as a firewall rule.
+// by its ID, and returns it. Unlike the Delete methods of the services, it
+// returns [ErrNotFound] if there is none. It may return before the resource is
+// gone; [Client.WaitDeleted] waits. It returns an [*ArgumentError] for a part
+// of another resource, such as a firewall rule.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := ParseReference(reference) // find returns the error
 	if _, part := familyOf(ID(ref.ID).Kind()); part != nil {

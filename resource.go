@@ -13,14 +13,14 @@ type Resource struct {
 	Location string `json:"location,omitzero"` // "" if it is in no location
 	Name     string `json:"name,omitzero"`     // "" if it has no name, such as a rule
 
-	// Parent is the resource that this one is a part of: the firewall of a rule,
-	// the cluster of a node pool, the image of a version, the subnet of a NIC, or
-	// the database of a rule, server or destination. It's nil for all others.
+	// Parent is what the resource is a part of: the firewall of a rule, the
+	// cluster of a node pool, the image of a version, the subnet of a NIC, or the
+	// database of a rule, server or destination. It's nil for all others.
 	Parent *Resource `json:"parent,omitzero"`
 }
 
-// String describes the resource, such as
-// "VM eu-central-h1/web-1 (vm3g8xpsxjs50pvjj2a7d3ky8h)".
+// String describes it, such as "VM eu-central-h1/web-1
+// (vm3g8xpsxjs50pvjj2a7d3ky8h)".
 func (r Resource) String() string {
 	var b strings.Builder
 	b.WriteString(r.Kind.String())
@@ -39,7 +39,7 @@ func (r Resource) String() string {
 }
 
 // Reference returns the location and the name, such as "eu-central-h1/web-1",
-// or the ID if the resource has no name.
+// or the ID if there is no name.
 func (r Resource) Reference() string { return place(r.Location, cmp.Or(r.Name, r.ID)) }
 
 func place(location, reference string) string {
@@ -49,8 +49,8 @@ func place(location, reference string) string {
 	return location + "/" + reference
 }
 
-// Reference is how people refer to a resource: by its ID, or by its name, after
-// its location if it's in one.
+// Reference is how people refer to a resource: by its ID or name, after its
+// location if it's in one.
 type Reference struct {
 	ID       string // "" unless the reference is an ID
 	Location string // "" if the reference has none
@@ -58,10 +58,9 @@ type Reference struct {
 }
 
 // ParseReference parses the ID of a known kind, "location/name", "location/ID",
-// or the name of a resource in no location. An ID may be in capitals, and then
-// may also have the letters that [ParseID] reads as digits, such as "o" for 0;
-// in lower case, such a text is a name. ParseReference sends nothing, and
-// returns an [*ArgumentError] if s is invalid.
+// or the name of a resource in no location. An ID in capitals may also have the
+// letters that [ParseID] reads as digits; in lower case, that would be a name.
+// It returns an [*ArgumentError] if s is invalid.
 func ParseReference(s string) (Reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {

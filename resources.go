@@ -13,9 +13,9 @@ import (
 // These methods work with resources of any kind. Programs that know the kind
 // use its service.
 
-// Resources returns an iterator over the resources of the client's project, one
-// kind after the other: the given kinds, or everything that a project's lists
-// show. Parts of resources, such as rules and node pools, aren't among them.
+// Resources iterates over the resources of the client's project, one kind after
+// the other: the given kinds, or everything that a project's lists show. Parts
+// of resources, such as rules and node pools, aren't among them.
 //
 //	for resource, err := range client.Resources(ctx, nil) {
 //		if err != nil {
@@ -25,11 +25,10 @@ import (
 //	}
 //
 // The options apply to the list of each kind; a Location leaves out the kinds
-// without locations. A list that the server doesn't have, such as machine
-// images with the October 2025 API, counts as empty, but Resources yields
-// [ErrNotFound] if there is none at all. An error is the last element; if it's
-// an [*UnlistedError], Resources has yielded everything else. It yields an
-// [*ArgumentError] for a kind that isn't in a project's lists.
+// without locations. A list that the server doesn't have counts as empty,
+// unless it has none at all: then Resources yields [ErrNotFound]. An error is
+// the last element; an [*UnlistedError] comes after everything else. Resources
+// yields an [*ArgumentError] for a kind that isn't in a project's lists.
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
 		lists, err := resourceLists(opts, kinds)
@@ -91,12 +90,10 @@ func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 	return lists, nil
 }
 
-// Delete deletes a resource of any kind, as [Client.Resolve] or
-// [Client.Resources] returns it. Like the Delete methods of the services, it
-// succeeds if the resource doesn't exist, and it may return before the resource
-// is gone: see [Client.WaitDeleted]. It deletes by ID, except for a private
-// location, which it deletes by name. It returns an [*ArgumentError] for a part
-// of another resource, such as a rule.
+// Delete deletes a resource of any kind, by ID, or by name for a private
+// location. It succeeds if the resource doesn't exist, and may return before it
+// is gone; [Client.WaitDeleted] waits. It returns an [*ArgumentError] for a
+// part of another resource, such as a rule.
 func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	f, err := wholeFamily("Delete", resource)
 	if err != nil {
@@ -105,10 +102,9 @@ func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	return f.remove(ctx, &c.conn, resource.Location, addressOf(f, resource))
 }
 
-// WaitDeleted waits until a deleted resource is gone. It returns immediately
-// for kinds that are deleted synchronously, such as firewalls and SSH public
-// keys. It returns a [*WaitError] if the wait fails, and an [*ArgumentError]
-// for a part of another resource.
+// WaitDeleted waits until a deleted resource is gone, which for some kinds,
+// such as firewalls and SSH public keys, is immediate. It returns an
+// [*ArgumentError] for a part of another resource.
 func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...WaitOption) error {
 	f, err := wholeFamily("WaitDeleted", resource)
 	if err != nil {
@@ -119,9 +115,9 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 
 // CheckAccess returns those of the given resources that exist, and an error if
 // the token can't see the client's project or one of the resources. Lists leave
-// out what the token can't see, and can be stale, so call CheckAccess before you
-// take a resource that is missing from a list for deleted, or an empty list for
-// an empty project.
+// out what the token can't see, and can be stale, so call CheckAccess before
+// you take a resource that is missing from a list for deleted, or an empty list
+// for an empty project.
 //
 //	missing := cloudapi.Resource{Kind: cloudapi.KindVM, ID: id, Location: location}
 //	existing, err := client.CheckAccess(ctx, missing)
@@ -130,20 +126,16 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 //	}
 //	isGone := len(existing) == 0
 //
-// CheckAccess gets the project, and each resource by ID, or by name for a
-// private location. If a resource isn't in its Location, CheckAccess looks for
-// the ID in all locations that the token can see, so existing has the Location
-// in which the resource is. It returns [ErrForbidden] if the token has no permission
-// for one of them, and [ErrNotFound] if the project is gone or the
-// token's account is no longer a member of it. If resources are given, the token needn't see the project's own record, which is a separate
-// permission. CheckAccess returns an [*ArgumentError] for a part of another
-// resource, such as a rule.
+// It returns [ErrForbidden] if the token has no permission for one of them,
+// even a second later, since a resource that is being destroyed can be
+// forbidden for a moment. It returns [ErrNotFound] if the project is gone or
+// the token's account is no longer a member of it, and an [*ArgumentError] for
+// a part of another resource. If resources are given, the token needn't see the
+// project's record.
 //
-// The API doesn't tell a token's permissions. Without resources, CheckAccess
-// finds out only about the project: a list of a kind that the token may not see
-// looks empty. An inference API key that it may not see looks like one that
-// doesn't exist. A resource that is being destroyed can be forbidden for a
-// moment, so CheckAccess looks again a second later.
+// The API doesn't tell a token's permissions. So a list of a kind that the
+// token may not see looks empty even if CheckAccess succeeds, and an inference
+// API key that it may not see looks like one that doesn't exist.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
 	const operation = "CheckAccess"
 	if ctx == nil {
@@ -167,14 +159,6 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 			}
 			exists, err = families[i].exists(ctx, &c.conn, r)
 		}
-		if err == nil && !exists && families[i].hasLocations() { // perhaps it's in another location
-			switch elsewhere, lookup := locate(ctx, &c.conn, r.Kind, r.ID); {
-			case lookup == nil:
-				r, exists = *elsewhere, true
-			case !isMissing(lookup):
-				err = lookup
-			}
-		}
 		if err != nil {
 			return nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, r, unprefixed{err})
 		}
@@ -183,15 +167,6 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 		}
 	}
 	return existing, nil
-}
-
-// locate returns the resource with an ID, in any location of the project.
-func locate(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
-	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
-	if err != nil {
-		return nil, err
-	}
-	return &Resource{Kind: kind, ID: id, Location: info.Location, Name: info.Name}, nil
 }
 
 // wholeFamily returns the family of a resource that isn't a part of another.

@@ -11,30 +11,25 @@ import (
 //
 // An idempotent request is retried after the statuses 408, 429, 500, 502, 503
 // and 504, failed connections, timeouts of an attempt, and truncated responses.
-// A request that creates something is retried only if the server certainly
-// didn't act on it: if it wasn't sent, or after a 429 or 503 that is the API's
-// own or has a Retry-After header. After any other failure, the error matches
-// [ErrOutcomeUnknown] if the server may have acted on it.
+// A request that creates something is retried only if it wasn't sent, or after
+// a 429 or 503 that is the API's own or has a Retry-After header. After any
+// other failure, the error matches [ErrOutcomeUnknown] if the server may have
+// acted on the request.
 type RetryPolicy struct {
-	// MaxAttempts is the maximum number of attempts, including the first. The
-	// default is 4; 1 means no retry.
-	MaxAttempts int
+	MaxAttempts int // including the first; default 4; 1 means no retry
 
 	// The delay before the n-th retry is random, between 0 and MinDelay doubled
 	// n-1 times, but at most MaxDelay. The defaults are 500 ms and 30 s.
 	MinDelay, MaxDelay time.Duration
 
-	// MaxRetryAfter is the maximum delay that the SDK accepts from a Retry-After
-	// header. The default is 60 s.
-	MaxRetryAfter time.Duration
+	MaxRetryAfter time.Duration // the longest delay accepted from a Retry-After header; default 60 s
 
 	// Budget limits the retries of all calls of a client while none succeeds. The
-	// default is 100. Copies of the client share the budget unless they call
-	// another host. A retry takes 1 from the budget, and returns it if it
-	// succeeds; a call that succeeds without a retry returns 0.2. An error that
-	// isn't retried, such as the API's own 404, counts as success. Once the budget
-	// is used up, a call returns the error of its last attempt, which then also
-	// matches [ErrRetryBudget].
+	// default is 100. A retry takes 1 from it, and returns it if it succeeds; a
+	// call that succeeds without a retry returns 0.2. An error that isn't retried,
+	// such as the API's own 404, counts as success. Once the budget is used up,
+	// the error of a call also matches [ErrRetryBudget]. Copies of the client
+	// share the budget unless they call another host.
 	Budget int
 }
 

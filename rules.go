@@ -28,22 +28,19 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 
 // SetRules replaces the rules of a firewall. It keeps the existing rules that
 // are wanted, with their descriptions, adds those that are missing, and then
-// deletes the rest, by ID. Traffic that both the old and the new rules allow is
-// never interrupted. SetRules returns before the changes take effect. An empty
-// slice deletes all rules.
+// deletes the rest. It never interrupts traffic that both the old and the new
+// rules allow. It returns before the changes take effect. An empty slice
+// deletes all rules.
 //
 // Rules are compared by protocol, CIDR and port range, in any spelling that
 // [ParseCIDR] and [ParsePortRange] accept.
 //
-// SetRules reads the firewall, sends one request for each change, and reads the
-// firewall again. It returns an error if the rules then aren't the wanted ones,
-// because another program has changed them. If the response to a create is
-// lost, SetRules looks for the rule, as Ensure does. A rule that another
-// program added first is returned as kept.
-//
-// It returns an [*ArgumentError], and sends nothing, if rules is nil or a rule
-// is invalid. Any other error can leave some of the changes done, and says how
-// many; calling SetRules again completes them.
+// SetRules sends one request for each change, and returns an error if the
+// firewall's rules then aren't the wanted ones, because another program has
+// changed them. If the response to a create is lost, SetRules looks for the
+// rule. Any error but an [*ArgumentError] can leave some of the changes done,
+// and says how many; calling SetRules again completes them. Nil rules are
+// invalid.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",
@@ -82,14 +79,13 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 }
 
 // SetFirewallRules replaces the firewall rules of a database, as
-// [FirewallsService.SetRules] does for a firewall. Rules are compared by CIDR,
-// in any spelling that [ParseCIDR] accepts.
+// [FirewallsService.SetRules] does for a firewall. Rules are compared by CIDR.
 //
 // With the August 2026 API, the server creates two rules for each request, for
 // the ports 5432 and 6432. SetFirewallRules keeps or deletes both; Added
 // contains the first one. If only one of the two exists, SetFirewallRules
-// deletes it and then creates both, since the server refuses to add the other
-// one alone. That may interrupt the traffic that the rule allows.
+// deletes it and then creates both, which may interrupt the traffic that the
+// rule allows.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",

@@ -8,16 +8,15 @@ import (
 )
 
 // PrivateSubnetsService manages private subnets: the networks of VMs, load
-// balancers and databases. A subnet is referred to by its ID (prefix ps) or its
-// name.
+// balancers and databases.
 type PrivateSubnetsService service
 
-// PrivateSubnet is a private network in a location. All methods return all of
-// its fields.
+// PrivateSubnet is a private network in a location. All methods return all
+// fields.
 type PrivateSubnet struct {
 	ID        string     `json:"id"`        // prefix ps
 	Name      string     `json:"name"`      // unique in its project and location
-	State     string     `json:"state"`     // one of the PrivateSubnetState constants, or another; all but "deleting" can be used
+	State     string     `json:"state"`     // a PrivateSubnetState constant, or another; usable unless "deleting"
 	Location  string     `json:"location"`  // such as "eu-central-h1"
 	Net4      string     `json:"net4"`      // IPv4 range in CIDR notation, chosen by the server
 	Net6      string     `json:"net6"`      // unique local IPv6 range in CIDR notation
@@ -54,7 +53,8 @@ func (n *NIC) identity() Resource { return Resource{Kind: KindNIC, ID: n.ID, Nam
 // PrivateSubnetCreateRequest is the body of [PrivateSubnetsService.Create].
 type PrivateSubnetCreateRequest struct {
 	// FirewallID is the ID of a firewall in the same location. By default, the
-	// server creates a firewall that allows all incoming traffic.
+	// server creates one whose name begins with the subnet's name, and which
+	// allows all incoming traffic.
 	FirewallID string `json:"firewall_id,omitzero"`
 }
 
@@ -88,43 +88,35 @@ var (
 	subnetFamily = family[PrivateSubnet, *PrivateSubnet]{lists: &listPrivateSubnets, get: &opPrivateSubnetsGet, del: &opPrivateSubnetsDelete, pauses: waitQuick, lingers: true}
 )
 
-// List returns one page of the private subnets in the project, or in
-// [ListOptions.Location].
+// List returns one page of the private subnets.
 func (s *PrivateSubnetsService) List(ctx context.Context, opts *ListOptions) (*Page[PrivateSubnet], error) {
 	return list[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
-// All returns an iterator over the private subnets in the project, or in
-// [ListOptions.Location].
+// All iterates over the items of List.
 func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*PrivateSubnet, error] {
 	return all[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
-// Watch yields the private subnets in the project, or in
-// [WatchOptions.Location], and then changes of them, their firewalls and their
-// NICs, until the context ends.
+// Watch yields the private subnets and then changes of them, their firewalls
+// and their NICs.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateSubnet) iter.Seq2[Event[PrivateSubnet], error] {
 	return subnetFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Get returns a private subnet. It returns [ErrNotFound] if the subnet doesn't
-// exist.
+// Get returns a private subnet.
 func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string) (*PrivateSubnet, error) {
 	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsGet, location, subnet)
 }
 
 // Create creates a private subnet, which can be used immediately. The request
-// may be nil: the server then creates a firewall for the subnet, which allows
-// all incoming traffic; its name begins with the subnet's name. It returns
-// [ErrAlreadyExists] if the name is taken. It returns [ErrOutcomeUnknown] if
-// the response is lost; see [Confirm].
+// may be nil. It returns [ErrAlreadyExists] if the name is taken.
 func (s *PrivateSubnetsService) Create(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsCreate, request, location, name)
 }
 
-// Ensure creates a private subnet unless one with the name exists; see
-// [EnsureOptions]. The name must not be an ID. Ensure checks that the firewall
-// with the request's firewall_id is attached. It can attach it, and then leaves
+// Ensure creates a private subnet unless it exists; see [EnsureOptions]. It
+// checks that the request's firewall is attached. It can attach it, and leaves
 // other firewalls attached.
 //
 // With the October 2025 API, a record doesn't show that a subnet is being
@@ -197,43 +189,35 @@ func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found
 // Delete deletes a private subnet and the load balancers in it, but not the
 // firewall that the server created with it. It returns before the subnet is
 // gone, which records don't show with the October 2025 API;
-// [PrivateSubnetsService.WaitDeleted] waits. It succeeds if the subnet doesn't
-// exist. It returns [ErrConflict] if the subnet has VMs that aren't being
-// deleted.
+// [PrivateSubnetsService.WaitDeleted] waits. It returns [ErrConflict] if the
+// subnet has VMs that aren't being deleted.
 func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet string) error {
 	return remove(ctx, s.conn, &opPrivateSubnetsDelete, location, subnet)
 }
 
-// Connect connects a private subnet with another one, given by its ID. It
-// returns before the two can reach each other.
-//
-// It returns [ErrAlreadyExists] if they're connected already, in either
-// direction. It returns [ErrInvalidRequest] if otherSubnetID is a name or the
-// ID of the subnet itself, or, with the August 2026 API, if the subnets are in
-// different locations. It returns [ErrOutcomeUnknown] if the response is lost.
-// No record shows connections: call Connect again, and take ErrAlreadyExists
-// for success.
-// connections: call Connect again, and take ErrAlreadyExists for success.
+// Connect connects a private subnet with another one. It returns before the two
+// can reach each other. It returns [ErrAlreadyExists] if they're connected, in
+// either direction. It returns [ErrInvalidRequest] if otherSubnetID is a name
+// or the subnet itself, or, with the August 2026 API, if the locations differ.
+// No record shows connections: after [ErrOutcomeUnknown], call Connect again,
+// and take ErrAlreadyExists for success.
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
 }
 
-// Disconnect removes the connection of two private subnets, from either side.
-// It succeeds if they aren't connected. With the August 2026 API, it returns
-// [ErrInvalidRequest] if they're in different locations.
+// Disconnect removes the connection of two private subnets, if there is one,
+// from either side. With the August 2026 API, it returns [ErrInvalidRequest] if
+// the locations differ.
 func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
 }
 
-// Rename renames a private subnet. It returns [ErrAlreadyExists] if the name is
-// taken. Rename is idempotent only if subnet is an ID.
+// Rename renames a private subnet.
 func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, newName string) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsRename, renameRequest{newName}, location, subnet)
 }
 
-// WaitDeleted waits until a private subnet is gone. Call Delete first:
-// otherwise, WaitDeleted waits until the context ends. Its error is a
-// [*WaitError].
+// WaitDeleted waits until a private subnet is gone.
 func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts ...WaitOption) error {
 	return subnetFamily.waitDeleted(ctx, s.conn, location, subnet, opts)
 }

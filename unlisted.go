@@ -13,10 +13,10 @@ import (
 // UnlistedError says that the server can't show some resources in a list. It's
 // the last element of the list, after all other items.
 //
-// There is one such resource: the load balancer for the Services of a
-// Kubernetes cluster that has none. The server answers 500 to every list that
-// contains it, and to its Get. It can be listed once somebody creates a Service
-// of type LoadBalancer in the cluster, and is deleted with the cluster.
+// There is one such resource: the load balancer of a Kubernetes cluster that
+// has no Service. The server answers 500 to every list that contains it, and to
+// its Get, until somebody creates a Service of type LoadBalancer in the
+// cluster.
 type UnlistedError struct {
 	Operation string     // the operation's name, such as "LoadBalancers.List"
 	Resources []Resource // without their IDs, which aren't known; at least one

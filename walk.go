@@ -159,12 +159,10 @@ func follow[T any](operation, start string, fetch func(ctx context.Context, curs
 	}
 }
 
-// Collect returns all items of a sequence as a slice, which isn't nil, or the
-// sequence's error.
+// Collect returns all items of a sequence, or the sequence's error. The slice
+// is never nil without an error.
 //
 //	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
-//
-// It returns an [*ArgumentError] for a nil sequence.
 func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
 	if seq == nil {
 		return nil, &ArgumentError{Operation: "Collect", Name: "seq", Reason: "must not be nil"}
