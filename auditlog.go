@@ -12,16 +12,11 @@ type AuditLogService service
 
 // AuditLogEntry is one action.
 type AuditLogEntry struct {
-	At time.Time `json:"at"` // to the second
-
-	// Action is the ID prefix of a kind of object, and a verb: the name of an
-	// operation in snake case, "destroy" for a deletion, or a verb of the web
-	// console. Examples are "vm/create" and "pg/restore".
-	Action string `json:"action"`
-
-	SubjectID   string   `json:"subject_id"`   // the account that did it
-	SubjectName string   `json:"subject_name"` // "" if the account is no longer a member of the project
-	ObjectIDs   []string `json:"object_ids"`   // what it changed or involved, such as a firewall and its subnet
+	At          time.Time `json:"at"`           // to the second
+	Action      string    `json:"action"`       // an ID prefix and a verb, such as "vm/create" or "pg/destroy"
+	SubjectID   string    `json:"subject_id"`   // the account that did it
+	SubjectName string    `json:"subject_name"` // "" if the account is no longer a member of the project
+	ObjectIDs   []string  `json:"object_ids"`   // what it changed or involved, such as a firewall and its subnet
 }
 
 func (e *AuditLogEntry) lacks() string { return lacksField("action", e.Action) }
@@ -38,11 +33,8 @@ type AuditLogOptions struct {
 	// up to End, and the server keeps entries for three months.
 	End time.Time `url:"end,omitempty" layout:"2006-01-02"`
 
-	PageSize int `url:"limit,omitempty"` // default and maximum 1000
-
-	// PaginationKey is [Page.NextStartAfter] of the previous page, which must have
-	// had the same options.
-	PaginationKey string `url:"pagination_key,omitempty"`
+	PageSize      int    `url:"limit,omitempty"`          // default and maximum 1000
+	PaginationKey string `url:"pagination_key,omitempty"` // Page.NextStartAfter of a page with the same options
 }
 
 // inUTC returns the options with End in UTC, in which the server counts days.
@@ -64,9 +56,8 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 }
 
 // All iterates over the entries of List. The default End is the day on which
-// the iteration begins, by this machine's clock. All yields
-// [ErrPaginationStalled] if the server repeats entries in place of the next
-// page.
+// the iteration begins. All yields [ErrPaginationStalled] if the server repeats
+// entries in place of the next page.
 //
 // Requires the August 2026 API.
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {

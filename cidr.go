@@ -10,13 +10,12 @@ import (
 )
 
 // ParseCIDR parses a range of addresses in any form that the server accepts in
-// a firewall rule. The prefix length is optional: the default is 32 for an IPv4
-// address, 64 for an IPv6 address, and 128 for "::". An IPv4 range can have a
-// mask instead, such as "10.0.0.0 255.0.0.0". ParseCIDR ignores spaces around
-// the range and leading zeros in an IPv4 address. It clears host bits, so that
-// equal ranges are equal values. It returns an [*ArgumentError] for anything
-// else, and for a prefix length with a leading zero, which the server reads as
-// octal.
+// a firewall rule, and clears its host bits. The prefix length is optional: the
+// default is 32 for an IPv4 address, 64 for an IPv6 address, and 128 for "::".
+// An IPv4 range can have a mask instead, such as "10.0.0.0 255.0.0.0".
+// ParseCIDR ignores spaces around the range and leading zeros in an IPv4
+// address. A prefix length with a leading zero, which the server reads as
+// octal, is invalid.
 func ParseCIDR(s string) (netip.Prefix, error) {
 	prefix, reason := cidr.Parse(s)
 	if reason != "" {
@@ -26,17 +25,14 @@ func ParseCIDR(s string) (netip.Prefix, error) {
 }
 
 // FormatCIDR returns a range in the form that the server accepts: host bits are
-// cleared, and an IPv6 range has no dots. Use it for a [netip.Prefix] from
-// elsewhere.
+// cleared, and an IPv6 range has no dots.
 func FormatCIDR(prefix netip.Prefix) string { return cidr.Format(prefix) }
 
 // PortRange is an inclusive range of ports.
 type PortRange struct{ First, Last uint16 }
 
-// ParsePortRange parses "80" or "80..90", as the server does; "" means all
-// ports. A single port is "80..80" with the October 2025 API and "80" with the
-// August 2026 API; both parse to the same value. It returns an [*ArgumentError]
-// for anything else.
+// ParsePortRange parses "80" or "80..90"; "" means all ports. A single port is
+// "80..80" with the October 2025 API and "80" with the August 2026 API.
 func ParsePortRange(s string) (PortRange, error) {
 	if s == "" {
 		return PortRange{0, 65535}, nil

@@ -13,8 +13,8 @@ import (
 )
 
 // Client calls one API address with one set of credentials. It can't be
-// changed, and is safe for concurrent use. Create one and share it, so that its
-// connections are reused.
+// changed, and is safe for concurrent use. Share it, so that its connections
+// are reused.
 type Client struct {
 	conn
 	services service // the value of all services below
@@ -40,8 +40,7 @@ type Client struct {
 
 // NewClient returns a client, and sends nothing. [WithBaseURL] is required.
 // Nearly all operations also need a token ([WithToken] or [WithTokenSource])
-// and a project ([WithProject]); [FromEnv] sets all three. An invalid option
-// leads to an [*ArgumentError] that names it.
+// and a project ([WithProject]); [FromEnv] sets all three.
 func NewClient(opts ...Option) (*Client, error) {
 	return newClient(defaultConfig(), opts)
 }
@@ -55,8 +54,7 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 }
 
 // InProject returns a copy of the client that is bound to the project with the
-// ID, and shares the client's connections. Its operations return [ErrNoProject]
-// if the ID is "".
+// ID. With "", operations that need a project return [ErrNoProject].
 func (c *Client) InProject(id string) *Client {
 	clone := *c
 	clone.config.project = id
@@ -70,8 +68,7 @@ func (c *Client) Project() string { return c.config.project }
 // BaseURL returns the address of the API.
 func (c *Client) BaseURL() string { return c.config.baseURL.String() }
 
-// CloseIdleConnections closes the connections that aren't in use. Only programs
-// that create many clients need it.
+// CloseIdleConnections closes the connections that aren't in use.
 func (c *Client) CloseIdleConnections() {
 	if own := c.config.transport; own != nil {
 		own.CloseIdleConnections()

@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// Confirm looks for the resource of a create that returned [ErrOutcomeUnknown],
-// to find out whether the create succeeded. If only a list shows the resource,
-// find must return [ErrNotFound] when it isn't in the list.
+// Confirm looks for the resource of a create that returned [ErrOutcomeUnknown].
+// If only a list shows it, find must return [ErrNotFound] when it isn't there.
 //
 //	vm, err := client.VMs.Create(ctx, location, "web-1", request)
 //	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
@@ -30,9 +29,9 @@ import (
 //     balancers are unique in their subnet;
 //   - the error of find if find fails.
 //
-// If the create failed because its context ended, pass another context, such as
-// [context.WithoutCancel] with a timeout. Confirm returns an error other than
-// ErrOutcomeUnknown unchanged, without a lookup.
+// If the create's context ended, pass another one, such as
+// [context.WithoutCancel] with a timeout. Confirm returns any other error
+// unchanged, without a lookup.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	if unknown == nil {
 		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}
@@ -48,9 +47,8 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 	})
 }
 
-// ConfirmChange looks at the resource of an operation that failed, to find out
-// whether it took effect nevertheless. A record must show the effect, as of
-// stopping, resizing, renaming or attaching something.
+// ConfirmChange looks whether an operation that failed took effect
+// nevertheless, such as stopping, resizing, renaming or attaching something.
 //
 //	vm, err := client.VMs.Stop(ctx, location, "web-1")
 //	if err != nil {
@@ -61,16 +59,15 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 //		})
 //	}
 //
-// ConfirmChange looks once. It returns the record if changed accepts it. If
-// changed rejects it, the operation's error also matches [ErrUnchanged]: the
-// server may still be working on the request, and a short state such as
-// "restarting" may be over. A change that sets a state can be tried again,
-// which at worst returns [ErrInvalidRequest]. If find fails, the error also
-// wraps the error of find.
+// ConfirmChange looks once. It returns the record if changed accepts it.
+// Otherwise the operation's error also matches [ErrUnchanged]: the server may
+// still be working on the request, and a short state such as "restarting" may
+// be over. A change that sets a state can be tried again, which at worst
+// returns [ErrInvalidRequest]. If find fails, the error also wraps the error of
+// find.
 //
-// ConfirmChange looks after [ErrOutcomeUnknown], and after a failed idempotent
-// operation if the server may have acted on an attempt. It returns any other
-// error unchanged, such as a server's refusal of the only attempt.
+// ConfirmChange returns the error unchanged if the server certainly didn't act
+// on the request, such as after its refusal of the only attempt.
 func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
 	if failure == nil {
 		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}

@@ -12,12 +12,11 @@ import (
 )
 
 // Do sends a request to any path of the API, for operations that have no
-// method. Authentication, retries, limits and errors are as in all other
-// methods. A POST counts as a create, and everything else as idempotent.
+// method. A POST counts as a create, and everything else as idempotent.
 //
-// The segments are the path below the base URL; Do escapes them. The JSON of in
-// is the body. If in is nil, there is no body, or {} in a POST, PUT or PATCH.
-// It returns an [*ArgumentError] for a segment "", "." or "..".
+// The segments are the path below the base URL; Do escapes them, and refuses
+// "", "." and "..". The JSON of in is the body. If in is nil, there is no body,
+// or {} in a POST, PUT or PATCH.
 //
 // Do decodes the JSON response into out, or drops it if out is nil. A *[]byte
 // gets the response unchanged. Do refuses a response that would take much more

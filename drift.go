@@ -8,8 +8,8 @@ import (
 )
 
 // DriftError says that the existing resource differs from the request of an
-// Ensure. It matches [ErrAlreadyExists]. Ensure has changed nothing, or has
-// sent an update whose response still differs from the request.
+// Ensure, which has changed nothing, or has sent an update whose response still
+// differs. It matches [ErrAlreadyExists].
 type DriftError struct {
 	Operation string   // such as "VMs.Ensure"
 	Resource  Resource // the existing resource

@@ -13,23 +13,21 @@ import (
 // EnsureOptions are settings of the Ensure methods. Nil means the defaults.
 //
 // An Ensure method looks for a resource with the name, which must not be an ID,
-// and creates it if there is none. It returns an existing one unchanged if it
-// matches the request, as far as its record shows, and a [*DriftError]
-// otherwise. It doesn't compare fields that the request doesn't set. A created
-// resource may not be ready yet.
+// and creates it if there is none. It returns an existing one if it matches the
+// request, as far as its record shows, and a [*DriftError] otherwise. It
+// doesn't compare fields that the request doesn't set. A created resource may
+// not be ready yet.
 //
 // Ensure waits while a resource with the name is being deleted, and while the
-// server refuses an update because of another change. The context limits these
-// waits; Ensure returns a [*WaitError] if one fails.
+// server refuses an update because of another change. The context limits that;
+// Ensure returns a [*WaitError] if a wait fails.
 //
-// Ensures of one name may run at the same time: one creates the resource, and
-// all return it. If the response to a create is lost, Ensure looks for the
-// resource, and retries the create if there is none, which is safe where names
-// are unique.
+// If the response to a create is lost, Ensure looks for the resource, and
+// retries the create if there is none. If several programs ensure one name, one
+// creates the resource, and all return it.
 type EnsureOptions struct {
-	// Update lets Ensure change a resource that differs from the request, if the
-	// family's update operation can remove all differences. The comment of each
-	// Ensure method lists the fields that it can change.
+	// Update lets Ensure change a resource that differs from the request, if an
+	// update can remove all differences. Each Ensure method lists what it can.
 	Update bool
 
 	// DryRun makes Ensure return what it would do, and change nothing: the same

@@ -22,24 +22,18 @@ import (
 // Errors of the server, by status. Test for them with [errors.Is]; [errors.As]
 // returns the [*Error] with the details.
 var (
-	// ErrInvalidRequest reports a 400 or 422; see [Error.FieldErrors].
-	ErrInvalidRequest = errors.New("invalid request")
-
-	// ErrUnauthorized reports a 401: the token is missing or invalid.
-	ErrUnauthorized = errors.New("unauthorized")
-
-	// ErrForbidden reports a 403: the token doesn't permit this.
-	ErrForbidden = errors.New("forbidden")
+	ErrInvalidRequest = errors.New("invalid request") // 400 or 422; see Error.FieldErrors
+	ErrUnauthorized   = errors.New("unauthorized")    // 401: the token is missing or invalid
+	ErrForbidden      = errors.New("forbidden")       // 403: the token doesn't permit this
 
 	// ErrNotFound reports a 404 of the API: the resource, its location or its
-	// project doesn't exist or isn't visible. Searches such as [Client.Resolve],
-	// [Client.Fetch] and [Lookup] return it without an [*Error]. A 404 without the
-	// API's envelope, such as a gateway's page, doesn't match: it's an [*Error]
-	// with StatusCode 404 and no Type.
+	// project doesn't exist or isn't visible. Searches such as [Client.Resolve]
+	// return it without an [*Error]. A 404 without the API's envelope, such as a
+	// gateway's page, doesn't match: it's an [*Error] with no Type.
 	ErrNotFound = errors.New("not found")
 
-	// ErrLocationNotFound reports a 404 for a location that doesn't exist or that
-	// the project may not use; [Error.FieldErrors] lists the valid ones. It also
+	// ErrLocationNotFound reports a location that doesn't exist or that the
+	// project may not use; [Error.FieldErrors] lists the valid ones. It also
 	// matches ErrNotFound, but the resource may exist elsewhere.
 	ErrLocationNotFound = errors.New("location not found")
 
@@ -49,58 +43,47 @@ var (
 	// first. [PostgresService.Capabilities] tells the APIs apart.
 	ErrMaybeUnsupported = errors.New("operation may be unsupported")
 
-	// ErrConflict reports a 409: other resources depend on the one to be deleted.
-	ErrConflict = errors.New("conflict")
+	ErrConflict = errors.New("conflict") // 409: other resources depend on the one to be deleted
 
 	// ErrAlreadyExists reports that a name, or another value that must be unique,
 	// is taken. The server's error, usually a 400, also matches ErrInvalidRequest;
-	// a [*DriftError] doesn't. The wanted resource may not exist: creating a VM
-	// can conflict with a default subnet or firewall that a concurrent call has
-	// just created.
+	// a [*DriftError] doesn't. The resource may not exist: creating a VM can
+	// conflict with a default subnet or firewall of a concurrent call.
 	ErrAlreadyExists = errors.New("already exists")
 
 	// ErrQuotaExceeded reports that the request exceeds a quota: the vCPUs of a
 	// project (for each of VMs, databases and clusters), its versions of machine
 	// images, or the projects of an account. [Error.FieldErrors] has the numbers.
-	// It also matches ErrInvalidRequest. It's recognized by the text of Ubicloud's
-	// service, and perhaps not with another server.
+	// It also matches ErrInvalidRequest. Only the text of Ubicloud's service is
+	// recognized.
 	ErrQuotaExceeded = errors.New("quota exceeded")
 
-	// ErrBillingRequired reports a 400 for a project without valid billing
+	// ErrBillingRequired reports that the project has no valid billing
 	// information, which VMs, databases and clusters need. It also matches
 	// ErrInvalidRequest.
 	ErrBillingRequired = errors.New("billing information required")
 
-	// ErrRateLimited reports a 429. [Error.RetryAfter] may say how long to wait.
-	ErrRateLimited = errors.New("rate limited")
-
-	// ErrServer reports any 5xx.
-	ErrServer = errors.New("server error")
+	ErrRateLimited = errors.New("rate limited") // 429; see Error.RetryAfter
+	ErrServer      = errors.New("server error") // any 5xx
 )
 
 // Errors of the SDK itself.
 var (
-	// ErrInvalidArgument reports an [*ArgumentError].
-	ErrInvalidArgument = errors.New("invalid argument")
+	ErrInvalidArgument = errors.New("invalid argument") // an ArgumentError
 
 	// ErrNoProject reports that the client is bound to no project, and the
 	// operation needs one. See [WithProject] and [Client.InProject].
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
-	// ErrInvalidResponse reports a [*DecodeError].
-	ErrInvalidResponse = errors.New("invalid response")
-
-	// ErrResponseTooLarge reports a response larger than [WithResponseLimit].
-	ErrResponseTooLarge = call.ErrTooLarge
+	ErrInvalidResponse  = errors.New("invalid response") // a DecodeError
+	ErrResponseTooLarge = call.ErrTooLarge               // larger than WithResponseLimit
 
 	// ErrLogsExpired reports that the server no longer keeps all lines that
-	// [PostgresService.FollowLogs] should continue with. FollowLogs passes it to
-	// Progress.
+	// [PostgresService.FollowLogs] should continue with.
 	ErrLogsExpired = errors.New("log lines are no longer kept")
 
 	// ErrPaginationStalled reports a list that can't be read to its end: the
-	// server doesn't get past a page, or counts more items than it shows. The
-	// items read before have been yielded.
+	// server doesn't get past a page, or counts more items than it shows.
 	ErrPaginationStalled = errors.New("pagination stalled")
 
 	// ErrOutcomeUnknown reports that the server may have acted on a request that
@@ -110,23 +93,16 @@ var (
 	// before you try again, with [Confirm] or [ConfirmChange].
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
-	// ErrUnchanged reports that the resource doesn't show the change; see
-	// [ConfirmChange].
-	ErrUnchanged = errors.New("the resource doesn't show the change")
-
-	// ErrRetryBudget reports that a call wasn't retried; see [RetryPolicy.Budget].
-	ErrRetryBudget = call.ErrBudget
-
-	// ErrAmbiguous reports that a reference matches more than one resource.
-	ErrAmbiguous = errors.New("ambiguous reference")
+	ErrUnchanged   = errors.New("the resource doesn't show the change") // see ConfirmChange
+	ErrRetryBudget = call.ErrBudget                                     // not retried; see RetryPolicy.Budget
+	ErrAmbiguous   = errors.New("ambiguous reference")                  // it matches more than one resource
 
 	// ErrWaitFailed reports that the resource can't reach the awaited state, for
 	// example because it's being deleted.
 	ErrWaitFailed = errors.New("the state can no longer be reached")
 )
 
-// Error is a response with a status of 300 or above, with or without the form
-// that the contract promises.
+// Error is a response with a status of 300 or above, of the API or a gateway.
 type Error struct {
 	StatusCode int             // the HTTP status
 	Code       int             // the envelope's code; the status if there is none
@@ -195,10 +171,10 @@ func (e *Error) isMaybeUnsupported() bool {
 	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class.has(august2026|contractOnly)
 }
 
-// FieldErrors returns the details by field, or nil if they aren't an object.
-// The names are JSON names in the request, possibly dotted
-// ("pg_config.max_connections"), or others such as "body", "location" and
-// "billing_info". Only texts and arrays of texts are included.
+// FieldErrors returns the texts of the details by field, or nil if they aren't
+// an object. Fields are JSON names of the request, such as
+// "pg_config.max_connections", or others such as "body", "location" and
+// "billing_info".
 func (e *Error) FieldErrors() map[string][]string {
 	fields := envelope.Fields(e.Details)
 	if len(fields) == 0 {
@@ -253,14 +229,14 @@ func (e *Error) content() *envelope.Error {
 // or a proxy: it has the contract's envelope, with a type.
 func (e *Error) isOwn() bool { return e.Type != "" }
 
-// Unwrap returns why the SDK didn't retry, such as the context's error, or nil.
+// Unwrap returns why the SDK didn't retry, or nil.
 func (e *Error) Unwrap() error { return e.whyNoRetry }
 
 // TransportError says that a request got no complete response: connecting
 // failed, the connection broke, an attempt took longer than [WithTimeout], or
 // the context ended. It matches [ErrOutcomeUnknown] if the server may have
-// acted on the request. It wraps the cause, but hides it from errors.As if its
-// text shows a credential.
+// acted on the request. If the cause's text shows a credential, errors.As
+// doesn't find it.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
@@ -326,7 +302,7 @@ func (e *DecodeError) Is(target error) bool {
 	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.unknown
 }
 
-// Unwrap returns what is wrong with the response, and why the SDK didn't retry.
+// Unwrap returns what is wrong, and why the SDK didn't retry.
 func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
 // ArgumentError says that an argument or an option is invalid. Nothing was

@@ -22,8 +22,8 @@ type Exchange struct {
 }
 
 // CaptureExchange returns a context, and a function that returns the last
-// exchange of the calls with this context, or nil. It provides what records and
-// errors don't have: headers, and fields that the SDK doesn't know.
+// exchange of the calls with this context, or nil. It shows headers, and fields
+// that the SDK doesn't know.
 //
 //	ctx, last := cloudapi.CaptureExchange(ctx)
 //	vm, err := client.VMs.Get(ctx, location, "web-1")
@@ -31,9 +31,8 @@ type Exchange struct {
 //		fmt.Println(exchange.StatusCode, exchange.Header.Get("X-Request-Id"))
 //	}
 //
-// It is the last attempt of a call, even without a response, the last page of a
-// list, or the last poll of a wait. Several goroutines may use both. A context
-// derived from one with a capture captures for both.
+// The last exchange is that of the last attempt, page or poll. Several
+// goroutines may use the context. A context derived from it captures for both.
 //
 // A response's body is copied up to the limit of [WithResponseLimit], an
 // error's up to 1 MiB, and up to 16 KiB where no body is expected.

@@ -17,13 +17,11 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
-// File is a file that the server sent. It may contain secrets, so it's printed,
-// logged and encoded without its content. But fmt prints the content of a File
-// in an unexported field of another struct, and for the verbs %p and %w.
+// File is a file that the server sent. It's printed, logged and encoded without
+// its content, which may be secret. But fmt prints the content of a File in an
+// unexported field of another struct, and for the verbs %p and %w.
 type File struct {
-	// Name is the server's name for the file: up to 128 ASCII letters, digits,
-	// hyphens, underscores and dots, the first one no dot or hyphen.
-	Name        string
+	Name        string // the server's: up to 128 ASCII letters, digits, hyphens, underscores and dots
 	ContentType string // the media type that the server declared
 	Content     []byte
 }
@@ -42,9 +40,9 @@ func (f File) LogValue() slog.Value { return slog.StringValue(f.String()) }
 // MarshalJSON encodes the result of [File.String].
 func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
 
-// Save writes the content to a new file at the path, with permission 0600. It
-// writes the whole file or none. It returns [os.ErrExist] if the path exists,
-// even as a symbolic link.
+// Save writes the content to a new file at the path, with permission 0600,
+// whole or not at all. It returns [os.ErrExist] if the path exists, even as a
+// symlink.
 func (f File) Save(path string) error { return f.write(path, attachment.Save) }
 
 // Replace is [File.Save] for a path that may exist. It replaces the file

@@ -9,12 +9,11 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// Kind is the type of a resource: the 2-character prefix of its ID.
+// Kind is the type of a resource: the first 2 characters of its ID.
 type Kind string
 
-// The kinds of resources that have IDs. A "1" in a kind replaces a letter that
-// the ID alphabet lacks: "1b" is a load balancer, "1n" an init script, "m1" a
-// machine image.
+// The kinds of resources that have IDs. A "1" replaces a letter that the ID
+// alphabet lacks.
 const (
 	KindProject                   Kind = "pj"
 	KindFirewall                  Kind = "fw"
@@ -44,10 +43,7 @@ const (
 	KindPostgresServer         Kind = "pv"
 	KindRoutedModel            Kind = "rm" // in lists of inference endpoints
 
-	// KindOther is the prefix of objects without their own kind, such as old
-	// metric destinations. [IsID] accepts it for [KindPostgresMetricDestination],
-	// as the contract does.
-	KindOther Kind = "et"
+	KindOther Kind = "et" // objects without their own kind, such as old metric destinations, as which IsID accepts it
 )
 
 // Prefix returns the first 2 characters of IDs of the kind.
@@ -83,8 +79,8 @@ var kindNames = map[Kind]string{
 	KindRoutedModel:               "routed model",
 }
 
-// String returns the name, such as "load balancer", or the prefix of an unknown
-// kind.
+// String returns the name, such as "load balancer", or the prefix if it's
+// unknown.
 func (k Kind) String() string { return cmp.Or(kindNames[k], string(k)) }
 
 // Known reports whether k is one of the Kind constants.
@@ -140,9 +136,8 @@ func (set kinds) String() string {
 type ID string
 
 // IsID reports whether s has the form of an ID of one of the kinds, or of any
-// known kind if none is given. It doesn't check the parity bits, so it accepts
-// some strings that [ParseID] refuses. Methods check IDs with it; the server
-// takes a reference that isn't an ID for a name.
+// known kind if none is given. It doesn't check the parity bits, which
+// [ParseID] checks. The server takes a reference that isn't an ID for a name.
 func IsID(s string, kinds ...Kind) bool {
 	if !ubid.WellFormed(s) {
 		return false
@@ -165,9 +160,9 @@ func ParseID(s string) (ID, error) {
 	return ID(value.String()), nil
 }
 
-// IDFromUUID returns the ID that is equivalent to a UUID in the form
-// 8-4-4-4-12. It returns an [*ArgumentError] if uuid isn't a UUID, or isn't of
-// the given kind, unless that is "".
+// IDFromUUID returns the ID that is equivalent to a UUID (8-4-4-4-12). It
+// returns an [*ArgumentError] if uuid isn't one, or isn't of the kind, unless
+// that is "".
 func IDFromUUID(uuid string, kind Kind) (ID, error) {
 	value, ok := ubid.ParseUUID(uuid)
 	if !ok {

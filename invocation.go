@@ -121,8 +121,8 @@ func invocationOf(ctx context.Context) *invocation {
 	return in
 }
 
-// OperationFromContext returns the operation of a request, given the request's
-// context. It returns false for a context that isn't from the SDK.
+// OperationFromContext returns the operation of a request from the request's
+// context, and false if the request isn't the SDK's.
 func OperationFromContext(ctx context.Context) (Operation, bool) {
 	in := invocationOf(ctx)
 	if in == nil {

@@ -3,16 +3,11 @@ package cloudapi
 // Operation is one operation of the API; see [OperationFromContext]. Its fields
 // have few values, which suits labels of metrics and traces.
 type Operation struct {
-	// Name is the service and the method, such as "VMs.Get". A list of a
-	// location has its own name, such as "VMs.ListInLocation".
-	Name string
+	Name   string // such as "VMs.Get", "VMs.ListInLocation" for a list of a location, or "Do"
+	Method string // the HTTP method
 
-	// Method is the HTTP method.
-	Method string
-
-	// Route is the path with the contract's placeholders in place of values,
-	// such as "/project/{project_id}/location/{location}/vm/{vm_reference}". It
-	// is "" in calls of [Client.Do], whose Name is "Do".
+	// Route is the path with placeholders, such as
+	// "/project/{project_id}/location/{location}/vm/{vm_reference}", or "" for Do.
 	Route string
 
 	class class

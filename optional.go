@@ -10,9 +10,8 @@ import (
 // Opt is an optional value for the few request fields in which null has its own
 // meaning. It's absent (the zero value), null ([Null]), or a value ([Value]).
 //
-// In a configuration, null removes a setting. In a
-// [PostgresFirewallRuleUpdateRequest], the server ignores null; use Value("")
-// to clear a description.
+// In a configuration, null removes a setting. The server ignores null in a
+// [PostgresFirewallRuleUpdateRequest]; Value("") clears a description there.
 type Opt[T any] struct {
 	value T
 	state optState
@@ -32,7 +31,7 @@ func Value[T any](v T) Opt[T] { return Opt[T]{value: v, state: optValue} }
 // Null returns an Opt that is null.
 func Null[T any]() Opt[T] { return Opt[T]{state: optNull} }
 
-// Get returns the value and true, or the zero value and false if there is none.
+// Get returns the value and true, or the zero value and false.
 func (o Opt[T]) Get() (T, bool) { return o.value, o.state == optValue }
 
 // IsNull reports whether o is null.

@@ -64,8 +64,8 @@ const (
 	EnvBaseURL = "CLOUDAPI_BASE_URL"
 	EnvToken   = "CLOUDAPI_TOKEN"
 	EnvProject = "CLOUDAPI_PROJECT"
-	// EnvInsecureHTTP is "true" to allow what [WithInsecureHTTP] allows.
-	EnvInsecureHTTP = "CLOUDAPI_INSECURE_HTTP"
+
+	EnvInsecureHTTP = "CLOUDAPI_INSECURE_HTTP" // "true" applies WithInsecureHTTP
 )
 
 const (
@@ -77,10 +77,9 @@ func defaultConfig() config {
 	return config{timeout: defaultTimeout, maxResponse: defaultResponseLimit, retry: defaultRetry()}
 }
 
-// FromEnv sets the base URL, the token and the project from the environment
-// variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, if they're
-// set and not empty. If CLOUDAPI_INSECURE_HTTP is "true", it applies
-// [WithInsecureHTTP].
+// FromEnv sets the base URL, the token and the project from CLOUDAPI_BASE_URL,
+// CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, unless they're empty. If
+// CLOUDAPI_INSECURE_HTTP is "true", it applies [WithInsecureHTTP].
 func FromEnv() Option {
 	return func(c *config) error {
 		c.fromEnv = true
@@ -128,9 +127,8 @@ func (c *config) unset() string {
 	return "; not set in the environment: " + strings.Join(names, ", ")
 }
 
-// WithBaseURL sets the address of the API, such as "https://api.example.com". A
-// path is kept as a prefix; user information, a query and a fragment are
-// invalid.
+// WithBaseURL sets the address of the API, such as "https://api.example.com".
+// It can have a path, but no user information, query or fragment.
 func WithBaseURL(address string) Option {
 	return func(c *config) error {
 		u, err := url.Parse(address)
@@ -173,7 +171,6 @@ func WithBaseURL(address string) Option {
 }
 
 // WithToken sets the personal access token, which is sent as a bearer token.
-// Ubicloud's console creates tokens; they begin with "pat-".
 func WithToken(token string) Option {
 	return func(c *config) error {
 		if err := checkToken(token); err != nil {
@@ -184,10 +181,9 @@ func WithToken(token string) Option {
 	}
 }
 
-// WithTokenSource sets a function that returns the token before each attempt,
-// for tokens that change. It must be safe for concurrent use and should cache
-// the token. If it fails, the call's error wraps its error; Waits and Watch
-// treat that as transient.
+// WithTokenSource sets a function that returns the token before each attempt.
+// It must be safe for concurrent use, and should cache the token. If it fails,
+// the call's error wraps its error, which waits and watches treat as transient.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -233,8 +229,8 @@ func WithProject(id string) Option {
 //   - at most 1 MiB of response headers.
 //
 // In [Client.With], it adds to the client's changes, and the copy has its own
-// connections. If the program has replaced [http.DefaultTransport], for example
-// with a mock, a client without this option uses that.
+// connections. Without it, the client uses [http.DefaultTransport] if the
+// program has replaced that, for example with a mock.
 func WithTransport(change func(*http.Transport)) Option {
 	return func(c *config) error {
 		if change == nil {
@@ -245,16 +241,15 @@ func WithTransport(change func(*http.Transport)) Option {
 	}
 }
 
-// WithHTTPClient sends each attempt through the HTTP client's transport, or
+// WithHTTPClient sends attempts through the HTTP client's transport, or
 // [http.DefaultTransport] if it has none at that time. Its Timeout limits one
 // attempt; its redirect policy and cookies don't apply. Most programs should
 // use [WithTransport], which keeps the SDK's defaults.
 //
-// The transport must not retry requests, since it would repeat creates.
-// NewClient refuses the StandardClient of a go-retryablehttp client: pass its
-// HTTPClient, and use [WithRetry]. If the transport isn't an [http.Transport],
-// the SDK retries only network errors. On HTTP/1.1, a create without a body is
-// then sent with "Transfer-Encoding: chunked".
+// The transport must not retry requests, since it would repeat creates: pass
+// the HTTPClient of a go-retryablehttp client, not its StandardClient. If it
+// isn't an [http.Transport], only network errors are retried. On HTTP/1.1, a
+// create without a body is then sent with "Transfer-Encoding: chunked".
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
@@ -274,12 +269,11 @@ func WithHTTPClient(client *http.Client) Option {
 // WithMiddleware wraps the transport. A middleware sees every attempt;
 // [OperationFromContext] returns its operation. The first one is the outermost;
 // those that [Client.With] adds are inside the existing ones. Each function is
-// called once, and all copies of the client share its result, such as a circuit
-// breaker.
+// called once, and all copies of the client share its result.
 //
 // A middleware must not send a request more than once. Its headers
-// Idempotency-Key and X-Idempotency-Key are sent in lower case, since net/http
-// would otherwise retry the request.
+// Idempotency-Key and X-Idempotency-Key are sent in lower case, so that
+// net/http doesn't retry.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		for _, wrap := range middleware {
@@ -309,8 +303,8 @@ func (l layer) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // Observer is called before the first attempt of a call. It returns a child of
-// the call's context, in which all attempts are made, and a function that gets
-// the call's error, even if the call panics. Both may be nil.
+// the call's context for all attempts, and a function that gets the call's
+// error, even if the call panics. Both may be nil.
 type Observer func(ctx context.Context, op Operation) (context.Context, func(error))
 
 // WithObserver adds observers, the first one outermost, which must be safe for
@@ -327,9 +321,9 @@ func WithObserver(observers ...Observer) Option {
 }
 
 // WithHeader adds a header to every request, for gateways that require one. The
-// value is treated as a secret. An Authorization header replaces the token.
-// Headers that the SDK or net/http sets are invalid, and so are Idempotency-Key
-// and X-Idempotency-Key, with which net/http would repeat a create.
+// value is a secret. An Authorization header replaces the token. Headers that
+// the SDK or net/http sets are invalid, and so are Idempotency-Key and
+// X-Idempotency-Key, with which net/http would repeat a create.
 func WithHeader(name, value string) Option {
 	return func(c *config) error {
 		name = textproto.CanonicalMIMEHeaderKey(name)
@@ -377,8 +371,7 @@ func WithUserAgent(application string) Option {
 
 // WithTimeout limits one attempt, from connecting to reading the response. The
 // default is 60 seconds; 0 is no limit. The error of an attempt that took too
-// long matches context.DeadlineExceeded; ctx.Err tells whether the context
-// ended.
+// long matches context.DeadlineExceeded, although the context has not ended.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d < 0 {
@@ -400,8 +393,8 @@ func WithRetry(policy RetryPolicy) Option {
 	}
 }
 
-// Limiter limits the rate of requests. A *rate.Limiter of
-// golang.org/x/time/rate is one.
+// Limiter limits the rate of requests, as a *rate.Limiter of golang.org/x/time
+// does.
 type Limiter interface {
 	Wait(context.Context) error
 }
@@ -415,12 +408,11 @@ func WithLimiter(limiter Limiter) Option {
 	}
 }
 
-// WithLogger sets a logger that gets one line for each attempt, without bodies
-// and headers. The level is Debug after a success, Info if the resource doesn't
-// exist, and Warn otherwise. The attributes are operation, method, route,
-// status, attempt and duration, error after a failure, and retry_in before
-// another attempt. Status is missing without a response, and duration if no
-// request was sent.
+// WithLogger sets a logger that gets one line for each attempt. The level is
+// Debug after a success, Info if the resource doesn't exist, and Warn
+// otherwise. The attributes are operation, method, route, status unless there
+// is no response, attempt, duration unless nothing was sent, error after a
+// failure, and retry_in before another attempt.
 func WithLogger(logger *slog.Logger) Option {
 	return func(c *config) error {
 		c.logger = logger
@@ -429,8 +421,7 @@ func WithLogger(logger *slog.Logger) Option {
 }
 
 // WithResponseLimit sets the maximum size of a response in bytes, after
-// decompression. The default is 64 MiB. A larger one leads to
-// [ErrResponseTooLarge].
+// decompression; default 64 MiB. Above, calls return [ErrResponseTooLarge].
 func WithResponseLimit(bytes int64) Option {
 	return func(c *config) error {
 		if bytes <= 0 {

@@ -10,8 +10,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// ListOptions selects and orders the items of a list. Nil selects the whole
-// project.
+// ListOptions selects and orders the items of a list. Nil means all of them.
 //
 // The lists of SSH public keys, VM init scripts, inference API keys and the
 // firewall rules of a database aren't paginated: their only page has all items,
@@ -23,31 +22,24 @@ type ListOptions struct {
 	// with OrderColumn "name", after this name. The item need not exist.
 	StartAfter string `url:"start_after,omitempty"`
 
-	// PageSize is the number of items in a page. By default, All uses 1000, and
-	// List the server's default: 10 in the contract, 1000 on the real server,
-	// which is also its maximum.
+	// PageSize is the number of items in a page. The default is 1000 in All; List
+	// uses the server's: 10 in the contract, 1000 on the real server, at most.
 	PageSize int `url:"page_size,omitempty"`
 
 	// OrderColumn is "id", the default, or for some lists "name". Names may occur
-	// in several locations, so a walk through a project by name can lose items
-	// between pages; All reports that as ErrPaginationStalled if the server counts
-	// the list.
+	// in several locations, so All by name can miss items of a project: it then
+	// yields ErrPaginationStalled if the server counts the list.
 	OrderColumn string `url:"order_column,omitempty"`
 
-	// Tags restrict a list of Postgres databases to those with all of the tags;
-	// other families refuse them. Only the August 2026 API filters on the server,
-	// and only the list of a project.
+	// Tags restrict a list of Postgres databases, the only one, to those with all
+	// of the tags. The server filters only with the August 2026 API.
 	Tags []PostgresTag `url:"tags,omitempty,comma"`
 }
 
 // Page is one page of a list. Items have the short form of their record.
 type Page[T any] struct {
 	Items []*T
-
-	// Count is the size of the whole list, which can change between pages. It's
-	// nil if the server doesn't send it, as for SSH keys, init scripts and
-	// inference keys.
-	Count *int
+	Count *int // the size of the whole list; nil without, as for SSH keys, init scripts and inference keys
 
 	// NextStartAfter is the cursor of the next page: the last item's ID or name,
 	// or "" if the page is empty or the list isn't paginated. In the audit log and

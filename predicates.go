@@ -13,9 +13,10 @@ import (
 // and Confirm. See retry.go for whether a call may be retried.
 
 // IsGone reports whether an error proves that a resource doesn't exist in the
-// location of the request. Unlike a test for [ErrNotFound], it returns false if
-// the location doesn't exist, and for searches, which leave out what the token
-// can't see: [ProjectsService.ObjectInfo], [Client.ResolveInProjects], and
+// location of the request; [Client.CheckAccess] also looks in others. Unlike a
+// test for [ErrNotFound], it returns false if the location doesn't exist, and
+// for searches, which leave out what the token can't see:
+// [ProjectsService.ObjectInfo], [Client.ResolveInProjects], and
 // [Client.Resolve] and [Lookup] of an ID without a location. A project that the
 // token can't see looks like one that is gone.
 func IsGone(err error) bool { return isMissing(err) && !isOfSearch(err) }
@@ -47,13 +48,10 @@ func isVanishing(err error) bool {
 
 // IsTransient reports whether the same call may succeed later: after a 5xx, 429
 // or 408, without a response, or after an unusable one, such as a gateway's
-// page with status 200. It returns false for [ErrResponseTooLarge], and for a
-// [*TransportError] if the server's certificate isn't trusted, the server
-// doesn't speak TLS, a proxy refuses the connection, or the error of the
-// program's transport isn't of the network, as of a mock.
-//
-// It doesn't tell whether a create can be sent again: see [ErrOutcomeUnknown].
-// A call whose context has ended can also return a transient error.
+// page with status 200. It returns false for [ErrResponseTooLarge], a
+// certificate that isn't trusted, a server without TLS, a proxy that refuses,
+// and errors of your own transport that aren't of the network. For whether a
+// create can be sent again, see [ErrOutcomeUnknown].
 func IsTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == http.StatusRequestTimeout || e.truncated

@@ -9,38 +9,31 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
 )
 
-// Resolve finds the resource of a reference in the client's project. The
-// reference is
+// Resolve finds a resource in the client's project. The reference is
 //
 //   - the ID of any [Record], including rules, node pools and NICs;
 //   - "location/name" of a VM, machine image, private subnet, firewall, load
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
 //
-// The resource must be of one of the kinds, if any are given; the ID of another
-// kind leads to an [*ArgumentError]. Resolve returns [ErrNotFound] if there is
-// no such resource, or if the server hides it from the token, [ErrForbidden] if
-// the token may not see it, [ErrAmbiguous] if several resources have the name,
-// and [ErrInvalidRequest] if the name is invalid, for example because of
-// capitals.
+// It must be of one of the kinds, if any are given; the ID of another kind
+// leads to an [*ArgumentError]. Resolve returns [ErrAmbiguous] if several
+// resources have the name, and [ErrInvalidRequest] if the name is invalid, such
+// as "Web_1".
 //
 // Most IDs take one request. For the ID of a private location or of a part,
-// such as a rule or a NIC, Resolve searches lists, and where those don't show
-// the parts, the resources one by one. A name takes one request for each
-// possible kind, and one more for load balancers.
+// such as a rule or a NIC, Resolve searches lists, or even resource by
+// resource. A name takes one request for each possible kind, and one more for
+// load balancers.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
 	return resource, err
 }
 
 // ResolveInProjects finds the resource of an ID in all projects that the token
-// may see, one after the other, as [Client.Resolve] does in one. It also
-// returns a client bound to the project that has the resource:
+// may see, one after the other. It also returns a client bound to that project:
 //
 //	vm, client, err := client.ResolveInProjects(ctx, "vm3g8xpsxjs50pvjj2a7d3ky8h")
-//
-// It returns [ErrNotFound] if no project has the resource, and an
-// [*ArgumentError] for a name.
 func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind) (*Resource, *Client, error) {
 	const operation = "ResolveInProjects"
 	ref, err := ParseReference(id)
@@ -73,8 +66,7 @@ func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind
 }
 
 // Fetch returns the full record of a resource: a *[VM] for [KindVM], and so on.
-// It's for programs that don't know the kind; others use [Lookup]. It returns
-// an [*ArgumentError] for an unknown kind, or a part without its Parent.
+// Programs that know the kind use [Lookup]. A part must have its Parent.
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	f, part := familyOf(resource.Kind)
 	switch {
@@ -121,10 +113,9 @@ func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, err
 }
 
 // DeleteExisting deletes the resource of a reference, as in [Client.Resolve],
-// by its ID, and returns it. Unlike the Delete methods of the services, it
-// returns [ErrNotFound] if there is none. It may return before the resource is
-// gone; [Client.WaitDeleted] waits. It returns an [*ArgumentError] for a part
-// of another resource, such as a firewall rule.
+// by its ID, and returns it. It returns [ErrNotFound] if there is none. It may
+// return before the resource is gone; [Client.WaitDeleted] waits. A part of
+// another resource, such as a firewall rule, leads to an [*ArgumentError].
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := ParseReference(reference) // find returns the error
 	if _, part := familyOf(ID(ref.ID).Kind()); part != nil {

@@ -49,8 +49,8 @@ func place(location, reference string) string {
 	return location + "/" + reference
 }
 
-// Reference is how people refer to a resource: by its ID or name, after its
-// location if it's in one.
+// Reference is how people refer to a resource: by its ID, its location and
+// name, or its name.
 type Reference struct {
 	ID       string // "" unless the reference is an ID
 	Location string // "" if the reference has none
@@ -59,8 +59,8 @@ type Reference struct {
 
 // ParseReference parses the ID of a known kind, "location/name", "location/ID",
 // or the name of a resource in no location. An ID in capitals may also have the
-// letters that [ParseID] reads as digits; in lower case, that would be a name.
-// It returns an [*ArgumentError] if s is invalid.
+// letters that [ParseID] reads as digits. It returns an [*ArgumentError] if s
+// is invalid.
 func ParseReference(s string) (Reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {

@@ -25,10 +25,9 @@ import (
 //	}
 //
 // The options apply to the list of each kind; a Location leaves out the kinds
-// without locations. A list that the server doesn't have counts as empty,
-// unless it has none at all: then Resources yields [ErrNotFound]. An error is
-// the last element; an [*UnlistedError] comes after everything else. Resources
-// yields an [*ArgumentError] for a kind that isn't in a project's lists.
+// without locations. Lists that the server doesn't have count as empty, unless
+// it has none: then Resources yields [ErrNotFound]. An [*UnlistedError] comes
+// after everything else.
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
 		lists, err := resourceLists(opts, kinds)
@@ -91,9 +90,9 @@ func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 }
 
 // Delete deletes a resource of any kind, by ID, or by name for a private
-// location. It succeeds if the resource doesn't exist, and may return before it
-// is gone; [Client.WaitDeleted] waits. It returns an [*ArgumentError] for a
-// part of another resource, such as a rule.
+// location. It may return before the resource is gone; [Client.WaitDeleted]
+// waits. A part of another resource, such as a rule, leads to an
+// [*ArgumentError].
 func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	f, err := wholeFamily("Delete", resource)
 	if err != nil {
@@ -103,8 +102,7 @@ func (c *Client) Delete(ctx context.Context, resource Resource) error {
 }
 
 // WaitDeleted waits until a deleted resource is gone, which for some kinds,
-// such as firewalls and SSH public keys, is immediate. It returns an
-// [*ArgumentError] for a part of another resource.
+// such as firewalls and SSH public keys, is immediate.
 func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...WaitOption) error {
 	f, err := wholeFamily("WaitDeleted", resource)
 	if err != nil {
@@ -126,16 +124,15 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 //	}
 //	isGone := len(existing) == 0
 //
-// It returns [ErrForbidden] if the token has no permission for one of them,
-// even a second later, since a resource that is being destroyed can be
-// forbidden for a moment. It returns [ErrNotFound] if the project is gone or
-// the token's account is no longer a member of it, and an [*ArgumentError] for
-// a part of another resource. If resources are given, the token needn't see the
-// project's record.
+// If a resource isn't in its Location, CheckAccess looks in the others, and
+// returns it with the one in which it is. It returns [ErrForbidden] if the
+// token has no permission for one of them, twice a second apart, and
+// [ErrNotFound] if the project is gone or the token's account is no longer a
+// member of it. If resources are given, the token needn't see the project's
+// record.
 //
-// The API doesn't tell a token's permissions. So a list of a kind that the
-// token may not see looks empty even if CheckAccess succeeds, and an inference
-// API key that it may not see looks like one that doesn't exist.
+// Lists of kinds that the token may not see look empty nevertheless, and an
+// inference API key that it may not see looks like one that doesn't exist.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
 	const operation = "CheckAccess"
 	if ctx == nil {
@@ -159,6 +156,14 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 			}
 			exists, err = families[i].exists(ctx, &c.conn, r)
 		}
+		if err == nil && !exists && families[i].hasLocations() { // perhaps it's in another location
+			switch elsewhere, lookup := locate(ctx, &c.conn, r.Kind, r.ID); {
+			case lookup == nil:
+				r, exists = *elsewhere, true
+			case !isMissing(lookup):
+				err = lookup
+			}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, r, unprefixed{err})
 		}
@@ -167,6 +172,15 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 		}
 	}
 	return existing, nil
+}
+
+// locate returns the resource with an ID, in any location of the project.
+func locate(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
+	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
+	if err != nil {
+		return nil, err
+	}
+	return &Resource{Kind: kind, ID: id, Location: info.Location, Name: info.Name}, nil
 }
 
 // wholeFamily returns the family of a resource that isn't a part of another.

@@ -6,15 +6,12 @@ import (
 )
 
 // RetryPolicy sets how often and after what delays a call is retried. Zero
-// fields mean the defaults in [NewClient], and the current values in
-// [Client.With].
+// fields mean the defaults, or in [Client.With] the client's values.
 //
 // An idempotent request is retried after the statuses 408, 429, 500, 502, 503
 // and 504, failed connections, timeouts of an attempt, and truncated responses.
 // A request that creates something is retried only if it wasn't sent, or after
-// a 429 or 503 that is the API's own or has a Retry-After header. After any
-// other failure, the error matches [ErrOutcomeUnknown] if the server may have
-// acted on the request.
+// a 429 or 503 that is the API's own or has a Retry-After header.
 type RetryPolicy struct {
 	MaxAttempts int // including the first; default 4; 1 means no retry
 
@@ -24,12 +21,11 @@ type RetryPolicy struct {
 
 	MaxRetryAfter time.Duration // the longest delay accepted from a Retry-After header; default 60 s
 
-	// Budget limits the retries of all calls of a client while none succeeds. The
-	// default is 100. A retry takes 1 from it, and returns it if it succeeds; a
-	// call that succeeds without a retry returns 0.2. An error that isn't retried,
-	// such as the API's own 404, counts as success. Once the budget is used up,
-	// the error of a call also matches [ErrRetryBudget]. Copies of the client
-	// share the budget unless they call another host.
+	// Budget limits the retries of all calls of a client while none succeeds;
+	// default 100. A retry takes 1 from it, and returns it if it succeeds; a call
+	// that succeeds without a retry returns 0.2. An error that isn't retried, such
+	// as the API's own 404, counts as success. When the budget is used up, errors
+	// also match ErrRetryBudget. Copies for the same host share it.
 	Budget int
 }
 

@@ -8,15 +8,12 @@ import (
 	"strings"
 )
 
-// SetRulesOptions are settings of the SetRules methods. A nil *SetRulesOptions
-// means the defaults.
+// SetRulesOptions are settings of the SetRules methods. Nil means the defaults.
 type SetRulesOptions struct {
-	// DryRun makes the method return the changes without sending them.
-	DryRun bool
+	DryRun bool // return the changes without sending them
 }
 
-// RuleChanges are the changes of a SetRules method to the rules of a firewall
-// or a database.
+// RuleChanges are the changes of a SetRules method.
 type RuleChanges[R any] struct {
 	Kept    []*R // existed, and are wanted
 	Added   []*R // created; they have no ID after a dry run
@@ -30,17 +27,12 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 // are wanted, with their descriptions, adds those that are missing, and then
 // deletes the rest. It never interrupts traffic that both the old and the new
 // rules allow. It returns before the changes take effect. An empty slice
-// deletes all rules.
+// deletes all rules; nil is invalid.
 //
 // Rules are compared by protocol, CIDR and port range, in any spelling that
-// [ParseCIDR] and [ParsePortRange] accept.
-//
-// SetRules sends one request for each change, and returns an error if the
-// firewall's rules then aren't the wanted ones, because another program has
-// changed them. If the response to a create is lost, SetRules looks for the
-// rule. Any error but an [*ArgumentError] can leave some of the changes done,
-// and says how many; calling SetRules again completes them. Nil rules are
-// invalid.
+// [ParseCIDR] and [ParsePortRange] accept. SetRules sends one request for each
+// change. Its error says how many it has made; calling SetRules again completes
+// them. It also returns an error if another program has changed the rules.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",
@@ -81,11 +73,10 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 // SetFirewallRules replaces the firewall rules of a database, as
 // [FirewallsService.SetRules] does for a firewall. Rules are compared by CIDR.
 //
-// With the August 2026 API, the server creates two rules for each request, for
-// the ports 5432 and 6432. SetFirewallRules keeps or deletes both; Added
-// contains the first one. If only one of the two exists, SetFirewallRules
-// deletes it and then creates both, which may interrupt the traffic that the
-// rule allows.
+// With the August 2026 API, a request creates two rules, for the ports 5432 and
+// 6432. SetFirewallRules keeps or deletes both; Added contains the first one.
+// If only one of the two exists, it deletes it and then creates both, which may
+// interrupt the traffic that the rule allows.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",

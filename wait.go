@@ -124,8 +124,8 @@ const stateDeleting = "deleting"
 //
 // The first poll is immediate. Wait tolerates transient errors of fetch
 // ([WaitTolerance]). After any other error of fetch, or any error of done, it
-// returns a [*WaitError], which contains the last record. It has no time limit
-// but the context.
+// returns a [*WaitError] with the last record. Only the context limits its
+// time.
 func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts ...WaitOption) (*T, error) {
 	switch {
 	case fetch == nil:

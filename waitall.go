@@ -18,23 +18,22 @@ type waitAllConfig struct {
 	failFast bool
 }
 
-// WaitConcurrency sets how many waits run at the same time, at least 1. The
-// default is all.
+// WaitConcurrency sets how many waits run at the same time, at least 1; default
+// all.
 func WaitConcurrency(waits int) WaitAllOption {
 	return func(c *waitAllConfig) { c.atOnce = &waits }
 }
 
 // WaitFailFast lets the first wait that fails cancel the others, with its error
-// as the cause. Waits that haven't begun aren't called. WaitAll returns when
-// all have ended, with the records of those that succeeded and only this error.
+// as the cause. WaitAll returns when all have ended, with the records of those
+// that succeeded and only this error.
 func WaitFailFast() WaitAllOption {
 	return func(c *waitAllConfig) { c.failFast = true }
 }
 
 // WaitAll calls wait for each of the items concurrently, and returns when all
-// calls have ended. The records are in the order of the items; the record of a
-// failed wait is nil. The error joins the errors of all failed waits, in the
-// same order.
+// calls have ended. The records are in the order of the items, nil for a failed
+// wait. The error joins the errors of all failed waits, in the same order.
 //
 //	names := []string{"web-1", "web-2", "web-3"}
 //	vms, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
@@ -43,12 +42,11 @@ func WaitFailFast() WaitAllOption {
 //
 // Waits of one client for a deletion, or for a state that lists show, share
 // lists of a family and location, if that takes fewer requests than a Get for
-// each. The records in [Progress] can then have the short form. For this, waits
-// need the context that WaitAll passes, not one derived from it: set a deadline
-// on the context of WaitAll.
+// each. The records in [Progress] can then have the short form. Waits must get
+// the context that WaitAll passes: set a deadline on the context of WaitAll.
 //
-// WaitAll returns an [*ArgumentError], and calls nothing, if wait is nil or a
-// [WaitConcurrency] is less than 1.
+// WaitAll returns an [*ArgumentError] if wait is nil or [WaitConcurrency] is
+// less than 1.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts ...WaitAllOption) ([]*T, error) {
 	const operation = "WaitAll"
 	c := waitAllConfig{}

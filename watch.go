@@ -31,14 +31,13 @@ type Event[T any] struct {
 	Old    *T // the record before a modification, or nil
 }
 
-// WatchOptions are the settings of the Watch methods. Nil means the whole
-// project and the defaults.
+// WatchOptions are the settings of the Watch methods. Nil means the defaults.
 //
 // A watch polls the list. The first round yields every record, in its short
 // form, as [EventAdded]; each later round yields the changes since then,
 // deletions last. A watch doesn't see a record that appears and disappears
 // between two rounds, a change of a field that lists don't show, or the order
-// of an array's elements. It identifies records by ID.
+// of an array's elements.
 //
 // A program that has records of an earlier watch passes them as known. The first
 // round then yields the changes since that watch: nothing for an unchanged
@@ -49,16 +48,14 @@ type Event[T any] struct {
 // Location.
 //
 // Lists leave out what the token may not see. So before a watch yields a record
-// as deleted, it gets it by ID, unless it was being deleted. The watch ends
-// with [ErrForbidden] if the token may not see the record in three rounds in a
-// row. It can't see that a record exists that was never in the list; see
-// [Client.CheckAccess].
+// as deleted, it gets it by ID, unless it was being deleted. It ends with
+// [ErrForbidden] if the token may not see the record in three rounds in a row.
+// A record that was never in the list stays unseen; see [Client.CheckAccess].
 //
-// After a transient failure ([IsTransient]), a watch reports it to Progress and
-// tries again after a pause. A round that fails yields no deletions. A watch
-// also continues after an [*UnlistedError], and after [ErrPaginationStalled],
-// unless three rounds stall without a complete one in between. Any other error,
-// or the context's error, is the last element.
+// A watch continues after a transient failure ([IsTransient]), but yields no
+// deletions in that round. It also continues after an [*UnlistedError], and
+// after [ErrPaginationStalled], unless three rounds stall without a complete
+// one in between. Any other error is the last element.
 //
 // A watch holds one copy of the records, and about 60 bytes for each. Every
 // range over the sequence is a separate watch.
@@ -66,16 +63,15 @@ type WatchOptions struct {
 	Location string // must be empty for families without locations
 	PageSize int    // the number of items in a page; default and maximum 1000
 
-	// Interval is the pause after the first round, and after each round with a
-	// change. Otherwise the pause grows by half, up to MaxInterval. Each pause is
-	// randomized by up to 20%. The defaults are 5 and 30 seconds. A longer pause
-	// in Retry-After applies, up to RetryPolicy.MaxRetryAfter.
+	// Interval is the pause after the first round, and after each one with a
+	// change; default 5 s. Other pauses grow by half, up to MaxInterval; default
+	// 30 s. Each is randomized by up to 20%. A longer pause in Retry-After
+	// applies, up to RetryPolicy.MaxRetryAfter.
 	Interval, MaxInterval time.Duration
 
 	// Progress, if not nil, is called after each round, on the goroutine of the
-	// loop. Polls is the number of rounds, Done the number of records, Total is 0,
-	// and Err is the error of the round. Without Progress, a watch that always
-	// fails looks like one without changes.
+	// loop. Polls is the number of rounds, Done the number of records, and Err the
+	// error of the round. Without it, a watch that always fails seems idle.
 	Progress func(Progress)
 }
 
