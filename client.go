@@ -45,7 +45,7 @@ func NewClient(opts ...Option) (*Client, error) {
 	return newClient(defaultConfig(), opts)
 }
 
-// With returns a copy of the client with changed settings. The copy shares the
+// With returns a copy of the client with changed settings, which shares the
 // client's connections unless an option sets another transport.
 //
 //	patient, err := client.With(cloudapi.WithTimeout(5 * time.Minute))

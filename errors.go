@@ -265,9 +265,9 @@ func (e *TransportError) Is(target error) bool {
 // Unwrap returns the cause and, if the SDK didn't retry, the reason.
 func (e *TransportError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
-// DecodeError says that the server reported success but its response isn't what
-// the contract promises: not JSON, truncated, empty, of another type, without
-// its ID, or about another resource. It matches [ErrInvalidResponse].
+// DecodeError says that the server reported success, but sent what the contract
+// doesn't promise: not JSON, truncated, empty, of another type, without its ID,
+// or about another resource. It matches [ErrInvalidResponse].
 type DecodeError struct {
 	Operation   string // the operation's name, such as "VMs.Get"
 	Method      string // the HTTP method
@@ -305,7 +305,7 @@ func (e *DecodeError) Is(target error) bool {
 // Unwrap returns what is wrong, and why the SDK didn't retry.
 func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
-// ArgumentError says that an argument or an option is invalid. Nothing was
+// ArgumentError says that an argument or an option is invalid, and nothing was
 // sent. It matches [ErrInvalidArgument].
 type ArgumentError struct {
 	Operation string // the operation's name, or "" for an option or a helper

@@ -22,8 +22,8 @@ type Exchange struct {
 }
 
 // CaptureExchange returns a context, and a function that returns the last
-// exchange of the calls with this context, or nil. It shows headers, and fields
-// that the SDK doesn't know.
+// exchange of the calls with this context: an attempt, a page or a poll. It's
+// nil before.
 //
 //	ctx, last := cloudapi.CaptureExchange(ctx)
 //	vm, err := client.VMs.Get(ctx, location, "web-1")
@@ -31,11 +31,9 @@ type Exchange struct {
 //		fmt.Println(exchange.StatusCode, exchange.Header.Get("X-Request-Id"))
 //	}
 //
-// The last exchange is that of the last attempt, page or poll. Several
-// goroutines may use the context. A context derived from it captures for both.
-//
-// A response's body is copied up to the limit of [WithResponseLimit], an
-// error's up to 1 MiB, and up to 16 KiB where no body is expected.
+// Several goroutines may use the context. A context derived from it captures
+// for both. A response's body is copied up to the limit of [WithResponseLimit],
+// an error's up to 1 MiB, and up to 16 KiB where no body is expected.
 func CaptureExchange(ctx context.Context) (context.Context, func() *Exchange) {
 	c := &capture{outer: captureOf(ctx)}
 	return context.WithValue(ctx, captureKey{}, c), c.last.Load

@@ -18,8 +18,8 @@ import (
 )
 
 // File is a file that the server sent. It's printed, logged and encoded without
-// its content, which may be secret. But fmt prints the content of a File in an
-// unexported field of another struct, and for the verbs %p and %w.
+// its content, which may be secret; but fmt shows that in an unexported field
+// of another struct, and for the verbs %p and %w.
 type File struct {
 	Name        string // the server's: up to 128 ASCII letters, digits, hyphens, underscores and dots
 	ContentType string // the media type that the server declared
@@ -46,7 +46,7 @@ func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
 func (f File) Save(path string) error { return f.write(path, attachment.Save) }
 
 // Replace is [File.Save] for a path that may exist. It replaces the file
-// atomically, and a symbolic link rather than its target.
+// atomically, and a symlink rather than its target.
 func (f File) Replace(path string) error { return f.write(path, attachment.Replace) }
 
 func (f File) write(path string, write func(path string, content []byte) error) error {

@@ -76,8 +76,7 @@ type FirewallRuleCreateRequest struct {
 	// CIDR is the range of source addresses, IPv4 or IPv6. Required. Include the
 	// prefix length: the server reads an IPv4 address without one as /32, but an
 	// IPv6 address as /64. It clears host bits. With the August 2026 API, CIDR can
-	// also be the ID or name of a private subnet in the location; see
-	// [FirewallRule.IPv6Rule].
+	// also be the ID or name of a private subnet in the location.
 	CIDR      string `json:"cidr"`
 	PortRange string `json:"port_range,omitzero"` // "port" or "first..last", 0 to 65535; default all ports
 
@@ -85,7 +84,7 @@ type FirewallRuleCreateRequest struct {
 	Protocol    string `json:"protocol,omitzero"`    // one of the FirewallProtocol constants; default TCP
 	Description string `json:"description,omitzero"` // the server trims spaces around it
 
-	// FirewallID and ProjectID are in the contract; the server ignores them.
+	// These are in the contract; the server ignores them.
 	FirewallID string `json:"firewall_id,omitzero"`
 	ProjectID  string `json:"project_id,omitzero"`
 }
@@ -185,9 +184,8 @@ func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions, known 
 	return firewallFamily.watch(ctx, s.conn, opts, known)
 }
 
-// CreateInProject returns [ErrMaybeUnsupported]: it's in the contract, but no
-// version of the service has it. It would create a firewall without a location.
-// Use [FirewallsService.Create].
+// CreateInProject is in the contract only: no version of the service has it. It
+// returns [ErrMaybeUnsupported]. Use [FirewallsService.Create].
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, request)
 }
@@ -290,17 +288,16 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
-// UpdateRule returns [ErrMaybeUnsupported]: it's in the contract, but no
-// version of the service has it. It would replace a rule. Use
-// [FirewallsService.ModifyRule]; with the October 2025 API, delete the rule and
-// create another.
+// UpdateRule is in the contract only: no version of the service has it. It
+// returns [ErrMaybeUnsupported]. Use [FirewallsService.ModifyRule]; with the
+// October 2025 API, delete the rule and create another.
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }
 
-// ModifyRule changes the fields of a rule that the request sets. The rule keeps
-// its ID. It returns before the change takes effect. It returns
-// [ErrAlreadyExists] if the firewall already has such a rule.
+// ModifyRule changes the fields of a rule that the request sets. It returns
+// before the change takes effect. It returns [ErrAlreadyExists] if the firewall
+// already has such a rule.
 //
 // Requires the August 2026 API.
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {

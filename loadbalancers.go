@@ -27,12 +27,9 @@ type LoadBalancer struct {
 	HealthCheckEndpoint string `json:"health_check_endpoint"` // a path such as "/up"
 	HealthCheckProtocol string `json:"health_check_protocol"` // one of the LoadBalancerHealthCheck constants
 
-	SrcPort int `json:"src_port"` // where clients connect to
-	DstPort int `json:"dst_port"` // where the VMs listen
-
-	// CertEnabled tells whether the hostname has a certificate. Servers with the
-	// October 2025 API don't send it; there it depends on HealthCheckProtocol.
-	CertEnabled bool `json:"cert_enabled,omitzero"`
+	SrcPort     int  `json:"src_port"`              // where clients connect to
+	DstPort     int  `json:"dst_port"`              // where the VMs listen
+	CertEnabled bool `json:"cert_enabled,omitzero"` // for the hostname; requires the August 2026 API
 
 	// Lists and Rename don't return the fields below.
 	Subnet string   `json:"subnet"` // the name of its private subnet
@@ -71,21 +68,19 @@ type LoadBalancerCreateRequest struct {
 	SrcPort   int    `json:"src_port"`  // required; where clients connect to, 1 to 65535
 	DstPort   int    `json:"dst_port"`  // required; where the VMs listen, 1 to 65535
 
-	// HealthCheckProtocol is one of the LoadBalancerHealthCheck constants. With
-	// "https", the server obtains a certificate for the hostname. Required.
+	// HealthCheckProtocol is one of the LoadBalancerHealthCheck constants,
+	// required. With "https", the server obtains a certificate for the hostname.
 	HealthCheckProtocol string `json:"health_check_protocol"`
 
-	// PrivateSubnetID is the ID of the load balancer's subnet. The load balancer
-	// gets the subnet's location, even if Create is called with another one.
-	// Required.
+	// PrivateSubnetID is required. The load balancer gets the subnet's location,
+	// even if Create is called with another one.
 	PrivateSubnetID string `json:"private_subnet_id"`
 
 	Stack               string `json:"stack"`                          // a LoadBalancerStack constant; default "dual"
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"` // a path; default "/up"
 
-	// CertEnabled says whether the hostname gets a certificate. The default is
-	// true if HealthCheckProtocol is "https". Requires the August 2026 API: older
-	// servers refuse the field.
+	// CertEnabled says whether the hostname gets a certificate. By default, it
+	// does with "https". It requires the August 2026 API: older servers refuse it.
 	CertEnabled *bool `json:"cert_enabled,omitzero"`
 }
 
@@ -173,12 +168,10 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 }
 
 // Create creates a load balancer without VMs. Traffic is balanced only seconds
-// later, or, with "https", once the server has obtained a certificate.
-//
-// It returns [ErrAlreadyExists] if the name is taken in the subnet, and
+// later, or, with "https", once the server has obtained a certificate. It
+// returns [ErrAlreadyExists] if the name is taken in the subnet, and
 // [ErrInvalidRequest] if the subnet doesn't exist or is given by its name.
-// After [ErrOutcomeUnknown], look for the name in the location's list, with
-// [Confirm].
+// After [ErrOutcomeUnknown], look for the name in the location's list.
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	if body.Stack == "" {
@@ -187,14 +180,11 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersCreate, body, location, name)
 }
 
-// Update replaces all settings of a load balancer, including its VMs. To change
-// one setting, take the others from Get, not from a list, whose items lack VMs.
-// It returns [ErrInvalidRequest] if a VM doesn't exist, is given twice, or
-// belongs to another load balancer.
-//
-// The August 2026 API requires cert_enabled, and older ones refuse it. If
-// CertEnabled is nil and the server asks for it, Update sends the value that
-// Get returns.
+// Update replaces all settings of a load balancer, including its VMs. Take
+// those that stay from Get, not from a list, whose items lack VMs. It returns
+// [ErrInvalidRequest] if a VM doesn't exist, is given twice, or belongs to
+// another load balancer. If CertEnabled is nil and the server requires it, as
+// with the August 2026 API, Update sends the value that Get returns.
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	updated, err := send[LoadBalancer](ctx, s.conn, &opLoadBalancersUpdate, body, location, loadBalancer)
@@ -219,12 +209,9 @@ func missesCertEnabled(err error) bool {
 // Ensure creates a load balancer unless one with the name exists in the
 // request's subnet; see [EnsureOptions]. It compares ports, algorithm, stack,
 // health_check_protocol, health_check_endpoint and cert_enabled, and can update
-// all of these but stack and health_check_protocol. An update also sends the
-// VMs of the load balancer: a VM that another program attaches at that time may
-// be detached.
-//
-// Records don't show that a load balancer is being deleted: call
-// [LoadBalancersService.WaitDeleted] before Ensure.
+// all of these but stack and health_check_protocol. An update can detach a VM
+// that another program attaches at that time. Records don't show that a load
+// balancer is being deleted: call [LoadBalancersService.WaitDeleted] first.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "LoadBalancers.Ensure", opts)
 }
@@ -368,8 +355,7 @@ func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalan
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)
 }
 
-// Rename renames a load balancer, which changes its hostname. It returns the
-// short form.
+// Rename renames a load balancer, which changes its hostname.
 func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalancer, newName string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
 }
@@ -384,8 +370,7 @@ func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, locatio
 }
 
 // WaitVMDetached waits until a load balancer no longer has a VM that was
-// detached or deleted, and returns the load balancer. The wait fails if the
-// load balancer is gone.
+// detached or deleted, and returns the load balancer.
 func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts ...WaitOption) (*LoadBalancer, error) {
 	const operation = "LoadBalancers.WaitVMDetached"
 	if err := checkIDOf(KindVM, operation, "vm_id", vmID); err != nil {

@@ -38,8 +38,7 @@ type ResourceMetricSeries struct {
 // as [1759512000.5,"0.42"]: a Unix time, and a value in a string.
 type Samples []Sample
 
-// Sample is a value at one time. A value beyond the range of a field becomes
-// the nearest value in range.
+// Sample is a value at one time, or the nearest one that fits.
 type Sample struct {
 	Time  time.Time // with a precision of one nanosecond
 	Value float64   // may be NaN, or infinite
@@ -60,11 +59,10 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes an array of pairs.
 func (s Samples) MarshalJSON() ([]byte, error) { return samples.JSON(s), nil }
 
-// ResourceMetricsOptions selects what [PostgresService.Metrics] and
-// [KubernetesService.Metrics] return.
+// ResourceMetricsOptions select what Metrics returns.
 type ResourceMetricsOptions struct {
-	// Start and End limit the time. The defaults are half an hour ago and now. The
-	// server returns [ErrInvalidRequest] for times more than 31 days ago.
+	// Start and End limit the time, by default to the last half hour. The server
+	// returns [ErrInvalidRequest] for times more than 31 days ago.
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	Key   string    `url:"key,omitempty"` // a PostgresMetric or KubernetesMetric constant; "" means all metrics
@@ -112,9 +110,8 @@ var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/m
 
 // Metrics returns the metrics of a database. The options may be nil. The server
 // chooses the interval between values, so that a series has at most about 480.
-// A metric that it can't read has no series, but Metrics returns [ErrServer] if
-// Key selects that one. It returns [ErrNotFound] if the server keeps no
-// metrics.
+// A metric that it can't read has no series; if Key selects it, Metrics returns
+// [ErrServer]. It returns [ErrNotFound] if the server keeps no metrics.
 func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *PostgresMetricsOptions) (*PostgresMetrics, error) {
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }
@@ -137,8 +134,7 @@ const (
 
 var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent | august2026}
 
-// Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does
-// for a database.
+// Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {

@@ -78,8 +78,8 @@ func defaultConfig() config {
 }
 
 // FromEnv sets the base URL, the token and the project from CLOUDAPI_BASE_URL,
-// CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, unless they're empty. If
-// CLOUDAPI_INSECURE_HTTP is "true", it applies [WithInsecureHTTP].
+// CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, unless they're empty, and applies
+// [WithInsecureHTTP] if CLOUDAPI_INSECURE_HTTP is "true".
 func FromEnv() Option {
 	return func(c *config) error {
 		c.fromEnv = true
@@ -248,8 +248,7 @@ func WithTransport(change func(*http.Transport)) Option {
 //
 // The transport must not retry requests, since it would repeat creates: pass
 // the HTTPClient of a go-retryablehttp client, not its StandardClient. If it
-// isn't an [http.Transport], only network errors are retried. On HTTP/1.1, a
-// create without a body is then sent with "Transfer-Encoding: chunked".
+// isn't an [http.Transport], only network errors are retried.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
@@ -271,9 +270,7 @@ func WithHTTPClient(client *http.Client) Option {
 // those that [Client.With] adds are inside the existing ones. Each function is
 // called once, and all copies of the client share its result.
 //
-// A middleware must not send a request more than once. Its headers
-// Idempotency-Key and X-Idempotency-Key are sent in lower case, so that
-// net/http doesn't retry.
+// A middleware must not send a request more than once.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		for _, wrap := range middleware {
@@ -370,8 +367,8 @@ func WithUserAgent(application string) Option {
 }
 
 // WithTimeout limits one attempt, from connecting to reading the response. The
-// default is 60 seconds; 0 is no limit. The error of an attempt that took too
-// long matches context.DeadlineExceeded, although the context has not ended.
+// default is 60 seconds; 0 is no limit. The error of a call whose attempts took
+// too long matches context.DeadlineExceeded.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d < 0 {

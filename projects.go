@@ -76,15 +76,15 @@ func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	return all[Project](ctx, s.conn, &listProjects, opts)
 }
 
-// Watch yields the account's projects and then their changes, including changes
-// of the credit.
+// Watch yields the account's projects and then their changes, also of the
+// credit.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Project) iter.Seq2[Event[Project], error] {
 	return projectFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Create creates a project. An account can have 10; Create returns
-// [ErrInvalidRequest] if it would have more. Names need not be unique, so after
-// [ErrOutcomeUnknown] another call may create a second project.
+// [ErrInvalidRequest] if it would have more. Names need not be unique, so
+// another call creates another project.
 //
 // The token gets no rights in the new project: calls with it return
 // [ErrForbidden] until an administrator grants them.
@@ -99,7 +99,7 @@ func (s *ProjectsService) Get(ctx context.Context, projectID string) (*Project, 
 }
 
 // Delete deletes an empty project. It returns [ErrConflict] if the project has
-// resources, such as the default subnet and firewall of a VM, which outlive it.
+// resources, such as the default subnet and firewall that a VM leaves behind.
 func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 	return remove(ctx, s.conn, &opProjectsDelete, projectID)
 }

@@ -113,9 +113,9 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 
 // CheckAccess returns those of the given resources that exist, and an error if
 // the token can't see the client's project or one of the resources. Lists leave
-// out what the token can't see, and can be stale, so call CheckAccess before
-// you take a resource that is missing from a list for deleted, or an empty list
-// for an empty project.
+// out what the token can't see, and can be stale. So call CheckAccess before
+// you take a resource that isn't in a list for deleted, or an empty list for an
+// empty project.
 //
 //	missing := cloudapi.Resource{Kind: cloudapi.KindVM, ID: id, Location: location}
 //	existing, err := client.CheckAccess(ctx, missing)
@@ -128,11 +128,10 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 // returns it with the one in which it is. It returns [ErrForbidden] if the
 // token has no permission for one of them, twice a second apart, and
 // [ErrNotFound] if the project is gone or the token's account is no longer a
-// member of it. If resources are given, the token needn't see the project's
-// record.
+// member of it.
 //
-// Lists of kinds that the token may not see look empty nevertheless, and an
-// inference API key that it may not see looks like one that doesn't exist.
+// An inference API key that the token may not see looks like one that doesn't
+// exist, and lists of kinds that it may not see look empty.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
 	const operation = "CheckAccess"
 	if ctx == nil {

@@ -11,8 +11,8 @@ import (
 
 // Secret is a string that shows "[redacted]" when it's printed, logged, or
 // encoded as text or JSON, even deep inside other values. Only [Secret.Reveal]
-// returns its content. The zero value is the empty secret, which encodes as "".
-// Secrets can't be compared with ==; use [Secret.Equal].
+// returns its content. The zero value is empty, and encodes as "". Compare with
+// [Secret.Equal].
 type Secret struct {
 	// value is a pointer because fmt prints unexported fields of structs without
 	// calling their methods: it then prints only an address. It's nil for the
@@ -63,7 +63,7 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString returns the output of the verb %#v.
+// GoString returns the masked form in Go syntax.
 func (s Secret) GoString() string { return fmt.Sprintf("cloudapi.Secret(%q)", s.String()) }
 
 // Format prints the masked form for every verb.

@@ -7,12 +7,11 @@ import (
 	"slices"
 )
 
-// PrivateSubnetsService manages private subnets: the networks of VMs, load
-// balancers and databases.
+// PrivateSubnetsService manages the networks of VMs, load balancers and
+// databases.
 type PrivateSubnetsService service
 
-// PrivateSubnet is a private network in a location. All methods return all
-// fields.
+// PrivateSubnet is a private network in a location.
 type PrivateSubnet struct {
 	ID        string     `json:"id"`        // prefix ps
 	Name      string     `json:"name"`      // unique in its project and location
@@ -99,7 +98,7 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 }
 
 // Watch yields the private subnets and then changes of them, their firewalls
-// and their NICs.
+// and NICs.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateSubnet) iter.Seq2[Event[PrivateSubnet], error] {
 	return subnetFamily.watch(ctx, s.conn, opts, known)
 }
@@ -116,11 +115,9 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 }
 
 // Ensure creates a private subnet unless it exists; see [EnsureOptions]. It
-// checks that the request's firewall is attached. It can attach it, and leaves
-// other firewalls attached.
-//
-// With the October 2025 API, a record doesn't show that a subnet is being
-// deleted: call [PrivateSubnetsService.WaitDeleted] before Ensure.
+// compares firewall_id, and can attach that firewall to the others. With the
+// October 2025 API, a record doesn't show that a subnet is being deleted: call
+// [PrivateSubnetsService.WaitDeleted] first.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "PrivateSubnets.Ensure", opts)
 }
@@ -205,9 +202,9 @@ func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, o
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
 }
 
-// Disconnect removes the connection of two private subnets, if there is one,
-// from either side. With the August 2026 API, it returns [ErrInvalidRequest] if
-// the locations differ.
+// Disconnect removes the connection of two private subnets, from either side.
+// With the August 2026 API, it returns [ErrInvalidRequest] if their locations
+// differ.
 func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
 }

@@ -11,12 +11,10 @@ import (
 )
 
 // UnlistedError says that the server can't show some resources in a list. It's
-// the last element of the list, after all other items.
-//
-// There is one such resource: the load balancer of a Kubernetes cluster that
-// has no Service. The server answers 500 to every list that contains it, and to
-// its Get, until somebody creates a Service of type LoadBalancer in the
-// cluster.
+// the last element of the list. There is one such resource: the load balancer
+// of a Kubernetes cluster that has no Service. The server answers 500 to every
+// list that contains it, and to its Get, until the cluster has a Service of
+// type LoadBalancer.
 type UnlistedError struct {
 	Operation string     // the operation's name, such as "LoadBalancers.List"
 	Resources []Resource // without their IDs, which aren't known; at least one

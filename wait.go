@@ -34,9 +34,8 @@ type waitConfig struct {
 }
 
 // WaitInterval sets the pauses between polls: first, and then longer by half
-// each time, up to max. Each is randomized by up to 20%. The defaults are 1 and
-// 5 seconds for VMs and networks, and 5 and 15 seconds for databases, clusters
-// and machine images.
+// each time, up to max, each randomized by up to 20%. The defaults are 1 and 5
+// seconds for VMs and networks, and otherwise 5 and 15 seconds.
 func WaitInterval(first, max time.Duration) WaitOption {
 	return func(c *waitConfig) {
 		if first > 0 {
@@ -48,9 +47,9 @@ func WaitInterval(first, max time.Duration) WaitOption {
 	}
 }
 
-// WaitTolerance sets how many polls in a row may fail with a transient error
-// before the wait ends with the last one, after the client's retries. The
-// default is 5, and 20 for the servers of a database.
+// WaitTolerance sets how many polls in a row may fail with a transient error,
+// after the client's retries, before the wait ends. The default is 5, and 20
+// for the servers of a database.
 func WaitTolerance(polls int) WaitOption {
 	return func(c *waitConfig) { c.tolerance = polls }
 }
@@ -66,8 +65,8 @@ var (
 	waitSlow  = waitConfig{first: 5 * time.Second, max: 15 * time.Second, tolerance: 5}
 )
 
-// WaitError says that a wait failed. It wraps the reason: the context's error,
-// the failure of a poll, or [ErrWaitFailed].
+// WaitError says that a wait failed: the context ended, a poll failed, or the
+// resource can't reach the state ([ErrWaitFailed]).
 type WaitError struct {
 	Operation string        // the wait, such as "VMs.WaitRunning"
 	Resource  string        // the location and reference of the resource

@@ -23,8 +23,7 @@ const (
 	EventDeleted  EventType = "deleted"  // the record is no longer in the list
 )
 
-// Event is a change that a Watch method has seen. Changing a record neither
-// causes nor hides an event.
+// Event is a change that a Watch method has seen.
 type Event[T any] struct {
 	Type   EventType
 	Record *T // the new record; after a deletion, the last one
@@ -39,18 +38,17 @@ type Event[T any] struct {
 // between two rounds, a change of a field that lists don't show, or the order
 // of an array's elements.
 //
-// A program that has records of an earlier watch passes them as known. The first
-// round then yields the changes since that watch: nothing for an unchanged
-// record, [EventModified] for a changed one, and [EventDeleted] for one that is
-// gone. A known record that isn't in the short form, or was stored without its
-// secrets, is yielded as modified. A watch yields an [*ArgumentError], and sends
-// nothing, if a known record is nil, lacks its ID or location, or isn't in
-// Location.
+// If the program passes records of an earlier watch as known, the first round
+// yields the changes since then. A known record that isn't in the short form,
+// or was stored without its secrets, is yielded as modified. A watch yields an
+// [*ArgumentError] if a known record is nil, lacks its ID or location, or isn't
+// in Location.
 //
 // Lists leave out what the token may not see. So before a watch yields a record
-// as deleted, it gets it by ID, unless it was being deleted. It ends with
-// [ErrForbidden] if the token may not see the record in three rounds in a row.
-// A record that was never in the list stays unseen; see [Client.CheckAccess].
+// as deleted, it gets it by ID, unless it was being deleted. The watch ends
+// with [ErrForbidden] if the token may not see the record in three rounds in a
+// row. A record that was never in the list stays unseen; see
+// [Client.CheckAccess].
 //
 // A watch continues after a transient failure ([IsTransient]), but yields no
 // deletions in that round. It also continues after an [*UnlistedError], and
