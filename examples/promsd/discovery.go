@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"golang.org/x/sync/errgroup"
+)
+
+// discovery follows the lists of a project.
+type discovery struct {
+	client  *cloudapi.Client
+	port    int
+	every   time.Duration
+	stderr  io.Writer
+	publish func(targets []byte) error
+
+	mu sync.Mutex // guards the fields below
+	known
+	knownFile string // "" if nothing is kept
+	read      int    // number of lists that have been read
+	published []byte
+}
+
+// known is what the program knows of a project, by ID.
+type known struct {
+	Project   string                             `json:"project"`
+	VMs       map[string]*cloudapi.VM            `json:"vms"`
+	Subnets   map[string]*cloudapi.PrivateSubnet `json:"subnets"`
+	Databases map[string]*cloudapi.Postgres      `json:"databases"`
+}
+
+// load begins with what an earlier run has kept in a file.
+func (d *discovery) load(file string) error {
+	d.knownFile = file
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &d.known)
+	}
+	if err == nil && d.Project != d.client.Project() {
+		err = fmt.Errorf("it is of another project, %q: remove it to begin anew", d.Project)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// run follows the project until the context ends.
+func (d *discovery) run(ctx context.Context) error {
+	if d.Project == "" {
+		d.known = known{d.client.Project(), map[string]*cloudapi.VM{}, map[string]*cloudapi.PrivateSubnet{}, map[string]*cloudapi.Postgres{}}
+	}
+	tasks, ctx := errgroup.WithContext(ctx)
+	tasks.Go(func() error {
+		return follow(ctx, d, d.client.VMs.Watch, d.VMs, func(vm *cloudapi.VM) string { return vm.ID })
+	})
+	tasks.Go(func() error {
+		return follow(ctx, d, d.client.PrivateSubnets.Watch, d.Subnets, func(s *cloudapi.PrivateSubnet) string { return s.ID })
+	})
+	tasks.Go(func() error {
+		return follow(ctx, d, d.client.Postgres.Watch, d.Databases, func(db *cloudapi.Postgres) string {
+			if old := d.Databases[db.ID]; old != nil && old.Name == db.Name {
+				db.Hostname = old.Hostname // which lists don't contain
+			}
+			return db.ID
+		})
+	})
+	return tasks.Wait()
+}
+
+// follow applies the changes of a list to the records, and publishes the
+// targets after each round. A watch that has ended, for example because the
+// token has lost a permission, begins again with what is known.
+func follow[T any](ctx context.Context, d *discovery, watch func(context.Context, *cloudapi.WatchOptions, ...*T) iter.Seq2[cloudapi.Event[T], error],
+	records map[string]*T, id func(*T) string) error {
+	isRead := false
+	opts := &cloudapi.WatchOptions{Interval: min(5*time.Second, d.every), MaxInterval: d.every, Progress: func(p cloudapi.Progress) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.complain(ctx, p.Err)
+		if p.Err == nil && !isRead {
+			isRead = true
+			d.read++
+		}
+		if d.read == 3 {
+			d.nameHosts(ctx)
+			d.complain(ctx, d.update())
+		}
+	}}
+	for {
+		for event, err := range watch(ctx, opts, slices.Collect(maps.Values(records))...) {
+			if err != nil && (ctx.Err() != nil || !isRead) {
+				return err
+			}
+			if err != nil {
+				break // Progress has got it
+			}
+			d.mu.Lock()
+			if key := id(event.Record); event.Type == cloudapi.EventDeleted {
+				delete(records, key)
+			} else {
+				records[key] = event.Record
+			}
+			d.mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(d.every):
+		}
+	}
+}
+
+// nameHosts gets missing host names of databases. If that fails, the next round
+// tries again.
+func (d *discovery) nameHosts(ctx context.Context) {
+	for id, db := range d.Databases {
+		if db.Hostname != "" {
+			continue
+		}
+		full, err := d.client.Postgres.Get(ctx, db.Location, id)
+		if err != nil {
+			d.complain(ctx, err)
+		} else if u, err := url.Parse(full.ConnectionString.Reveal()); err == nil { // Hostname requires the August 2026 API
+			db.Hostname = u.Hostname()
+		}
+	}
+}
+
+func (d *discovery) complain(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(d.stderr, "promsd: %v\n", err)
+	}
+}
+
+// update publishes the targets if they have changed. If that fails, the next
+// round tries again.
+func (d *discovery) update() error {
+	targets, err := json.MarshalIndent(d.targets(), "", "  ")
+	if err != nil || bytes.Equal(targets, d.published) {
+		return err
+	}
+	if d.knownFile != "" {
+		text, err := json.Marshal(d.known)
+		if err == nil {
+			err = cloudapi.File{Content: text}.Replace(d.knownFile)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := d.publish(append(targets, '\n')); err != nil {
+		return err
+	}
+	d.published = targets
+	return nil
+}
+
+// target is a target with its labels, as Prometheus reads it.
+type target struct {
+	Targets []string          `json:"targets"`
+	Labels  map[string]string `json:"labels"`
+}
+
+// unfit matches what the name of a label can't contain.
+var unfit = regexp.MustCompile("[^a-zA-Z0-9]")
+
+// targets returns all targets, in the order of their IDs.
+func (d *discovery) targets() []target {
+	targets := []target{}
+	add := func(host string, port int, labels map[string]string) {
+		if host == "" {
+			return // it has no address yet
+		}
+		t := target{[]string{net.JoinHostPort(host, strconv.Itoa(port))}, map[string]string{}}
+		for name, value := range labels {
+			if value != "" {
+				t.Labels["__meta_ubicloud_"+name] = value
+			}
+		}
+		targets = append(targets, t)
+	}
+	type nic struct{ subnet, ip4, ip6 string }
+	nics := map[string]nic{} // by location and name of the VM
+	for _, s := range d.Subnets {
+		for _, n := range s.NICs {
+			ip4, _, _ := strings.Cut(n.PrivateIPv4, "/")
+			ip6, _, _ := strings.Cut(n.PrivateIPv6, "/")
+			nics[s.Location+"/"+n.VMName] = nic{s.Name, ip4, ip6}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(d.VMs)) {
+		vm := d.VMs[id]
+		nic := nics[vm.Location+"/"+vm.Name]
+		add(cmp.Or(vm.IP4, vm.IP6), d.port, map[string]string{
+			"role": "vm", "id": id, "name": vm.Name, "location": vm.Location, "state": vm.State, "size": vm.Size, "image": vm.BootImage,
+			"public_ipv4": vm.IP4, "public_ipv6": vm.IP6, "private_ipv4": nic.ip4, "private_ipv6": nic.ip6, "subnet": nic.subnet,
+		})
+	}
+	for _, id := range slices.Sorted(maps.Keys(d.Databases)) {
+		db := d.Databases[id]
+		labels := map[string]string{
+			"role": "postgres", "id": id, "name": db.Name, "location": db.Location, "state": db.State, "size": db.VMSize,
+			"version": db.Version, "flavor": db.Flavor, "ha_type": db.HAType, "read_replica": strconv.FormatBool(db.ReadReplica),
+		}
+		for _, tag := range db.Tags {
+			labels["tag_"+unfit.ReplaceAllString(tag.Key, "_")] = tag.Value
+		}
+		add(db.Hostname, 5432, labels)
+	}
+	return targets
+}

@@ -1,0 +1,86 @@
+// Promsd tells Prometheus what a project has to scrape: its VMs and its
+// databases. It keeps the targets in a file, for file_sd_configs:
+//
+//	promsd --file /etc/prometheus/targets/ubicloud.json
+//
+// Without --file, it prints the targets and exits. The addresses are public;
+// relabeling can replace them by the label __meta_ubicloud_private_ipv4.
+//
+// A target disappears only if the API says that the resource doesn't exist. It
+// stays during an outage, and if the token loses a permission, also while the
+// program doesn't run: it keeps what it knows in a second file, whose name ends
+// in ".known".
+package main
+
+import (
+	"context"
+	_ "embed"
+	"io"
+	"os"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+)
+
+func main() { demo.Main("promsd", run) }
+
+//go:embed main.go
+var source string // whose first comment is the help
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := demo.NewFlags("promsd", source, stdout)
+	file := flags.String("file", "", "`file` to keep the targets in until interrupted")
+	every := flags.Positive("every", 30*time.Second, "longest `pause` between two polls of the API")
+	port := flags.Int("port", 9100, "`port` of the targets that are VMs")
+	if err := flags.Parse(args, 0); err != nil {
+		return err
+	}
+	if *port < 1 || *port > 65535 {
+		return demo.Usagef("--port %d is no port", *port)
+	}
+	client, closeServer, err := demo.Connect(ctx, stderr, "promsd", demo.Server{})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+
+	d := &discovery{client: client, port: *port, every: *every, stderr: stderr}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	isDone := *file != "" // whether an interrupt is the normal end
+	d.publish = func(targets []byte) error {
+		if *file != "" {
+			return replace(*file, targets)
+		}
+		if isDone {
+			return nil
+		}
+		isDone = true
+		stop()
+		_, err := stdout.Write(targets)
+		return err
+	}
+	if *file != "" {
+		if err := d.load(*file + ".known"); err != nil {
+			return err
+		}
+	}
+	if err := d.run(ctx); ctx.Err() == nil || !isDone {
+		return err
+	}
+	return nil
+}
+
+// replace writes a file that others can read, atomically.
+func replace(path string, content []byte) error {
+	temporary := path + ".new" // which no pattern of Prometheus matches
+	err := cloudapi.File{Content: content}.Replace(temporary)
+	if err == nil {
+		err = os.Chmod(temporary, 0o644)
+	}
+	if err == nil {
+		err = os.Rename(temporary, path)
+	}
+	return err
+}
