@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // conn is what a client's calls share: settings, transport and headers.
@@ -64,8 +65,8 @@ func (c *conn) callConfig() call.Config {
 			if err != nil {
 				return "", fmt.Errorf("%w: %w", errTokenSource, unprefixed{err})
 			}
-			if err := checkToken(token); err != nil {
-				return "", fmt.Errorf("token source: %w", unprefixed{err})
+			if reason := syntax.Token(token); reason != "" {
+				return "", fmt.Errorf("token source: %w", unprefixed{optionError("token", "", reason)})
 			}
 			return token, nil
 		}

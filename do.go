@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
+	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // Do sends a request to any path of the API, for operations that have no
@@ -29,7 +30,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 	if method == http.MethodPost {
 		op.class = once
 	}
-	if !validHeaderName(method) {
+	if !syntax.IsName(method) {
 		return argumentError(op.Name, "method", method, "is not an HTTP method")
 	}
 	if len(segments) == 0 {

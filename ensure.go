@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // EnsureOptions are settings of the Ensure methods. Nil means the defaults.
@@ -95,7 +96,7 @@ func (e *ensureSpec[T]) check(ctx context.Context) error {
 		e.invalid.Operation = e.operation
 		return e.invalid
 	}
-	reason := checkSegment(e.name)
+	reason := syntax.Segment(e.name)
 	if IsID(e.name, kindOf[T]()) {
 		reason = "must be a name and not an ID"
 	}

@@ -2,7 +2,6 @@ package cloudapi
 
 import (
 	"errors"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -119,18 +118,5 @@ func TestBoundProject(t *testing.T) {
 	}
 	if path, _, err = (&Operation{Route: "/project"}).path("", nil); path != "/project" || err != nil {
 		t.Errorf("without placeholders: %q, %v", path, err)
-	}
-}
-
-// TestEveryByteOfASegment: only bytes that need no escaping are accepted in a
-// path.
-func TestEveryByteOfASegment(t *testing.T) {
-	t.Parallel()
-	for c := range 256 {
-		segment := "a" + string([]byte{byte(c)}) + "b"
-		unescaped := url.PathEscape(segment) == segment && url.QueryEscape(segment) == segment
-		if accepted := checkSegment(segment) == ""; accepted != unescaped {
-			t.Errorf("%q is accepted: %v", segment, accepted)
-		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // Option is a setting for [NewClient] and [Client.With]. Later options win.
@@ -131,40 +132,10 @@ func (c *config) unset() string {
 // It can have a path, but no user information, query or fragment.
 func WithBaseURL(address string) Option {
 	return func(c *config) error {
-		u, err := url.Parse(address)
-		hasScheme := strings.Contains(address, ":/") // a port alone looks like one to the parser
-		// Remove the parts that may contain a password by mistake.
-		if end := strings.IndexAny(address, "?#"); end >= 0 {
-			address = address[:end]
+		u, shown, reason := syntax.BaseURL(address)
+		if reason != "" {
+			return optionError("base URL", shown, reason)
 		}
-		if strings.Contains(address, "@") {
-			address = ""
-		}
-		switch {
-		case !hasScheme:
-			return optionError("base URL", address, "has no scheme: it must begin with https:// or http://")
-		case err != nil:
-			// The parser's error would contain the address, and so perhaps a password.
-			return optionError("base URL", "", "cannot be parsed")
-		case u.User != nil:
-			return optionError("base URL", address, "must not have user information")
-		case u.Scheme != "http" && u.Scheme != "https":
-			return optionError("base URL", address, "must begin with https:// or http://")
-		case u.Hostname() == "":
-			return optionError("base URL", address, "has no host")
-		case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-			return optionError("base URL", address, "must not have a query or a fragment")
-		}
-		prefix := strings.Trim(u.EscapedPath(), "/")
-		if prefix != "" {
-			for segment := range strings.SplitSeq(prefix, "/") {
-				if reason := checkSegment(segment); reason != "" {
-					return optionError("base URL", address, "has a path whose segment "+reason)
-				}
-			}
-			prefix = "/" + prefix
-		}
-		u.Path, u.RawPath = prefix, ""
 		c.baseURL = u
 		return nil
 	}
@@ -173,8 +144,8 @@ func WithBaseURL(address string) Option {
 // WithToken sets the personal access token, which is sent as a bearer token.
 func WithToken(token string) Option {
 	return func(c *config) error {
-		if err := checkToken(token); err != nil {
-			return err
+		if reason := syntax.Token(token); reason != "" {
+			return optionError("token", "", reason)
 		}
 		c.token, c.tokenSource = NewSecret(token), nil
 		return nil
@@ -192,20 +163,6 @@ func WithTokenSource(source func(context.Context) (string, error)) Option {
 		c.token, c.tokenSource = Secret{}, source
 		return nil
 	}
-}
-
-// checkToken checks a token. Its error never contains the token.
-func checkToken(token string) error {
-	if token == "" {
-		return optionError("token", "", "must not be empty")
-	}
-	for i := range len(token) {
-		if c := token[i]; c <= ' ' || c >= 0x7f {
-			return optionError("token", "", fmt.Sprintf("has a character at position %d of %d that cannot be sent: "+
-				"a space, a line break, or one outside ASCII", i+1, len(token)))
-		}
-	}
-	return nil
 }
 
 // WithProject binds the client to the project with this ID, which all
@@ -324,20 +281,8 @@ func WithObserver(observers ...Observer) Option {
 func WithHeader(name, value string) Option {
 	return func(c *config) error {
 		name = textproto.CanonicalMIMEHeaderKey(name)
-		switch name {
-		case "Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Host", "Te", "Trailer",
-			"Transfer-Encoding", "Upgrade", "User-Agent":
-			return optionError("header", name, "is set by the SDK")
-		case "Idempotency-Key", "X-Idempotency-Key":
-			return optionError("header", name, "would let net/http retry a create")
-		}
-		if !validHeaderName(name) {
-			return optionError("header", name, "is not a header name")
-		}
-		for i := range len(value) {
-			if v := value[i]; v < ' ' && v != '\t' || v == 0x7f {
-				return optionError("header", name, "has a value with a control character")
-			}
+		if reason := syntax.Header(name, value); reason != "" {
+			return optionError("header", name, reason)
 		}
 		c.headers = slices.DeleteFunc(slices.Clone(c.headers), func(h header) bool { return h.name == name })
 		c.headers = append(c.headers, header{name, NewSecret(value)})
@@ -345,21 +290,12 @@ func WithHeader(name, value string) Option {
 	}
 }
 
-// headerCharacters are the characters of a header's name.
-const headerCharacters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-func validHeaderName(name string) bool {
-	return name != "" && strings.Trim(name, headerCharacters) == ""
-}
-
 // WithUserAgent adds the application's name and version, such as
 // "backup-job/1.4", to the User-Agent header.
 func WithUserAgent(application string) Option {
 	return func(c *config) error {
-		for i := range len(application) {
-			if a := application[i]; a < ' ' || a >= 0x7f {
-				return optionError("user agent", application, "must be printable ASCII")
-			}
+		if reason := syntax.UserAgent(application); reason != "" {
+			return optionError("user agent", application, reason)
 		}
 		c.application = application
 		return nil

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
@@ -84,7 +85,7 @@ func (p pathParam) id(value string) (string, bool) {
 // check returns why the value is invalid in the path, or "".
 func (p pathParam) check(value string) string {
 	if !p.idOnly {
-		return checkSegment(value)
+		return syntax.Segment(value)
 	}
 	if p.kinds.hasID(value) {
 		return ""
@@ -109,32 +110,6 @@ func (p pathParam) checkDeletion(value string) string {
 		return "must be a name, not an ID"
 	case !p.kinds.hasID(value):
 		return "is the ID of another kind: " + ID(id.String()).Kind().String()
-	}
-	return ""
-}
-
-const maxSegment = 255
-
-// checkSegment returns why s can't be a path segment, or "". A valid segment
-// needs no percent-encoding, which the server wouldn't decode, and can't lead
-// to another route.
-func checkSegment(s string) string {
-	switch {
-	case s == "":
-		return "must not be empty"
-	case s == "." || s == "..":
-		return "must not be a relative path"
-	case len(s) > maxSegment:
-		return fmt.Sprintf("has %d characters, at most %d are possible", len(s), maxSegment)
-	}
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', 'A' <= c && c <= 'Z',
-			c == '-', c == '.', c == '_', c == '~':
-		default:
-			return "may only contain letters, digits, and the characters - . _ ~"
-		}
 	}
 	return ""
 }

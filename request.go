@@ -6,6 +6,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
 	"github.com/cloudapi-sdk/cloudapi/internal/reveal"
+	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // namer is a request that names the resource of the response. An idempotent
@@ -90,7 +91,7 @@ type referrer interface {
 // strings. If an ID has the wrong kind, the server refuses the request and
 // names the field.
 func checkID(field, id string) *ArgumentError {
-	if reason := checkSegment(id); reason != "" {
+	if reason := syntax.Segment(id); reason != "" {
 		return argumentError("", field, id, reason)
 	}
 	return nil

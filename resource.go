@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // Resource identifies a resource of any kind.
@@ -65,10 +67,10 @@ func ParseReference(s string) (Reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {
 		location, last = "", s
-	} else if reason := checkSegment(location); reason != "" {
+	} else if reason := syntax.Segment(location); reason != "" {
 		return Reference{}, argumentError("", "reference", s, "has a location that "+reason)
 	}
-	if reason := checkSegment(last); reason != "" {
+	if reason := syntax.Segment(last); reason != "" {
 		return Reference{}, argumentError("", "reference", s, "has a name that "+reason)
 	}
 	if IsID(last) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"iter"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // VMsService manages virtual machines. A VM is referred to by its ID (prefix
@@ -143,9 +145,9 @@ func (s Script) String() string { return s.text }
 func (r VMCreateRequest) checkInitScript() *ArgumentError {
 	script := r.InitScriptText.text
 	switch {
-	case r.InitScript != "" && checkSegment(r.InitScript) != "":
+	case r.InitScript != "" && syntax.Segment(r.InitScript) != "":
 		return &ArgumentError{Name: "init_script", Reason: "must be the name or ID of a registered script; for the text of a script use InitScriptText"}
-	case script != "" && checkSegment(script) == "":
+	case script != "" && syntax.Segment(script) == "":
 		return argumentError("", "init_script", script, "must be the text of a script; for the name of a registered script use InitScript")
 	case script != "" && (r.InitScript != "" || r.InitScriptArgs != ""):
 		return &ArgumentError{Name: "init_script", Reason: "must not be both a text and a name, and a text has no arguments"}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/diff"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // EventType is the kind of a change.
@@ -153,11 +154,11 @@ func (f *family[T, P]) checkKnown(operation, name, location string, record *T) e
 		return err
 	}
 	switch {
-	case f.hasLocations() && checkSegment(r.Location) != "":
-		return argumentError(operation, name+".Location", r.Location, checkSegment(r.Location))
+	case f.hasLocations() && syntax.Segment(r.Location) != "":
+		return argumentError(operation, name+".Location", r.Location, syntax.Segment(r.Location))
 	case f.hasLocations() && location != "" && location != r.Location:
 		return argumentError(operation, name+".Location", r.Location, "is not the watch's location, "+location)
-	case !f.takesIDs() && checkSegment(r.Name) != "":
+	case !f.takesIDs() && syntax.Segment(r.Name) != "":
 		return argumentError(operation, name, r.ID, "has no name, by which the API refers to it")
 	}
 	return nil

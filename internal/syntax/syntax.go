@@ -1,0 +1,125 @@
+// Package syntax checks what a request is sent with: its address, the segments
+// of its path, its token, and its headers. Each check returns what is wrong, as
+// the end of a sentence, or "".
+package syntax
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// maxSegment is the maximum length of a path segment.
+const maxSegment = 255
+
+// Segment checks a path segment. A valid one needs no percent-encoding, which
+// the server wouldn't decode, and can't lead to another route.
+func Segment(s string) string {
+	switch {
+	case s == "":
+		return "must not be empty"
+	case s == "." || s == "..":
+		return "must not be a relative path"
+	case len(s) > maxSegment:
+		return fmt.Sprintf("has %d characters, at most %d are possible", len(s), maxSegment)
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', 'A' <= c && c <= 'Z',
+			c == '-', c == '.', c == '_', c == '~':
+		default:
+			return "may only contain letters, digits, and the characters - . _ ~"
+		}
+	}
+	return ""
+}
+
+// BaseURL parses the address of a server, which may have a path. It also returns
+// what an error can show of the address: without the parts that may contain a
+// password by mistake.
+func BaseURL(address string) (u *url.URL, shown, reason string) {
+	u, err := url.Parse(address)
+	shown = address
+	if end := strings.IndexAny(shown, "?#"); end >= 0 {
+		shown = shown[:end]
+	}
+	if strings.Contains(shown, "@") {
+		shown = ""
+	}
+	switch {
+	case !strings.Contains(address, ":/"): // a port alone looks like a scheme to the parser
+		return nil, shown, "has no scheme: it must begin with https:// or http://"
+	case err != nil: // whose text would contain the address, and so perhaps a password
+		return nil, "", "cannot be parsed"
+	case u.User != nil:
+		return nil, shown, "must not have user information"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, shown, "must begin with https:// or http://"
+	case u.Hostname() == "":
+		return nil, shown, "has no host"
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, shown, "must not have a query or a fragment"
+	}
+	prefix := strings.Trim(u.EscapedPath(), "/")
+	if prefix != "" {
+		for segment := range strings.SplitSeq(prefix, "/") {
+			if reason := Segment(segment); reason != "" {
+				return nil, shown, "has a path whose segment " + reason
+			}
+		}
+		prefix = "/" + prefix
+	}
+	u.Path, u.RawPath = prefix, ""
+	return u, shown, ""
+}
+
+// Token checks a bearer token. The reason never contains the token.
+func Token(token string) string {
+	if token == "" {
+		return "must not be empty"
+	}
+	for i := range len(token) {
+		if c := token[i]; c <= ' ' || c >= 0x7f {
+			return fmt.Sprintf("has a character at position %d of %d that cannot be sent: "+
+				"a space, a line break, or one outside ASCII", i+1, len(token))
+		}
+	}
+	return ""
+}
+
+// Header checks a header that a program adds; its name is in canonical form.
+func Header(name, value string) string {
+	switch name {
+	case "Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Host", "Te", "Trailer",
+		"Transfer-Encoding", "Upgrade", "User-Agent":
+		return "is set by the SDK"
+	case "Idempotency-Key", "X-Idempotency-Key":
+		return "would let net/http retry a create"
+	}
+	if !IsName(name) {
+		return "is not a header name"
+	}
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return "has a value with a control character"
+		}
+	}
+	return ""
+}
+
+// UserAgent checks a part of a User-Agent header.
+func UserAgent(text string) string {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= 0x7f {
+			return "must be printable ASCII"
+		}
+	}
+	return ""
+}
+
+// nameCharacters are the characters of a header's name.
+const nameCharacters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// IsName reports whether a text can be the name of a header, or a method.
+func IsName(s string) bool { return s != "" && strings.Trim(s, nameCharacters) == "" }
