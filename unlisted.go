@@ -8,6 +8,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/around"
 )
 
 // UnlistedError says that the server can't show some resources in a list. It's
@@ -99,46 +101,28 @@ func allListed[T any, P listItem[T]](ctx context.Context, c *conn, routes *listR
 // for.
 func listAround[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, o ListOptions, unlisted []Resource) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		whole := around.List[*T]{
+			Fetch: func(after string, size int) (p around.Page[*T], err error) {
+				page, err := list[T, P](ctx, c, routes, &ListOptions{Location: o.Location, StartAfter: after, PageSize: size, OrderColumn: OrderByName})
+				if err == nil {
+					p = around.Page[*T]{Items: page.Items, Next: page.NextStartAfter, Count: orZero(page.Count)}
+				}
+				return p, err
+			},
+			Refused: isUnexpected,
+			ID:      func(item *T) string { return P(item).cursor(OrderByID) },
+			MaxSize: maxPageSize,
+		}
 		slices.SortFunc(unlisted, func(a, b Resource) int { return cmp.Compare(a.Name, b.Name) })
-		found, count := map[string]*T{}, 0 // by ID
-		cursor := ""
-		add := func(page *Page[T]) (isEmpty bool) {
-			if page == nil || len(page.Items) == 0 {
-				return true
-			}
-			for _, item := range page.Items {
-				found[P(item).cursor(OrderByID)] = item
-			}
-			if page.Count != nil {
-				count = *page.Count
-			}
-			cursor = page.NextStartAfter
-			return false
+		var hidden []string
+		for _, r := range unlisted {
+			hidden = append(hidden, r.Name)
 		}
-		fetch := func(size int) (*Page[T], error) {
-			return list[T, P](ctx, c, routes, &ListOptions{Location: o.Location, StartAfter: cursor, PageSize: size, OrderColumn: OrderByName})
+		found, count, err := whole.Read(hidden)
+		if err != nil {
+			yield(nil, err)
+			return
 		}
-		for _, next := range unlisted {
-			for cursor < next.Name {
-				page, isLast, err := longestPage(fetch)
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if add(page) || isLast {
-					cursor = max(cursor, next.Name)
-				}
-			}
-		}
-		for isEnd := false; !isEnd; {
-			page, err := fetch(maxPageSize)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			isEnd = add(page)
-		}
-
 		var listed []*T
 		names := map[string]bool{}
 		for _, item := range found {
@@ -165,26 +149,4 @@ func listAround[T any, P listItem[T]](ctx context.Context, c *conn, routes *list
 			yield(nil, &UnlistedError{Operation: routes.project.Name, Resources: unlisted})
 		}
 	}
-}
-
-// longestPage returns the longest page that the server can show, or nil if it
-// can't show the first item. isLast reports whether it can't show the item after
-// the page.
-func longestPage[T any](fetch func(size int) (*Page[T], error)) (page *Page[T], isLast bool, err error) {
-	shown, refused := 0, maxPageSize+1
-	for size := 1; shown+1 < refused; {
-		p, err := fetch(size)
-		switch {
-		case err == nil:
-			shown, page = size, p
-		case isUnexpected(err):
-			refused = size
-		default:
-			return nil, false, err
-		}
-		if size = (shown + refused) / 2; refused > maxPageSize {
-			size = min(2*shown, maxPageSize)
-		}
-	}
-	return page, refused <= maxPageSize, nil
 }
