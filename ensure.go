@@ -58,7 +58,7 @@ type ensureSpec[T any] struct {
 	location  string // "" for families without locations
 	name      string
 	invalid   *ArgumentError // what is wrong with the arguments, or nil
-	pauses    waitConfig
+	pauses    *waitConfig
 
 	find   func(context.Context) (*T, error)
 	create func(context.Context) (*T, error)
@@ -222,7 +222,7 @@ func (e *ensureSpec[T]) waitForDeletion(ctx context.Context, progress func(Progr
 	w := waiter[T]{
 		operation: e.operation,
 		resource:  e.resource(),
-		config:    e.pauses,
+		config:    *e.pauses,
 		fetch:     e.find,
 		done:      func(record *T) (bool, error) { return stateOf(record) != stateDeleting, nil },
 		gone:      true,

@@ -16,7 +16,7 @@ type family[T any, P listItem[T]] struct {
 	lists  *listRoutes
 	get    *Operation
 	del    *Operation
-	pauses waitConfig // of waits
+	pauses *waitConfig // of waits, unless nobody waits
 
 	lingers  bool // whether a deleted resource exists until its deletion is over
 	homonyms bool // whether a location can have two resources of one name
@@ -117,7 +117,7 @@ func (f *family[T, P]) waiter(c *conn, operation, location, ref string) waiter[T
 	return waiter[T]{
 		operation: operation,
 		resource:  place(location, ref),
-		config:    f.pauses,
+		config:    *f.pauses,
 		fetch:     func(ctx context.Context) (*T, error) { return fetch[T, P](ctx, c, f.get, args...) },
 		join:      func(ctx context.Context) *sharedlist.List[T] { return f.join(ctx, c, location) },
 		reference: ref,

@@ -61,10 +61,10 @@ func (f File) write(path string, write func(path string, content []byte) error) 
 
 // fileFormat describes the file that an operation returns.
 type fileFormat struct {
-	name          string                     // the default, if the server sends no valid name
-	accept        string                     // the Accept header
-	notReadyOn500 bool                       // whether a 500 of the API means that the file doesn't exist yet
-	check         func(content []byte) error // reports a truncated file; nil if the content can't show that
+	name          string   // the default, if the server sends no valid name
+	accept        string   // the Accept header
+	notReadyOn500 bool     // whether a 500 of the API means that the file doesn't exist yet
+	pem           []string // the kinds of PEM blocks; nil for another format, which can't show that it's truncated
 }
 
 // Accept headers for files. The contract names a type for PEM, but none for a
@@ -93,8 +93,8 @@ func (format fileFormat) Decode(r call.Response) (any, error) {
 		return nil, errors.New("its encoding was not requested")
 	}
 	switch {
-	case format.check != nil:
-		if err := format.check(r.Body); err != nil {
+	case format.pem != nil:
+		if err := attachment.CheckPEM(r.Body, format.pem); err != nil {
 			return nil, err
 		}
 	case r.UnmarkedEnd:

@@ -166,7 +166,7 @@ var (
 	opFirewallsDeleteRule      = Operation{"Firewalls.DeleteRule", "DELETE", firewallRuleRoute, idempotent}
 
 	listFirewalls  = listRoutes{project: &opFirewallsList, location: &opFirewallsListInLocation}
-	firewallFamily = family[Firewall, *Firewall]{lists: &listFirewalls, get: &opFirewallsGet, del: &opFirewallsDelete, pauses: waitQuick}
+	firewallFamily = family[Firewall, *Firewall]{lists: &listFirewalls, get: &opFirewallsGet, del: &opFirewallsDelete, pauses: &waitQuick}
 )
 
 // List returns one page of the firewalls.

@@ -62,7 +62,7 @@ var (
 	opVMInitScriptsDelete = Operation{"VMInitScripts.Delete", "DELETE", vmInitScriptRoute, idempotent | contractOnly}
 
 	listVMInitScripts  = listRoutes{project: &opVMInitScriptsList, unpaged: true}
-	vmInitScriptFamily = family[VMInitScript, *VMInitScript]{lists: &listVMInitScripts, get: &opVMInitScriptsGet, del: &opVMInitScriptsDelete, pauses: waitQuick}
+	vmInitScriptFamily = family[VMInitScript, *VMInitScript]{lists: &listVMInitScripts, get: &opVMInitScriptsGet, del: &opVMInitScriptsDelete, pauses: &waitQuick}
 )
 
 // List is in the contract only: no version of the service has it. It returns

@@ -73,7 +73,7 @@ var (
 	opMachineImagesRename         = Operation{"MachineImages.Rename", "POST", machineImageRoute + "/rename", idempotent | august2026}
 
 	listMachineImages  = listRoutes{project: &opMachineImagesList, location: &opMachineImagesListInLocation}
-	machineImageFamily = family[MachineImage, *MachineImage]{lists: &listMachineImages, get: &opMachineImagesGet, del: &opMachineImagesDelete, pauses: waitQuick}
+	machineImageFamily = family[MachineImage, *MachineImage]{lists: &listMachineImages, get: &opMachineImagesGet, del: &opMachineImagesDelete, pauses: &waitQuick}
 )
 
 // List returns one page of the machine images in the project, or in

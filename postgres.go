@@ -228,12 +228,12 @@ var (
 
 	listPostgres = listRoutes{project: &opPostgresList, location: &opPostgresListInLocation, tags: true}
 
-	postgresFamily = family[Postgres, *Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: waitSlow, lingers: true,
+	postgresFamily = family[Postgres, *Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: &waitSlow, lingers: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*Postgres, error] {
 			return (&PostgresService{c}).All(ctx, opts) // which filters by tags
 		}}
 
-	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, check: attachment.CheckPEM(attachment.Certificate)}
+	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, pem: []string{attachment.Certificate}}
 )
 
 // List returns one page of the databases in the project, or in

@@ -42,7 +42,7 @@ var (
 	opPostgresAddCertificateUser    = Operation{"Postgres.AddCertificateUser", "POST", postgresRoute + "/cert/add-auth-user", idempotent | august2026}
 	opPostgresRemoveCertificateUser = Operation{"Postgres.RemoveCertificateUser", "POST", postgresRoute + "/cert/remove-auth-user", idempotent | august2026}
 
-	clientKeyPairFile = fileFormat{name: "client.pem", accept: acceptPEM, check: attachment.CheckPEM(attachment.Certificate, attachment.PrivateKey)}
+	clientKeyPairFile = fileFormat{name: "client.pem", accept: acceptPEM, pem: []string{attachment.Certificate, attachment.PrivateKey}}
 )
 
 // CreateClientKeyPair returns a client certificate and its private key, in that

@@ -76,7 +76,7 @@ var (
 
 	listPrivateLocations = listRoutes{project: &opPrivateLocationsList}
 
-	privateLocationFamily = family[PrivateLocation, *PrivateLocation]{lists: &listPrivateLocations, get: &opPrivateLocationsGet, del: &opPrivateLocationsDelete, pauses: waitQuick, lingers: true}
+	privateLocationFamily = family[PrivateLocation, *PrivateLocation]{lists: &listPrivateLocations, get: &opPrivateLocationsGet, del: &opPrivateLocationsDelete, pauses: &waitQuick, lingers: true}
 )
 
 // List returns one page of the project's private locations. The order by name

@@ -260,7 +260,7 @@ func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, Ensur
 	e := ensureSpec[R]{
 		operation: s.operation,
 		name:      s.resource,
-		pauses:    waitQuick,
+		pauses:    &waitQuick,
 		find: func(ctx context.Context) (*R, error) {
 			if listed {
 				listed = false

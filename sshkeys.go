@@ -59,7 +59,7 @@ var (
 	opSSHPublicKeysDelete = Operation{"SSHPublicKeys.Delete", "DELETE", sshPublicKeyRoute, idempotent}
 
 	listSSHPublicKeys  = listRoutes{project: &opSSHPublicKeysList, unpaged: true}
-	sshPublicKeyFamily = family[SSHPublicKey, *SSHPublicKey]{lists: &listSSHPublicKeys, get: &opSSHPublicKeysGet, del: &opSSHPublicKeysDelete, pauses: waitQuick}
+	sshPublicKeyFamily = family[SSHPublicKey, *SSHPublicKey]{lists: &listSSHPublicKeys, get: &opSSHPublicKeysGet, del: &opSSHPublicKeysDelete, pauses: &waitQuick}
 )
 
 // List returns the project's SSH public keys in one page, ordered by name,

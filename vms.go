@@ -192,7 +192,7 @@ var (
 
 	listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}
 
-	vmFamily = family[VM, *VM]{lists: &listVMs, get: &opVMsGet, del: &opVMsDelete, pauses: waitQuick, lingers: true}
+	vmFamily = family[VM, *VM]{lists: &listVMs, get: &opVMsGet, del: &opVMsDelete, pauses: &waitQuick, lingers: true}
 )
 
 // List returns one page of the VMs in the project, or in [ListOptions.Location].

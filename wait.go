@@ -60,6 +60,8 @@ func WaitProgress(report func(Progress)) WaitOption {
 	return func(c *waitConfig) { c.progress = report }
 }
 
+// Families point to these. A copy would be made when the program starts, and
+// would link every family into every program.
 var (
 	waitQuick = waitConfig{first: time.Second, max: 5 * time.Second, tolerance: 5}
 	waitSlow  = waitConfig{first: 5 * time.Second, max: 15 * time.Second, tolerance: 5}

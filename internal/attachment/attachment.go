@@ -42,44 +42,42 @@ const (
 	PrivateKey  = "PRIVATE KEY"
 )
 
-// CheckPEM returns a function that checks that content consists of whole PEM
-// blocks of the kinds, at least one of each. Text may precede a block.
-func CheckPEM(kinds ...string) func(content []byte) error {
-	return func(content []byte) error {
-		var blocks []*pem.Block
-		rest := content
-		for {
-			block, after := pem.Decode(rest)
-			if block == nil {
-				break
-			}
-			blocks, rest = append(blocks, block), after
+// CheckPEM checks that content consists of whole PEM blocks of the kinds, at
+// least one of each. Text may precede a block.
+func CheckPEM(content []byte, kinds []string) error {
+	var blocks []*pem.Block
+	rest := content
+	for {
+		block, after := pem.Decode(rest)
+		if block == nil {
+			break
 		}
-		const begin, end, dashes = "-----BEGIN ", "\n-----END ", "-----"
-		begun := bytes.Count(content, []byte(begin))
-		if begun == 0 {
-			return errors.New("it is not PEM")
-		}
-		last := content[bytes.LastIndex(content, []byte(begin)):]
-		if _, label, ended := bytes.Cut(last, []byte(end)); !ended || !bytes.Contains(label, []byte(dashes)) {
-			return fmt.Errorf("%w in a PEM block", io.ErrUnexpectedEOF)
-		}
-		if len(blocks) < begun {
-			return errors.New("it has a PEM block that cannot be read")
-		}
-		if len(bytes.TrimSpace(rest)) > 0 {
-			return fmt.Errorf("%w after a PEM block", io.ErrUnexpectedEOF)
-		}
-		for _, block := range blocks {
-			if len(block.Bytes) == 0 || !slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasSuffix(block.Type, kind) }) {
-				return errors.New("it has a PEM block that is empty or of another kind")
-			}
-		}
-		for _, kind := range kinds {
-			if !slices.ContainsFunc(blocks, func(block *pem.Block) bool { return strings.HasSuffix(block.Type, kind) }) {
-				return errors.New("it has no " + kind)
-			}
-		}
-		return nil
+		blocks, rest = append(blocks, block), after
 	}
+	const begin, end, dashes = "-----BEGIN ", "\n-----END ", "-----"
+	begun := bytes.Count(content, []byte(begin))
+	if begun == 0 {
+		return errors.New("it is not PEM")
+	}
+	last := content[bytes.LastIndex(content, []byte(begin)):]
+	if _, label, ended := bytes.Cut(last, []byte(end)); !ended || !bytes.Contains(label, []byte(dashes)) {
+		return fmt.Errorf("%w in a PEM block", io.ErrUnexpectedEOF)
+	}
+	if len(blocks) < begun {
+		return errors.New("it has a PEM block that cannot be read")
+	}
+	if len(bytes.TrimSpace(rest)) > 0 {
+		return fmt.Errorf("%w after a PEM block", io.ErrUnexpectedEOF)
+	}
+	for _, block := range blocks {
+		if len(block.Bytes) == 0 || !slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasSuffix(block.Type, kind) }) {
+			return errors.New("it has a PEM block that is empty or of another kind")
+		}
+	}
+	for _, kind := range kinds {
+		if !slices.ContainsFunc(blocks, func(block *pem.Block) bool { return strings.HasSuffix(block.Type, kind) }) {
+			return errors.New("it has no " + kind)
+		}
+	}
+	return nil
 }
