@@ -12,10 +12,9 @@ import (
 // ParseCIDR parses a range of addresses in any form that the server accepts in
 // a firewall rule, and clears its host bits. The prefix length is optional: the
 // default is 32 for an IPv4 address, 64 for an IPv6 address, and 128 for "::".
-// An IPv4 range can have a mask instead, such as "10.0.0.0 255.0.0.0".
-// ParseCIDR ignores spaces around the range and leading zeros in an IPv4
-// address. A prefix length with a leading zero, which the server reads as
-// octal, is invalid.
+// An IPv4 range can have a mask instead, such as "10.0.0.0 255.0.0.0". Spaces
+// around the range and leading zeros in an IPv4 address are ignored; those of a
+// prefix length, which the server reads as octal, are invalid.
 func ParseCIDR(s string) (netip.Prefix, error) {
 	prefix, reason := cidr.Parse(s)
 	if reason != "" {

@@ -63,8 +63,7 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 // Otherwise the operation's error also matches [ErrUnchanged]: the server may
 // still be working on the request, and a short state such as "restarting" may
 // be over. A change that sets a state can be tried again, which at worst
-// returns [ErrInvalidRequest]. If find fails, the error also wraps the error of
-// find.
+// returns [ErrInvalidRequest]. If find fails, the error also wraps its error.
 //
 // ConfirmChange returns the error unchanged if the server certainly didn't act
 // on the request, such as after its refusal of the only attempt.

@@ -18,7 +18,7 @@
 //		EnableIP4: new(true),
 //	})
 //
-// The repository's folder docs has a page with a program for each topic.
+// The repository's folder docs has a page for each topic.
 //
 // # I want to …
 //
@@ -51,10 +51,9 @@
 //   - List returns one page of the resources in the project, or in
 //     [ListOptions.Location], and All iterates over all pages. Items have the
 //     short form of their record: the type says which fields only Get returns.
-//   - Watch yields the same resources, and then their changes, until the context
+//   - Watch yields these resources, and then their changes, until the context
 //     ends; see [WatchOptions].
-//   - Ensure creates a resource unless one with the name exists; see
-//     [EnsureOptions].
+//   - Ensure creates a resource unless the name exists; see [EnsureOptions].
 //   - Delete succeeds if the resource doesn't exist. So a mistyped name or a
 //     wrong location looks like success; [Client.DeleteExisting] returns an error
 //     instead. Delete by ID where you can: a delete is retried after a lost
@@ -73,7 +72,9 @@
 //	defer cancel()
 //	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
 //
-// # Lists
+// All fetches a page when the loop reaches it. It yields each item that stays
+// in the list exactly once, even while other items come and go, or ends with an
+// error. [Collect] returns the items as a slice.
 //
 //	for vm, err := range client.VMs.All(ctx, nil) {
 //		if err != nil {
@@ -81,10 +82,6 @@
 //		}
 //		fmt.Println(vm.Name, vm.State)
 //	}
-//
-// All fetches a page when the loop reaches it. It yields each item that stays
-// in the list exactly once, even while other items come and go, or ends with an
-// error. [Collect] returns the items as a slice.
 //
 // # Errors
 //
@@ -101,7 +98,9 @@
 // A [*TransportError] means that there was no complete response, a
 // [*DecodeError] that a successful response can't be used, and an
 // [*ArgumentError] that an argument is invalid and nothing was sent. The error
-// wraps the context's error if the context ended.
+// wraps the context's error if the context ended. Errors and log lines contain
+// no tokens, passwords or keys: these are [Secret] values, which print and encode
+// as "[redacted]".
 //
 // # Retries
 //
@@ -111,19 +110,12 @@
 // looks for it. [WithTimeout] limits an attempt, and the context limits the
 // call.
 //
-// # Secrets
-//
-// Tokens, passwords and keys are [Secret] values, which print and encode as
-// "[redacted]". Errors and log lines contain no secrets.
-//
 // # Versions
 //
 // The SDK works with the API of October 2025 and of August 2026, without a
 // setting. Methods marked "Requires the August 2026 API." return
-// [ErrMaybeUnsupported] if the server has an older one.
-//
-// In these comments, "the contract" is the OpenAPI description of the October
-// 2025 API, version 0.1.0, with 93 operations, and "the server" is Ubicloud's
-// service, as measured in both versions. The comments say where the server
-// differs from the contract.
+// [ErrMaybeUnsupported] if the server has an older one. In these comments, "the
+// contract" is the OpenAPI description of the October 2025 API, version 0.1.0,
+// with 93 operations, and "the server" is Ubicloud's service, as measured in
+// both versions.
 package cloudapi

@@ -32,9 +32,9 @@ var (
 	// gateway's page, doesn't match: it's an [*Error] with no Type.
 	ErrNotFound = errors.New("not found")
 
-	// ErrLocationNotFound reports a location that doesn't exist or that the
-	// project may not use; [Error.FieldErrors] lists the valid ones. It also
-	// matches ErrNotFound, but the resource may exist elsewhere.
+	// ErrLocationNotFound reports a location that doesn't exist or that the project
+	// may not use; Error.FieldErrors lists the valid ones. It also matches
+	// ErrNotFound.
 	ErrLocationNotFound = errors.New("location not found")
 
 	// ErrMaybeUnsupported reports a 404 of an operation that requires the August
@@ -53,14 +53,12 @@ var (
 
 	// ErrQuotaExceeded reports that the request exceeds a quota: the vCPUs of a
 	// project (for each of VMs, databases and clusters), its versions of machine
-	// images, or the projects of an account. [Error.FieldErrors] has the numbers.
-	// It also matches ErrInvalidRequest. Only the text of Ubicloud's service is
-	// recognized.
+	// images, or the projects of an account; see Error.FieldErrors. It also matches
+	// ErrInvalidRequest. It's recognized by the text of Ubicloud's service.
 	ErrQuotaExceeded = errors.New("quota exceeded")
 
-	// ErrBillingRequired reports that the project has no valid billing
-	// information, which VMs, databases and clusters need. It also matches
-	// ErrInvalidRequest.
+	// ErrBillingRequired reports that the project lacks billing information, for a
+	// VM, database or cluster. It also matches ErrInvalidRequest.
 	ErrBillingRequired = errors.New("billing information required")
 
 	ErrRateLimited = errors.New("rate limited") // 429; see Error.RetryAfter
@@ -71,8 +69,7 @@ var (
 var (
 	ErrInvalidArgument = errors.New("invalid argument") // an ArgumentError
 
-	// ErrNoProject reports that the client is bound to no project, and the
-	// operation needs one. See [WithProject] and [Client.InProject].
+	// ErrNoProject reports that the client is bound to no project; see WithProject.
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
 	ErrInvalidResponse  = errors.New("invalid response") // a DecodeError
@@ -172,9 +169,8 @@ func (e *Error) isMaybeUnsupported() bool {
 }
 
 // FieldErrors returns the texts of the details by field, or nil if they aren't
-// an object. Fields are JSON names of the request, such as
-// "pg_config.max_connections", or others such as "body", "location" and
-// "billing_info".
+// an object. Fields are the request's, such as "pg_config.max_connections", or
+// others, such as "body", "location" and "billing_info".
 func (e *Error) FieldErrors() map[string][]string {
 	fields := envelope.Fields(e.Details)
 	if len(fields) == 0 {
@@ -235,8 +231,8 @@ func (e *Error) Unwrap() error { return e.whyNoRetry }
 // TransportError says that a request got no complete response: connecting
 // failed, the connection broke, an attempt took longer than [WithTimeout], or
 // the context ended. It matches [ErrOutcomeUnknown] if the server may have
-// acted on the request. If the cause's text shows a credential, errors.As
-// doesn't find it.
+// acted on the request. errors.As doesn't find a cause whose text shows a
+// credential.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method

@@ -22,8 +22,8 @@ type Exchange struct {
 }
 
 // CaptureExchange returns a context, and a function that returns the last
-// exchange of the calls with this context: an attempt, a page or a poll. It's
-// nil before.
+// exchange of the calls with this context, or nil: an attempt, a page or a
+// poll.
 //
 //	ctx, last := cloudapi.CaptureExchange(ctx)
 //	vm, err := client.VMs.Get(ctx, location, "web-1")

@@ -41,8 +41,7 @@ func (f File) LogValue() slog.Value { return slog.StringValue(f.String()) }
 func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
 
 // Save writes the content to a new file at the path, with permission 0600,
-// whole or not at all. It returns [os.ErrExist] if the path exists, even as a
-// symlink.
+// whole or not at all. It returns [os.ErrExist] if there is a file or symlink.
 func (f File) Save(path string) error { return f.write(path, attachment.Save) }
 
 // Replace is [File.Save] for a path that may exist. It replaces the file

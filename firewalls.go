@@ -295,9 +295,9 @@ func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, r
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }
 
-// ModifyRule changes the fields of a rule that the request sets. It returns
+// ModifyRule changes the fields of a rule that the request sets, and returns
 // before the change takes effect. It returns [ErrAlreadyExists] if the firewall
-// already has such a rule.
+// has such a rule.
 //
 // Requires the August 2026 API.
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {

@@ -79,8 +79,7 @@ var kindNames = map[Kind]string{
 	KindRoutedModel:               "routed model",
 }
 
-// String returns the name, such as "load balancer", or the prefix if it's
-// unknown.
+// String returns the name, such as "load balancer", or else the prefix.
 func (k Kind) String() string { return cmp.Or(kindNames[k], string(k)) }
 
 // Known reports whether k is one of the Kind constants.
@@ -161,8 +160,8 @@ func ParseID(s string) (ID, error) {
 }
 
 // IDFromUUID returns the ID that is equivalent to a UUID (8-4-4-4-12). It
-// returns an [*ArgumentError] if uuid isn't one, or isn't of the kind, unless
-// that is "".
+// returns an [*ArgumentError] if uuid isn't one, or not of the kind; "" accepts
+// any kind.
 func IDFromUUID(uuid string, kind Kind) (ID, error) {
 	value, ok := ubid.ParseUUID(uuid)
 	if !ok {

@@ -210,8 +210,8 @@ func missesCertEnabled(err error) bool {
 // request's subnet; see [EnsureOptions]. It compares ports, algorithm, stack,
 // health_check_protocol, health_check_endpoint and cert_enabled, and can update
 // all of these but stack and health_check_protocol. An update can detach a VM
-// that another program attaches at that time. Records don't show that a load
-// balancer is being deleted: call [LoadBalancersService.WaitDeleted] first.
+// that another program attaches at that time. Records don't show a deletion in
+// progress: call [LoadBalancersService.WaitDeleted] first.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "LoadBalancers.Ensure", opts)
 }
@@ -341,8 +341,7 @@ func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalance
 // AttachVM attaches a VM in the load balancer's location. It returns
 // [ErrInvalidRequest] if vmID is a name, if the VM is attached to a load
 // balancer, even this one, or, with the August 2026 API, if it has no IPv4
-// address and the stack isn't "ipv6". After [ErrOutcomeUnknown], Get shows
-// whether it's attached.
+// address and the stack isn't "ipv6". After [ErrOutcomeUnknown], see Get.
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }
@@ -361,8 +360,8 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 }
 
 // ToggleSSLCertificate turns the certificate for a load balancer's hostname on
-// or off, if it isn't yet. The returned record has the new CertEnabled; the
-// certificate follows within minutes.
+// or off. It succeeds if the certificate is on or off already. The returned
+// record has the new CertEnabled; the certificate follows within minutes.
 //
 // Requires the August 2026 API.
 func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {

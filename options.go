@@ -154,7 +154,7 @@ func WithToken(token string) Option {
 
 // WithTokenSource sets a function that returns the token before each attempt.
 // It must be safe for concurrent use, and should cache the token. If it fails,
-// the call's error wraps its error, which waits and watches treat as transient.
+// the call's error wraps its error. Waits and watches then try again.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -326,8 +326,8 @@ func WithRetry(policy RetryPolicy) Option {
 	}
 }
 
-// Limiter limits the rate of requests, as a *rate.Limiter of golang.org/x/time
-// does.
+// Limiter limits the rate of requests, like a *rate.Limiter of
+// golang.org/x/time.
 type Limiter interface {
 	Wait(context.Context) error
 }

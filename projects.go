@@ -76,7 +76,7 @@ func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	return all[Project](ctx, s.conn, &listProjects, opts)
 }
 
-// Watch yields the account's projects and then their changes, also of the
+// Watch yields the account's projects, and then changes of them and their
 // credit.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Project) iter.Seq2[Event[Project], error] {
 	return projectFamily.watch(ctx, s.conn, opts, known)

@@ -51,8 +51,7 @@ func place(location, reference string) string {
 	return location + "/" + reference
 }
 
-// Reference is how people refer to a resource: by its ID, its location and
-// name, or its name.
+// Reference is how people refer to a resource.
 type Reference struct {
 	ID       string // "" unless the reference is an ID
 	Location string // "" if the reference has none

@@ -91,7 +91,7 @@ func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 
 // Delete deletes a resource of any kind, by ID, or by name for a private
 // location. It may return before the resource is gone; [Client.WaitDeleted]
-// waits. A part of another resource, such as a rule, leads to an
+// waits. Delete refuses a part of another resource, such as a rule, with an
 // [*ArgumentError].
 func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	f, err := wholeFamily("Delete", resource)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// SetRulesOptions are settings of the SetRules methods. Nil means the defaults.
+// SetRulesOptions are settings of the SetRules methods.
 type SetRulesOptions struct {
 	DryRun bool // return the changes without sending them
 }
@@ -31,8 +31,8 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 //
 // Rules are compared by protocol, CIDR and port range, in any spelling that
 // [ParseCIDR] and [ParsePortRange] accept. SetRules sends one request for each
-// change. Its error says how many it has made; calling SetRules again completes
-// them. It also returns an error if another program has changed the rules.
+// change. If one fails, the error says how many it has made; another call makes
+// the rest. It also returns an error if another program changes the rules.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",

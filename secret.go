@@ -10,9 +10,8 @@ import (
 )
 
 // Secret is a string that shows "[redacted]" when it's printed, logged, or
-// encoded as text or JSON, even deep inside other values. Only [Secret.Reveal]
-// returns its content. The zero value is empty, and encodes as "". Compare with
-// [Secret.Equal].
+// encoded as text or JSON, even deep inside other values. [Secret.Reveal]
+// returns its content, and [Secret.Equal] compares it. The zero value is empty.
 type Secret struct {
 	// value is a pointer because fmt prints unexported fields of structs without
 	// calling their methods: it then prints only an address. It's nil for the

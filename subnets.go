@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// PrivateSubnetsService manages the networks of VMs, load balancers and
-// databases.
+// PrivateSubnetsService manages private networks of VMs, databases and others.
 type PrivateSubnetsService service
 
 // PrivateSubnet is a private network in a location.
@@ -97,8 +96,8 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 	return all[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
-// Watch yields the private subnets and then changes of them, their firewalls
-// and NICs.
+// Watch yields the private subnets, and then changes, also of firewalls and
+// NICs.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateSubnet) iter.Seq2[Event[PrivateSubnet], error] {
 	return subnetFamily.watch(ctx, s.conn, opts, known)
 }
@@ -202,7 +201,7 @@ func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, o
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
 }
 
-// Disconnect removes the connection of two private subnets, from either side.
+// Disconnect removes the connection of two private subnets, if there is one.
 // With the August 2026 API, it returns [ErrInvalidRequest] if their locations
 // differ.
 func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {

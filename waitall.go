@@ -18,8 +18,7 @@ type waitAllConfig struct {
 	failFast bool
 }
 
-// WaitConcurrency sets how many waits run at the same time, at least 1; default
-// all.
+// WaitConcurrency sets how many waits run at the same time; default all.
 func WaitConcurrency(waits int) WaitAllOption {
 	return func(c *waitAllConfig) { c.atOnce = &waits }
 }
@@ -33,7 +32,7 @@ func WaitFailFast() WaitAllOption {
 
 // WaitAll calls wait for each of the items concurrently, and returns when all
 // calls have ended. The records are in the order of the items, nil for a failed
-// wait. The error joins the errors of all failed waits, in the same order.
+// wait. The error joins the errors of all failed waits in that order.
 //
 //	names := []string{"web-1", "web-2", "web-3"}
 //	vms, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
@@ -45,8 +44,8 @@ func WaitFailFast() WaitAllOption {
 // each. The records in [Progress] can then have the short form. Waits must get
 // the context that WaitAll passes: set a deadline on the context of WaitAll.
 //
-// WaitAll returns an [*ArgumentError] if wait is nil or [WaitConcurrency] is
-// less than 1.
+// It returns an [*ArgumentError] if wait is nil or [WaitConcurrency] is below
+// 1.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts ...WaitAllOption) ([]*T, error) {
 	const operation = "WaitAll"
 	c := waitAllConfig{}

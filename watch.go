@@ -37,19 +37,17 @@ type Event[T any] struct {
 // form, as [EventAdded]; each later round yields the changes since then,
 // deletions last. A watch doesn't see a record that appears and disappears
 // between two rounds, a change of a field that lists don't show, or the order
-// of an array's elements.
+// in an array.
 //
 // If the program passes records of an earlier watch as known, the first round
 // yields the changes since then. A known record that isn't in the short form,
-// or was stored without its secrets, is yielded as modified. A watch yields an
-// [*ArgumentError] if a known record is nil, lacks its ID or location, or isn't
-// in Location.
+// or was stored without its secrets, is yielded as modified. One that is nil,
+// lacks its ID or location, or isn't in Location leads to an [*ArgumentError].
 //
 // Lists leave out what the token may not see. So before a watch yields a record
 // as deleted, it gets it by ID, unless it was being deleted. The watch ends
 // with [ErrForbidden] if the token may not see the record in three rounds in a
-// row. A record that was never in the list stays unseen; see
-// [Client.CheckAccess].
+// row. It can't report what was never in the list; see [Client.CheckAccess].
 //
 // A watch continues after a transient failure ([IsTransient]), but yields no
 // deletions in that round. It also continues after an [*UnlistedError], and
