@@ -6,7 +6,14 @@ import (
 )
 
 // KubernetesService manages Kubernetes clusters and their node pools. Both are
-// referred to by their IDs (prefixes kc and kn) or names.
+// referred to by their IDs (prefixes kc and kn) or names, which are 1 to 40
+// lower-case letters, digits and hyphens, with no hyphen at the start or end.
+//
+// Methods that add nodes return [ErrQuotaExceeded] if the project lacks vCPUs.
+// With the August 2026 API, Upgrade, CreateNodePool, ResizeNodePool and
+// UpgradeNodePool return [ErrInvalidRequest] (422) during another change of the
+// cluster. After [ErrOutcomeUnknown], Get shows whether one of them, or
+// RetireNode, had its effect; a retry could have it again.
 type KubernetesService service
 
 // KubernetesCluster is a Kubernetes cluster.
@@ -33,9 +40,7 @@ func (k *KubernetesCluster) stateText() string { return k.DisplayState }
 
 // Known values of [KubernetesCluster.DisplayState].
 const (
-	// The server is setting up the cluster, or is doing short maintenance.
-	KubernetesClusterStateCreating = "creating"
-
+	KubernetesClusterStateCreating  = "creating" // the server is setting up the cluster, or doing short maintenance
 	KubernetesClusterStateRunning   = "running"
 	KubernetesClusterStateUpgrading = "upgrading" // the cluster or a node pool
 	KubernetesClusterStateDeleting  = "deleting"  // until it's gone
@@ -43,21 +48,13 @@ const (
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {
-	// Version is the Kubernetes version. Required. With the October 2025 API, it's
-	// "v1.34" or "v1.33", and Create returns ErrServer for any other. With the
-	// August 2026 API, it's "v1.36" or "v1.35", and Create returns
-	// ErrInvalidRequest for any other.
+	// Version is "v1.36" or "v1.35"; required. With the October 2025 API, it's
+	// "v1.34" or "v1.33", and Create returns ErrServer for others.
 	Version string `json:"version"`
 
-	// WorkerSize is the size of the worker nodes, such as "standard-4".
-	// Required.
-	WorkerSize string `json:"worker_size"`
-
-	// CPNodes is the number of control plane nodes, 1 or 3. The default is 1.
-	CPNodes int `json:"cp_nodes,omitzero"`
-
-	// WorkerNodes is the number of worker nodes. The default is 1.
-	WorkerNodes int `json:"worker_nodes,omitzero"`
+	WorkerSize  string `json:"worker_size"`           // of the worker nodes, such as "standard-4"; required
+	CPNodes     int    `json:"cp_nodes,omitzero"`     // number of control plane nodes, 1 or 3; default 1
+	WorkerNodes int    `json:"worker_nodes,omitzero"` // default 1
 }
 
 const kubernetesRoute = locationRoute + "/kubernetes-cluster/{kubernetes_cluster_reference}"
@@ -79,53 +76,39 @@ var (
 	kubeconfigFile = fileFormat{name: "kubeconfig.yaml", accept: acceptYAML, notReadyOn500: true}
 )
 
-// List returns one page of the clusters in the project, or in
-// [ListOptions.Location]. Items lack CPVMs and NodePools.
+// List returns one page of the clusters.
 func (s *KubernetesService) List(ctx context.Context, opts *ListOptions) (*Page[KubernetesCluster], error) {
 	return list[KubernetesCluster](ctx, s.conn, &listKubernetesClusters, opts)
 }
 
-// All returns an iterator over the clusters in the project, or in
-// [ListOptions.Location]. Items lack CPVMs and NodePools.
+// All iterates over the clusters.
 func (s *KubernetesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*KubernetesCluster, error] {
 	return all[KubernetesCluster](ctx, s.conn, &listKubernetesClusters, opts)
 }
 
-// Watch yields the clusters in the project, or in [WatchOptions.Location], and
-// then their changes, until the context ends. Records lack CPVMs and NodePools.
+// Watch yields the clusters and then their changes; see [WatchOptions].
 func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions, known ...*KubernetesCluster) iter.Seq2[Event[KubernetesCluster], error] {
 	return clusterFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Get returns a cluster with its nodes. It returns [ErrNotFound] if the cluster
-// doesn't exist.
+// Get returns a cluster with its nodes.
 func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
 	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesGet, location, cluster)
 }
 
 // Create creates a cluster. It returns while the cluster is "creating" and has
-// no nodes; [KubernetesService.WaitRunning] waits. A name is 1 to 40 lower-case
-// letters, digits and hyphens, and can't start or end with a hyphen.
-//
-// It returns [ErrAlreadyExists] if the name is taken, even by a cluster that is
-// being deleted, and [ErrInvalidRequest] if a value is invalid;
-// [Error.FieldErrors] names the field. That error also matches
-// [ErrQuotaExceeded] if the cluster would exceed the project's vCPU quota, and
-// [ErrBillingRequired] if the project has no billing information. It returns
-// [ErrOutcomeUnknown] if the response is lost; see [Confirm].
+// no nodes; [KubernetesService.WaitRunning] waits. It returns
+// [ErrAlreadyExists] even while the cluster with the name is being deleted, and
+// [ErrBillingRequired] if the project has no billing information.
 func (s *KubernetesService) Create(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest) (*KubernetesCluster, error) {
 	return send[KubernetesCluster](ctx, s.conn, &opKubernetesCreate, request, location, name)
 }
 
 // Ensure creates a cluster unless one with the name exists; see
-// [EnsureOptions]. The name must not be an ID. Ensure compares version and
-// cp_nodes, and, of the node pool that Create created, worker_size and
-// worker_nodes. In a cluster with several node pools, that's the one called
-// "<cluster>-np", if there is one.
-//
-// Ensure can update only worker_nodes; [KubernetesService.WaitNodePool] waits.
-// It retries until the context ends while the server refuses the update because
-// of another change of the cluster (422).
+// [EnsureOptions]. It compares version, cp_nodes, and the worker_size and
+// worker_nodes of the node pool that Create created: the only one, or the one
+// called "<cluster>-np". It can update worker_nodes, once no other change of
+// the cluster is in progress; [KubernetesService.WaitNodePool] waits.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Kubernetes.Ensure", opts)
 }
@@ -162,40 +145,31 @@ func (s *KubernetesService) ensurer(location, name string, request *KubernetesCl
 }
 
 // Delete deletes a cluster and its nodes. It returns before the cluster is
-// gone; [KubernetesService.WaitDeleted] waits. It succeeds if the cluster
-// doesn't exist, so a mistyped name or a wrong location looks like success.
+// gone; [KubernetesService.WaitDeleted] waits.
 func (s *KubernetesService) Delete(ctx context.Context, location, cluster string) error {
 	return remove(ctx, s.conn, &opKubernetesDelete, location, cluster)
 }
 
 // Kubeconfig returns the file with which kubectl and other clients connect to a
 // cluster. The file is a secret: its token has all rights in the cluster. Call
-// Kubeconfig after [KubernetesService.WaitRunning]. With the October 2025 API,
-// the server takes a while to fetch the file from the cluster.
-//
-// While the cluster has no control plane, Kubeconfig returns
-// [ErrInvalidRequest] (422) with the August 2026 API, and [ErrServer] with the
-// October 2025 API. It retries neither, but retries a 500 of a gateway.
+// Kubeconfig after [KubernetesService.WaitRunning]. While the cluster has no
+// control plane, it returns [ErrInvalidRequest] (422), or [ErrServer] with the
+// October 2025 API; it retries neither.
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {
 	return download(ctx, s.conn, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
 }
 
 // Rename renames a cluster; its node pools and nodes keep their names. It
-// returns the short form. It returns [ErrAlreadyExists] if the name is taken.
-// Rename is idempotent only if cluster is an ID.
+// returns the short form.
 func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newName string) (*KubernetesCluster, error) {
 	return send[KubernetesCluster](ctx, s.conn, &opKubernetesRename, renameRequest{newName}, location, cluster)
 }
 
 // Upgrade upgrades the control plane of a cluster to the next minor version.
 // The returned cluster has the new Version, and Get then reports "upgrading";
-// [KubernetesService.WaitRunning] waits. Upgrade doesn't upgrade node pools;
-// see [KubernetesService.UpgradeNodePool].
-//
-// It returns [ErrInvalidRequest] if there's no newer version, during another
-// change of the cluster, and if a node pool is more than two minor versions
-// behind. It returns [ErrOutcomeUnknown] if the response is lost, since a retry
-// could upgrade the cluster twice.
+// [KubernetesService.WaitRunning] waits. It returns [ErrInvalidRequest] if
+// there's no newer version, or a node pool is more than two minor versions
+// behind: [KubernetesService.UpgradeNodePool] upgrades it.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
@@ -203,14 +177,12 @@ func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster strin
 }
 
 // WaitRunning waits until a cluster is running, and returns it; creating or
-// upgrading one takes minutes. It returns a [*WaitError] if the cluster is
-// being deleted or is gone.
+// upgrading one takes minutes.
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts ...WaitOption) (*KubernetesCluster, error) {
 	return clusterFamily.waitState(ctx, s.conn, "Kubernetes.WaitRunning", location, cluster, reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
 }
 
-// WaitDeleted waits until a cluster is gone and its name is free. It also
-// succeeds if another cluster has taken the name. Its error is a [*WaitError].
+// WaitDeleted waits until a cluster is gone and its name is free.
 func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster string, opts ...WaitOption) error {
 	return clusterFamily.waitDeleted(ctx, s.conn, location, cluster, opts)
 }

@@ -15,13 +15,10 @@ type KubernetesNodePool struct {
 	Name                string `json:"name"`                  // Kubernetes.Rename doesn't change it
 	NodeCount           int    `json:"node_count"`            // the desired number; ResizeNodePool changes it
 	NodeSize            string `json:"node_size"`             // such as "standard-4"
+	Version             string `json:"version,omitzero"`      // the desired version; requires the August 2026 API
 
-	// Version is the desired Kubernetes version; UpgradeNodePool changes it.
-	// Servers with the October 2025 API don't send it.
-	Version string `json:"version,omitzero"`
-
-	// VMs are the existing nodes, in the short form. RenameNodePool doesn't return
-	// them. VMs.Get and Resolve don't find them, since they belong to Ubicloud.
+	// VMs are the existing nodes, in the short form; RenameNodePool doesn't return
+	// them. They belong to Ubicloud: VMs.Get and Resolve don't find them.
 	VMs []VM `json:"vms"`
 }
 
@@ -33,10 +30,7 @@ func (p *KubernetesNodePool) identity() Resource {
 // KubernetesNodePoolCreateRequest is the body of
 // [KubernetesService.CreateNodePool]. All fields are required.
 type KubernetesNodePoolCreateRequest struct {
-	// Name is unique in the cluster: 1 to 40 lower-case letters, digits and
-	// hyphens. It can't start or end with a hyphen.
-	Name string `json:"name"`
-
+	Name      string `json:"name"`       // unique in the cluster
 	NodeCount int    `json:"node_count"` // at least 1
 	NodeSize  string `json:"node_size"`  // a VM size, such as "standard-4"
 }
@@ -58,34 +52,25 @@ var (
 )
 
 // CreateNodePool adds a node pool with the cluster's version. It returns the
-// node pool before it has nodes; [KubernetesService.WaitNodePool] waits for
-// them.
-//
-// It returns [ErrAlreadyExists] if the cluster has a node pool with the name,
-// [ErrQuotaExceeded] if the node pool would exceed the project's vCPU quota,
-// and [ErrInvalidRequest] (422) during another change of the cluster. It
-// returns [ErrOutcomeUnknown] if the response is lost; Get shows whether the
-// cluster has the node pool.
+// node pool before it has nodes; [KubernetesService.WaitNodePool] waits. It
+// returns [ErrAlreadyExists] if the cluster has a node pool with the name.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, request, location, cluster)
 }
 
-// DeleteNodePool deletes a node pool and its nodes. It returns before they're
-// gone; [KubernetesService.WaitNodePoolDeleted] waits. It succeeds if the node
-// pool doesn't exist. It returns [ErrInvalidRequest] (422) for the last node
-// pool of a cluster.
+// DeleteNodePool deletes a node pool and its nodes;
+// [KubernetesService.WaitNodePoolDeleted] waits until they're gone. It returns
+// [ErrInvalidRequest] (422) for the last node pool of a cluster.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
 	return remove(ctx, s.conn, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
 
-// RenameNodePool renames a node pool; its nodes keep their names. A name has up
-// to 40 characters. The returned record lacks VMs. It returns
-// [ErrAlreadyExists] if the cluster has a node pool with the new name.
-// RenameNodePool is idempotent only if nodePool is an ID.
+// RenameNodePool renames a node pool; its nodes keep their names. The returned
+// record lacks VMs.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluster, nodePool, newName string) (*KubernetesNodePool, error) {
@@ -94,13 +79,9 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 
 // ResizeNodePool resizes a node pool to a number of nodes, at least 1. The
 // returned record has the new NodeCount but the old VMs;
-// [KubernetesService.WaitNodePool] waits for the new ones. It returns
-// [ErrQuotaExceeded] if the nodes would exceed the project's vCPU quota.
-//
-// With the August 2026 API, it returns [ErrInvalidRequest] (422) during another
-// change of the cluster. If that may be this change, since the response to an
-// earlier attempt is lost, the error also matches [ErrOutcomeUnknown];
-// [ConfirmChange] finds out.
+// [KubernetesService.WaitNodePool] waits. The error during another change also
+// matches [ErrOutcomeUnknown] if that may be this change, since the response to
+// an earlier attempt is lost; [ConfirmChange] finds out.
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
 }
@@ -113,12 +94,10 @@ func isClusterBusy(err error) bool {
 	return ok && e.StatusCode == http.StatusUnprocessableEntity && e.isOwn() && len(e.FieldErrors()) == 0
 }
 
-// UpgradeNodePool upgrades a node pool to the version of its cluster. The
+// UpgradeNodePool upgrades a node pool to the version of its cluster; the
 // server replaces its nodes one by one. The returned record has the new Version
-// but the old VMs; [KubernetesService.WaitNodePoolUpgraded] waits for the new
-// ones. It returns [ErrInvalidRequest] (422) if the node pool has that version
-// already, and during another change of the cluster. It returns
-// [ErrOutcomeUnknown] if the response is lost.
+// but the old VMs; [KubernetesService.WaitNodePoolUpgraded] waits. It returns
+// [ErrInvalidRequest] (422) if the node pool has that version already.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
@@ -126,22 +105,19 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 }
 
 // RetireNode drains and removes a worker node, given by the name of its VM. The
-// returned node pool has the new NodeCount, one less, but still has the VM;
-// [KubernetesService.WaitNodeRetired] waits until it's gone. It returns
-// [ErrNotFound] if node is an ID, and [ErrInvalidRequest] (422) for the last
-// node of a node pool. It returns [ErrOutcomeUnknown] if the response is lost.
+// returned node pool has a NodeCount of one less, but still has the VM;
+// [KubernetesService.WaitNodeRetired] waits. It returns [ErrNotFound] if node
+// is an ID, and [ErrInvalidRequest] (422) for the last node of a node pool.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
 }
 
-// WaitNodePool waits until a node pool has the desired number of VMs and all of
-// them are running, and returns it. It returns a [*WaitError] if the cluster is
-// being deleted or is gone, or doesn't have the node pool.
-//
-// No record shows when the VMs have joined the cluster. Until then, with the
-// August 2026 API, another change returns [ErrInvalidRequest] (422).
+// WaitNodePool waits until a node pool has the desired number of VMs, all
+// running, and returns it. It fails if the cluster doesn't have the node pool.
+// No record shows when the VMs have joined the cluster; until then, another
+// change returns [ErrInvalidRequest] (422) with the August 2026 API.
 func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) (*KubernetesNodePool, error) {
 	return s.waitNodePool(ctx, "Kubernetes.WaitNodePool", location, cluster, nodePool, (*KubernetesNodePool).settled, opts)
 }
@@ -149,9 +125,8 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 // WaitNodePoolUpgraded waits until the server has replaced all VMs of a node
 // pool and the new ones are running, and returns the node pool. upgraded is the
 // result of [KubernetesService.UpgradeNodePool], or the record from before the
-// upgrade: the wait compares the VMs with it, since the record doesn't show
-// immediately that an upgrade has begun. It returns a [*WaitError] in the same
-// cases as [KubernetesService.WaitNodePool].
+// upgrade, with whose VMs it compares. It fails like
+// [KubernetesService.WaitNodePool].
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts ...WaitOption) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {
@@ -183,9 +158,9 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 	return w.run(ctx, opts)
 }
 
-// WaitNodePoolDeleted waits until a node pool or its cluster is gone. Its error
-// is a [*WaitError], or an [*ArgumentError] for a reference that DeleteNodePool
-// refuses, such as a mistyped ID.
+// WaitNodePoolDeleted waits until a node pool or its cluster is gone. It
+// returns an [*ArgumentError] for a reference that DeleteNodePool refuses, such
+// as a mistyped ID.
 func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) error {
 	if err := opKubernetesDeleteNodePool.checkArgs(s.conn.config.project, location, cluster, nodePool); err != nil {
 		return err
@@ -194,8 +169,7 @@ func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, c
 }
 
 // WaitNodeRetired waits until no node pool has a node, given by the name or ID
-// of its VM. It also succeeds if there never was such a node, so a mistyped
-// name looks like success. Its error is a [*WaitError].
+// of its VM. A mistyped name looks like success.
 func (s *KubernetesService) WaitNodeRetired(ctx context.Context, location, cluster, node string, opts ...WaitOption) error {
 	return s.waitGone(ctx, "Kubernetes.WaitNodeRetired", location, cluster, node, (*KubernetesNodePool).has, opts)
 }

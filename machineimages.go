@@ -9,10 +9,8 @@ import (
 
 // MachineImagesService manages machine images: copies of the disk of a VM, from
 // which other VMs can be created. An image has versions, one of which is the
-// latest. [VMCreateRequest.BootImage] names an image and a version.
-//
-// An image is referred to by its ID (prefix m1) or its name. All operations
-// require the August 2026 API.
+// latest. [VMCreateRequest.BootImage] names an image and a version. An image is
+// referred to by its ID (prefix m1) or its name.
 type MachineImagesService service
 
 // MachineImage is a machine image.
@@ -39,9 +37,8 @@ const (
 
 // MachineImageCreateRequest is the body of [MachineImagesService.Create].
 type MachineImageCreateRequest struct {
-	// VM is the ID of the VM to copy. Create returns ErrInvalidRequest for a name.
-	// Required. The VM must be stopped and in the image's location, and have a
-	// single disk, which is encrypted and has at most 40 GiB.
+	// VM is the ID, not the name, of a stopped VM in the image's location with a
+	// single disk, which is encrypted and has at most 40 GiB. Required.
 	VM string `json:"vm"`
 
 	// Version names the first version: up to 64 letters, digits, dots, hyphens and
@@ -49,9 +46,7 @@ type MachineImageCreateRequest struct {
 	// UTC, such as "20261122033026"; ListVersions returns it.
 	Version string `json:"version,omitzero"`
 
-	// DestroySource tells the server to delete the VM once the version is
-	// ready.
-	DestroySource bool `json:"destroy_source,omitzero"`
+	DestroySource bool `json:"destroy_source,omitzero"` // whether the server deletes the VM once the version is ready
 }
 
 func (r MachineImageCreateRequest) checkIDs() *ArgumentError { return checkID("vm", r.VM) }
@@ -76,33 +71,29 @@ var (
 	machineImageFamily = family[MachineImage, *MachineImage]{lists: &listMachineImages, get: &opMachineImagesGet, del: &opMachineImagesDelete, pauses: &waitQuick}
 )
 
-// List returns one page of the machine images in the project, or in
-// [ListOptions.Location].
+// List returns one page of the machine images.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) List(ctx context.Context, opts *ListOptions) (*Page[MachineImage], error) {
 	return list[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
 
-// All returns an iterator over the machine images in the project, or in
-// [ListOptions.Location].
+// All iterates over the machine images.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*MachineImage, error] {
 	return all[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
 
-// Watch yields the machine images in the project, or in
-// [WatchOptions.Location], and then their changes, until the context ends. Of
-// the versions, records show only which one is the latest.
+// Watch yields the machine images and then their changes; see [WatchOptions].
+// Of the versions, records show only which one is the latest.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions, known ...*MachineImage) iter.Seq2[Event[MachineImage], error] {
 	return machineImageFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Get returns a machine image. It returns [ErrNotFound] if the image doesn't
-// exist.
+// Get returns a machine image.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Get(ctx context.Context, location, image string) (*MachineImage, error) {
@@ -111,12 +102,10 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 
 // Create creates a machine image. It returns before the first version, which
 // becomes the latest, is ready; [MachineImagesService.WaitVersion] waits. Until
-// then, the VM can't be started or deleted.
-//
-// It returns [ErrAlreadyExists] if the name is taken, [ErrInvalidRequest] if
-// the VM isn't stopped, or can't be copied for another reason, and
-// [ErrQuotaExceeded] if the project has too many versions. It returns
-// [ErrOutcomeUnknown] if the response is lost; see [Confirm].
+// then, the VM can't be started or deleted. Create returns [ErrInvalidRequest]
+// if the VM isn't stopped or can't be copied for another reason,
+// [ErrQuotaExceeded] if the project has too many versions, and
+// [ErrAlreadyExists] if the name is taken.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
@@ -124,9 +113,8 @@ func (s *MachineImagesService) Create(ctx context.Context, location, name string
 }
 
 // Ensure creates a machine image unless one with the name exists; see
-// [EnsureOptions]. The name must not be an ID. Ensure checks that the image has
-// the version, in any state, and can create it from the VM;
-// [MachineImagesService.WaitVersion] waits for it.
+// [EnsureOptions]. It compares only whether the image has the version, in any
+// state, and can create that; [MachineImagesService.WaitVersion] waits.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
@@ -173,20 +161,16 @@ func (s *MachineImagesService) Update(ctx context.Context, location, image strin
 	return send[MachineImage](ctx, s.conn, &opMachineImagesUpdate, request, location, image)
 }
 
-// Delete deletes a machine image without versions. It succeeds if the image
-// doesn't exist. It returns [ErrInvalidRequest] if the image has versions, even
-// if they're being deleted; [MachineImagesService.DeleteVersion] deletes them.
-// Pass the ID: a retry by name could delete another image that has taken the
-// name.
+// Delete deletes a machine image without versions. It returns
+// [ErrInvalidRequest] if the image has versions, even if they're being deleted;
+// [MachineImagesService.DeleteVersion] deletes them.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Delete(ctx context.Context, location, image string) error {
 	return remove(ctx, s.conn, &opMachineImagesDelete, location, image)
 }
 
-// Rename renames a machine image; the VMs created from it show the old name. It
-// returns [ErrAlreadyExists] if the name is taken. Rename is idempotent only if
-// image is an ID.
+// Rename renames a machine image; the VMs created from it show the old name.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Rename(ctx context.Context, location, image, newName string) (*MachineImage, error) {

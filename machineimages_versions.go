@@ -13,13 +13,14 @@ import (
 type MachineImageVersion struct {
 	ID      string `json:"id"`      // prefix mv
 	Version string `json:"version"` // its label, unique in its image
-	State   string `json:"state"`   // one of the MachineImageVersionState constants, or another; "" if nothing is stored
 
-	ActualSizeMiB  int `json:"actual_size_mib"`  // size of the disk; 0 until the version is ready
-	ArchiveSizeMiB int `json:"archive_size_mib"` // size of the stored data, which is billed; 0 until the version is ready
+	// a MachineImageVersionState constant, or "" if nothing is stored
+	State string `json:"state"`
 
-	CreatedAt time.Time `json:"created_at"`
-	Latest    bool      `json:"latest"` // whether it's the latest version of its image
+	ActualSizeMiB  int       `json:"actual_size_mib"`  // of the disk; 0 until it's ready
+	ArchiveSizeMiB int       `json:"archive_size_mib"` // of the stored data, which is billed; 0 until it's ready
+	CreatedAt      time.Time `json:"created_at"`
+	Latest         bool      `json:"latest"` // whether it's the latest version of its image
 }
 
 func (v *MachineImageVersion) lacks() string        { return lacksID(v.ID) }
@@ -40,13 +41,10 @@ const (
 // MachineImageVersionCreateRequest is the body of
 // [MachineImagesService.CreateVersion].
 type MachineImageVersionCreateRequest struct {
-	// VM is the ID of the VM to copy, as in [MachineImageCreateRequest]. It must
-	// have the image's architecture. Required.
+	// required, as in MachineImageCreateRequest; of the image's Arch
 	VM string `json:"vm"`
 
-	// DestroySource tells the server to delete the VM once the version is
-	// ready.
-	DestroySource bool `json:"destroy_source,omitzero"`
+	DestroySource bool `json:"destroy_source,omitzero"` // as in MachineImageCreateRequest
 }
 
 func (r MachineImageVersionCreateRequest) checkIDs() *ArgumentError { return checkID("vm", r.VM) }
@@ -62,14 +60,14 @@ var (
 )
 
 // ListVersions returns one page of the versions of a machine image, ordered by
-// ID only.
+// ID.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) ListVersions(ctx context.Context, location, image string, opts *ListOptions) (*Page[MachineImageVersion], error) {
 	return list[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
 
-// AllVersions returns an iterator over the versions of a machine image.
+// AllVersions iterates over the versions of a machine image.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) AllVersions(ctx context.Context, location, image string, opts *ListOptions) iter.Seq2[*MachineImageVersion, error] {
@@ -77,27 +75,21 @@ func (s *MachineImagesService) AllVersions(ctx context.Context, location, image 
 }
 
 // CreateVersion adds a version to a machine image, with a label as in
-// [MachineImageCreateRequest]. It returns before the version is ready and
-// becomes the latest; [MachineImagesService.WaitVersion] waits.
-//
-// It returns [ErrAlreadyExists] if the image has the label already. It returns
-// [ErrOutcomeUnknown] if the response is lost; AllVersions shows whether the
-// image has the label. It returns all other errors of
-// [MachineImagesService.Create].
+// [MachineImageCreateRequest]; [MachineImagesService.WaitVersion] waits until
+// it's ready and the latest. It returns [ErrAlreadyExists] if the image has the
+// label, and otherwise fails like [MachineImagesService.Create]. After
+// [ErrOutcomeUnknown], AllVersions shows whether the image has the label.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
 	return send[MachineImageVersion](ctx, s.conn, &opMachineImagesCreateVersion, request, location, image, version)
 }
 
-// DeleteVersion deletes a version. It returns before the version is gone;
-// [MachineImagesService.WaitVersionDeleted] waits. The server keeps the version
-// while VMs use it. If it's the latest, the newest of the other ready versions
-// becomes the latest.
-//
-// Unlike most deletes, DeleteVersion returns [ErrNotFound] if the version
-// doesn't exist. If [Error.Attempts] is more than 1, an earlier attempt may
-// have deleted it.
+// DeleteVersion deletes a version; [MachineImagesService.WaitVersionDeleted]
+// waits until it's gone, which it isn't while VMs use it. If it's the latest,
+// the newest of the other ready versions becomes the latest. Unlike most
+// deletions, it returns [ErrNotFound] if the version doesn't exist. If
+// [Error.Attempts] is more than 1, an earlier attempt may have deleted it.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
@@ -105,8 +97,7 @@ func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, imag
 }
 
 // WaitVersion waits until a version is ready, and returns it. That takes up to
-// 4 minutes for each 10 GiB. It returns a [*WaitError] if the version has
-// failed, is being deleted, or doesn't exist.
+// 4 minutes for each 10 GiB. It also fails if the version has failed.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts ...WaitOption) (*MachineImageVersion, error) {
@@ -138,9 +129,8 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 	return w.run(ctx, opts)
 }
 
-// WaitVersionDeleted waits until a version or its image is gone. Its error is a
-// [*WaitError], or an [*ArgumentError] for a label that DeleteVersion refuses,
-// such as an ID.
+// WaitVersionDeleted waits until a version or its image is gone. It returns an
+// [*ArgumentError] for a label that DeleteVersion refuses, such as an ID.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts ...WaitOption) error {

@@ -9,26 +9,23 @@ import (
 )
 
 // VMsService manages virtual machines. A VM is referred to by its ID (prefix
-// vm) or its name.
+// vm) or its name. After [ErrOutcomeUnknown], Restart, Start or Stop may have
+// had its effect, and a retry could have it again.
 type VMsService service
 
 // VM is a virtual machine.
 type VM struct {
-	ID       string `json:"id"`        // prefix vm
-	Name     string `json:"name"`      // unique in its project and location
-	State    string `json:"state"`     // one of the VMState constants, or another
-	Location string `json:"location"`  // such as "eu-central-h1"
-	Size     string `json:"size"`      // such as "standard-2": the family and the number of vCPUs
-	UnixUser string `json:"unix_user"` // the user who can log in with the public key
-
-	// BootImage is the image the VM was created with, such as "ubuntu-noble" or
-	// "golden@latest". Servers with the October 2025 API don't send it.
-	BootImage string `json:"boot_image,omitzero"`
-
-	StorageSizeGiB int    `json:"storage_size_gib"` // of all volumes; 0 until the VM is placed on a host
-	IP6            string `json:"ip6"`              // public address; "" until the VM is placed on a host
-	IP4Enabled     bool   `json:"ip4_enabled"`      // whether it has a public IPv4 address
-	IP4            string `json:"ip4"`              // public address; "" if it has none, or none yet
+	ID             string `json:"id"`                  // prefix vm
+	Name           string `json:"name"`                // unique in its project and location
+	State          string `json:"state"`               // one of the VMState constants, or another
+	Location       string `json:"location"`            // such as "eu-central-h1"
+	Size           string `json:"size"`                // such as "standard-2": the family and the number of vCPUs
+	UnixUser       string `json:"unix_user"`           // the user who can log in with the public key
+	BootImage      string `json:"boot_image,omitzero"` // such as "ubuntu-noble"; requires the August 2026 API
+	StorageSizeGiB int    `json:"storage_size_gib"`    // of all volumes; 0 until the VM is placed on a host
+	IP6            string `json:"ip6"`                 // public address; "" until the VM is placed on a host
+	IP4Enabled     bool   `json:"ip4_enabled"`         // whether it has a public IPv4 address
+	IP4            string `json:"ip4"`                 // public address; "" if it has none, or none yet
 
 	// Only Get, Create, Start, Stop and Restart return the fields below.
 	Firewalls   []Firewall `json:"firewalls"`    // of its subnet, each with its Path
@@ -48,79 +45,56 @@ func (v *VM) stateText() string { return v.State }
 // Known values of [VM.State]. There's none for failure: a VM that can't be set
 // up stays "creating".
 const (
-	VMStateCreating = "creating"
-
-	// No host has capacity, and the server keeps trying. After 15 minutes the
-	// state changes to VMStateNoCapacityAvailable, and the server still tries.
-	VMStateWaitingForCapacity  = "waiting for capacity"
-	VMStateNoCapacityAvailable = "no capacity available"
-
-	VMStateRunning    = "running"
-	VMStateRestarting = "restarting"
-	VMStateRebooting  = "rebooting" // its host is rebooting
-	VMStateStarting   = "starting"  // after Start, or after a reboot of its host
-	VMStateStopping   = "stopping"  // after Stop
-	VMStateStopped    = "stopped"
-	VMStateDeleting   = "deleting" // until it's gone
-
-	// The provider has stopped the VM, and refuses to start it.
-	VMStateStoppedByAdmin = "stopped by admin"
-
-	// The VM doesn't respond to its host.
-	VMStateUnavailable = "unavailable"
+	VMStateCreating            = "creating"
+	VMStateWaitingForCapacity  = "waiting for capacity"  // no host has capacity, and the server keeps trying
+	VMStateNoCapacityAvailable = "no capacity available" // the same after 15 minutes; the server still tries
+	VMStateRunning             = "running"
+	VMStateRestarting          = "restarting"
+	VMStateRebooting           = "rebooting" // its host is rebooting
+	VMStateStarting            = "starting"  // after Start, or after a reboot of its host
+	VMStateStopping            = "stopping"  // after Stop
+	VMStateStopped             = "stopped"
+	VMStateDeleting            = "deleting"         // until it's gone
+	VMStateStoppedByAdmin      = "stopped by admin" // the provider has stopped the VM, and refuses to start it
+	VMStateUnavailable         = "unavailable"      // the VM doesn't respond to its host
 )
 
 // VMCreateRequest is the body of [VMsService.Create].
 type VMCreateRequest struct {
-	// PublicKey is the key that can log in: one or more lines in the format of
-	// an authorized_keys file, or the name of a registered SSH public key, which
-	// the server copies. Required. The server checks only the format of a line,
-	// and returns ErrInvalidRequest for the name of a key that isn't registered.
+	// PublicKey is one or more lines in the format of an authorized_keys file, or
+	// the name of a registered SSH public key. Required. The server checks only
+	// the format.
 	PublicKey string `json:"public_key"`
 
-	// BootImage is the operating system, such as "ubuntu-noble",
-	// "ubuntu-jammy", "debian-12" or "almalinux-9". The August 2026 API also
-	// accepts a machine image of the location, such as "golden@v1" for a version
-	// or "golden@latest" for the latest one. The server chooses the default.
+	// BootImage is the operating system, such as "ubuntu-noble", "ubuntu-jammy",
+	// "debian-12" or "almalinux-9", or, with the August 2026 API, a machine image
+	// of the location, such as "golden@v1" or "golden@latest". The server chooses
+	// the default.
 	BootImage string `json:"boot_image,omitzero"`
 
-	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or
-	// "burstable-" followed by 1 or 2. The default is "standard-2".
-	Size string `json:"size,omitzero"`
-
-	// StorageSize is in GiB. A size allows two values: 20 or 40 per vCPU, or 10
-	// or 20 per vCPU if it's burstable. The default is the smaller one, which the
-	// server also uses in place of a negative value.
-	StorageSize int `json:"storage_size,omitzero"`
+	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-"
+	// followed by 1 or 2; default "standard-2". StorageSize is in GiB: 20 or 40
+	// per vCPU, or 10 or 20 if burstable. The default is the smaller one.
+	Size        string `json:"size,omitzero"`
+	StorageSize int    `json:"storage_size,omitzero"`
 
 	// PrivateSubnetID is the ID of a subnet in the same location. The default is
-	// the subnet "default-<location>". The server creates it if it doesn't exist,
-	// with a firewall that allows all incoming traffic; both outlive the VM.
+	// the subnet "default-<location>". The server creates it if necessary, with a
+	// firewall that allows all incoming traffic; both outlive the VM.
 	PrivateSubnetID string `json:"private_subnet_id,omitzero"`
 
-	// EnableIP4 gives the VM a public IPv4 address. The default is false.
-	EnableIP4 *bool `json:"enable_ip4,omitzero"`
+	EnableIP4 *bool  `json:"enable_ip4,omitzero"` // whether the VM gets a public IPv4 address; default false
+	UnixUser  string `json:"unix_user,omitzero"`  // default "ubi"; up to 32 lower-case letters, digits, "-" and "_"
+	GPU       string `json:"gpu,omitzero"`        // a count and a type, such as "1:20b5"
 
-	// UnixUser is the user who can log in with the public key: up to 32
-	// lower-case letters, digits, hyphens and underscores. The default is "ubi".
-	UnixUser string `json:"unix_user,omitzero"`
-
-	// GPU is a count and a type, such as "1:20b5".
-	GPU string `json:"gpu,omitzero"`
-
-	// InitScript is the name or ID of a registered init script, which runs when
-	// the VM starts for the first time. InitScriptArgs are its arguments, split
-	// as in a shell. Only the contract has these fields: Ubicloud's service
-	// refuses them, and needs InitScriptText. The SDK always sends both fields,
-	// so that no server takes the name for the text of a script.
+	// InitScript is the name or ID of a registered init script, and InitScriptArgs
+	// are its arguments, split as in a shell. Only the contract has these fields:
+	// Ubicloud's service refuses them, and needs InitScriptText.
 	InitScript     string `json:"init_script,omitzero"`
 	InitScriptArgs string `json:"init_script_args,omitzero"`
 
-	// InitScriptText is a script of up to 2000 characters, which runs when the VM
-	// starts for the first time; see [NewScript]. It can't be combined with
-	// InitScript and InitScriptArgs.
-	//
-	// Requires the August 2026 API; a server with the contract's init scripts
+	// InitScriptText is a script of up to 2000 characters, in place of InitScript.
+	// It requires the August 2026 API; a server with the contract's init scripts
 	// takes the text for the name of a registered script.
 	InitScriptText Script `json:"-"`
 }
@@ -129,12 +103,12 @@ func (r VMCreateRequest) checkIDs() *ArgumentError {
 	return cmp.Or(checkOptionalID("private_subnet_id", r.PrivateSubnetID), r.checkInitScript())
 }
 
-// Script is the text of a script. Its own type keeps it apart from the name of a
-// registered script. The zero Script is no script; [NewScript] returns others.
+// Script is the text of a script that runs when a VM starts for the first time.
+// The zero Script is no script.
 type Script struct{ text string }
 
-// NewScript returns a script. Create returns an [*ArgumentError] for a text that
-// could be the name of a registered script, such as a single word.
+// NewScript returns a script. VMs.Create returns an [*ArgumentError] for a text
+// that could be the name of a registered script, such as a single word.
 func NewScript(text string) Script { return Script{text} }
 
 // String returns the text.
@@ -195,51 +169,40 @@ var (
 	vmFamily = family[VM, *VM]{lists: &listVMs, get: &opVMsGet, del: &opVMsDelete, pauses: &waitQuick, lingers: true}
 )
 
-// List returns one page of the VMs in the project, or in [ListOptions.Location].
-// Items have the short form.
+// List returns one page of the VMs.
 func (s *VMsService) List(ctx context.Context, opts *ListOptions) (*Page[VM], error) {
 	return list[VM](ctx, s.conn, &listVMs, opts)
 }
 
-// All returns an iterator over the VMs in the project, or in
-// [ListOptions.Location]. Items have the short form.
+// All iterates over the VMs.
 func (s *VMsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VM, error] {
 	return all[VM](ctx, s.conn, &listVMs, opts)
 }
 
-// Watch yields the VMs in the project, or in [WatchOptions.Location], and then
-// their changes, until the context ends. Records have the short form.
+// Watch yields the VMs and then their changes; see [WatchOptions].
 func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions, known ...*VM) iter.Seq2[Event[VM], error] {
 	return vmFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Get returns a VM with all its fields. It returns [ErrNotFound] if the VM
-// doesn't exist.
+// Get returns a VM with all its fields.
 func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsGet, location, vm)
 }
 
-// Create creates a VM. It returns while the VM is still "creating", with the
-// fields that are known by then; [VMsService.WaitRunning] waits for the others.
-// A name is 1 to 63 lower-case letters, digits and hyphens, and can't start or
-// end with a hyphen.
-//
-// It returns [ErrAlreadyExists] if the name is taken, which it is until the VM
-// that had it before is deleted completely. It returns [ErrInvalidRequest] if a
-// value is invalid; [Error.FieldErrors] names the field. That error also matches
-// [ErrQuotaExceeded] if the VM would exceed the project's vCPU quota, and
-// [ErrBillingRequired] if the project has no billing information. It returns
-// [ErrOutcomeUnknown] if the response is lost: [Confirm] finds out whether the
-// VM exists.
+// Create creates a VM. It returns while the VM is "creating", with the fields
+// that are known by then; [VMsService.WaitRunning] waits. A name is 1 to 63
+// lower-case letters, digits and hyphens, and can't start or end with a hyphen.
+// Create returns [ErrAlreadyExists] even while the VM with the name is being
+// deleted, and [ErrQuotaExceeded] or [ErrBillingRequired] if the project lacks
+// vCPUs or billing information.
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsCreate, request.body(), location, name)
 }
 
-// Ensure creates a VM unless one with the name exists; see [EnsureOptions]. The
-// name must not be an ID. Ensure compares size, storage_size (once the VM is
-// placed on a host), boot_image (if the server sends it), unix_user, enable_ip4
-// and private_subnet_id. It can't compare the other fields, and can't update
-// any.
+// Ensure creates a VM unless one with the name exists; see [EnsureOptions]. It
+// compares size, storage_size (once the VM is placed on a host), boot_image (if
+// the server sends it), unix_user, enable_ip4 and private_subnet_id, and can't
+// update any.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
 }
@@ -279,36 +242,29 @@ func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) en
 }
 
 // Delete deletes a VM, but not its subnet. It returns before the VM is gone;
-// [VMsService.WaitDeleted] waits. It succeeds if the VM doesn't exist, so a
-// mistyped name or a wrong location looks like success. It returns
-// [ErrInvalidRequest] while the server creates a machine image from the VM.
+// [VMsService.WaitDeleted] waits. It returns [ErrInvalidRequest] while the
+// server creates a machine image from the VM.
 func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
 	return remove(ctx, s.conn, &opVMsDelete, location, vm)
 }
 
 // Rename renames a VM; its operating system keeps the old host name. It returns
-// the short form. It returns [ErrAlreadyExists] if the name is taken. Rename is
-// idempotent only if vm is an ID.
+// the short form.
 func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsRename, renameRequest{newName}, location, vm)
 }
 
-// Restart restarts a VM. It returns before the VM is running again;
-// [VMsService.WaitRunning] waits. It returns [ErrOutcomeUnknown] if the response
-// is lost, since a retry could restart the VM again.
-//
-// With the August 2026 API, the returned VM still has its previous state, and
-// Get then reports "restarting"; Restart returns [ErrInvalidRequest] if the VM
-// isn't running. With the October 2025 API, the returned VM is "restarting", and
-// a VM in any state can be restarted.
+// Restart restarts a running VM, and returns [ErrInvalidRequest] in other
+// states. The returned VM still has its previous state, and Get then reports
+// "restarting"; [VMsService.WaitRunning] waits. With the October 2025 API,
+// Restart accepts any state, and the returned VM is "restarting".
 func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsRestart, location, vm)
 }
 
 // Start starts a VM that is stopped or unavailable, and returns it in state
 // "starting"; [VMsService.WaitRunning] waits. It returns [ErrInvalidRequest] in
-// any other state, and while the server creates a machine image from the VM. It
-// returns [ErrOutcomeUnknown] if the response is lost.
+// other states, and while the server creates a machine image from the VM.
 //
 // Requires the August 2026 API.
 func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error) {
@@ -316,35 +272,30 @@ func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error
 }
 
 // Stop stops a VM that is running, starting, restarting, rebooting or
-// unavailable. The returned VM still has its previous state, and Get then
-// reports "stopping"; [VMsService.WaitStopped] waits. A stopped VM costs as much
-// as a running one. Stop returns [ErrInvalidRequest] in any other state, and
-// [ErrOutcomeUnknown] if the response is lost.
+// unavailable, and returns [ErrInvalidRequest] in other states. The returned VM
+// still has its previous state, and Get then reports "stopping";
+// [VMsService.WaitStopped] waits. A stopped VM costs as much as a running one.
 //
 // Requires the August 2026 API.
 func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)
 }
 
-// WaitStopped waits until a VM is stopped, and returns it. It returns a
-// [*WaitError] if the VM is being deleted or is gone. It keeps waiting while the
-// VM is stopped by the provider, since such a VM can't be started or copied to
-// an image.
+// WaitStopped waits until a VM is stopped, and returns it. It keeps waiting
+// while the VM is stopped by the provider: such a VM can't be started or
+// copied.
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }
 
-// WaitRunning waits until a VM is running, and returns it with its addresses. It
-// returns a [*WaitError] if the VM is being deleted or is gone. It keeps waiting
-// while no host has capacity, which [WaitProgress] reports, and while the VM is
-// stopped.
+// WaitRunning waits until a VM is running, and returns it with its addresses.
+// It keeps waiting while the VM is stopped, and while no host has capacity,
+// which [WaitProgress] reports.
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitRunning", location, vm, reaches[*VM](VMStateRunning), opts)
 }
 
-// WaitDeleted waits until a VM is gone and its name is free. It also succeeds if
-// another VM has taken the name, or if the token can't see the project. Its
-// error is a [*WaitError].
+// WaitDeleted waits until a VM is gone and its name is free.
 func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts ...WaitOption) error {
 	return vmFamily.waitDeleted(ctx, s.conn, location, vm, opts)
 }
