@@ -8,12 +8,12 @@ import (
 
 // GitHubService manages the data of the project's runners for GitHub Actions:
 // the installations of the GitHub app, their repositories, and the
-// repositories' caches.
+// repositories' caches. Methods return [ErrServer] if the server has no GitHub
+// app.
 //
 // Installations and repositories are referred to by their IDs (prefixes g1 and
 // gp) or names. Prefer IDs: names on GitHub can contain capitals, underscores
-// and dots, which the server refuses. All operations require the August 2026
-// API, and return [ErrServer] if the server has no GitHub app.
+// and dots, which the server refuses.
 type GitHubService service
 
 // GitHubInstallation is the GitHub app in an account or organization.
@@ -91,7 +91,7 @@ func (s *GitHubService) ListInstallations(ctx context.Context, opts *ListOptions
 	return list[GitHubInstallation](ctx, s.conn, &listGitHubInstallations, opts)
 }
 
-// AllInstallations returns an iterator over the project's installations.
+// AllInstallations iterates over the project's installations.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) AllInstallations(ctx context.Context, opts *ListOptions) iter.Seq2[*GitHubInstallation, error] {
@@ -114,39 +114,38 @@ func (s *GitHubService) ListRepositories(ctx context.Context, installation strin
 	return list[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
-// AllRepositories returns an iterator over the repositories of an installation.
+// AllRepositories iterates over the repositories of an installation.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) AllRepositories(ctx context.Context, installation string, opts *ListOptions) iter.Seq2[*GitHubRepository, error] {
 	return all[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
-// GetRepository returns a repository, given by its ID or by its name without
-// the name of the installation.
+// GetRepository returns a repository, given by ID or by its name without the
+// name of the installation.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
 	return fetch[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
 }
 
-// ListCacheEntries returns one page of a repository's cache, ordered by ID
-// only. It may return [ErrServer] while a workflow uploads an entry.
+// ListCacheEntries returns one page of a repository's cache, ordered by ID. It
+// may return [ErrServer] while a workflow uploads an entry.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) ListCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) (*Page[GitHubCacheEntry], error) {
 	return list[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
-// AllCacheEntries returns an iterator over a repository's cache; see
-// [GitHubService.ListCacheEntries].
+// AllCacheEntries iterates over a repository's cache.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) iter.Seq2[*GitHubCacheEntry, error] {
 	return all[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
-// GetCacheEntry returns an entry of a repository's cache. It may return
-// [ErrServer] while a workflow uploads the entry.
+// GetCacheEntry returns an entry of a repository's cache, or [ErrServer]
+// perhaps while a workflow uploads it.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, repository, entryID string) (*GitHubCacheEntry, error) {
@@ -154,7 +153,7 @@ func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, reposit
 }
 
 // DeleteCacheEntry deletes an entry of a repository's cache, even while a
-// workflow uploads it. It succeeds if the entry doesn't exist.
+// workflow uploads it.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repository, entryID string) error {

@@ -14,7 +14,7 @@ type InferenceEndpoint struct {
 	ID          string `json:"id"` // prefix 1e, or rm for a routed model
 	Name        string `json:"name"`
 	DisplayName string `json:"display_name"` // for people
-	URL         string `json:"url"`          // the URL of the server
+	URL         string `json:"url"`          // of the server
 	ModelName   string `json:"model_name"`   // the model's name in requests to that server
 
 	// Tags describe the model. Values are any JSON; most are strings, such as
@@ -49,8 +49,7 @@ func (s *InferenceEndpointsService) List(ctx context.Context) (*Page[InferenceEn
 	return list[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }
 
-// All returns an iterator over the models that the project can use; see
-// [InferenceEndpointsService.List].
+// All iterates over the models that the project can use.
 //
 // Requires the August 2026 API.
 func (s *InferenceEndpointsService) All(ctx context.Context) iter.Seq2[*InferenceEndpoint, error] {

@@ -31,39 +31,35 @@ var (
 	inferenceAPIKeyFamily = family[InferenceAPIKey, *InferenceAPIKey]{lists: &listInferenceAPIKeys, get: &opInferenceAPIKeysGet, del: &opInferenceAPIKeysDelete}
 )
 
-// List returns the project's valid inference API keys that the token can see,
-// in one page, the oldest first, without a count.
+// List returns the valid keys that the token can see, in one page, the oldest
+// first, without a count.
 func (s *InferenceAPIKeysService) List(ctx context.Context, opts *ListOptions) (*Page[InferenceAPIKey], error) {
 	return list[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
 
-// All returns an iterator over the project's valid inference API keys that the
-// token can see.
+// All iterates over the valid keys that the token can see.
 func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*InferenceAPIKey, error] {
 	return all[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
 
-// Watch yields the project's valid inference API keys that the token can see,
-// and then their changes, until the context ends.
+// Watch yields the keys and then their changes; see [WatchOptions].
 func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions, known ...*InferenceAPIKey) iter.Seq2[Event[InferenceAPIKey], error] {
 	return inferenceAPIKeyFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Create creates a key. The inference endpoints may take minutes to accept it.
-// Each call creates another key. It returns [ErrOutcomeUnknown] if the response
-// is lost: compare the lists before and after.
+// After [ErrOutcomeUnknown], compare the lists before and after.
 func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey, error) {
 	return send[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysCreate, struct{}{})
 }
 
-// Get returns a key. It returns [ErrNotFound] if the key doesn't exist or the
-// token can't see it.
+// Get returns a key.
 func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*InferenceAPIKey, error) {
 	return fetch[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysGet, keyID)
 }
 
-// Delete deletes a key. It succeeds if the key doesn't exist. It also succeeds
-// if the token can't see the key, but then doesn't delete it.
+// Delete deletes a key. If the token can't see the key, Delete succeeds without
+// deleting it.
 func (s *InferenceAPIKeysService) Delete(ctx context.Context, keyID string) error {
 	return remove(ctx, s.conn, &opInferenceAPIKeysDelete, keyID)
 }

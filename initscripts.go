@@ -6,23 +6,20 @@ import (
 	"iter"
 )
 
-// VMInitScriptsService is in the contract only: no version of the service has
-// its operations. They return [ErrNotFound], which also matches
-// [ErrMaybeUnsupported]. With the August 2026 API, use
-// [VMCreateRequest.InitScriptText] instead.
+// VMInitScriptsService manages the init scripts that are registered in a
+// project. A VM can be created with the name of one. A script is referred to by
+// its ID (prefix 1n) or its name.
 //
-// It manages the init scripts that are registered in a project. A VM can be
-// created with the name of one. A script is referred to by its ID (prefix 1n)
-// or its name.
+// No version of the service has the operations of this type, which return
+// [ErrNotFound]; the error also matches [ErrMaybeUnsupported]. With the August
+// 2026 API, use [VMCreateRequest.InitScriptText] instead.
 type VMInitScriptsService service
 
 // VMInitScript is a script that runs when a VM starts for the first time.
 type VMInitScript struct {
-	ID   string `json:"id"`   // prefix 1n
-	Name string `json:"name"` // unique in its project
-
-	// Script is the text of the script. List and All don't return it.
-	Script string `json:"script"`
+	ID     string `json:"id"`     // prefix 1n
+	Name   string `json:"name"`   // unique in its project
+	Script string `json:"script"` // its text; List and All don't return it
 }
 
 func (s *VMInitScript) lacks() string               { return lacksID(s.ID) }
@@ -31,14 +28,12 @@ func (s *VMInitScript) identity() Resource {
 	return Resource{Kind: KindVMInitScript, ID: s.ID, Name: s.Name}
 }
 
-// VMInitScriptCreateRequest is the body of [VMInitScriptsService.Create].
+// VMInitScriptCreateRequest is the body of [VMInitScriptsService.Create]. Both
+// fields are required. A name is 1 to 63 lower-case letters, digits and
+// hyphens, and can't start or end with a hyphen.
 type VMInitScriptCreateRequest struct {
-	// Name is 1 to 63 lower-case letters, digits and hyphens. It can't start or
-	// end with a hyphen. Required.
-	Name string `json:"name"`
-
-	// Script is the text of the script. Required.
-	Script string `json:"script"`
+	Name   string `json:"name"`
+	Script string `json:"script"` // its text
 }
 
 func (r VMInitScriptCreateRequest) newName() string { return r.Name }
@@ -66,42 +61,39 @@ var (
 )
 
 // List is in the contract only: no version of the service has it. It returns
-// the project's init scripts in one page, without their text and without a
-// count.
+// all init scripts in one page, without their text and without a count.
 func (s *VMInitScriptsService) List(ctx context.Context, opts *ListOptions) (*Page[VMInitScript], error) {
 	return list[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
-// All is in the contract only: no version of the service has it. It returns an
-// iterator over the project's init scripts, without their text.
+// All is in the contract only: no version of the service has it. It iterates
+// over the init scripts, without their text.
 func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VMInitScript, error] {
 	return all[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
-// Watch yields the project's init scripts, and then their changes, until the
-// context ends. Records lack the text, so a change of it isn't an event.
+// Watch yields the init scripts and then their changes; see [WatchOptions]. A
+// change of the text isn't an event.
 func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions, known ...*VMInitScript) iter.Seq2[Event[VMInitScript], error] {
 	return vmInitScriptFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Create is in the contract only: no version of the service has it. It
-// registers an init script. It returns [ErrAlreadyExists] if the name is taken.
-// It returns [ErrOutcomeUnknown] if the response is lost; see [Confirm].
+// registers an init script.
 func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScriptCreateRequest) (*VMInitScript, error) {
 	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsCreate, request)
 }
 
 // Get is in the contract only: no version of the service has it. It returns an
-// init script. It returns [ErrNotFound] if the script doesn't exist.
+// init script.
 func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {
 	return fetch[VMInitScript](ctx, s.conn, &opVMInitScriptsGet, script)
 }
 
 // Update is in the contract only: no version of the service has it. It changes
 // the name of an init script, its text, or both. VMs created with the script
-// don't run it again. It returns [ErrAlreadyExists] if the name is taken, and
-// an [*ArgumentError] if the request sets nothing. A change of the name is
-// idempotent only if script is an ID.
+// don't run it again. A change of the name is idempotent only if script is an
+// ID.
 func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
 	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
@@ -110,9 +102,8 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 }
 
 // Ensure registers an init script unless one with the name exists; see
-// [EnsureOptions]. The name must not be an ID. Ensure compares the script, and
-// can update it. A [*DriftError] has the sizes in place of the texts, which may
-// contain secrets.
+// [EnsureOptions]. It compares the script, and can update it. A [*DriftError]
+// has the sizes in place of the texts, which may contain secrets.
 func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "VMInitScripts.Ensure", opts)
 }
@@ -142,9 +133,7 @@ func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensur
 }
 
 // Delete is in the contract only: no version of the service has it. It deletes
-// an init script; VMs created with it aren't affected. It succeeds if the
-// script doesn't exist. Pass the ID: a retry by name could delete another
-// script that has taken the name.
+// an init script; VMs created with it aren't affected.
 func (s *VMInitScriptsService) Delete(ctx context.Context, script string) error {
 	return remove(ctx, s.conn, &opVMInitScriptsDelete, script)
 }

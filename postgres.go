@@ -11,31 +11,34 @@ import (
 )
 
 // PostgresService manages Postgres databases. A database is referred to by its
-// ID (prefix pg) or its name.
+// ID (prefix pg) or its name. Names are 1 to 63 lower-case letters, digits and
+// hyphens, and can't start or end with a hyphen.
+//
+// Create, CreateReadReplica and Restore return [ErrAlreadyExists] even while
+// the database with the name is being deleted. They and Update return
+// [ErrQuotaExceeded] if the project lacks vCPUs.
 type PostgresService service
 
-// Postgres is a Postgres database.
+// Postgres is a Postgres database. Any time in it is zero if the server's isn't
+// in RFC 3339 format. The targets are the requested values, and differ from the
+// actual values while a resize or an upgrade is pending.
 type Postgres struct {
-	ID       string `json:"id"`       // prefix pg
-	Name     string `json:"name"`     // unique in its project and location
-	State    string `json:"state"`    // one of the PostgresState constants, or another
-	Location string `json:"location"` // such as "eu-central-h1"
-
-	// The targets are the requested values. They differ from the actual values
-	// while a resize is pending.
-	VMSize               string `json:"vm_size"` // such as "standard-2"
+	ID                   string `json:"id"`       // prefix pg
+	Name                 string `json:"name"`     // unique in its project and location
+	State                string `json:"state"`    // one of the PostgresState constants, or another
+	Location             string `json:"location"` // such as "eu-central-h1"
+	VMSize               string `json:"vm_size"`  // such as "standard-2"
 	TargetVMSize         string `json:"target_vm_size"`
 	StorageSizeGiB       int    `json:"storage_size_gib"` // 0 until the server is placed on a host
 	TargetStorageSizeGiB int    `json:"target_storage_size_gib"`
-
-	Version string `json:"version"` // the major version, such as "17"
-	HAType  string `json:"ha_type"` // one of the PostgresHAType constants
-	Flavor  string `json:"flavor"`  // one of the PostgresFlavor constants
+	Version              string `json:"version"` // the major version, such as "17"
+	HAType               string `json:"ha_type"` // one of the PostgresHAType constants
+	Flavor               string `json:"flavor"`  // one of the PostgresFlavor constants
 
 	// Servers with the October 2025 API don't send these fields.
-	TargetVersion     string    `json:"target_version,omitzero"`      // differs from Version while an upgrade is pending, and after one failed
-	TargetServerCount int       `json:"target_server_count,omitzero"` // 1 to 3: the primary and the standbys of the HAType
-	FallbackActive    bool      `json:"fallback_active,omitzero"`     // whether the primary has another instance type than requested
+	TargetVersion     string    `json:"target_version,omitzero"`      // also differs from Version after a failed upgrade
+	TargetServerCount int       `json:"target_server_count,omitzero"` // 1 to 3: the primary and its standbys
+	FallbackActive    bool      `json:"fallback_active,omitzero"`     // whether another instance type than requested
 	CreatedAt         time.Time `json:"created_at,omitzero"`
 
 	// CACertificates are the root certificates in PEM format, or "" until they
@@ -43,34 +46,28 @@ type Postgres struct {
 	CACertificates string `json:"ca_certificates"`
 
 	// MaintenanceWindowStartAt is the hour in UTC, 0 to 23, at which the two-hour
-	// maintenance window begins. The server may interrupt the service only in
-	// that window; nil means at any time.
-	MaintenanceWindowStartAt *int `json:"maintenance_window_start_at"`
-
-	// MaintenanceWindowDays are the days of the window, from "mon" to "sun";
-	// empty means every day. Requires the August 2026 API, and a project with
-	// this feature.
-	MaintenanceWindowDays []string `json:"maintenance_window_days,omitzero"`
+	// maintenance window begins. The server interrupts the service only then; nil
+	// means at any time. MaintenanceWindowDays are "mon" to "sun", or every day if
+	// empty; they require the August 2026 API, and a project with this feature.
+	MaintenanceWindowStartAt *int     `json:"maintenance_window_start_at"`
+	MaintenanceWindowDays    []string `json:"maintenance_window_days,omitzero"`
 
 	ReadReplica bool `json:"read_replica"` // whether it follows another database
 
-	// Parent is the database that CreateReadReplica or Restore copied, as a path
-	// within the project: "/location/<location>/postgres/<name>". It's "" for
-	// other databases, and after the parent is deleted.
+	// Parent is the database that CreateReadReplica or Restore copied, as a path:
+	// "/location/<location>/postgres/<name>". It's "" for others, and once the
+	// parent is deleted.
 	Parent string `json:"parent"`
 
 	Tags []PostgresTag `json:"tags"`
 
-	// Lists, ReadReplicas, Rename, Promote and PromoteReadReplica don't return
-	// the fields below.
-	//
 	// ConnectionString is a URL with the superuser's name and password. Renaming
-	// the database changes its host.
+	// the database changes its host. Lists, ReadReplicas, Rename, Promote and
+	// PromoteReadReplica return neither it nor the fields below.
 	ConnectionString Secret `json:"connection_string"`
 
-	// PrivateConnectionString is the same URL for clients in the private network.
-	// The other three are parts of ConnectionString. All four require the August
-	// 2026 API.
+	// PrivateConnectionString is for clients in the private network; the other
+	// three are parts of ConnectionString. They require the August 2026 API.
 	PrivateConnectionString Secret `json:"private_connection_string,omitzero"`
 	Hostname                string `json:"hostname,omitzero"`
 	Username                string `json:"username,omitzero"` // of the superuser
@@ -82,12 +79,11 @@ type Postgres struct {
 	LogDestinations    []PostgresLogDestination    `json:"log_destinations,omitzero"` // requires the August 2026 API
 	ReadReplicas       []Postgres                  `json:"read_replicas"`             // in the short form
 
-	// Restore accepts times from EarliestRestoreTime, which is 5 minutes after
-	// the oldest backup, to LatestRestoreTime. EarliestRestoreTime is zero before
-	// the first backup. For 5 minutes after that backup, it's later than
-	// LatestRestoreTime, and Restore accepts no time. Both are zero for replicas
-	// and restored databases, and if the server doesn't know them. Any time in a
-	// record is zero if it isn't in RFC 3339 format.
+	// Restore accepts times from EarliestRestoreTime, which is 5 minutes after the
+	// oldest backup, to LatestRestoreTime. EarliestRestoreTime is zero before that
+	// backup, and later than LatestRestoreTime for 5 minutes after it: Restore
+	// accepts no time. Both are zero for replicas and restored databases, and if
+	// the server doesn't know them.
 	EarliestRestoreTime time.Time `json:"earliest_restore_time,omitzero"`
 	LatestRestoreTime   time.Time `json:"latest_restore_time,omitzero"`
 }
@@ -105,9 +101,7 @@ func (p *Postgres) stateText() string { return p.State }
 // a promotion or a password change. With the October 2025 API, it also stays
 // "running" during a restart, and every step of a restore is "creating".
 const (
-	// The server is setting the database up, or doing brief maintenance.
-	PostgresStateCreating = "creating"
-
+	PostgresStateCreating    = "creating" // the server is setting it up, or doing brief maintenance
 	PostgresStateRunning     = "running"
 	PostgresStateUnavailable = "unavailable" // it fails its health check, or a failover is in progress
 	PostgresStateDeleting    = "deleting"    // until it's gone
@@ -135,41 +129,31 @@ const (
 
 // PostgresCreateRequest is the body of [PostgresService.Create].
 type PostgresCreateRequest struct {
-	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or
-	// "burstable-" followed by 1 or 2, which the server shows as "hobby-" with
-	// the August 2026 API. In a private location, it's one of the provider's
-	// sizes, such as "m6id.large". [PostgresService.Capabilities] returns the
-	// available sizes. Required.
+	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-"
+	// followed by 1 or 2 ("hobby-" in records, with the August 2026 API). In a
+	// private location, it's one of the provider's sizes, such as "m6id.large".
+	// [PostgresService.Capabilities] returns the sizes. Required.
 	Size string `json:"size"`
 
-	// StorageSize is in GiB. Each size allows three values: 32, 64 or 128 per
-	// vCPU, or half that for "burstable-". The two largest sizes allow 1024, 2048
-	// or 4096, and a size in a private location only one value. Required.
+	// StorageSize is in GiB: 32, 64 or 128 per vCPU, or half that for
+	// "burstable-". The two largest sizes allow 1024, 2048 or 4096, and a size in
+	// a private location only one value. Required.
 	StorageSize int `json:"storage_size"`
 
-	// Flavor is one of the PostgresFlavor constants. The default is "standard".
-	Flavor string `json:"flavor,omitzero"`
+	Flavor  string `json:"flavor,omitzero"`  // one of the PostgresFlavor constants; default "standard"
+	HAType  string `json:"ha_type,omitzero"` // one of the PostgresHAType constants; default "none"
+	Version string `json:"version,omitzero"` // the major version; default "18", or "17" with the October 2025 API
 
-	// HAType is one of the PostgresHAType constants. The default is "none".
-	HAType string `json:"ha_type,omitzero"`
-
-	// Version is the major version, such as "16" or "17". The default is "18", or
-	// "17" with the October 2025 API.
-	Version string `json:"version,omitzero"`
-
-	// RestrictByDefault creates the database without firewall rules, so that
-	// nothing can connect to it. The default is false: two rules allow
-	// connections from everywhere.
+	// RestrictByDefault creates the database without firewall rules: nothing can
+	// connect to it. By default, two rules allow connections from everywhere.
 	RestrictByDefault *bool `json:"restrict_by_default,omitzero"`
 
 	Tags []PostgresTag `json:"tags,omitzero"`
 
-	// The fields below require the August 2026 API. Older servers return
-	// [ErrInvalidRequest] if one of them is set.
-	//
-	// PrivateSubnetName is the name of the subnet that the server creates for the
-	// database. The default is the database's ID followed by "-subnet". A subnet
-	// with another name stays after the database is deleted.
+	// PrivateSubnetName is the name of the subnet that the server creates. The
+	// default is the database's ID followed by "-subnet"; a subnet with another
+	// name stays after the database is deleted. This field and the next two
+	// require the August 2026 API; older servers return [ErrInvalidRequest].
 	PrivateSubnetName string `json:"private_subnet_name,omitzero"`
 
 	// PGConfig and PgBouncerConfig are the initial configuration; see
@@ -179,22 +163,13 @@ type PostgresCreateRequest struct {
 }
 
 // PostgresUpdateRequest is the body of [PostgresService.Update]. Fields that
-// aren't set stay unchanged.
+// aren't set stay unchanged. Set StorageSize as well if the new Size doesn't
+// allow the current one.
 type PostgresUpdateRequest struct {
-	// Size is the new size of the servers. Set StorageSize as well if the new
-	// size doesn't allow the current one.
-	Size string `json:"size,omitzero"`
-
-	// StorageSize is in GiB. It can shrink if less than 80% of the new size will
-	// be in use.
-	StorageSize int `json:"storage_size,omitzero"`
-
-	// HAType is one of the PostgresHAType constants.
-	HAType string `json:"ha_type,omitzero"`
-
-	// Tags replaces all tags. Nil leaves them unchanged, and an empty slice
-	// removes them.
-	Tags []PostgresTag `json:"tags,omitzero"`
+	Size        string        `json:"size,omitzero"`         // of the servers
+	StorageSize int           `json:"storage_size,omitzero"` // in GiB; can shrink if under 80% of it will be in use
+	HAType      string        `json:"ha_type,omitzero"`      // one of the PostgresHAType constants
+	Tags        []PostgresTag `json:"tags,omitzero"`         // replaces all tags; an empty slice removes them
 }
 
 // passwordRequest is the body of ResetSuperuserPassword.
@@ -236,9 +211,7 @@ var (
 	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, pem: []string{attachment.Certificate}}
 )
 
-// List returns one page of the databases in the project, or in
-// [ListOptions.Location], that have all [ListOptions.Tags]. Items have the
-// short form.
+// List returns one page of the databases that have all [ListOptions.Tags].
 func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Postgres], error) {
 	page, err := list[Postgres](ctx, s.conn, &listPostgres, opts.serverFilters())
 	if err == nil && opts != nil {
@@ -247,9 +220,7 @@ func (s *PostgresService) List(ctx context.Context, opts *ListOptions) (*Page[Po
 	return page, err
 }
 
-// All returns an iterator over the databases in the project, or in
-// [ListOptions.Location], that have all [ListOptions.Tags]. Items have the
-// short form.
+// All iterates over the databases that have all [ListOptions.Tags].
 func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Postgres, error] {
 	databases := all[Postgres](ctx, s.conn, &listPostgres, opts.serverFilters())
 	if opts == nil || len(opts.Tags) == 0 {
@@ -265,8 +236,7 @@ func (s *PostgresService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	}
 }
 
-// Watch yields the databases in the project, or in [WatchOptions.Location], and
-// then their changes, until the context ends. Records have the short form.
+// Watch yields the databases and then their changes; see [WatchOptions].
 func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions, known ...*Postgres) iter.Seq2[Event[Postgres], error] {
 	return postgresFamily.watch(ctx, s.conn, opts, known)
 }
@@ -303,84 +273,66 @@ func (o *ListOptions) selectTags(page *Page[Postgres]) {
 }
 
 // Get returns a database with all its fields, including the superuser's
-// password. It returns [ErrNotFound] if the database doesn't exist.
+// password.
 func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresGet, location, postgres)
 }
 
 // Create creates a database. It returns while the database is "creating", with
 // the fields that are known by then; [PostgresService.WaitRunning] waits for
-// the others, which takes minutes. A name is 1 to 63 lower-case letters, digits
-// and hyphens, and can't start or end with a hyphen.
-//
-// It returns [ErrAlreadyExists] if the name is taken, even by a database that
-// is being deleted, and [ErrInvalidRequest] if a value is invalid;
-// [Error.FieldErrors] names the field. That error also matches
-// [ErrQuotaExceeded] if the database would exceed the project's vCPU quota, and
-// [ErrBillingRequired] if the project has no billing information. It returns
-// [ErrOutcomeUnknown] if the response is lost; see [Confirm].
+// the others, which takes minutes. It returns [ErrBillingRequired] if the
+// project has no billing information.
 func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreate, request, location, name)
 }
 
 // Update changes a database, in its maintenance window if it has one, and the
-// sizes of its read replicas. It returns before the change is complete:
+// sizes of its read replicas. It returns before that:
 // [PostgresService.WaitResized] waits for new sizes, and
-// [PostgresService.WaitServers] for a new HAType, which the October 2025 API
-// doesn't show. It returns [ErrInvalidRequest] if the sizes don't fit each
-// other, or the storage is too small; that error also matches
-// [ErrQuotaExceeded] if the change would exceed the project's vCPU quota. With
-// the August 2026 API, it also returns ErrInvalidRequest for a read replica.
+// [PostgresService.WaitServers] for a new HAType. It returns
+// [ErrInvalidRequest] if the sizes don't fit each other or the storage is too
+// small, and, with the August 2026 API, for a read replica.
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresUpdate, request, location, postgres)
 }
 
 // Delete deletes a database, but not its read replicas, which remain replicas.
 // It returns before the database is gone; [PostgresService.WaitDeleted] waits.
-// It succeeds if the database doesn't exist, so a mistyped name or a wrong
-// location looks like success.
 func (s *PostgresService) Delete(ctx context.Context, location, postgres string) error {
 	return remove(ctx, s.conn, &opPostgresDelete, location, postgres)
 }
 
-// CACertificates returns the root certificates of a database as a PEM file, for
-// clients that verify the server. It returns [ErrNotFound] while
-// [Postgres.CACertificates] is "".
+// CACertificates returns [Postgres.CACertificates] as a file, for clients that
+// verify the server. It returns [ErrNotFound] while there are none.
 func (s *PostgresService) CACertificates(ctx context.Context, location, postgres string) (*File, error) {
 	return download(ctx, s.conn, &opPostgresCACertificates, caCertificatesFile, nil, location, postgres)
 }
 
 // Rename renames a database, which changes the host in
-// [Postgres.ConnectionString]. It returns the short form. It returns
-// [ErrAlreadyExists] if the name is taken. Rename is idempotent only if
-// postgres is an ID.
+// [Postgres.ConnectionString]. It returns the short form.
 func (s *PostgresService) Rename(ctx context.Context, location, postgres, newName string) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresRename, renameRequest{newName}, location, postgres)
 }
 
 // ResetSuperuserPassword sets the superuser's password: at least 12 characters,
-// with a lower-case letter, an upper-case letter and a digit. The returned
-// record has the new password, which the database accepts seconds later. It
-// returns [ErrInvalidRequest] if the server refuses the password, or the
-// database is a read replica; [Error.FieldErrors] has the reasons.
+// with a lower-case letter, an upper-case letter and a digit. The database
+// accepts it seconds later. It returns [ErrInvalidRequest] if the server
+// refuses the password, or the database is a read replica.
 func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, postgres string, password Secret) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
 }
 
-// Restart restarts the servers of a database in any state. With the August 2026
-// API, the database is "restarting" until the restart is complete;
-// [PostgresService.WaitRunning] waits. With the October 2025 API, it stays
-// "running", and nothing shows the end. Restart returns [ErrOutcomeUnknown] if
-// the response is lost, since a retry could restart the servers again.
+// Restart restarts the servers of a database in any state. The database is then
+// "restarting"; [PostgresService.WaitRunning] waits. With the October 2025 API,
+// it stays "running", and nothing shows the end. After [ErrOutcomeUnknown], a
+// retry could restart the servers again.
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
 }
 
-// SetMaintenanceWindow sets the hour in UTC, 0 to 23, at which the maintenance
-// window begins, such as new(3); nil removes the window. The window opens only
-// on the given days, from "mon" to "sun", or on every day if there are none.
-// Days require the August 2026 API and a project with this feature; otherwise
-// SetMaintenanceWindow returns [ErrInvalidRequest].
+// SetMaintenanceWindow sets [Postgres.MaintenanceWindowStartAt], such as
+// new(3), and MaintenanceWindowDays; nil removes the window. It returns
+// [ErrInvalidRequest] if days aren't supported.
 func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int, days ...string) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)
 }
@@ -390,17 +342,14 @@ func postgresRunning(p *Postgres) (bool, error) {
 	return reaches[*Postgres](PostgresStateRunning)(p)
 }
 
-// WaitRunning waits until a database is running, and returns it. It returns a
-// [*WaitError] if the database is being deleted or is gone.
+// WaitRunning waits until a database is running, and returns it.
 func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	return postgresFamily.waitState(ctx, s.conn, "Postgres.WaitRunning", location, postgres, postgresRunning, opts)
 }
 
 // WaitResized waits until a database is running with the requested sizes, and
-// returns it. If [Postgres.FallbackActive] is set, the VM size may differ,
-// since the server has chosen another one instead. The wait can last until the
-// next maintenance window. It returns a [*WaitError] if the database is being
-// deleted or is gone.
+// returns it. The VM size may differ if [Postgres.FallbackActive] is set. The
+// wait can last until the next maintenance window.
 func (s *PostgresService) WaitResized(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	resized := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)
@@ -412,9 +361,7 @@ func (s *PostgresService) WaitResized(ctx context.Context, location, postgres st
 	return w.run(ctx, opts)
 }
 
-// WaitDeleted waits until a database is gone and its name is free. It also
-// succeeds if another database has taken the name, or if the token can't see
-// the project. Its error is a [*WaitError].
+// WaitDeleted waits until a database is gone and its name is free.
 func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres string, opts ...WaitOption) error {
 	return postgresFamily.waitDeleted(ctx, s.conn, location, postgres, opts)
 }

@@ -9,7 +9,7 @@ import (
 // PostgresBackup is a base backup of a database. The server restores from it
 // and from the write-ahead log that follows it.
 type PostgresBackup struct {
-	Key          string    `json:"key"` // of the object that marks the end of the backup in the object store
+	Key          string    `json:"key"` // of the object that marks its end in the object store
 	LastModified time.Time `json:"last_modified"`
 }
 
@@ -47,7 +47,7 @@ func (s *PostgresService) ListBackups(ctx context.Context, location, postgres st
 	return list[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
 
-// AllBackups returns an iterator over the base backups of a database.
+// AllBackups iterates over the base backups of a database.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AllBackups(ctx context.Context, location, postgres string) iter.Seq2[*PostgresBackup, error] {

@@ -4,10 +4,8 @@ import "context"
 
 // PostgresCapabilities describes the databases that a project can create.
 type PostgresCapabilities struct {
-	// OptionTree has the valid combinations of options, starting with the flavor.
-	OptionTree PostgresOptions `json:"option_tree"`
-
-	Metadata PostgresOptionsMetadata `json:"metadata"`
+	OptionTree PostgresOptions         `json:"option_tree"` // valid combinations, starting with the flavor
+	Metadata   PostgresOptionsMetadata `json:"metadata"`
 }
 
 func (c *PostgresCapabilities) lacks() string {
@@ -31,13 +29,11 @@ func (c *PostgresCapabilities) lacks() string {
 //		fmt.Println(size)
 //	}
 //
-// An option or value that doesn't exist gives a nil map, which is safe to
-// index. Locations have the provider's names; methods take the DisplayName in
-// [PostgresOptionsMetadata].
+// An option or value that doesn't exist gives a nil map. Locations have the
+// provider's names; methods take [PostgresLocationMetadata.DisplayName].
 type PostgresOptions map[string]map[string]PostgresOptions
 
-// PostgresOptionsMetadata describes the values of each option in
-// [PostgresOptions].
+// PostgresOptionsMetadata describes the values of each option.
 type PostgresOptionsMetadata struct {
 	Flavor   map[string]PostgresFlavorMetadata   `json:"flavor"`
 	Location map[string]PostgresLocationMetadata `json:"location"`
@@ -78,9 +74,9 @@ type PostgresHATypeMetadata struct {
 
 var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRoute + "/postgres/capabilities", idempotent | august2026}
 
-// Capabilities returns the values that [PostgresService.Create] accepts in the
-// project, which depend on the project's features. It returns [ErrForbidden] if
-// the token can't see databases.
+// Capabilities returns the values that [PostgresService.Create] accepts, which
+// depend on the project. It returns [ErrForbidden] if the token can't see
+// databases.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Capabilities(ctx context.Context) (*PostgresCapabilities, error) {

@@ -45,17 +45,16 @@ var (
 	clientKeyPairFile = fileFormat{name: "client.pem", accept: acceptPEM, pem: []string{attachment.Certificate, attachment.PrivateKey}}
 )
 
-// CreateClientKeyPair returns a client certificate and its private key, in that
-// order, as one PEM file. A user's name is 1 to 64 letters, digits, hyphens and
-// underscores, but not "postgres" or "ubi_replication". To log in with the
-// certificate, the user must exist and be added with
-// [PostgresService.AddCertificateUser]. The certificate is valid for up to 366
-// days, in whole seconds.
+// CreateClientKeyPair returns a PEM file with a client certificate, valid for
+// up to 366 days in whole seconds, and then its private key. A user's name is 1
+// to 64 letters, digits, hyphens and underscores, but not "postgres" or
+// "ubi_replication". To log in, the user must exist and be added with
+// [PostgresService.AddCertificateUser].
 //
 // The server doesn't store the pair, so after [ErrOutcomeUnknown] it's safe to
-// call again. CreateClientKeyPair returns [ErrInvalidRequest] if a value is
-// invalid, [ErrServer] until the database has certificates of its own, and
-// [ErrInvalidResponse] if the certificate or the key is missing.
+// call again. CreateClientKeyPair returns [ErrServer] until the database has
+// certificates of its own, and [ErrInvalidResponse] if the certificate or the
+// key is missing.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
@@ -63,10 +62,9 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 	return download(ctx, s.conn, &opPostgresCreateClientKeyPair, clientKeyPairFile, request, location, postgres)
 }
 
-// AddCertificateUser allows a database user, which need not exist yet, to log
-// in with a client certificate of that name. It returns all such users, before
-// the database accepts the new one. It succeeds if the user is already one of
-// them.
+// AddCertificateUser lets a database user, which need not exist yet, log in
+// with a client certificate of that name. It returns all such users, before the
+// database accepts the new one.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
@@ -75,7 +73,6 @@ func (s *PostgresService) AddCertificateUser(ctx context.Context, location, post
 
 // RemoveCertificateUser stops a user from logging in with a client certificate.
 // It returns the remaining users, before the database refuses the removed one.
-// It succeeds if the user isn't one of them.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {

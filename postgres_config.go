@@ -9,22 +9,17 @@ import (
 
 // PostgresConfig contains the settings of a database that users have set; all
 // others are at their defaults. Names are case-sensitive, and depend on the
-// database's version. PostgresConfig is also the body of
-// [PostgresService.ReplaceConfig].
+// database's version. It's also the body of [PostgresService.ReplaceConfig],
+// without the last two fields.
 type PostgresConfig struct {
 	PGConfig        map[string]string `json:"pg_config"`        // of the server, such as "work_mem": "32MB"
-	PgBouncerConfig map[string]string `json:"pgbouncer_config"` // of the connection pooler, such as "pool_mode": "transaction"
+	PgBouncerConfig map[string]string `json:"pgbouncer_config"` // of the pooler, such as "pool_mode": "transaction"
 
-	// Servers with the August 2026 API send the fields below. They're never part
-	// of a request.
-	//
-	// DefaultPGConfig contains the settings that the server chooses for a
-	// database of this size. Only [PostgresService.GetConfig] returns it.
+	// The server chooses DefaultPGConfig for a database of this size; only
+	// GetConfig returns it. Message says what is left to do after a change, such
+	// as a restart. They require the August 2026 API.
 	DefaultPGConfig map[string]string `json:"default_pg_config,omitzero"`
-
-	// Message says what is left to do after a change, such as a restart; "" means
-	// nothing.
-	Message string `json:"message,omitzero"`
+	Message         string            `json:"message,omitzero"`
 }
 
 func (c *PostgresConfig) lacks() string {
@@ -37,8 +32,8 @@ func (c *PostgresConfig) lacks() string {
 	return ""
 }
 
-// UnmarshalJSON decodes a configuration. Numbers and booleans, which the server
-// returns if a client has sent them, become their JSON text.
+// UnmarshalJSON decodes a configuration. Numbers and booleans become their JSON
+// text.
 func (c *PostgresConfig) UnmarshalJSON(data []byte) error {
 	var lenient struct {
 		PGConfig        map[string]configValue `json:"pg_config"`
@@ -82,8 +77,7 @@ func configStrings(values map[string]configValue) map[string]string {
 }
 
 // PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig]. At
-// least one map must be set. [Value] changes a setting, and [Null] resets it to
-// its default. Other settings stay unchanged.
+// least one map must be set. [Value] changes a setting, and [Null] resets it.
 //
 //	request := &cloudapi.PostgresConfigUpdateRequest{
 //		PGConfig: map[string]cloudapi.Opt[string]{
@@ -108,12 +102,10 @@ func (s *PostgresService) GetConfig(ctx context.Context, location, postgres stri
 }
 
 // ReplaceConfig replaces the configuration of a database, and returns it.
-// Settings that config lacks are reset to their defaults; a nil map counts as
-// empty. Settings take effect after the response, and some need a Restart; with
-// the August 2026 API, [PostgresConfig.Message] says so. It returns
-// [ErrInvalidRequest] if a name or value is invalid; [Error.FieldErrors] has
-// names such as "pg_config.work_mem". It returns an [*ArgumentError] if config
-// is nil.
+// Settings that config lacks are reset to their defaults. Settings take effect
+// after the response, and some need a Restart, as [PostgresConfig.Message]
+// says. It returns [ErrInvalidRequest] if a name or value is invalid;
+// [Error.FieldErrors] has names such as "pg_config.work_mem".
 func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres string, config *PostgresConfig) (*PostgresConfig, error) {
 	if config == nil {
 		return nil, &ArgumentError{Operation: opPostgresReplaceConfig.Name, Name: "config", Reason: "must not be nil"}
@@ -125,8 +117,8 @@ func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres 
 }
 
 // UpdateConfig changes some settings of a database, and returns all that are
-// now set. It returns an [*ArgumentError] if both maps are nil. Otherwise, the
-// effect and the errors are the same as for [PostgresService.ReplaceConfig].
+// now set. The effect and errors are the same as for
+// [PostgresService.ReplaceConfig].
 func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres string, request *PostgresConfigUpdateRequest) (*PostgresConfig, error) {
 	if request == nil || request.PGConfig == nil && request.PgBouncerConfig == nil {
 		return nil, &ArgumentError{Operation: opPostgresUpdateConfig.Name, Name: "request", Reason: "must set a map"}

@@ -3,14 +3,12 @@ package cloudapi
 import "context"
 
 // PostgresMetricDestination is a server to which a database sends its metrics.
+// AuthMethods requires the August 2026 API.
 type PostgresMetricDestination struct {
-	ID       string `json:"id"`       // prefix md; et for old ones
-	Username string `json:"username"` // for basic authentication; "" if there is none
-	URL      string `json:"url"`      // of a server that accepts Prometheus remote writes
-
-	// AuthMethods are the authentication methods in use: "basic_auth",
-	// "authorization" or "headers". Requires the August 2026 API.
-	AuthMethods []string `json:"auth_methods,omitzero"`
+	ID          string   `json:"id"`                    // prefix md; et for old ones
+	Username    string   `json:"username"`              // for basic authentication; "" if there is none
+	URL         string   `json:"url"`                   // of a server that accepts Prometheus remote writes
+	AuthMethods []string `json:"auth_methods,omitzero"` // "basic_auth", "authorization" or "headers"
 }
 
 func (d *PostgresMetricDestination) identity() Resource {
@@ -22,27 +20,21 @@ func (d *PostgresMetricDestination) identity() Resource {
 type PostgresMetricDestinationCreateRequest struct {
 	URL string `json:"url"` // must begin with https://; required
 
-	// Username and Password are for basic authentication. Both are required
-	// unless Options is set.
+	// Username and Password are for basic authentication. Both are required unless
+	// Options is set.
 	Username string `json:"username"`
 	Password Secret `json:"password"`
 
-	// Options are other ways to authenticate, instead of or in addition to a
-	// username and password. Requires the August 2026 API; older servers return
-	// ErrInvalidRequest.
+	// Options are other ways to authenticate, instead of or in addition. They
+	// require the August 2026 API; older servers return ErrInvalidRequest.
 	Options *PostgresMetricDestinationOptions `json:"options,omitzero"`
 }
 
 // PostgresMetricDestinationOptions are headers of the requests that send the
 // metrics. At least one is required if there's no username and password.
 type PostgresMetricDestinationOptions struct {
-	// Authorization is the Authorization header. It can't be combined with a
-	// username and password.
-	Authorization *PostgresMetricAuthorization `json:"authorization,omitzero"`
-
-	// Headers are other headers. The server refuses the ones it sets itself, such
-	// as Authorization, Content-Type and Host.
-	Headers map[string]Secret `json:"headers,omitzero"`
+	Authorization *PostgresMetricAuthorization `json:"authorization,omitzero"` // not with a username and password
+	Headers       map[string]Secret            `json:"headers,omitzero"`       // not Host or others the server sets
 }
 
 // PostgresMetricAuthorization is an Authorization header.
@@ -83,10 +75,7 @@ const (
 type PostgresLogDestinationCreateRequest struct {
 	Name string `json:"name"` // any text, need not be unique; required
 	Type string `json:"type"` // one of the PostgresLogDestination constants; required
-
-	// URL begins with https:// for "otlp", and is tcp:// with a host and a port
-	// for "syslog". Required.
-	URL string `json:"url"`
+	URL  string `json:"url"`  // https://… for "otlp", tcp://host:port for "syslog"; required
 
 	// Options may be nil. No operation returns them.
 	Options *PostgresLogDestinationOptions `json:"options,omitzero"`
@@ -110,25 +99,23 @@ var (
 // CreateMetricDestination adds a server to which a database sends its metrics,
 // and returns the database. [Postgres.MetricDestinations] doesn't mark the new
 // one: look for its URL and username, or for the new ID. Adding an existing
-// destination creates a duplicate. It returns [ErrOutcomeUnknown] if the
-// response is lost: look for the destination with Get.
+// destination, or a retry after [ErrOutcomeUnknown], can create a duplicate:
+// look for it with Get.
 func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, request, location, postgres)
 }
 
 // DeleteMetricDestination removes a destination, and the database stops sending
-// metrics to it. It succeeds if the destination doesn't exist, but returns
-// [ErrNotFound] if the database doesn't.
+// metrics to it. It returns [ErrNotFound] if the database doesn't exist.
 func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
 }
 
 // CreateLogDestination adds a server to which a database sends its logs, and
 // returns the destination before the database uses it. Adding an existing
-// destination creates a duplicate. It returns [ErrInvalidRequest] if the URL or
-// the options don't fit the type; [Error.FieldErrors] names "url" or "options".
-// It returns [ErrOutcomeUnknown] if the response is lost: look for the
-// destination with Get.
+// destination, or a retry after [ErrOutcomeUnknown], can create a duplicate:
+// look for it with Get. It returns [ErrInvalidRequest] if the URL or the
+// options don't fit the type.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
@@ -136,8 +123,7 @@ func (s *PostgresService) CreateLogDestination(ctx context.Context, location, po
 }
 
 // DeleteLogDestination removes a destination. It returns before the database
-// stops sending logs to it. It succeeds if the destination doesn't exist, but
-// returns [ErrNotFound] if the database doesn't.
+// stops sending logs to it, or [ErrNotFound] if the database doesn't exist.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {

@@ -23,18 +23,17 @@ func (r *PostgresFirewallRule) identity() Resource {
 // PostgresFirewallRuleCreateRequest is the body of
 // [PostgresService.CreateFirewallRule].
 type PostgresFirewallRuleCreateRequest struct {
-	// CIDR is the range of IPv4 or IPv6 addresses. Required. Include the prefix
-	// length: without one, the server takes an IPv4 address for a /32, but an
-	// IPv6 address for a /64. It clears the host bits.
+	// CIDR is a range of IPv4 or IPv6 addresses; required. Without a prefix
+	// length, an IPv4 address is a /32, but an IPv6 address is a /64. The server
+	// clears host bits.
 	CIDR string `json:"cidr"`
 
-	// Description is any text. The server removes spaces around it.
-	Description string `json:"description,omitzero"`
+	Description string `json:"description,omitzero"` // any text; the server removes spaces around it
 }
 
 // PostgresFirewallRuleUpdateRequest is the body of
 // [PostgresService.UpdateFirewallRule]. Fields that are absent or null stay
-// unchanged; Value("") clears the description.
+// unchanged.
 type PostgresFirewallRuleUpdateRequest struct {
 	CIDR        Opt[string] `json:"cidr,omitzero"`
 	Description Opt[string] `json:"description,omitzero"`
@@ -56,33 +55,33 @@ func (s *PostgresService) ListFirewallRules(ctx context.Context, location, postg
 	return list[PostgresFirewallRule](ctx, s.conn, &listPostgresFirewallRules, opts, location, postgres)
 }
 
-// AllFirewallRules returns an iterator over the firewall rules of a database.
+// AllFirewallRules iterates over the firewall rules of a database.
 func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgres string, opts *ListOptions) iter.Seq2[*PostgresFirewallRule, error] {
 	return all[PostgresFirewallRule](ctx, s.conn, &listPostgresFirewallRules, opts, location, postgres)
 }
 
 // CreateFirewallRule adds a rule, which takes effect seconds later. It returns
-// [ErrAlreadyExists] if the range already has a rule. It returns
-// [ErrOutcomeUnknown] if the response is lost: look for the rule with
-// AllFirewallRules.
+// [ErrAlreadyExists] if the range already has a rule. After
+// [ErrOutcomeUnknown], AllFirewallRules shows whether the database has the
+// rule.
 //
 // With the August 2026 API, the server creates two rules, for the ports of the
-// database and the connection pooler, and returns the first. The list contains
-// both; update and delete each separately. The rules belong to a firewall of
-// the project. If that firewall was deleted or detached, its rules can't be
-// created, updated or deleted: these methods return [ErrInvalidRequest].
+// database and the connection pooler, and returns the first. Update and delete
+// each separately. They belong to a firewall of the project. If that firewall
+// was deleted or detached, methods that change rules return
+// [ErrInvalidRequest].
 func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, postgres string, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresCreateFirewallRule, request, location, postgres)
 }
 
-// UpdateFirewallRule changes a rule; the change takes effect seconds later. It
+// UpdateFirewallRule changes a rule, which takes effect seconds later. It
 // returns [ErrAlreadyExists] if another rule has the range.
 func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, postgres, ruleID string, request *PostgresFirewallRuleUpdateRequest) (*PostgresFirewallRule, error) {
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresUpdateFirewallRule, request, location, postgres, ruleID)
 }
 
-// DeleteFirewallRule deletes a rule. It succeeds if the rule doesn't exist, but
-// returns [ErrNotFound] if the database doesn't.
+// DeleteFirewallRule deletes a rule. It returns [ErrNotFound] if the database
+// doesn't exist.
 func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, postgres, ruleID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteFirewallRule, location, postgres, ruleID)
 }

@@ -18,8 +18,8 @@ type PostgresLogEntry struct {
 	ServerUBID    string    `json:"server_ubid"` // the ID of the server, prefix pv
 	ServerRole    string    `json:"server_role"` // one of the PostgresServerRole constants
 
-	// Context has details of a connection if the line is about one: "user",
-	// "dbname", "pid" and "remote_host_port". Any of them may be missing.
+	// Context has details of a connection if the line is about one: any of "user",
+	// "dbname", "pid" and "remote_host_port".
 	Context map[string]string `json:"context"`
 }
 
@@ -63,16 +63,13 @@ type PostgresLogsOptions struct {
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 
 	StreamName    string `url:"stream_name,omitempty"`    // one of the PostgresLogStream constants
-	SeverityLevel string `url:"severity_level,omitempty"` // one of the PostgresLogSeverity constants; only this level is returned, no higher one
+	SeverityLevel string `url:"severity_level,omitempty"` // a PostgresLogSeverity constant; only this level, no higher
 	ServerRole    string `url:"server_role,omitempty"`    // one of the PostgresServerRole constants
 	QueryPattern  string `url:"query_pattern,omitempty"`  // a literal part of the message, up to 200 characters
+	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in Logs and 500 in AllLogs
 
-	// PageSize is the number of lines in a page, up to 500. The default is 50 in
-	// Logs and 500 in AllLogs.
-	PageSize int `url:"max_log_lines,omitempty"`
-
-	// PaginationKey is [Page.NextStartAfter] of the previous page. Use it with
-	// the options of that page, including Start and End.
+	// PaginationKey is [Page.NextStartAfter] of the previous page. The other
+	// options, including Start and End, must be those of that page.
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
 
@@ -92,15 +89,11 @@ func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
 var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent | august2026}
 
 // Logs returns one page of the logs of a database: the newest lines of the time
-// in the options, sorted from old to new. [Page.NextStartAfter] is the
-// PaginationKey of the next page, which has older lines, or "" on the last
-// page. Set Start and End to read several pages, since their defaults move.
-//
-// Lines are in the order in which the server received them. Their timestamps
-// may be out of order, for example if a database server sends its lines late.
-//
-// It returns [ErrInvalidRequest] if the server keeps no logs, and [ErrServer],
-// after retries, if it can't reach them.
+// in the options, in the order in which the server received them, so timestamps
+// may be out of order. [Page.NextStartAfter] is the PaginationKey of the next
+// page, which has older lines. Set Start and End to read several pages, since
+// their defaults move. Logs returns [ErrInvalidRequest] if the server keeps no
+// logs, and [ErrServer] if it can't reach them.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
@@ -108,11 +101,11 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, location, postgres)
 }
 
-// AllLogs returns an iterator over the logs of a database, the newest lines
-// first, page by page; for the order see [PostgresService.Logs]. The default
-// End is the time at which the iteration begins, by the clock of this machine,
-// and the default Start is half an hour before End. It yields
-// [ErrPaginationStalled] if the server repeats lines in place of the next page.
+// AllLogs iterates over the logs of a database, page by page, the newest page
+// first. The default End is the time at which the iteration begins, by the
+// clock of this machine, and the default Start is half an hour before End.
+// AllLogs yields [ErrPaginationStalled] if the server repeats lines in place of
+// the next page.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {

@@ -12,22 +12,19 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// PostgresLogLine is a line that [PostgresService.FollowLogs] yields.
+// PostgresLogLine is a line that [PostgresService.FollowLogs] yields. Store its
+// Marker when the line has been processed, and pass it to the next FollowLogs.
 type PostgresLogLine struct {
 	*PostgresLogEntry
-
-	// Marker is the place after this line. Store it when the line has been
-	// processed, and pass it to the next FollowLogs.
-	Marker PostgresLogMarker `json:"-"`
+	Marker PostgresLogMarker `json:"-"` // the place after this line
 }
 
 // PostgresLogMarker is a place in the logs of a database, from which
-// [PostgresService.FollowLogs] continues. A program can store its text or its
-// JSON. They contain a range of time and, for each line in it that FollowLogs has
-// yielded, a hash of 8 bytes, but no text of a line. The range is a minute or so,
-// or up to a day while FollowLogs catches up with old lines; a marker can then
-// take tens of kilobytes. A marker applies only to the same database and the same
-// filters. The zero marker is no place.
+// [PostgresService.FollowLogs] continues with the same filters. Its text or
+// JSON can be stored. They contain a range of time and, for each line in it
+// that FollowLogs has yielded, a hash of 8 bytes. The range is a minute or so,
+// or up to a day while FollowLogs catches up with old lines, which takes tens
+// of kilobytes.
 type PostgresLogMarker struct{ place logtail.Place }
 
 // IsZero reports whether the marker is no place.
@@ -62,12 +59,8 @@ func (e *PostgresLogEntry) key() logtail.Key {
 // PostgresFollowLogsOptions are the settings of [PostgresService.FollowLogs]. A
 // nil *PostgresFollowLogsOptions means the defaults.
 type PostgresFollowLogsOptions struct {
-	// Marker is the place to continue from: the marker of the last line that the
-	// program has processed.
-	Marker PostgresLogMarker
-
-	// Start is the time to begin at if there is no Marker.
-	Start time.Time
+	Marker PostgresLogMarker // the place to continue from
+	Start  time.Time         // the time to begin at if there is no Marker
 
 	// Since is how old the first line may be, by the server's clock, if there is
 	// neither Marker nor Start. The default, for 0 or less, is half an hour.
@@ -83,25 +76,20 @@ type PostgresFollowLogsOptions struct {
 	// begins, and at any error.
 	UntilNow bool
 
-	// Overlap is how late a line may appear in the logs. Each request asks again
-	// for the lines of that time, but FollowLogs doesn't yield them again. The
-	// default, for 0 or less, is a minute; the maximum is 12 hours.
+	// Overlap is how late a line may appear in the logs. The default, for 0 or
+	// less, is a minute; the maximum is 12 hours.
 	Overlap time.Duration
 
-	// Interval and MaxInterval are the pauses, as in [WatchOptions]. The pauses
-	// grow while there are no new lines.
+	// Interval and MaxInterval are the pauses, as in [WatchOptions].
 	Interval, MaxInterval time.Duration
 
 	// Progress, if not nil, is called after each round of requests, on the
-	// goroutine of the loop, when the program has processed the lines of the
-	// round. Done is the number of lines so far, Polls the number of rounds, and
-	// Err the error of the round. Record is a PostgresLogMarker, the place after
-	// all lines up to now, which a program can store if there are no lines for
-	// long.
-	//
-	// If the server no longer keeps the lines after the Marker or Start, Progress
-	// is first called with [ErrLogsExpired], and the sequence begins with the
-	// oldest lines that remain.
+	// goroutine of the loop, when the program has processed its lines. Done is the
+	// number of lines so far, Polls the number of rounds, and Err the error of the
+	// round. Record is a PostgresLogMarker, the place after all lines up to now.
+	// If the server no longer keeps the lines after the Marker or Start, the first
+	// call has [ErrLogsExpired], and the sequence begins with the oldest lines
+	// that remain.
 	Progress func(Progress)
 }
 
@@ -116,8 +104,7 @@ const (
 // FollowLogs yields the lines of a database's logs as the server receives them:
 // first the lines since the marker or time in the options, and then new ones,
 // until the context ends. It yields each line once, in the server's order, even
-// across restarts of the program if that stores the marker of the last line it
-// has processed:
+// across restarts of a program that stores markers:
 //
 //	var marker cloudapi.PostgresLogMarker // or one that was stored
 //	for line, err := range client.Postgres.FollowLogs(ctx, location, "orders", &cloudapi.PostgresFollowLogsOptions{Marker: marker}) {
@@ -128,26 +115,19 @@ const (
 //		marker = line.Marker // store its JSON or text
 //	}
 //
-// It's enough to store the marker that Progress gets after each round of requests
-// if lines may come again after a crash.
+// It's enough to store the marker that Progress gets after each round of
+// requests if lines may come again after a crash.
 //
-// After a transient failure ([IsTransient]), such as a server error or a
-// gateway's page in place of the logs, FollowLogs reports it to Progress and
-// tries again after a pause. It also continues after [ErrPaginationStalled],
-// but not the third time in a row. Any other error, or the context's error, is
-// the last element.
+// FollowLogs reports transient failures ([IsTransient]) to Progress and tries
+// again after a pause. It also continues after [ErrPaginationStalled], but not
+// the third time in a row. Any other error is the last element.
 //
-// Lines have no ID. FollowLogs asks for ranges of time that overlap, recognizes
-// lines by their time, server, stream, text and context, and counts equal ones.
-// It uses the server's clock, which the Date of the responses shows. There are
-// limits: it can miss a line that appears later than Overlap, if the server
-// selects lines by their timestamps. It yields a line again that disappears
-// from the logs and comes back, and a line whose marker the program didn't
-// store before it ended. A late line follows newer ones.
-//
-// FollowLogs holds the lines of one range in memory: of a minute, or for old
-// lines of an hour to a day, depending on how many there are. Every range over
-// the sequence is separate. No goroutine outlives the loop.
+// Lines have no ID. FollowLogs asks for ranges of time that overlap, by the
+// server's clock, and recognizes lines by their time, server, stream, text and
+// context. It can miss a line that appears later than Overlap, if the server
+// selects lines by their timestamps. It repeats a line that disappears from the
+// logs and comes back. It holds the lines of one range in memory: of a minute,
+// or, for old lines, of an hour to a day, depending on how many there are.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogLine, error] {

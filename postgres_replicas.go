@@ -5,38 +5,29 @@ import (
 	"time"
 )
 
-// PostgresRestoreRequest is the body of [PostgresService.Restore].
+// PostgresRestoreRequest is the body of [PostgresService.Restore]. All but Name
+// and RestoreTarget require the August 2026 API; older servers return
+// [ErrInvalidRequest].
 type PostgresRestoreRequest struct {
-	Name string `json:"name"` // of the new database; required
+	Name          string    `json:"name"`           // of the new database; required
+	RestoreTarget time.Time `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
 
-	// RestoreTarget is the time to restore to, from
-	// [Postgres.EarliestRestoreTime] to [Postgres.LatestRestoreTime]. Required.
-	RestoreTarget time.Time `json:"restore_target"`
-
-	// The fields below require the August 2026 API; older servers return
-	// [ErrInvalidRequest] if one of them is set.
-	//
 	// PGConfig and PgBouncerConfig override settings copied from the original
 	// database; see [PostgresConfig].
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
-
-	// Tags replace the original's tags, which are copied by default.
-	Tags []PostgresTag `json:"tags,omitzero"`
+	Tags            []PostgresTag     `json:"tags,omitzero"` // replaces the original's tags
 }
 
 func (r PostgresRestoreRequest) newName() string { return r.Name }
 
 // PostgresReadReplicaOptions are the settings of a read replica that differ
-// from its parent. They require the August 2026 API; older servers return
-// [ErrInvalidRequest] if one of them is set.
+// from its parent; see [PostgresConfig]. They require the August 2026 API;
+// older servers return [ErrInvalidRequest] if one of them is set.
 type PostgresReadReplicaOptions struct {
-	// PGConfig and PgBouncerConfig override the parent's settings; see
-	// [PostgresConfig].
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
-
-	Tags []PostgresTag `json:"tags,omitzero"` // none by default
+	Tags            []PostgresTag     `json:"tags,omitzero"` // none by default
 }
 
 // readReplicaRequest is the body of CreateReadReplica.
@@ -66,9 +57,8 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 // PromoteReadReplica turns a read replica into an independent database. It
 // returns the short form, in which ReadReplica is false, before the promotion
 // is complete; [PostgresService.WaitPromoted] waits. It returns
-// [ErrInvalidRequest] if the database isn't a replica. It returns
-// [ErrOutcomeUnknown] if the response is lost, since a retry would find no
-// replica.
+// [ErrInvalidRequest] if the database isn't a replica, as in a retry after
+// [ErrOutcomeUnknown].
 //
 // Requires the August 2026 API.
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {
@@ -76,24 +66,19 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 }
 
 // CreateReadReplica creates a read replica of a database, with the same size
-// and no standby. It returns the replica before it's running;
-// [PostgresService.WaitRunning] waits, which can take hours. A nil opts changes
-// none of the parent's settings. It returns [ErrInvalidRequest] before the first
-// backup (see [Postgres.EarliestRestoreTime]), [ErrAlreadyExists] if the name
-// is taken, and [ErrQuotaExceeded] if the replica would exceed the project's
-// vCPU quota. It returns [ErrOutcomeUnknown] if the response is lost; see
-// [Confirm].
+// and no standby. It returns before the replica is running;
+// [PostgresService.WaitRunning] waits, which can take hours. It returns
+// [ErrInvalidRequest] before the first backup (see
+// [Postgres.EarliestRestoreTime]).
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts *PostgresReadReplicaOptions) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaRequest{name, orZero(opts)}, location, postgres)
 }
 
 // Restore creates a database with the data that another one had at an earlier
 // time. The new database has the same size and password, and no standby.
-// Restore returns it before it's running; [PostgresService.WaitRunning] waits,
+// Restore returns before it's running; [PostgresService.WaitRunning] waits,
 // which can take hours. It returns [ErrInvalidRequest] if the time isn't
-// possible, [ErrAlreadyExists] if the name is taken, and [ErrQuotaExceeded] if
-// the database would exceed the project's vCPU quota. It returns
-// [ErrOutcomeUnknown] if the response is lost; see [Confirm].
+// possible.
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
 	body := orZero(request)
 	body.RestoreTarget = body.RestoreTarget.UTC()
@@ -102,8 +87,7 @@ func (s *PostgresService) Restore(ctx context.Context, location, postgres string
 
 // WaitPromoted waits until a promoted database is running and no longer a
 // replica, and returns it. It accepts writes within the next 30 seconds;
-// [Postgres.Primary] is then true. It returns a [*WaitError] if the database is
-// being deleted or is gone.
+// [Postgres.Primary] is then true.
 func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	promoted := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)

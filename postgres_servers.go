@@ -7,18 +7,15 @@ import (
 )
 
 // PostgresServer is one of the servers of a database: the primary, which
-// accepts writes, or a standby.
+// accepts writes, or a standby. SynchronizationStatus is meaningless for the
+// primary of a read replica.
 type PostgresServer struct {
-	ID    string `json:"id"`    // prefix pv
-	Role  string `json:"role"`  // one of the PostgresServerRole constants
-	State string `json:"state"` // one of the PostgresServerState constants, or another
-
-	// SynchronizationStatus is "ready" or "catching_up". It's meaningless for the
-	// primary of a read replica.
-	SynchronizationStatus string `json:"synchronization_status"`
-
-	VMSize         string `json:"vm_size"`         // such as "standard-2"
-	FallbackActive bool   `json:"fallback_active"` // whether it has another instance type than requested
+	ID                    string `json:"id"`                     // prefix pv
+	Role                  string `json:"role"`                   // one of the PostgresServerRole constants
+	State                 string `json:"state"`                  // one of the PostgresServerState constants, or another
+	SynchronizationStatus string `json:"synchronization_status"` // "ready" or "catching_up"
+	VMSize                string `json:"vm_size"`                // such as "standard-2"
+	FallbackActive        bool   `json:"fallback_active"`        // whether it has another instance type than requested
 }
 
 func (s *PostgresServer) lacks() string        { return lacksID(s.ID) }
@@ -67,27 +64,25 @@ var (
 	listPostgresServers = listRoutes{project: &opPostgresListServers, unpaged: true}
 )
 
-// ListServers returns the servers of a database, all in one page. It always
-// returns [ErrServer] during a failover.
+// ListServers returns the servers of a database, all in one page. It returns
+// [ErrServer] during a failover.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) ListServers(ctx context.Context, location, postgres string) (*Page[PostgresServer], error) {
 	return list[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
-// AllServers returns an iterator over the servers of a database. It always
-// yields [ErrServer] during a failover.
+// AllServers iterates over the servers of a database.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AllServers(ctx context.Context, location, postgres string) iter.Seq2[*PostgresServer, error] {
 	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
-// Recycle replaces the primary server of a database with a new one, which
-// involves a failover. It returns before that happens. To wait, get the
-// primary's ID from [PostgresService.ListServers] before the call, then pass it
-// to [PostgresService.WaitRecycled]. It returns [ErrOutcomeUnknown] if the
-// response is lost, since a retry could replace the new server as well.
+// Recycle replaces the primary server of a database with a new one, by a
+// failover after the response. To wait, pass the primary's ID from before to
+// [PostgresService.WaitRecycled]. After [ErrOutcomeUnknown], a retry could
+// replace the new server as well.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
@@ -100,8 +95,7 @@ const failoverTolerance = 20
 
 // WaitServers waits until a database has [Postgres.TargetServerCount] servers,
 // all running and the standbys up to date, and returns it. Use it after
-// changing the HAType, for example. It returns a [*WaitError] if the database
-// is being deleted or is gone.
+// changing the HAType, for example.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) WaitServers(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
@@ -109,8 +103,7 @@ func (s *PostgresService) WaitServers(ctx context.Context, location, postgres st
 }
 
 // WaitRecycled waits like [PostgresService.WaitServers], and until the server
-// with the given ID is gone: the primary before [PostgresService.Recycle]. It
-// returns an [*ArgumentError] if serverID isn't the ID of a server.
+// with the given ID is gone: the primary before [PostgresService.Recycle].
 //
 // Requires the August 2026 API.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts ...WaitOption) (*Postgres, error) {

@@ -11,10 +11,7 @@ type PostgresUpgrade struct {
 	CurrentVersion string `json:"current_version"` // such as "17"
 	TargetVersion  string `json:"target_version"`  // such as "18"
 	UpgradeStatus  string `json:"upgrade_status"`  // one of the PostgresUpgradeStatus constants
-
-	// UpgradeStage is a label for people, such as "wait_for_maintenance_window".
-	// It's "" before the first stage.
-	UpgradeStage string `json:"upgrade_stage"`
+	UpgradeStage   string `json:"upgrade_stage"`   // for people, such as "wait_for_maintenance_window"; "" at first
 }
 
 func (u *PostgresUpgrade) lacks() string { return lacksField("upgrade_status", u.UpgradeStatus) }
@@ -34,13 +31,12 @@ var (
 // Upgrade upgrades a database and its read replicas to the next major version,
 // in the maintenance window if it has one. It sets [Postgres.TargetVersion],
 // and returns before the upgrade is complete; [PostgresService.WaitUpgraded]
-// waits.
+// waits. After [ErrOutcomeUnknown], see [PostgresService.UpgradeStatus].
 //
 // It returns [ErrInvalidRequest] while another change or upgrade is in
 // progress, and for a read replica, a flavor other than "standard", or the
 // latest version. [Error.FieldErrors] has the reason under "needs_convergence",
-// "read_replica", "flavor" or "version". It returns [ErrOutcomeUnknown] if the
-// response is lost; see [PostgresService.UpgradeStatus].
+// "read_replica", "flavor" or "version".
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
@@ -57,9 +53,9 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 
 // WaitUpgraded waits until an upgrade is complete, and returns the database,
 // which is running with the new version. The wait can last until the next
-// maintenance window, and hours if there's much data. It returns a [*WaitError]
-// that matches [ErrWaitFailed] if the upgrade failed or the database is being
-// deleted, and [ErrNotFound] if the database is gone.
+// maintenance window, and hours if there's much data. It fails with
+// [ErrWaitFailed] if the upgrade failed or the database is being deleted, and
+// with [ErrNotFound] if the database is gone.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {

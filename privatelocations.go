@@ -6,25 +6,17 @@ import (
 )
 
 // PrivateLocationsService manages private locations: regions of another
-// provider, in which the server creates resources with your own credentials.
-//
-// A private location is referred to by the name you gave it,
+// provider, in which the server creates resources with your own credentials. A
+// private location is referred to by the name you gave it,
 // [PrivateLocation.UIName], and not by its ID.
 type PrivateLocationsService service
 
-// PrivateLocation is a region of another provider.
+// PrivateLocation is a region of another provider. UIName is what methods take,
+// and the location of the resources in it.
 type PrivateLocation struct {
-	ID string `json:"id"` // prefix 10; no operation takes it
-
-	// Name is the provider's name of the region, one of the ProviderLocation
-	// constants. It need not be unique, and methods don't take it.
-	Name string `json:"name"`
-
-	// UIName is the name you gave the private location, unique in its project.
-	// Methods take it, and it's the location of the resources in the private
-	// location.
-	UIName string `json:"ui_name"`
-
+	ID       string `json:"id"`       // prefix 10; no operation takes it
+	Name     string `json:"name"`     // the provider's, one of the ProviderLocation constants; need not be unique
+	UIName   string `json:"ui_name"`  // the name you gave it, unique in its project
 	Provider string `json:"provider"` // such as "aws"
 	Path     string `json:"path"`     // path within the project: "/private-location/" and UIName
 }
@@ -47,13 +39,12 @@ const (
 // PrivateLocationCreateRequest is the body of [PrivateLocationsService.Create].
 // All fields are required.
 type PrivateLocationCreateRequest struct {
-	// Name is the UIName: 1 to 63 lower-case letters, digits and hyphens. It can't
-	// start or end with a hyphen. Don't use the name of a public location: the
+	// Name is the UIName: 1 to 63 lower-case letters, digits and hyphens, with no
+	// hyphen at the start or end. Don't use the name of a public location: the
 	// server accepts it, but then can't tell the two apart.
 	Name string `json:"name"`
 
-	// ProviderLocationName is the region, one of the ProviderLocation constants.
-	ProviderLocationName string `json:"provider_location_name"`
+	ProviderLocationName string `json:"provider_location_name"` // the region, one of the ProviderLocation constants
 
 	// AccessKey and SecretKey are the credentials for the provider. The server
 	// doesn't check them until it needs them.
@@ -79,47 +70,43 @@ var (
 	privateLocationFamily = family[PrivateLocation, *PrivateLocation]{lists: &listPrivateLocations, get: &opPrivateLocationsGet, del: &opPrivateLocationsDelete, pauses: &waitQuick, lingers: true}
 )
 
-// List returns one page of the project's private locations. The order by name
-// is by [PrivateLocation.Name], the region.
+// List returns one page of the private locations. The order by name is by
+// [PrivateLocation.Name], the region.
 func (s *PrivateLocationsService) List(ctx context.Context, opts *ListOptions) (*Page[PrivateLocation], error) {
 	return list[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)
 }
 
-// All returns an iterator over the project's private locations.
+// All iterates over the private locations.
 func (s *PrivateLocationsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*PrivateLocation, error] {
 	return all[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)
 }
 
-// Watch yields the project's private locations, and then their changes, until
-// the context ends.
+// Watch yields the private locations and then their changes; see
+// [WatchOptions].
 func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateLocation) iter.Seq2[Event[PrivateLocation], error] {
 	return privateLocationFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Create creates a private location. It returns [ErrAlreadyExists] if the name
-// is taken. It returns [ErrOutcomeUnknown] if the response is lost; see
-// [Confirm].
+// is taken.
 func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLocationCreateRequest) (*PrivateLocation, error) {
 	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsCreate, request)
 }
 
-// Get returns a private location. It returns [ErrNotFound] if the private
-// location doesn't exist.
+// Get returns a private location.
 func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*PrivateLocation, error) {
 	return fetch[PrivateLocation](ctx, s.conn, &opPrivateLocationsGet, name)
 }
 
 // Rename changes the UIName of a private location, and with it the location of
-// all resources in it. It returns [ErrAlreadyExists] if the name is taken. It
-// returns [ErrOutcomeUnknown] if the response is lost, since a retry wouldn't
-// find the old name.
+// all resources in it. After [ErrOutcomeUnknown], see whether the private
+// location has the new name.
 func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName string) (*PrivateLocation, error) {
 	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsRename, renameRequest{newName}, name)
 }
 
 // Ensure creates a private location unless one with the name exists; see
-// [EnsureOptions]. The name must not be an ID. Ensure compares
-// provider_location_name, but can't compare the credentials, and can't update
+// [EnsureOptions]. It compares only provider_location_name, and can't update
 // anything.
 func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
@@ -145,21 +132,15 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 
 // Delete deletes a private location. With the August 2026 API, it returns
 // before the private location is gone; [PrivateLocationsService.WaitDeleted]
-// waits. It succeeds if the private location doesn't exist.
-//
-// It returns [ErrConflict] if the private location has databases, and
-// [ErrServer] if it has other resources. It also returns ErrServer while the
-// server keeps backups of deleted databases, which is at least 10 days.
-//
-// Private locations can't be deleted by ID. A retry could delete another one
-// with the same name: don't reuse the name until Delete has returned.
+// waits. It returns [ErrConflict] if the private location has databases, and
+// [ErrServer] if it has other resources, or while the server keeps backups of
+// deleted databases, which is at least 10 days. Don't reuse the name until
+// Delete has returned: a retry could delete another private location.
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
 	return remove(ctx, s.conn, &opPrivateLocationsDelete, name)
 }
 
-// WaitDeleted waits until a private location is gone and its name is free. Call
-// Delete first: otherwise, WaitDeleted waits until the context ends. Its error
-// is a [*WaitError].
+// WaitDeleted waits until a private location is gone and its name is free.
 func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts ...WaitOption) error {
 	return privateLocationFamily.waitDeleted(ctx, s.conn, "", name, opts)
 }

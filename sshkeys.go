@@ -13,12 +13,9 @@ type SSHPublicKeysService service
 
 // SSHPublicKey is a registered SSH public key.
 type SSHPublicKey struct {
-	ID   string `json:"id"`   // prefix sk
-	Name string `json:"name"` // unique in its project
-
-	// PublicKey is one or more lines in the format of an authorized_keys file.
-	// List and All don't return it.
-	PublicKey string `json:"public_key"`
+	ID        string `json:"id"`         // prefix sk
+	Name      string `json:"name"`       // unique in its project
+	PublicKey string `json:"public_key"` // as in SSHPublicKeyCreateRequest; List and All don't return it
 }
 
 func (k *SSHPublicKey) lacks() string               { return lacksID(k.ID) }
@@ -27,15 +24,12 @@ func (k *SSHPublicKey) identity() Resource {
 	return Resource{Kind: KindSSHPublicKey, ID: k.ID, Name: k.Name}
 }
 
-// SSHPublicKeyCreateRequest is the body of [SSHPublicKeysService.Create].
+// SSHPublicKeyCreateRequest is the body of [SSHPublicKeysService.Create]. Both
+// fields are required. A name is 1 to 63 lower-case letters, digits and
+// hyphens, and can't start or end with a hyphen.
 type SSHPublicKeyCreateRequest struct {
-	// Name is 1 to 63 lower-case letters, digits and hyphens. It can't start or
-	// end with a hyphen. Required.
-	Name string `json:"name"`
-
-	// PublicKey is one or more lines in the format of an authorized_keys file.
-	// Required.
-	PublicKey string `json:"public_key"`
+	Name      string `json:"name"`
+	PublicKey string `json:"public_key"` // one or more lines in the format of an authorized_keys file
 }
 
 // SSHPublicKeyUpdateRequest is the body of [SSHPublicKeysService.Update]. Empty
@@ -62,41 +56,37 @@ var (
 	sshPublicKeyFamily = family[SSHPublicKey, *SSHPublicKey]{lists: &listSSHPublicKeys, get: &opSSHPublicKeysGet, del: &opSSHPublicKeysDelete, pauses: &waitQuick}
 )
 
-// List returns the project's SSH public keys in one page, ordered by name,
-// without PublicKey and without a count.
+// List returns the keys in one page, ordered by name, without PublicKey and
+// without a count.
 func (s *SSHPublicKeysService) List(ctx context.Context, opts *ListOptions) (*Page[SSHPublicKey], error) {
 	return list[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
 
-// All returns an iterator over the project's SSH public keys, without
-// PublicKey.
+// All iterates over the keys, without PublicKey.
 func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*SSHPublicKey, error] {
 	return all[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
 
-// Watch yields the project's SSH public keys, and then their changes, until the
-// context ends. Records lack PublicKey, so a change of it isn't an event.
+// Watch yields the keys and then their changes; see [WatchOptions]. A change of
+// PublicKey isn't an event.
 func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions, known ...*SSHPublicKey) iter.Seq2[Event[SSHPublicKey], error] {
 	return sshPublicKeyFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Create registers an SSH public key. It returns [ErrAlreadyExists] if the name
-// is taken. It returns [ErrOutcomeUnknown] if the response is lost; see
-// [Confirm].
+// is taken.
 func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
 	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysCreate, request)
 }
 
-// Get returns an SSH public key. It returns [ErrNotFound] if the key doesn't
-// exist.
+// Get returns an SSH public key.
 func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicKey, error) {
 	return fetch[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysGet, key)
 }
 
 // Update changes the name of an SSH public key, the key itself, or both. VMs
 // created with the old key keep it. It returns [ErrAlreadyExists] if the name
-// is taken, and an [*ArgumentError] if the request sets nothing. A change of
-// the name is idempotent only if key is an ID.
+// is taken. A change of the name is idempotent only if key is an ID.
 func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *SSHPublicKeyUpdateRequest) (*SSHPublicKey, error) {
 	if request == nil || *request == (SSHPublicKeyUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opSSHPublicKeysUpdate.Name, Name: "request", Reason: "must set the name or the public key"}
@@ -105,8 +95,8 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 }
 
 // Ensure registers an SSH public key unless one with the name exists; see
-// [EnsureOptions]. The name must not be an ID. Ensure compares public_key,
-// without white space around it, and can update it.
+// [EnsureOptions]. It compares public_key, without white space around it, and
+// can update it.
 func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "SSHPublicKeys.Ensure", opts)
 }
@@ -132,9 +122,7 @@ func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensur
 	}
 }
 
-// Delete deletes an SSH public key; VMs created with it keep it. It succeeds if
-// the key doesn't exist. Pass the ID: a retry by name could delete another key
-// that has taken the name.
+// Delete deletes an SSH public key; VMs created with it keep it.
 func (s *SSHPublicKeysService) Delete(ctx context.Context, key string) error {
 	return remove(ctx, s.conn, &opSSHPublicKeysDelete, key)
 }
