@@ -3,8 +3,6 @@ package cloudapi
 import (
 	"fmt"
 	"net/netip"
-	"strconv"
-	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/cidr"
 )
@@ -33,19 +31,11 @@ type PortRange struct{ First, Last uint16 }
 // ParsePortRange parses "80" or "80..90"; "" means all ports. A single port is
 // "80..80" with the October 2025 API and "80" with the August 2026 API.
 func ParsePortRange(s string) (PortRange, error) {
-	if s == "" {
-		return PortRange{0, 65535}, nil
-	}
-	first, last, found := strings.Cut(s, "..")
-	if !found {
-		last = first
-	}
-	from, err := strconv.ParseUint(first, 10, 16)
-	to, errLast := strconv.ParseUint(last, 10, 16)
-	if err != nil || errLast != nil || from > to {
+	first, last, ok := cidr.ParsePorts(s)
+	if !ok {
 		return PortRange{}, argumentError("", "port_range", s, "must be a port or first..last, within 0 to 65535")
 	}
-	return PortRange{uint16(from), uint16(to)}, nil
+	return PortRange{first, last}, nil
 }
 
 // String returns the range as "80..90".

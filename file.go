@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"mime"
-	"net/http"
 	"path/filepath"
-	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/attachment"
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
@@ -76,20 +72,8 @@ const (
 // Decode returns the response as a *File. It refuses what a server or proxy may
 // send in place of a file: an empty body, an HTML page, a JSON error.
 func (format fileFormat) Decode(r call.Response) (any, error) {
-	contentType := r.Header.Get("Content-Type")
-	mediaType, _, _ := mime.ParseMediaType(contentType)
-	trimmed := bytes.TrimSpace(r.Body)
-	switch {
-	case len(trimmed) == 0:
-		return nil, errors.New("it is empty")
-	case mediaType == "text/html" || trimmed[0] == '<':
-		return nil, errors.New("it is a page, not a file")
-	case mediaType == "application/json" || strings.HasSuffix(mediaType, "+json") || isErrorObject(trimmed):
-		return nil, errors.New("it is JSON, not a file")
-	case r.Status == http.StatusPartialContent:
-		return nil, errors.New("it is a part of the file")
-	case r.Header.Get("Content-Encoding") != "":
-		return nil, errors.New("its encoding was not requested")
+	if err := attachment.Check(r.Status, r.Header, r.Body); err != nil {
+		return nil, err
 	}
 	switch {
 	case format.pem != nil:
@@ -101,18 +85,9 @@ func (format fileFormat) Decode(r call.Response) (any, error) {
 	}
 	return &File{
 		Name:        cmp.Or(attachment.Name(r.Header.Get("Content-Disposition")), format.name),
-		ContentType: contentType,
+		ContentType: r.Header.Get("Content-Type"),
 		Content:     bytes.Clone(r.Body),
 	}, nil
 }
 
 var errEndless = fmt.Errorf("%w: it has no length, so it may be cut off", io.ErrUnexpectedEOF)
-
-// isErrorObject reports whether a response is a JSON error, although its
-// content type isn't JSON.
-func isErrorObject(body []byte) bool {
-	var object struct {
-		Error json.RawMessage `json:"error"`
-	}
-	return body[0] == '{' && len(body) <= call.MaxErrorBody && json.Unmarshal(body, &object) == nil && object.Error != nil
-}

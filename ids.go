@@ -175,7 +175,7 @@ func IDFromUUID(uuid string, kind Kind) (ID, error) {
 }
 
 // Kind returns the prefix, which may be of an unknown kind.
-func (id ID) Kind() Kind { return Kind(id.prefix()) }
+func (id ID) Kind() Kind { return Kind(id[:min(len(id), ubid.PrefixLength)]) }
 
 // String returns the ID as paths and bodies contain it.
 func (id ID) String() string { return string(id) }
@@ -187,11 +187,4 @@ func (id ID) UUID() string {
 		return ""
 	}
 	return value.UUID()
-}
-
-func (id ID) prefix() string {
-	if len(id) < ubid.PrefixLength {
-		return string(id)
-	}
-	return string(id[:ubid.PrefixLength])
 }

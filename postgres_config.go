@@ -3,8 +3,9 @@ package cloudapi
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
 )
 
 // PostgresConfig contains the settings of a database that users have set; all
@@ -36,44 +37,16 @@ func (c *PostgresConfig) lacks() string {
 // text.
 func (c *PostgresConfig) UnmarshalJSON(data []byte) error {
 	var lenient struct {
-		PGConfig        map[string]configValue `json:"pg_config"`
-		PgBouncerConfig map[string]configValue `json:"pgbouncer_config"`
-		DefaultPGConfig map[string]configValue `json:"default_pg_config"`
-		Message         string                 `json:"message"`
+		PGConfig        jsonform.Texts `json:"pg_config"`
+		PgBouncerConfig jsonform.Texts `json:"pgbouncer_config"`
+		DefaultPGConfig jsonform.Texts `json:"default_pg_config"`
+		Message         string         `json:"message"`
 	}
 	if err := json.Unmarshal(data, &lenient); err != nil {
 		return err
 	}
-	c.PGConfig = configStrings(lenient.PGConfig)
-	c.PgBouncerConfig = configStrings(lenient.PgBouncerConfig)
-	c.DefaultPGConfig = configStrings(lenient.DefaultPGConfig)
-	c.Message = lenient.Message
+	*c = PostgresConfig{lenient.PGConfig, lenient.PgBouncerConfig, lenient.DefaultPGConfig, lenient.Message}
 	return nil
-}
-
-// configValue is a setting's value, of any scalar JSON type.
-type configValue string
-
-func (v *configValue) UnmarshalJSON(data []byte) error {
-	switch data[0] {
-	case '{', '[':
-		return errors.New("a configuration value is not a scalar")
-	case '"', 'n':
-		return json.Unmarshal(data, (*string)(v))
-	}
-	*v = configValue(data)
-	return nil
-}
-
-func configStrings(values map[string]configValue) map[string]string {
-	if values == nil {
-		return nil
-	}
-	m := make(map[string]string, len(values))
-	for name, value := range values {
-		m[name] = string(value)
-	}
-	return m
 }
 
 // PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig]. At

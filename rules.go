@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/diff"
 )
 
 // SetRulesOptions are settings of the SetRules methods.
@@ -179,37 +181,15 @@ func (s *ruleSet[R, W]) plan(ctx context.Context, rules []*R) (*rulePlan[R], err
 	if err != nil {
 		return nil, err
 	}
-	isWanted, there := map[string]bool{}, map[string][]*R{}
-	for _, rule := range rules {
-		isWanted[s.key(rule)] = true
-	}
+	there := make([]*R, len(found))
 	for i := range found {
-		key := s.key(&found[i])
-		there[key] = append(there[key], &found[i])
+		there[i] = &found[i]
 	}
-	plan := new(rulePlan[R])
-	var unwanted []*R
-	for i := range found {
-		rule := &found[i]
-		switch key := s.key(rule); {
-		case !isWanted[key]:
-			unwanted = append(unwanted, rule)
-		case s.isHalf != nil && s.isHalf(there[key]):
-			plan.Deleted = append(plan.Deleted, rule)
-		default:
-			plan.Kept = append(plan.Kept, rule)
-		}
-	}
-	plan.halves = len(plan.Deleted)
-	for _, half := range plan.Deleted {
-		delete(there, s.key(half))
-	}
-	plan.Deleted = append(plan.Deleted, unwanted...)
-	for i, rule := range rules {
-		if key := s.key(rule); there[key] == nil {
-			plan.Added, plan.requests = append(plan.Added, rule), append(plan.requests, i)
-			there[key] = []*R{rule} // add one of two equal rules
-		}
+	set := diff.Sets(there, rules, s.key, s.isHalf)
+	plan := &rulePlan[R]{requests: set.Missing, halves: len(set.Partial)}
+	plan.Kept, plan.Deleted = set.Kept, slices.Concat(set.Partial, set.Unwanted)
+	for _, i := range set.Missing {
+		plan.Added = append(plan.Added, rules[i])
 	}
 	return plan, nil
 }
@@ -270,12 +250,11 @@ func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, Ensur
 			if err != nil {
 				return nil, err
 			}
-			for i := range found {
-				if s.key(&found[i]) == s.key(rule) {
-					return &found[i], nil
-				}
+			i := slices.IndexFunc(found, func(r R) bool { return s.key(&r) == s.key(rule) })
+			if i < 0 {
+				return nil, ErrNotFound
 			}
-			return nil, ErrNotFound
+			return &found[i], nil
 		},
 		create:  func(ctx context.Context) (*R, error) { return s.create(ctx, request) },
 		compare: func(context.Context, *R) (drift, error) { return nil, nil },

@@ -1,4 +1,5 @@
-// Package cidr reads and writes address ranges in the server's formats.
+// Package cidr reads and writes address ranges in the server's formats, and reads
+// ranges of ports.
 package cidr
 
 import (
@@ -80,4 +81,19 @@ func maskLength(mask string) int {
 		}
 	}
 	return -1
+}
+
+// ParsePorts parses a port, or "first..last"; "" is all ports. It reports
+// whether s is one of them.
+func ParsePorts(s string) (first, last uint16, ok bool) {
+	if s == "" {
+		return 0, 65535, true
+	}
+	begin, end, found := strings.Cut(s, "..")
+	if !found {
+		end = begin
+	}
+	from, err := strconv.ParseUint(begin, 10, 16)
+	to, errLast := strconv.ParseUint(end, 10, 16)
+	return uint16(from), uint16(to), err == nil && errLast == nil && from <= to
 }

@@ -1,5 +1,5 @@
 // Package diff finds what was added, modified and removed between two readings
-// of a list.
+// of a list, and what differs between a set and the wanted one.
 package diff
 
 import (

@@ -1,0 +1,42 @@
+package attachment
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// maxError is larger than any JSON error.
+const maxError = 1 << 20
+
+// Check returns why a response isn't a whole file, as far as its status, header
+// and kind of content show.
+func Check(status int, header http.Header, body []byte) error {
+	mediaType, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	trimmed := bytes.TrimSpace(body)
+	switch {
+	case len(trimmed) == 0:
+		return errors.New("it is empty")
+	case mediaType == "text/html" || trimmed[0] == '<':
+		return errors.New("it is a page, not a file")
+	case mediaType == "application/json" || strings.HasSuffix(mediaType, "+json") || isErrorObject(trimmed):
+		return errors.New("it is JSON, not a file")
+	case status == http.StatusPartialContent:
+		return errors.New("it is a part of the file")
+	case header.Get("Content-Encoding") != "":
+		return errors.New("its encoding was not requested")
+	}
+	return nil
+}
+
+// isErrorObject reports whether a response is a JSON error, although its
+// content type isn't JSON.
+func isErrorObject(body []byte) bool {
+	var object struct {
+		Error json.RawMessage `json:"error"`
+	}
+	return body[0] == '{' && len(body) <= maxError && json.Unmarshal(body, &object) == nil && object.Error != nil
+}
