@@ -76,7 +76,8 @@
 //     cluster has a Service, which [Server.SetClusterService] sets, or with
 //     [WithPortlessBalancers].
 //   - There are no databases in the public locations of AWS. An upgrade never
-//     fails. Logs and backups are invented, and always available. A lantern
+//     fails. Backups are invented, and so are logs, except for lines from
+//     [Server.AddLogLine]. Both are always available. A lantern
 //     database has no settings of its own. Of the settings that a read replica
 //     shares with its parent, only max_connections is checked.
 //   - An image version fails only if [Server.SetState] says so, and is deleted

@@ -189,6 +189,8 @@ func (s *Server) checkScript(match Match, faults []Fault) string {
 		return fmt.Sprintf("there is no method %q", match.Method)
 	case match.Operation+match.Route != "" && !fitsSome(Match{Operation: match.Operation, Method: match.Method, Route: match.Route}):
 		return "no operation has this name, method and route together"
+	case match.Path != "" && match.Path[0] != '/' || strings.Contains(match.Path, "?"):
+		return fmt.Sprintf("%q is not a path: it begins with a slash, and has no query", match.Path)
 	case match.Nth < 0:
 		return "Nth is negative"
 	case len(faults) == 0:

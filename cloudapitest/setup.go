@@ -65,6 +65,23 @@ func (s *Server) SetClusterService(clusterID string, srcPort, dstPort int) {
 	})
 }
 
+// AddLogLine adds a line to the logs of the database with the ID, as if the
+// service received it now. The default of its Timestamp is now; a line with an
+// older one is late. By default, the line has the severity level "INFO", and is
+// from the stream "postgres" of the primary server. The service sorts and
+// selects lines by when it received them.
+//
+// The lines that a running database writes by itself, one every 10 seconds,
+// remain. The test fails if the server has no such database, if the database
+// has no such server, or if the server's API has no logs.
+func (s *Server) AddLogLine(databaseID string, line cloudapi.PostgresLogEntry) {
+	s.service.Do(func(at *api.Moment) {
+		if err := families.AddLogLine(at, databaseID, line); err != nil {
+			s.complain("cloudapitest: AddLogLine: %v", err)
+		}
+	})
+}
+
 // AddProject adds a project to the account of [Server.Token], and returns its
 // ID. The token has every permission in it.
 func (s *Server) AddProject(name string) string {

@@ -231,6 +231,10 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	tb := &recorder{TB: t}
 	srv := New(tb)
+	db, err := srv.Client().Postgres.Create(t.Context(), here, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 128})
+	if err != nil {
+		t.Fatal(err)
+	}
 	srv.AddProject("no name")
 	srv.SetPermissions(srv.ProjectID(), "pat-unknown")
 	srv.SetPermissions("pj0", srv.Token())
@@ -244,8 +248,13 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	srv.SetDelays(cloudapi.KindVM, "", Delays{Create: -1})
 	srv.SetDelays("", "web-1", Delays{})
 	srv.SetQuota(Quota{VM: -1})
-	if len(tb.reports) != 13 {
-		t.Errorf("%d mistakes are reported, want 13: %q", len(tb.reports), tb.reports)
+	srv.AddLogLine("orders", cloudapi.PostgresLogEntry{})
+	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{StreamName: "stdout"})
+	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{SeverityLevel: "info"})
+	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{ServerRole: "replica"})
+	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{ServerUBID: "pv0"})
+	if len(tb.reports) != 18 {
+		t.Errorf("%d mistakes are reported, want 18: %q", len(tb.reports), tb.reports)
 	}
 	for _, report := range tb.reports {
 		if !strings.HasPrefix(report, "cloudapitest: ") || strings.Contains(report, "pat-") {

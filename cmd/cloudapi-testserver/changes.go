@@ -244,6 +244,31 @@ func (c *clusterService) apply(s *server) error {
 	return try(func() { s.SetClusterService(id, c.SrcPort, c.DstPort) })
 }
 
+// logLine adds a line to the logs of a database.
+type logLine struct {
+	Database string            `json:"database"`
+	Message  string            `json:"message"`
+	Age      duration          `json:"age"`
+	Stream   string            `json:"stream_name"`
+	Severity string            `json:"severity_level"`
+	Server   string            `json:"server_ubid"`
+	Role     string            `json:"server_role"`
+	Context  map[string]string `json:"context"`
+}
+
+func (c *logLine) apply(s *server) error {
+	id, err := s.find(cloudapi.KindPostgres, c.Database)
+	if err != nil {
+		return err
+	}
+	line := cloudapi.PostgresLogEntry{
+		Timestamp:  s.clock.Now().Add(-time.Duration(c.Age)),
+		StreamName: c.Stream, SeverityLevel: c.Severity, Message: c.Message,
+		ServerUBID: c.Server, ServerRole: c.Role, Context: c.Context,
+	}
+	return try(func() { s.AddLogLine(id, line) })
+}
+
 // clockChange changes the clock.
 type clockChange struct {
 	Advance duration `json:"advance"`

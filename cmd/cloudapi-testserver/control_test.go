@@ -249,6 +249,13 @@ func TestEverythingElseOverHTTP(t *testing.T) {
 	c.post(`{"features": {"features": ["lantern"]}}`)
 	expect("with the feature", "", lantern(), "", nil)
 
+	c.post(`{"log_line": {"database": "db", "message": "too late", "age": "40s", "severity_level": "FATAL", "context": {"user": "app"}}}`)
+	var health struct{ Time time.Time } // the clock stands still
+	c.get("/health", &health)
+	lines, err := cloudapi.Collect(c.Postgres.AllLogs(ctx, location, "db", &cloudapi.PostgresLogsOptions{QueryPattern: "too late", End: health.Time}))
+	if err != nil || len(lines) != 1 || lines[0].Context["user"] != "app" || lines[0].SeverityLevel != "FATAL" || !lines[0].Timestamp.Equal(health.Time.Add(-40*time.Second)) {
+		t.Errorf("the log has %+v, %v", lines, err)
+	}
 	c.post(`{"vms": {"location": "eu-north-h1", "prefix": "load", "count": 70}}`)
 	if n := count(t, c.VMs.All(ctx, &cloudapi.ListOptions{Location: "eu-north-h1"})); n != 70 {
 		t.Errorf("%d VMs are added, want 70", n)
@@ -358,7 +365,12 @@ func TestRefusedChanges(t *testing.T) {
 		`{} {}`:                    "something follows the JSON",
 		`{}`:                       "a change has one member, and this has 0",
 		`{"vms": {}, "clock": {}}`: `a change has one member, and this has 2: ["clock" "vms"]`,
-		`{"reset": {}}`:            `there is no change "reset"; there are billing, clock,`,
+		`{"fail": {"with": [{"status": 503}]}, "fail": {"with": [{"status": 502}]}}`:  `has 2: ["fail" "fail"]`,
+		`{"fail": {"path": "project/pj/vm", "with": [{"status": 503}]}}`:              `fail: "project/pj/vm" is not a path: it begins with a slash`,
+		`{"fail": {"path": "/project/pj/vm?page_size=9", "with": [{"status": 503}]}}`: `is not a path`,
+		`{"log_line": {"database": "nothing", "message": "x"}}`:                       `log_line: there are 0 resources of kind pg named "nothing"`,
+		`{"log_line": {"database": "orders", "severity_level": "info"}}`:              `log_line: "info" is no severity level`,
+		`{"reset": {}}`: `there is no change "reset"; there are billing, clock,`,
 		`[{"vms": {"count": 1}}, {"quota": {"gpu": 1}}]`:                `change 2: quota: unknown field "gpu"`,
 		`{"fail": {"operation": "VMs.Get"}}`:                            "fail: there are no faults",
 		`{"fail": {"operation": "VMs.All", "with": [{"status": 503}]}}`: `fail: there is no operation "VMs.All"`,

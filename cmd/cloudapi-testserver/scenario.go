@@ -27,6 +27,7 @@ var changes = map[string]func() change{
 	"delays":          func() change { return new(delays) },
 	"fail":            func() change { return new(failure) },
 	"features":        func() change { return new(features) },
+	"log_line":        func() change { return new(logLine) },
 	"permissions":     func() change { return new(permissions) },
 	"quota":           func() change { return new(quota) },
 	"state":           func() change { return new(state) },
@@ -64,7 +65,7 @@ func parseStep(text []byte) (step, error) {
 	if err := decode(text, &members); err != nil {
 		return step{}, err
 	}
-	names := slices.Sorted(maps.Keys(members))
+	names := memberNames(text)
 	if len(names) != 1 {
 		return step{}, fmt.Errorf("a change has one member, and this has %d: %q", len(names), names)
 	}
@@ -78,6 +79,20 @@ func parseStep(text []byte) (step, error) {
 		return step{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return s, nil
+}
+
+// memberNames returns the sorted names of the members of a JSON object, a name
+// as often as it occurs.
+func memberNames(object []byte) (names []string) {
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	decoder.Token() // the brace
+	for decoder.More() {
+		name, _ := decoder.Token()
+		names = append(names, fmt.Sprint(name))
+		decoder.Decode(new(json.RawMessage))
+	}
+	slices.Sort(names)
+	return names
 }
 
 // decode decodes JSON, and refuses fields that the value doesn't have.

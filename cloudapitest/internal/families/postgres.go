@@ -91,7 +91,8 @@ type postgres struct {
 	tags         []postgresTag
 	destinations []postgresMetricDestination
 	logs         []postgresLogDestination
-	users        []string // users who log in with certificates
+	lines        []loggedLine // those that a test has added to the logs, in their order
+	users        []string     // users who log in with certificates
 	config       postgresConfig
 	certificates string // created by the first request for them
 

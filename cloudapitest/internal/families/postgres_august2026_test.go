@@ -5,7 +5,9 @@ package families_test
 import (
 	"crypto/tls"
 	"errors"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,6 +141,70 @@ func TestPostgresLogsArePaged(t *testing.T) {
 		}
 		_, err := pg.Logs(ctx, here, "db", &cloudapi.PostgresLogsOptions{Start: time.Now().Add(-25 * time.Hour)})
 		refused(t, err, "Maximum time range for log queries is 24 hours")
+	})
+}
+
+// TestAddedLogLines: lines that a test adds are in the order and the range of
+// their receipt, in whole and in pages of any size, also late and equal ones.
+// FollowLogs yields each once.
+func TestAddedLogLines(t *testing.T) {
+	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+		ctx := t.Context()
+		db := createDatabase(t, pg, "db")
+		stub.Elapse(time.Hour)
+		messages := func(o cloudapi.PostgresLogsOptions) (found []string) {
+			for line, err := range pg.AllLogs(ctx, here, "db", &o) {
+				if message := must(line, err).Message; strings.HasPrefix(message, "test ") {
+					found = append(found, message)
+				}
+			}
+			slices.Reverse(found)
+			return found
+		}
+		follow := &cloudapi.PostgresFollowLogsOptions{UntilNow: true, QueryPattern: "test "}
+		var followed []string
+		check := func(want ...string) {
+			t.Helper()
+			for size := range 8 {
+				if got := messages(cloudapi.PostgresLogsOptions{PageSize: size}); !slices.Equal(got, want) {
+					t.Errorf("in pages of %d the lines are %q, want %q", size, got, want)
+				}
+			}
+			for line, err := range pg.FollowLogs(ctx, here, "db", follow) {
+				followed, follow.Marker = append(followed, must(line, err).Message), line.Marker
+			}
+			if !slices.Equal(followed, want) {
+				t.Errorf("followed, the lines are %q, want %q", followed, want)
+			}
+		}
+		srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Message: "test a"})
+		for range 3 {
+			srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Message: "test b"})
+		}
+		stub.Elapse(time.Second) // a Date has whole seconds
+		check("test a", "test b", "test b", "test b")
+
+		stub.Elapse(25 * time.Second)
+		from, servers := time.Now(), must(pg.ListServers(ctx, here, "db"))
+		full := cloudapi.PostgresLogEntry{
+			Timestamp: from.Add(-40 * time.Second).UTC(), StreamName: cloudapi.PostgresLogStreamPgBouncer, SeverityLevel: cloudapi.PostgresLogSeverityFatal,
+			Message: "test late", ServerUBID: servers.Items[0].ID, ServerRole: cloudapi.PostgresServerRoleStandby, Context: map[string]string{"user": "app"},
+		}
+		srv.AddLogLine(db.ID, full)
+		srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Message: "test c"})
+		stub.Elapse(time.Second)
+		check("test a", "test b", "test b", "test b", "test late", "test c")
+		if got := messages(cloudapi.PostgresLogsOptions{Start: from, End: from.Add(time.Second)}); !slices.Equal(got, []string{"test late", "test c"}) {
+			t.Errorf("received since then: %q", got)
+		}
+		late := must(pg.Logs(ctx, here, "db", &cloudapi.PostgresLogsOptions{QueryPattern: "late"})).Items
+		plain := must(pg.Logs(ctx, here, "db", &cloudapi.PostgresLogsOptions{QueryPattern: "test c"})).Items
+		wantPlain := cloudapi.PostgresLogEntry{
+			Timestamp: from.UTC(), StreamName: "postgres", SeverityLevel: "INFO", Message: "test c", ServerUBID: servers.Items[0].ID, ServerRole: "primary",
+		}
+		if len(late) != 1 || !reflect.DeepEqual(*late[0], full) || len(plain) != 1 || !reflect.DeepEqual(*plain[0], wantPlain) {
+			t.Errorf("the lines are %+v and %+v", late, plain)
+		}
 	})
 }
 

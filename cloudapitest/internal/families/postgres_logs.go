@@ -1,13 +1,17 @@
 package families
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
@@ -47,26 +51,43 @@ type logFilter struct {
 	stream, severity, role string // "" for all
 	pattern                string // part of the message
 	start, end             time.Time
-	before                 logPlace // only lines before this place
+	before                 logPlace // only lines before this place, unless it's zero
 	limit                  int
 }
 
-// logPlace is a position in the log, as in a pagination key.
+// logPlace is a position in the log, as in a pagination key. Lines are in the
+// order in which the service received them.
 type logPlace struct {
-	second int64
-	server int // index among the servers with a line at that time
+	received time.Time
+	number   int // among the lines of that time
+}
+
+// compare compares two places. The later one is greater.
+func (p logPlace) compare(q logPlace) int {
+	return cmp.Or(p.received.Compare(q.received), cmp.Compare(p.number, q.number))
 }
 
 var logKeyForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// time returns the time of the line. No two servers write at the same time.
-func (p logPlace) time() time.Time {
-	return time.Unix(p.second, 0).Add(time.Duration(p.server) * 137 * time.Millisecond)
-}
-
 // key returns the pagination key, in the form of a UUID.
 func (p logPlace) key() string {
-	return fmt.Sprintf("%08x-0000-7000-8000-%012x", p.second, p.server)
+	ns := p.received.Nanosecond()
+	return fmt.Sprintf("%08x-%04x-%04x-7000-%012x", p.received.Unix(), ns>>16, ns&0xffff, p.number)
+}
+
+// logPlaceOf returns the place of a key.
+func logPlaceOf(key string) logPlace {
+	part := func(from, to int) int64 {
+		n, _ := strconv.ParseInt(key[from:to], 16, 64) // the form was checked
+		return n
+	}
+	return logPlace{time.Unix(part(0, 8), part(9, 13)<<16|part(14, 18)), int(part(24, 36))}
+}
+
+// loggedLine is a line of the log.
+type loggedLine struct {
+	place logPlace
+	postgresLogLine
 }
 
 // showLogs returns the newest lines of a range, sorted from old to new, and the
@@ -91,16 +112,13 @@ func logFilterOf(c *api.Call) logFilter {
 		severity: asked("severity_level"),
 		role:     asked("server_role"),
 		pattern:  asked("query_pattern"),
-		before:   logPlace{second: 1<<63 - 1},
 		limit:    first,
 	}
 	if n, _ := ruby.Integer(asked("max_log_lines")); n > 0 {
 		f.limit = int(n)
 	}
 	if key := asked("pagination_key"); key != "" {
-		second, _ := strconv.ParseInt(key[:8], 16, 64) // the form was checked
-		server, _ := strconv.ParseInt(key[24:], 16, 64)
-		f.before = logPlace{second, int(server)}
+		f.before = logPlaceOf(key)
 	}
 	return f
 }
@@ -130,41 +148,116 @@ func (f *logFilter) setRange(c *api.Call) (err error) {
 // logInterval is the number of seconds between two lines of a server.
 const logInterval = 10
 
-// logLines returns the lines that match a filter. Each server writes one every
-// few seconds while the database runs. Lines depend only on the time.
+// logLines returns the lines that match a filter.
 func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 	logs := postgresLogs{Logs: []postgresLogLine{}}
-	servers := p.servers(now)
-	from, to := p.running, f.end
-	if p.backup.Before(from) {
-		from = p.backup // as if it had run since then
-	}
-	from = latest(f.start, from)
+	to, isFirst := f.end, f.before.received.IsZero()
 	if to.After(now) {
 		to = now
 	}
+	if !isFirst && to.After(f.before.received) {
+		to = f.before.received
+	}
 	var oldest logPlace
-	newest := min(to.Unix(), f.before.second)
-	for second := newest - newest%logInterval; second >= max(0, from.Unix()); second -= logInterval {
-		for i, server := range slices.Backward(servers) {
-			place := logPlace{second, i}
-			line := newLogLine(place, server)
-			shown := second == f.before.second && i >= f.before.server
-			if at := place.time(); shown || at.Before(from) || at.After(to) || !f.lets(line) {
-				continue
-			}
-			if len(logs.Logs) == f.limit {
-				logs.PaginationKey = oldest.key()
-				slices.Reverse(logs.Logs)
-				return logs
-			}
-			oldest = place
-			logs.Logs = append(logs.Logs, line)
+	for line := range p.logged(now, f.start, to) {
+		if !f.lets(line.postgresLogLine) || !isFirst && line.place.compare(f.before) >= 0 {
+			continue
 		}
+		if len(logs.Logs) == f.limit {
+			logs.PaginationKey = oldest.key()
+			break
+		}
+		oldest = line.place
+		logs.Logs = append(logs.Logs, line.postgresLogLine)
 	}
 	slices.Reverse(logs.Logs)
 	return logs
 }
+
+// logged returns the lines that the service received in a range of time, the
+// newest first: those that a test has added, and one of each server every few
+// seconds while the database runs, which depend only on the time.
+func (p *postgres) logged(now, from, to time.Time) iter.Seq[loggedLine] {
+	runs := p.running
+	if p.backup.Before(runs) {
+		runs = p.backup // as if it had run since then
+	}
+	runs = latest(from, runs)
+	servers := p.servers(now)
+	added := slices.DeleteFunc(slices.Clone(p.lines), func(l loggedLine) bool {
+		return l.place.received.Before(from) || l.place.received.After(to)
+	})
+	return func(yield func(loggedLine) bool) {
+		yieldAdded := func(after logPlace) bool {
+			for len(added) > 0 && added[len(added)-1].place.compare(after) > 0 {
+				newest := added[len(added)-1]
+				added = added[:len(added)-1]
+				if !yield(newest) {
+					return false
+				}
+			}
+			return true
+		}
+		for second := to.Unix() - to.Unix()%logInterval; second >= max(0, runs.Unix()); second -= logInterval {
+			for i, server := range slices.Backward(servers) {
+				// No two servers write at the same time.
+				place := logPlace{time.Unix(second, 0).Add(time.Duration(i) * 137 * time.Millisecond), i}
+				if place.received.Before(runs) || place.received.After(to) {
+					continue
+				}
+				if !yieldAdded(place) || !yield(loggedLine{place, newLogLine(place, server)}) {
+					return
+				}
+			}
+		}
+		yieldAdded(logPlace{})
+	}
+}
+
+// AddLogLine adds a line to the logs of a database, as if the service received
+// it now. What isn't given is as in most lines.
+func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) error {
+	p, ok := at.State.ByID[id].(*postgres)
+	if !ok || at.Config.Version < version.August2026 {
+		return fmt.Errorf("there is no database %q with logs", id)
+	}
+	servers := p.servers(at.Now)
+	server := servers[max(0, slices.IndexFunc(servers, func(r postgresServerRecord) bool { return r.Role == primaryRole }))]
+	if entry.ServerUBID != "" {
+		i := slices.IndexFunc(servers, func(r postgresServerRecord) bool { return r.ID == entry.ServerUBID })
+		if i < 0 {
+			return fmt.Errorf("the database has no server %q", entry.ServerUBID)
+		}
+		server = servers[i]
+	}
+	line := loggedLine{logPlace{at.Now, len(servers) + len(p.lines)}, postgresLogLine{
+		Timestamp: logTimestamp(cmp.Or(entry.Timestamp, at.Now)),
+		Stream:    cmp.Or(entry.StreamName, cloudapi.PostgresLogStreamPostgres),
+		Severity:  cmp.Or(entry.SeverityLevel, cloudapi.PostgresLogSeverityInfo),
+		Message:   entry.Message,
+		Server:    server.ID, Role: cmp.Or(entry.ServerRole, server.Role), Context: maps.Clone(entry.Context),
+	}}
+	for _, is := range []struct {
+		what, value string
+		among       []string
+	}{
+		{"stream", line.Stream, []string{cloudapi.PostgresLogStreamPostgres, cloudapi.PostgresLogStreamPgBouncer, cloudapi.PostgresLogStreamUpgrade}},
+		{"severity level", line.Severity, []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSeverityInfo, cloudapi.PostgresLogSeverityWarn,
+			cloudapi.PostgresLogSeverityError, cloudapi.PostgresLogSeverityFatal, cloudapi.PostgresLogSeverityUnspecified}},
+		{"server role", line.Role, []string{primaryRole, standbyRole}},
+	} {
+		if !slices.Contains(is.among, is.value) {
+			return fmt.Errorf("%q is no %s", is.value, is.what)
+		}
+	}
+	if n := len(p.lines); n > 0 {
+		line.place.received = latest(line.place.received, p.lines[n-1].place.received)
+	}
+	p.lines = append(p.lines, line)
+	return nil
+}
+
+func logTimestamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000000000Z") }
 
 func (f logFilter) lets(line postgresLogLine) bool {
 	return (f.stream == "" || f.stream == line.Stream) &&
@@ -175,9 +268,9 @@ func (f logFilter) lets(line postgresLogLine) bool {
 
 // newLogLine returns the line of a server at a place.
 func newLogLine(place logPlace, server postgresServerRecord) postgresLogLine {
-	n := place.second / logInterval
+	n := place.received.Unix() / logInterval
 	line := postgresLogLine{
-		Timestamp: place.time().UTC().Format("2006-01-02T15:04:05.000000000Z"),
+		Timestamp: logTimestamp(place.received),
 		Stream:    "postgres", Server: server.ID, Role: server.Role,
 	}
 	switch n % 6 {
