@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+)
+
+func TestMain(m *testing.M) {
+	demo.Isolate()
+	m.Run()
+}
+
+// script is what Ansible reads from an inventory script.
+type script map[string]struct {
+	Hosts    []string
+	HostVars map[string]map[string]any
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	var stdout bytes.Buffer
+	if err := run(t.Context(), []string{"--list", "--demo"}, &stdout, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	var got script
+	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for group, want := range map[string]string{
+		"location_us_east_a2": "render-1 render-2 render-3",
+		"subnet_web":          "bastion-1 web-1 web-2 web-3",
+		"size_burstable_1":    "bastion-1",
+		"state_stopped":       "render-3",
+	} {
+		if hosts := strings.Join(got[group].Hosts, " "); hosts != want {
+			t.Errorf("%s has %s, want %s", group, hosts, want)
+		}
+	}
+	vars := got["_meta"].HostVars
+	if len(vars) != 13 || len(got["state_running"].Hosts) != 12 {
+		t.Errorf("%d hosts, of which %d are running", len(vars), len(got["state_running"].Hosts))
+	}
+	for name, host := range vars {
+		if host["ansible_host"] == "" || host["ansible_user"] != "ubi" || host["ubicloud_name"] != name || !strings.HasPrefix(host["ubicloud_private_ipv4"].(string), "10.") {
+			t.Errorf("%s has %v", name, host)
+		}
+	}
+}
+
+// newServer has two VMs of one name, and a third that has no address yet.
+func newServer(t *testing.T) *cloudapitest.Server {
+	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}))
+	create := func(location, name string) {
+		t.Helper()
+		request := &cloudapi.VMCreateRequest{PublicKey: demo.PublicKey, EnableIP4: new(true), UnixUser: "admin"}
+		if _, err := server.Client().VMs.Create(t.Context(), location, name, request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("eu-central-h1", "web")
+	create("us-east-a2", "web")
+	server.SetDelays(cloudapi.KindVM, "", cloudapitest.Delays{Create: 1 << 40})
+	create("us-east-a2", "later")
+	return server
+}
+
+func setProject(t *testing.T, server *cloudapitest.Server) {
+	t.Setenv(cloudapi.EnvBaseURL, server.Start())
+	t.Setenv(cloudapi.EnvToken, server.Token())
+	t.Setenv(cloudapi.EnvProject, server.ProjectID())
+}
+
+func TestHost(t *testing.T) {
+	setProject(t, newServer(t))
+	for name, location := range map[string]string{"web.eu-central-h1": "eu-central-h1", "web.us-east-a2": "us-east-a2"} {
+		var stdout bytes.Buffer
+		if err := run(t.Context(), []string{"--host", name}, &stdout, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		var vars map[string]string
+		if err := json.Unmarshal(stdout.Bytes(), &vars); err != nil {
+			t.Fatal(err)
+		}
+		got := []string{vars["ubicloud_location"], vars["ansible_host"], vars["ansible_user"]}
+		if want := []string{location, vars["ubicloud_public_ipv4"], "admin"}; !slices.Equal(got, want) || want[1] == "" {
+			t.Errorf("%s has %q, want %q", name, got, want)
+		}
+	}
+	for _, name := range []string{"web", "later", "_meta"} {
+		var stdout bytes.Buffer
+		if err := run(t.Context(), []string{"--host", name}, &stdout, io.Discard); err == nil || stdout.Len() != 0 {
+			t.Errorf("%s: %v, %s", name, err, &stdout)
+		}
+	}
+}
+
+// TestEmpty: the inventory of a project without VMs has no hosts, and there is
+// none if the token can't see the project.
+func TestEmpty(t *testing.T) {
+	server := cloudapitest.New(t)
+	setProject(t, server)
+	var stdout bytes.Buffer
+	err := run(t.Context(), []string{"--list"}, &stdout, io.Discard)
+	var got any
+	json.Unmarshal(stdout.Bytes(), &got)
+	if want := map[string]any{"_meta": map[string]any{"hostvars": map[string]any{}}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %s", err, &stdout)
+	}
+	stdout.Reset()
+	server.SetPermissions(server.ProjectID(), server.Token())
+	if err := run(t.Context(), []string{"--list"}, &stdout, io.Discard); !errors.Is(err, cloudapi.ErrForbidden) || stdout.Len() != 0 {
+		t.Errorf("without permissions: %v, %s", err, &stdout)
+	}
+}
+
+// TestNothingMadeUp: without --demo, no host of the embedded server is printed.
+func TestNothingMadeUp(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, want string }{
+		{"--list", "no project: set CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, or try --demo"},
+		{"--host web-1", "no project: set CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, or try --demo"},
+		{"", "use either --list or --host"},
+		{"--demo", "use either --list or --host"},
+		{"--list --host web-1", "use either --list or --host"},
+		{"--list web-1", `unexpected argument "web-1"`},
+	} {
+		var stdout bytes.Buffer
+		if err := run(t.Context(), strings.Fields(tt.args), &stdout, io.Discard); err == nil || err.Error() != tt.want || stdout.Len() != 0 {
+			t.Errorf("%s: %v, %s\nwant %s", tt.args, err, &stdout, tt.want)
+		}
+	}
+}
+
+func TestDemoOfARealProject(t *testing.T) {
+	setProject(t, cloudapitest.New(t))
+	if err := run(t.Context(), []string{"--list", "--demo"}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--demo with a project") {
+		t.Errorf("error %v", err)
+	}
+}
