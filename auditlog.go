@@ -21,9 +21,8 @@ type AuditLogEntry struct {
 
 func (e *AuditLogEntry) lacks() string { return lacksField("action", e.Action) }
 
-// AuditLogOptions select entries of the audit log, which must match all options
-// that are set. A value that matches nothing, even an invalid one, leads to an
-// empty list and no error.
+// AuditLogOptions select entries, which must match all options that are set. A
+// value that matches nothing, even an invalid one, leads to an empty list.
 type AuditLogOptions struct {
 	Action  string `url:"action,omitempty"`  // such as "vm/create", or only the kind or the verb
 	Subject string `url:"subject,omitempty"` // the ID of an account, or the name or e-mail address of a member
@@ -56,7 +55,7 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 }
 
 // All iterates over the entries of List. The default End is the day on which
-// the iteration begins. All yields [ErrPaginationStalled] if the server repeats
+// the iteration begins. It yields [ErrPaginationStalled] if the server repeats
 // entries in place of the next page.
 //
 // Requires the August 2026 API.

@@ -21,8 +21,8 @@ func ParseCIDR(s string) (netip.Prefix, error) {
 	return prefix, nil
 }
 
-// FormatCIDR returns a range in the form that the server accepts: host bits are
-// cleared, and an IPv6 range has no dots.
+// FormatCIDR returns a range in the server's form: no host bits, no dots in
+// IPv6.
 func FormatCIDR(prefix netip.Prefix) string { return cidr.Format(prefix) }
 
 // PortRange is an inclusive range of ports.

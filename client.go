@@ -13,8 +13,7 @@ import (
 )
 
 // Client calls one API address with one set of credentials. It can't be
-// changed, and is safe for concurrent use. Share it, so that connections are
-// reused.
+// changed, and is safe for concurrent use. Share it, to reuse connections.
 type Client struct {
 	conn
 	services service // the value of all services below

@@ -25,13 +25,12 @@ import (
 //   - [ErrAlreadyExists] if same rejects the resource;
 //   - [ErrNotFound] if there is no resource. The server may still be working on
 //     the request. If names are unique, you can create again, which at worst
-//     returns ErrAlreadyExists. Names of projects aren't unique; names of load
-//     balancers are unique in their subnet;
+//     returns ErrAlreadyExists;
 //   - the error of find if find fails.
 //
 // If the create's context ended, pass another one, such as
-// [context.WithoutCancel] with a timeout. Confirm returns any other error
-// unchanged, without a lookup.
+// [context.WithoutCancel] with a timeout. Any other error is returned
+// unchanged.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	if unknown == nil {
 		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}

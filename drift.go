@@ -8,8 +8,8 @@ import (
 )
 
 // DriftError says that the existing resource differs from the request of an
-// Ensure, which has changed nothing, or has sent an update whose response still
-// differs. It matches [ErrAlreadyExists].
+// Ensure, even after an update if Ensure has sent one. It matches
+// [ErrAlreadyExists].
 type DriftError struct {
 	Operation string   // such as "VMs.Ensure"
 	Resource  Resource // the existing resource

@@ -14,18 +14,17 @@ import (
 // EnsureOptions are settings of the Ensure methods. Nil means the defaults.
 //
 // An Ensure method looks for a resource with the name, which must not be an ID,
-// and creates it if there is none. It returns an existing one if it matches the
-// request, as far as its record shows, and a [*DriftError] otherwise. It
-// doesn't compare fields that the request doesn't set. A created resource may
-// not be ready yet.
+// and creates it if there is none; it may not be ready yet. It returns an
+// existing one if it matches the request, as far as its record shows, and a
+// [*DriftError] otherwise. It doesn't compare fields that the request doesn't
+// set.
 //
 // Ensure waits while a resource with the name is being deleted, and while the
-// server refuses an update because of another change. The context limits that;
-// Ensure returns a [*WaitError] if a wait fails.
+// server refuses an update because of another change. It returns a [*WaitError]
+// if a wait fails, such as when the context ends.
 //
 // If the response to a create is lost, Ensure looks for the resource, and
-// retries the create if there is none. If several programs ensure one name, one
-// creates the resource, and all return it.
+// retries the create if there is none. Several programs can ensure one name.
 type EnsureOptions struct {
 	// Update lets Ensure change a resource that differs from the request, if an
 	// update can remove all differences. Each Ensure method lists what it can.

@@ -106,15 +106,13 @@ type Error struct {
 	Type       string          // the server's name for the kind of error, such as "InvalidRequest"; may be ""
 	Message    string          // the server's text, for people
 	Details    json.RawMessage // the envelope's details, as sent; see FieldErrors
-
-	Operation string // the operation's name, such as "VMs.Create"
-	Method    string // the HTTP method
-	Path      string // the path as it is sent
-	Attempts  int    // how often the request was sent
-
-	RequestID  string        // the X-Request-Id of the response, if any; Ubicloud's service sends none
-	RetryAfter time.Duration // the delay of the Retry-After header, or 0
-	Body       string        // the beginning of the body if it isn't the contract's envelope
+	Operation  string          // the operation's name, such as "VMs.Create"
+	Method     string          // the HTTP method
+	Path       string          // the path as it is sent
+	Attempts   int             // how often the request was sent
+	RequestID  string          // the X-Request-Id of the response, if any; Ubicloud's service sends none
+	RetryAfter time.Duration   // the delay of the Retry-After header, or 0
+	Body       string          // the beginning of the body if it isn't the contract's envelope
 
 	class class // of the operation
 	outcome

@@ -22,8 +22,7 @@ type Exchange struct {
 }
 
 // CaptureExchange returns a context, and a function that returns the last
-// exchange of the calls with this context, or nil: an attempt, a page or a
-// poll.
+// attempt of the calls with this context, or nil.
 //
 //	ctx, last := cloudapi.CaptureExchange(ctx)
 //	vm, err := client.VMs.Get(ctx, location, "web-1")

@@ -59,8 +59,7 @@ const (
 func (r *FirewallRule) lacks() string      { return lacksID(r.ID) }
 func (r *FirewallRule) identity() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
 
-// FirewallCreateInProjectRequest is the body of
-// [FirewallsService.CreateInProject].
+// FirewallCreateInProjectRequest is the body of CreateInProject.
 type FirewallCreateInProjectRequest struct {
 	Name        string `json:"name"` // required
 	Description string `json:"description,omitzero"`
@@ -210,9 +209,8 @@ func (s *FirewallsService) Update(ctx context.Context, location, firewall string
 }
 
 // Ensure creates a firewall unless it exists; see [EnsureOptions]. It compares
-// the description, and can update it with the August 2026 API. With an older
-// API, it returns a [*DriftError] instead, which a dry run can't foresee. It
-// doesn't compare or set rules.
+// the description, but no rules, and can update it with the August 2026 API.
+// With an older API, it returns a [*DriftError], which a dry run can't foresee.
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
 }
@@ -260,7 +258,7 @@ func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall,
 	return send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
-// DetachSubnet detaches a firewall from a private subnet, if it's attached. It
+// DetachSubnet detaches a firewall from a private subnet, if it's attached, and
 // returns before the change takes effect. It returns [ErrInvalidRequest] if the
 // subnet doesn't exist.
 func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {

@@ -159,9 +159,9 @@ func ParseID(s string) (ID, error) {
 	return ID(value.String()), nil
 }
 
-// IDFromUUID returns the ID that is equivalent to a UUID (8-4-4-4-12). It
-// returns an [*ArgumentError] if uuid isn't one, or not of the kind; "" accepts
-// any kind.
+// IDFromUUID returns the ID that is equivalent to a UUID (8-4-4-4-12). If uuid
+// isn't one, or not of the kind, unless that is "", it returns an
+// [*ArgumentError].
 func IDFromUUID(uuid string, kind Kind) (ID, error) {
 	value, ok := ubid.ParseUUID(uuid)
 	if !ok {

@@ -17,19 +17,17 @@ type LoadBalancersService service
 
 // LoadBalancer distributes the connections to a port over VMs.
 type LoadBalancer struct {
-	ID       string `json:"id"`       // prefix 1b
-	Name     string `json:"name"`     // unique in its private subnet
-	Location string `json:"location"` // its private subnet's location
-	Hostname string `json:"hostname"` // begins with the name; Rename changes it
-
+	ID                  string `json:"id"`                    // prefix 1b
+	Name                string `json:"name"`                  // unique in its private subnet
+	Location            string `json:"location"`              // its private subnet's location
+	Hostname            string `json:"hostname"`              // begins with the name; Rename changes it
 	Algorithm           string `json:"algorithm"`             // one of the LoadBalancerAlgorithm constants
 	Stack               string `json:"stack"`                 // one of the LoadBalancerStack constants
 	HealthCheckEndpoint string `json:"health_check_endpoint"` // a path such as "/up"
 	HealthCheckProtocol string `json:"health_check_protocol"` // one of the LoadBalancerHealthCheck constants
-
-	SrcPort     int  `json:"src_port"`              // where clients connect to
-	DstPort     int  `json:"dst_port"`              // where the VMs listen
-	CertEnabled bool `json:"cert_enabled,omitzero"` // for the hostname; requires the August 2026 API
+	SrcPort             int    `json:"src_port"`              // where clients connect to
+	DstPort             int    `json:"dst_port"`              // where the VMs listen
+	CertEnabled         bool   `json:"cert_enabled,omitzero"` // for the hostname; requires the August 2026 API
 
 	// Lists and Rename don't return the fields below.
 	Subnet string   `json:"subnet"` // the name of its private subnet
@@ -144,7 +142,7 @@ var (
 )
 
 // List returns one page of the load balancers. It returns [ErrServer] if the
-// server can't show one of the page; see All.
+// page has one that the server can't show; see All.
 func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Page[LoadBalancer], error) {
 	return list[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }

@@ -290,8 +290,7 @@ func WithHeader(name, value string) Option {
 	}
 }
 
-// WithUserAgent adds the application's name and version, such as
-// "backup-job/1.4", to the User-Agent header.
+// WithUserAgent adds to the User-Agent header a name such as "backup-job/1.4".
 func WithUserAgent(application string) Option {
 	return func(c *config) error {
 		if reason := syntax.UserAgent(application); reason != "" {
@@ -326,14 +325,13 @@ func WithRetry(policy RetryPolicy) Option {
 	}
 }
 
-// Limiter limits the rate of requests, like a *rate.Limiter of
-// golang.org/x/time.
+// Limiter limits requests, like a *rate.Limiter of golang.org/x/time.
 type Limiter interface {
 	Wait(context.Context) error
 }
 
-// WithLimiter sets a limiter that is called before each attempt. If it fails,
-// the call's error wraps its error.
+// WithLimiter sets a limiter for attempts. If it fails, so does the call, with
+// an error that wraps the limiter's.
 func WithLimiter(limiter Limiter) Option {
 	return func(c *config) error {
 		c.limiter = limiter
@@ -368,8 +366,7 @@ func WithResponseLimit(bytes int64) Option {
 // maxPrefetch is larger than any useful number of pages.
 const maxPrefetch = 100
 
-// WithPrefetch makes the All methods fetch up to this many pages ahead, at most
-// 100. The default is 0.
+// WithPrefetch sets how many pages All fetches ahead, 0 (the default) to 100.
 func WithPrefetch(pages int) Option {
 	return func(c *config) error {
 		if pages < 0 || pages > maxPrefetch {

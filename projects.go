@@ -76,15 +76,13 @@ func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	return all[Project](ctx, s.conn, &listProjects, opts)
 }
 
-// Watch yields the account's projects, and then changes of them and their
-// credit.
+// Watch yields the account's projects, and then changes, also of the credit.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Project) iter.Seq2[Event[Project], error] {
 	return projectFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create creates a project. An account can have 10; Create returns
-// [ErrInvalidRequest] if it would have more. Names need not be unique, so
-// another call creates another project.
+// Create creates a project, even if another one has the name. An account can
+// have 10; Create returns [ErrInvalidRequest] if it would have more.
 //
 // The token gets no rights in the new project: calls with it return
 // [ErrForbidden] until an administrator grants them.

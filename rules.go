@@ -28,13 +28,13 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 // SetRules replaces the rules of a firewall. It keeps the existing rules that
 // are wanted, with their descriptions, adds those that are missing, and then
 // deletes the rest. It never interrupts traffic that both the old and the new
-// rules allow. It returns before the changes take effect. An empty slice
-// deletes all rules; nil is invalid.
+// rules allow, and returns before the changes take effect. An empty slice
+// deletes all rules; a nil one is invalid.
 //
 // Rules are compared by protocol, CIDR and port range, in any spelling that
 // [ParseCIDR] and [ParsePortRange] accept. SetRules sends one request for each
 // change. If one fails, the error says how many it has made; another call makes
-// the rest. It also returns an error if another program changes the rules.
+// the rest. It also fails if another program changes the rules.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",

@@ -201,9 +201,8 @@ func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, o
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
 }
 
-// Disconnect removes the connection of two private subnets, if there is one.
-// With the August 2026 API, it returns [ErrInvalidRequest] if their locations
-// differ.
+// Disconnect disconnects two private subnets, if they are connected. With the
+// August 2026 API, it returns [ErrInvalidRequest] if their locations differ.
 func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
 }

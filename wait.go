@@ -47,9 +47,8 @@ func WaitInterval(first, max time.Duration) WaitOption {
 	}
 }
 
-// WaitTolerance sets how many polls in a row may fail with a transient error,
-// after the client's retries, before the wait ends. The default is 5, and 20
-// for the servers of a database.
+// WaitTolerance sets how many polls in a row may fail with a transient error
+// before the wait ends: 5 by default, and 20 for the servers of a database.
 func WaitTolerance(polls int) WaitOption {
 	return func(c *waitConfig) { c.tolerance = polls }
 }
