@@ -8,12 +8,9 @@ import (
 
 // GitHubService manages the data of the project's runners for GitHub Actions:
 // the installations of the GitHub app, their repositories, and the
-// repositories' caches. Methods return [ErrServer] if the server has no GitHub
-// app.
-//
-// Installations and repositories are referred to by their IDs (prefixes g1 and
-// gp) or names. Prefer IDs: names on GitHub can contain capitals, underscores
-// and dots, which the server refuses.
+// repositories' caches. Prefer IDs (prefixes g1 and gp): names on GitHub can
+// contain capitals, underscores and dots, which the server refuses. Methods
+// return [ErrServer] if the server has no GitHub app.
 type GitHubService service
 
 // GitHubInstallation is the GitHub app in an account or organization.
@@ -121,8 +118,8 @@ func (s *GitHubService) AllRepositories(ctx context.Context, installation string
 	return all[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
-// GetRepository returns a repository, given by ID or by its name without the
-// name of the installation.
+// GetRepository returns a repository. Its name doesn't contain the
+// installation's.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
@@ -160,10 +157,9 @@ func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repo
 	return remove(ctx, s.conn, &opGitHubDeleteCacheEntry, installation, repository, entryID)
 }
 
-// DeleteAllCacheEntries deletes the entries of a repository's cache, but not
-// entries that workflows add later. It returns before they're gone: they are
-// once [GitHubService.AllCacheEntries] no longer yields them. It returns
-// [ErrNotFound] if the repository doesn't exist.
+// DeleteAllCacheEntries deletes the entries that a repository's cache has now.
+// They're gone once [GitHubService.AllCacheEntries] no longer yields them. It
+// returns [ErrNotFound] if the repository doesn't exist.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) DeleteAllCacheEntries(ctx context.Context, installation, repository string) error {

@@ -6,13 +6,10 @@ import (
 	"iter"
 )
 
-// VMInitScriptsService manages the init scripts that are registered in a
-// project. A VM can be created with the name of one. A script is referred to by
-// its ID (prefix 1n) or its name.
-//
-// No version of the service has the operations of this type, which return
-// [ErrNotFound]; the error also matches [ErrMaybeUnsupported]. With the August
-// 2026 API, use [VMCreateRequest.InitScriptText] instead.
+// VMInitScriptsService manages the init scripts, for VMs, that are registered
+// in a project. A script is referred to by its ID (prefix 1n) or its name. No
+// version of the service has them: methods return [ErrNotFound], which also
+// matches [ErrMaybeUnsupported]. Use [VMCreateRequest.InitScriptText] instead.
 type VMInitScriptsService service
 
 // VMInitScript is a script that runs when a VM starts for the first time.

@@ -10,10 +10,10 @@ import (
 // lower-case letters, digits and hyphens, with no hyphen at the start or end.
 //
 // Methods that add nodes return [ErrQuotaExceeded] if the project lacks vCPUs.
-// With the August 2026 API, Upgrade, CreateNodePool, ResizeNodePool and
-// UpgradeNodePool return [ErrInvalidRequest] (422) during another change of the
-// cluster. After [ErrOutcomeUnknown], Get shows whether one of them, or
-// RetireNode, had its effect; a retry could have it again.
+// With the August 2026 API, methods that upgrade, add or resize return
+// [ErrInvalidRequest] (422) during another change of the cluster. After
+// [ErrOutcomeUnknown], Get shows whether the method had its effect; a retry
+// could have it again.
 type KubernetesService service
 
 // KubernetesCluster is a Kubernetes cluster.

@@ -100,12 +100,11 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 	return fetch[MachineImage](ctx, s.conn, &opMachineImagesGet, location, image)
 }
 
-// Create creates a machine image. It returns before the first version, which
-// becomes the latest, is ready; [MachineImagesService.WaitVersion] waits. Until
-// then, the VM can't be started or deleted. Create returns [ErrInvalidRequest]
-// if the VM isn't stopped or can't be copied for another reason,
-// [ErrQuotaExceeded] if the project has too many versions, and
-// [ErrAlreadyExists] if the name is taken.
+// Create creates a machine image; [MachineImagesService.WaitVersion] waits for
+// its first version, which becomes the latest. Until then, the VM can't be
+// started or deleted. Create returns [ErrInvalidRequest] if the VM isn't
+// stopped or can't be copied for another reason, [ErrQuotaExceeded] if the
+// project has too many versions, and [ErrAlreadyExists] if the name is taken.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {

@@ -287,9 +287,8 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 }
 
 // Update changes a database, in its maintenance window if it has one, and the
-// sizes of its read replicas. It returns before that:
-// [PostgresService.WaitResized] waits for new sizes, and
-// [PostgresService.WaitServers] for a new HAType. It returns
+// sizes of its read replicas. [PostgresService.WaitResized] waits for new
+// sizes, and [PostgresService.WaitServers] for a new HAType. It returns
 // [ErrInvalidRequest] if the sizes don't fit each other or the storage is too
 // small, and, with the August 2026 API, for a read replica.
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {

@@ -49,12 +49,9 @@ var (
 // up to 366 days in whole seconds, and then its private key. A user's name is 1
 // to 64 letters, digits, hyphens and underscores, but not "postgres" or
 // "ubi_replication". To log in, the user must exist and be added with
-// [PostgresService.AddCertificateUser].
-//
-// The server doesn't store the pair, so after [ErrOutcomeUnknown] it's safe to
+// [PostgresService.AddCertificateUser]. After [ErrOutcomeUnknown], it's safe to
 // call again. CreateClientKeyPair returns [ErrServer] until the database has
-// certificates of its own, and [ErrInvalidResponse] if the certificate or the
-// key is missing.
+// certificates, and [ErrInvalidResponse] for an incomplete file.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
@@ -63,16 +60,16 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 }
 
 // AddCertificateUser lets a database user, which need not exist yet, log in
-// with a client certificate of that name. It returns all such users, before the
-// database accepts the new one.
+// with a client certificate of that name, soon after the response. It returns
+// all such users.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }
 
-// RemoveCertificateUser stops a user from logging in with a client certificate.
-// It returns the remaining users, before the database refuses the removed one.
+// RemoveCertificateUser stops a user from logging in with a client certificate,
+// soon after the response. It returns the remaining users.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {

@@ -27,16 +27,14 @@ type ConnectionOptions struct {
 	Parameters map[string]string
 }
 
-// ConnectionURL returns the connection URL of a database for another role,
-// another database on the same server, or with other parameters. The connection
-// is [Postgres.ConnectionString] of a record from Get. ConnectionURL escapes
-// names, passwords and values, and changes nothing else.
+// ConnectionURL returns [Postgres.ConnectionString] of a record from Get,
+// changed as the options say. It escapes names, passwords and values.
 //
 // It returns an [*ArgumentError] if the connection is empty, as in records from
 // lists and in replicas that are being created, or isn't a URL. It also returns
 // one for an invalid mode or name of a parameter, for a password with
-// WithoutPassword, for a value in the masked form of a Secret, "[redacted]", in
-// place of the result of [Secret.Reveal], and for a value with a NUL.
+// WithoutPassword, for a value in the masked form of a Secret, "[redacted]"
+// (pass the result of [Secret.Reveal]), and for a value with a NUL.
 func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	const operation = "ConnectionURL"
 	switch {

@@ -97,10 +97,9 @@ var (
 )
 
 // CreateMetricDestination adds a server to which a database sends its metrics,
-// and returns the database. [Postgres.MetricDestinations] doesn't mark the new
-// one: look for its URL and username, or for the new ID. Adding an existing
-// destination, or a retry after [ErrOutcomeUnknown], can create a duplicate:
-// look for it with Get.
+// and returns the database. Look for the new ID in
+// [Postgres.MetricDestinations]. A repeated call creates a duplicate: after
+// [ErrOutcomeUnknown], look for it with Get.
 func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, request, location, postgres)
 }
@@ -112,10 +111,9 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 }
 
 // CreateLogDestination adds a server to which a database sends its logs, and
-// returns the destination before the database uses it. Adding an existing
-// destination, or a retry after [ErrOutcomeUnknown], can create a duplicate:
-// look for it with Get. It returns [ErrInvalidRequest] if the URL or the
-// options don't fit the type.
+// returns the destination before the database uses it. A repeated call creates
+// a duplicate: after [ErrOutcomeUnknown], look for it with Get. It returns
+// [ErrInvalidRequest] if the URL or the options don't fit the type.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {

@@ -66,10 +66,9 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 // rule.
 //
 // With the August 2026 API, the server creates two rules, for the ports of the
-// database and the connection pooler, and returns the first. Update and delete
-// each separately. They belong to a firewall of the project. If that firewall
-// was deleted or detached, methods that change rules return
-// [ErrInvalidRequest].
+// database and the connection pooler, and returns the first; update and delete
+// each separately. They belong to a firewall of the project: if that was
+// deleted or detached, methods that change rules return [ErrInvalidRequest].
 func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, postgres string, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresCreateFirewallRule, request, location, postgres)
 }

@@ -69,7 +69,7 @@ type PostgresLogsOptions struct {
 	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in Logs and 500 in AllLogs
 
 	// PaginationKey is [Page.NextStartAfter] of the previous page. The other
-	// options, including Start and End, must be those of that page.
+	// options must be those of that page: set Start and End, whose defaults move.
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
 
@@ -89,11 +89,10 @@ func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
 var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent | august2026}
 
 // Logs returns one page of the logs of a database: the newest lines of the time
-// in the options, in the order in which the server received them, so timestamps
+// in the options, in the order in which the server received them. Timestamps
 // may be out of order. [Page.NextStartAfter] is the PaginationKey of the next
-// page, which has older lines. Set Start and End to read several pages, since
-// their defaults move. Logs returns [ErrInvalidRequest] if the server keeps no
-// logs, and [ErrServer] if it can't reach them.
+// page, which has older lines. Logs returns [ErrInvalidRequest] if the server
+// keeps no logs, and [ErrServer] if it can't reach them.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
@@ -101,11 +100,10 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, location, postgres)
 }
 
-// AllLogs iterates over the logs of a database, page by page, the newest page
-// first. The default End is the time at which the iteration begins, by the
-// clock of this machine, and the default Start is half an hour before End.
-// AllLogs yields [ErrPaginationStalled] if the server repeats lines in place of
-// the next page.
+// AllLogs iterates over the logs of a database, the newest page first. The
+// default End is the time at which the iteration begins, by the clock of this
+// machine. It yields [ErrPaginationStalled] if the server repeats lines in
+// place of the next page.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {

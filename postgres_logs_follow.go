@@ -20,11 +20,9 @@ type PostgresLogLine struct {
 }
 
 // PostgresLogMarker is a place in the logs of a database, from which
-// [PostgresService.FollowLogs] continues with the same filters. Its text or
-// JSON can be stored. They contain a range of time and, for each line in it
-// that FollowLogs has yielded, a hash of 8 bytes. The range is a minute or so,
-// or up to a day while FollowLogs catches up with old lines, which takes tens
-// of kilobytes.
+// [PostgresService.FollowLogs] continues with the same filters. Its text and
+// JSON can be stored. They contain times and hashes of 8 bytes a line: of a
+// minute or so, or of up to a day of old lines, which takes tens of kilobytes.
 type PostgresLogMarker struct{ place logtail.Place }
 
 // IsZero reports whether the marker is no place.
@@ -83,13 +81,12 @@ type PostgresFollowLogsOptions struct {
 	// Interval and MaxInterval are the pauses, as in [WatchOptions].
 	Interval, MaxInterval time.Duration
 
-	// Progress, if not nil, is called after each round of requests, on the
-	// goroutine of the loop, when the program has processed its lines. Done is the
-	// number of lines so far, Polls the number of rounds, and Err the error of the
-	// round. Record is a PostgresLogMarker, the place after all lines up to now.
-	// If the server no longer keeps the lines after the Marker or Start, the first
-	// call has [ErrLogsExpired], and the sequence begins with the oldest lines
-	// that remain.
+	// Progress, if not nil, is called on the goroutine of the loop when the
+	// program has processed the lines of a round of requests. Done is the number
+	// of lines so far, Polls the number of rounds, and Err the error of the round.
+	// Record is a PostgresLogMarker, the place after all lines up to now. The
+	// first call has [ErrLogsExpired] if the server no longer keeps the lines
+	// after the Marker or Start.
 	Progress func(Progress)
 }
 
@@ -115,19 +112,18 @@ const (
 //		marker = line.Marker // store its JSON or text
 //	}
 //
-// It's enough to store the marker that Progress gets after each round of
-// requests if lines may come again after a crash.
+// If lines may come again after a crash, store only the markers that Progress
+// gets after each round of requests.
 //
-// FollowLogs reports transient failures ([IsTransient]) to Progress and tries
-// again after a pause. It also continues after [ErrPaginationStalled], but not
-// the third time in a row. Any other error is the last element.
+// FollowLogs continues after transient failures ([IsTransient]), which it
+// reports to Progress, and after [ErrPaginationStalled], but not the third time
+// in a row. Any other error is the last element.
 //
-// Lines have no ID. FollowLogs asks for ranges of time that overlap, by the
-// server's clock, and recognizes lines by their time, server, stream, text and
-// context. It can miss a line that appears later than Overlap, if the server
-// selects lines by their timestamps. It repeats a line that disappears from the
-// logs and comes back. It holds the lines of one range in memory: of a minute,
-// or, for old lines, of an hour to a day, depending on how many there are.
+// Lines have no ID: FollowLogs asks for overlapping ranges of time, and
+// recognizes lines by their contents. It can miss a line that appears later
+// than Overlap, and repeats a line that disappears from the logs and comes
+// back. It holds the lines of one range in memory: of a minute, or, for old
+// lines, of an hour to a day.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogLine, error] {

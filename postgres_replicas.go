@@ -55,10 +55,9 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 }
 
 // PromoteReadReplica turns a read replica into an independent database. It
-// returns the short form, in which ReadReplica is false, before the promotion
-// is complete; [PostgresService.WaitPromoted] waits. It returns
-// [ErrInvalidRequest] if the database isn't a replica, as in a retry after
-// [ErrOutcomeUnknown].
+// returns the short form before that is complete;
+// [PostgresService.WaitPromoted] waits. It returns [ErrInvalidRequest] if the
+// database isn't a replica, as in a retry after [ErrOutcomeUnknown].
 //
 // Requires the August 2026 API.
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {
@@ -66,19 +65,17 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 }
 
 // CreateReadReplica creates a read replica of a database, with the same size
-// and no standby. It returns before the replica is running;
-// [PostgresService.WaitRunning] waits, which can take hours. It returns
-// [ErrInvalidRequest] before the first backup (see
+// and no standby; [PostgresService.WaitRunning] waits, which can take hours. It
+// returns [ErrInvalidRequest] before the first backup (see
 // [Postgres.EarliestRestoreTime]).
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts *PostgresReadReplicaOptions) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaRequest{name, orZero(opts)}, location, postgres)
 }
 
 // Restore creates a database with the data that another one had at an earlier
-// time. The new database has the same size and password, and no standby.
-// Restore returns before it's running; [PostgresService.WaitRunning] waits,
-// which can take hours. It returns [ErrInvalidRequest] if the time isn't
-// possible.
+// time, with its size and password, and no standby;
+// [PostgresService.WaitRunning] waits, which can take hours. It returns
+// [ErrInvalidRequest] if the time isn't possible.
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
 	body := orZero(request)
 	body.RestoreTarget = body.RestoreTarget.UTC()

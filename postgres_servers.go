@@ -79,10 +79,9 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
-// Recycle replaces the primary server of a database with a new one, by a
-// failover after the response. To wait, pass the primary's ID from before to
-// [PostgresService.WaitRecycled]. After [ErrOutcomeUnknown], a retry could
-// replace the new server as well.
+// Recycle replaces the primary server of a database by a failover. To wait,
+// pass the old primary's ID to [PostgresService.WaitRecycled]. After
+// [ErrOutcomeUnknown], a retry could replace the new server as well.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
@@ -94,8 +93,7 @@ func (s *PostgresService) Recycle(ctx context.Context, location, postgres string
 const failoverTolerance = 20
 
 // WaitServers waits until a database has [Postgres.TargetServerCount] servers,
-// all running and the standbys up to date, and returns it. Use it after
-// changing the HAType, for example.
+// all running and the standbys up to date, and returns it.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) WaitServers(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {

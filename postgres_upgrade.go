@@ -29,8 +29,7 @@ var (
 )
 
 // Upgrade upgrades a database and its read replicas to the next major version,
-// in the maintenance window if it has one. It sets [Postgres.TargetVersion],
-// and returns before the upgrade is complete; [PostgresService.WaitUpgraded]
+// in the maintenance window if it has one; [PostgresService.WaitUpgraded]
 // waits. After [ErrOutcomeUnknown], see [PostgresService.UpgradeStatus].
 //
 // It returns [ErrInvalidRequest] while another change or upgrade is in
@@ -51,11 +50,10 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgradeStatus, location, postgres)
 }
 
-// WaitUpgraded waits until an upgrade is complete, and returns the database,
-// which is running with the new version. The wait can last until the next
-// maintenance window, and hours if there's much data. It fails with
-// [ErrWaitFailed] if the upgrade failed or the database is being deleted, and
-// with [ErrNotFound] if the database is gone.
+// WaitUpgraded waits until an upgrade is complete, and returns the database.
+// The wait can last until the next maintenance window, and hours if there's
+// much data. It fails with [ErrWaitFailed] if the upgrade failed or the
+// database is being deleted, and with [ErrNotFound] if the database is gone.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {

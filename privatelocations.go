@@ -130,12 +130,12 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 	}
 }
 
-// Delete deletes a private location. With the August 2026 API, it returns
-// before the private location is gone; [PrivateLocationsService.WaitDeleted]
-// waits. It returns [ErrConflict] if the private location has databases, and
-// [ErrServer] if it has other resources, or while the server keeps backups of
-// deleted databases, which is at least 10 days. Don't reuse the name until
-// Delete has returned: a retry could delete another private location.
+// Delete deletes a private location; with the August 2026 API,
+// [PrivateLocationsService.WaitDeleted] waits. It returns [ErrConflict] if the
+// private location has databases, and [ErrServer] if it has other resources, or
+// while the server keeps backups of deleted databases: at least 10 days. Don't
+// reuse the name until Delete has returned: a retry could delete another
+// private location.
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
 	return remove(ctx, s.conn, &opPrivateLocationsDelete, name)
 }
