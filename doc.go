@@ -60,11 +60,12 @@
 //     response, and by then another resource may have the name.
 //   - Rename returns [ErrAlreadyExists] if the name is taken. It is idempotent
 //     only if the reference is an ID.
-//   - Wait methods return once the resource has the state, or a [*WaitError],
-//     as if it's being deleted or is gone. WaitDeleted waits until the resource
-//     is gone and its name is free. It also succeeds if another resource has
-//     taken the name, or if the token can't see the project. Call Delete first:
-//     otherwise, it waits until the context ends.
+//   - Wait methods return once the resource has the state, or a [*WaitError]; a
+//     wait for a state fails if the resource is being deleted or is gone.
+//     WaitDeleted waits until the resource is gone and its name is free. It
+//     also succeeds if another resource has taken the name, or if the token
+//     can't see the project. Call Delete first: otherwise, it waits until the
+//     context ends.
 //
 // Many operations are asynchronous: they take effect after the response. Their
 // comments say so, and name the method that waits:

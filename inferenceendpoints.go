@@ -11,17 +11,13 @@ type InferenceEndpointsService service
 
 // InferenceEndpoint is a model and the server that serves it.
 type InferenceEndpoint struct {
-	ID          string `json:"id"` // prefix 1e, or rm for a routed model
-	Name        string `json:"name"`
-	DisplayName string `json:"display_name"` // for people
-	URL         string `json:"url"`          // of the server
-	ModelName   string `json:"model_name"`   // the model's name in requests to that server
-
-	// Tags describe the model. Values are any JSON; most are strings, such as
-	// "capability": "Text Generation" or "context_length": "128k".
-	Tags map[string]any `json:"tags"`
-
-	Price InferenceEndpointPrice `json:"price"`
+	ID          string                 `json:"id"` // prefix 1e, or rm for a routed model
+	Name        string                 `json:"name"`
+	DisplayName string                 `json:"display_name"` // for people
+	URL         string                 `json:"url"`          // of the server
+	ModelName   string                 `json:"model_name"`   // the model's name in requests to that server
+	Tags        map[string]any         `json:"tags"`         // mostly strings, such as "context_length": "128k"
+	Price       InferenceEndpointPrice `json:"price"`
 }
 
 // InferenceEndpointPrice is the price of a million tokens. A field is nil if

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// KubernetesNodePool is a group of worker nodes of the same size.
+// KubernetesNodePool is a group of worker nodes of the same size. Its VMs, the
+// existing nodes, belong to Ubicloud: VMs.Get and Resolve don't find them.
 type KubernetesNodePool struct {
 	ID                  string `json:"id"`                    // prefix kn
 	KubernetesClusterID string `json:"kubernetes_cluster_id"` // the cluster it belongs to
@@ -16,10 +17,7 @@ type KubernetesNodePool struct {
 	NodeCount           int    `json:"node_count"`            // the desired number; ResizeNodePool changes it
 	NodeSize            string `json:"node_size"`             // such as "standard-4"
 	Version             string `json:"version,omitzero"`      // the desired version; requires the August 2026 API
-
-	// VMs are the existing nodes, in the short form; RenameNodePool doesn't return
-	// them. They belong to Ubicloud: VMs.Get and Resolve don't find them.
-	VMs []VM `json:"vms"`
+	VMs                 []VM   `json:"vms"`                   // in the short form; not from RenameNodePool
 }
 
 func (p *KubernetesNodePool) lacks() string { return lacksID(p.ID) }

@@ -16,18 +16,14 @@ func (d *PostgresMetricDestination) identity() Resource {
 }
 
 // PostgresMetricDestinationCreateRequest is the body of
-// [PostgresService.CreateMetricDestination].
+// [PostgresService.CreateMetricDestination]. Username and Password, or Options,
+// are required. Options require the August 2026 API; older servers return
+// [ErrInvalidRequest].
 type PostgresMetricDestinationCreateRequest struct {
-	URL string `json:"url"` // must begin with https://; required
-
-	// Username and Password are for basic authentication. Both are required unless
-	// Options is set.
-	Username string `json:"username"`
-	Password Secret `json:"password"`
-
-	// Options are other ways to authenticate, instead of or in addition. They
-	// require the August 2026 API; older servers return ErrInvalidRequest.
-	Options *PostgresMetricDestinationOptions `json:"options,omitzero"`
+	URL      string                            `json:"url"`      // must begin with https://; required
+	Username string                            `json:"username"` // for basic authentication
+	Password Secret                            `json:"password"`
+	Options  *PostgresMetricDestinationOptions `json:"options,omitzero"` // other ways to authenticate
 }
 
 // PostgresMetricDestinationOptions are headers of the requests that send the

@@ -21,13 +21,10 @@ func (r *PostgresFirewallRule) identity() Resource {
 }
 
 // PostgresFirewallRuleCreateRequest is the body of
-// [PostgresService.CreateFirewallRule].
+// [PostgresService.CreateFirewallRule]. Without a prefix length, an IPv4
+// address is a /32, but an IPv6 address is a /64.
 type PostgresFirewallRuleCreateRequest struct {
-	// CIDR is a range of IPv4 or IPv6 addresses; required. Without a prefix
-	// length, an IPv4 address is a /32, but an IPv6 address is a /64. The server
-	// clears host bits.
-	CIDR string `json:"cidr"`
-
+	CIDR        string `json:"cidr"`                 // IPv4 or IPv6; required; the server clears host bits
 	Description string `json:"description,omitzero"` // any text; the server removes spaces around it
 }
 

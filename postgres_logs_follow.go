@@ -59,10 +59,7 @@ func (e *PostgresLogEntry) key() logtail.Key {
 type PostgresFollowLogsOptions struct {
 	Marker PostgresLogMarker // the place to continue from
 	Start  time.Time         // the time to begin at if there is no Marker
-
-	// Since is how old the first line may be, by the server's clock, if there is
-	// neither Marker nor Start. The default, for 0 or less, is half an hour.
-	Since time.Duration
+	Since  time.Duration     // how old the first line may be without either, by the server's clock; default 30 minutes
 
 	// These select lines as in [PostgresLogsOptions].
 	StreamName    string
@@ -70,16 +67,9 @@ type PostgresFollowLogsOptions struct {
 	ServerRole    string
 	QueryPattern  string
 
-	// UntilNow ends the sequence after the lines up to the time at which it
-	// begins, and at any error.
-	UntilNow bool
-
-	// Overlap is how late a line may appear in the logs. The default, for 0 or
-	// less, is a minute; the maximum is 12 hours.
-	Overlap time.Duration
-
-	// Interval and MaxInterval are the pauses, as in [WatchOptions].
-	Interval, MaxInterval time.Duration
+	UntilNow              bool          // whether to end with the lines up to its beginning, and at any error
+	Overlap               time.Duration // how late a line may appear in the logs; default 1 minute, maximum 12 hours
+	Interval, MaxInterval time.Duration // the pauses, as in WatchOptions
 
 	// Progress, if not nil, is called on the goroutine of the loop when the
 	// program has processed the lines of a round of requests. Done is the number

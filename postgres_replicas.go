@@ -5,18 +5,16 @@ import (
 	"time"
 )
 
-// PostgresRestoreRequest is the body of [PostgresService.Restore]. All but Name
-// and RestoreTarget require the August 2026 API; older servers return
-// [ErrInvalidRequest].
+// PostgresRestoreRequest is the body of [PostgresService.Restore]. The last
+// three fields require the August 2026 API; older servers return
+// [ErrInvalidRequest]. They replace the copied tags, and settings in the copied
+// [PostgresConfig].
 type PostgresRestoreRequest struct {
-	Name          string    `json:"name"`           // of the new database; required
-	RestoreTarget time.Time `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
-
-	// PGConfig and PgBouncerConfig override settings copied from the original
-	// database; see [PostgresConfig].
+	Name            string            `json:"name"`           // of the new database; required
+	RestoreTarget   time.Time         `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
-	Tags            []PostgresTag     `json:"tags,omitzero"` // replaces the original's tags
+	Tags            []PostgresTag     `json:"tags,omitzero"`
 }
 
 func (r PostgresRestoreRequest) newName() string { return r.Name }

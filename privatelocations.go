@@ -37,7 +37,8 @@ const (
 )
 
 // PrivateLocationCreateRequest is the body of [PrivateLocationsService.Create].
-// All fields are required.
+// All fields are required. The server doesn't check the credentials for the
+// provider until it needs them.
 type PrivateLocationCreateRequest struct {
 	// Name is the UIName: 1 to 63 lower-case letters, digits and hyphens, with no
 	// hyphen at the start or end. Don't use the name of a public location: the
@@ -45,11 +46,8 @@ type PrivateLocationCreateRequest struct {
 	Name string `json:"name"`
 
 	ProviderLocationName string `json:"provider_location_name"` // the region, one of the ProviderLocation constants
-
-	// AccessKey and SecretKey are the credentials for the provider. The server
-	// doesn't check them until it needs them.
-	AccessKey Secret `json:"access_key"`
-	SecretKey Secret `json:"secret_key"`
+	AccessKey            Secret `json:"access_key"`
+	SecretKey            Secret `json:"secret_key"`
 }
 
 func (r PrivateLocationCreateRequest) newName() string { return r.Name }
