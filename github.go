@@ -118,8 +118,7 @@ func (s *GitHubService) AllRepositories(ctx context.Context, installation string
 	return all[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
-// GetRepository returns a repository. Its name doesn't contain the
-// installation's.
+// GetRepository returns a repository. Its name lacks the installation's.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
@@ -141,16 +140,14 @@ func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repos
 	return all[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
-// GetCacheEntry returns an entry of a repository's cache, or [ErrServer]
-// perhaps while a workflow uploads it.
+// GetCacheEntry returns an entry. During its upload, it may return [ErrServer].
 //
 // Requires the August 2026 API.
 func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, repository, entryID string) (*GitHubCacheEntry, error) {
 	return fetch[GitHubCacheEntry](ctx, s.conn, &opGitHubGetCacheEntry, installation, repository, entryID)
 }
 
-// DeleteCacheEntry deletes an entry of a repository's cache, even while a
-// workflow uploads it.
+// DeleteCacheEntry deletes an entry, even while a workflow uploads it.
 //
 // Requires the August 2026 API.
 func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repository, entryID string) error {

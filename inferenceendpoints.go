@@ -5,8 +5,7 @@ import (
 	"iter"
 )
 
-// InferenceEndpointsService lists the models that an inference API key gives
-// access to.
+// InferenceEndpointsService lists the models that inference API keys can use.
 type InferenceEndpointsService service
 
 // InferenceEndpoint is a model and the server that serves it.
@@ -37,8 +36,8 @@ var (
 )
 
 // List returns the models that the project can use, in one page: endpoints,
-// then routed models, each sorted by name. The token only needs the permission
-// to see the project.
+// then routed models, each sorted by name. The token needs only to see the
+// project.
 //
 // Requires the August 2026 API.
 func (s *InferenceEndpointsService) List(ctx context.Context) (*Page[InferenceEndpoint], error) {

@@ -31,8 +31,8 @@ var (
 	inferenceAPIKeyFamily = family[InferenceAPIKey, *InferenceAPIKey]{lists: &listInferenceAPIKeys, get: &opInferenceAPIKeysGet, del: &opInferenceAPIKeysDelete}
 )
 
-// List returns the valid keys that the token can see, in one page, the oldest
-// first, without a count.
+// List returns the valid keys that the token can see, in one page, oldest
+// first.
 func (s *InferenceAPIKeysService) List(ctx context.Context, opts *ListOptions) (*Page[InferenceAPIKey], error) {
 	return list[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
@@ -58,8 +58,7 @@ func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*Infer
 	return fetch[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysGet, keyID)
 }
 
-// Delete deletes a key. If the token can't see the key, Delete succeeds without
-// deleting it.
+// Delete deletes a key, or does nothing if the token can't see the key.
 func (s *InferenceAPIKeysService) Delete(ctx context.Context, keyID string) error {
 	return remove(ctx, s.conn, &opInferenceAPIKeysDelete, keyID)
 }

@@ -159,8 +159,7 @@ func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster st
 	return download(ctx, s.conn, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
 }
 
-// Rename renames a cluster; its node pools and nodes keep their names. It
-// returns the short form.
+// Rename renames a cluster, but not its node pools and nodes.
 func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newName string) (*KubernetesCluster, error) {
 	return send[KubernetesCluster](ctx, s.conn, &opKubernetesRename, renameRequest{newName}, location, cluster)
 }
@@ -176,8 +175,7 @@ func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster strin
 	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesUpgrade, location, cluster)
 }
 
-// WaitRunning waits until a cluster is running, and returns it; creating or
-// upgrading one takes minutes.
+// WaitRunning waits until a cluster is running, which takes minutes.
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts ...WaitOption) (*KubernetesCluster, error) {
 	return clusterFamily.waitState(ctx, s.conn, "Kubernetes.WaitRunning", location, cluster, reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
 }

@@ -67,8 +67,7 @@ func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluste
 	return remove(ctx, s.conn, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
 
-// RenameNodePool renames a node pool; its nodes keep their names. The returned
-// record lacks VMs.
+// RenameNodePool renames a node pool, but not its nodes. The record lacks VMs.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluster, nodePool, newName string) (*KubernetesNodePool, error) {
@@ -157,8 +156,7 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 }
 
 // WaitNodePoolDeleted waits until a node pool or its cluster is gone. It
-// returns an [*ArgumentError] for a reference that DeleteNodePool refuses, such
-// as a mistyped ID.
+// returns an [*ArgumentError] for a mistyped ID.
 func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) error {
 	if err := opKubernetesDeleteNodePool.checkArgs(s.conn.config.project, location, cluster, nodePool); err != nil {
 		return err

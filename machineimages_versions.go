@@ -59,8 +59,7 @@ var (
 	listMachineImageVersions = listRoutes{project: &opMachineImagesListVersions}
 )
 
-// ListVersions returns one page of the versions of a machine image, ordered by
-// ID.
+// ListVersions returns one page of an image's versions, ordered by ID.
 //
 // Requires the August 2026 API.
 func (s *MachineImagesService) ListVersions(ctx context.Context, location, image string, opts *ListOptions) (*Page[MachineImageVersion], error) {

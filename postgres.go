@@ -163,8 +163,7 @@ type PostgresCreateRequest struct {
 }
 
 // PostgresUpdateRequest is the body of [PostgresService.Update]. Fields that
-// aren't set stay unchanged. Set StorageSize as well if the new Size doesn't
-// allow the current one.
+// aren't set stay unchanged. A new Size may need a new StorageSize as well.
 type PostgresUpdateRequest struct {
 	Size        string        `json:"size,omitzero"`         // of the servers
 	StorageSize int           `json:"storage_size,omitzero"` // in GiB; can shrink if under 80% of it will be in use
@@ -272,8 +271,7 @@ func (o *ListOptions) selectTags(page *Page[Postgres]) {
 	}
 }
 
-// Get returns a database with all its fields, including the superuser's
-// password.
+// Get returns a database with all its fields, including the password.
 func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresGet, location, postgres)
 }

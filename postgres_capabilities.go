@@ -74,9 +74,8 @@ type PostgresHATypeMetadata struct {
 
 var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRoute + "/postgres/capabilities", idempotent | august2026}
 
-// Capabilities returns the values that [PostgresService.Create] accepts, which
-// depend on the project. It returns [ErrForbidden] if the token can't see
-// databases.
+// Capabilities returns the values that [PostgresService.Create] accepts in this
+// project. It returns [ErrForbidden] if the token can't see databases.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Capabilities(ctx context.Context) (*PostgresCapabilities, error) {

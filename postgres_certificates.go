@@ -60,8 +60,8 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 }
 
 // AddCertificateUser lets a database user, which need not exist yet, log in
-// with a client certificate of that name, soon after the response. It returns
-// all such users.
+// with a client certificate of that name, soon after. It returns all such
+// users.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
@@ -69,7 +69,7 @@ func (s *PostgresService) AddCertificateUser(ctx context.Context, location, post
 }
 
 // RemoveCertificateUser stops a user from logging in with a client certificate,
-// soon after the response. It returns the remaining users.
+// soon after. It returns the remaining users.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {

@@ -33,8 +33,7 @@ func (c *PostgresConfig) lacks() string {
 	return ""
 }
 
-// UnmarshalJSON decodes a configuration. Numbers and booleans become their JSON
-// text.
+// UnmarshalJSON decodes a configuration. Numbers and booleans become text.
 func (c *PostgresConfig) UnmarshalJSON(data []byte) error {
 	var lenient struct {
 		PGConfig        jsonform.Texts `json:"pg_config"`

@@ -29,8 +29,7 @@ type PostgresFirewallRuleCreateRequest struct {
 }
 
 // PostgresFirewallRuleUpdateRequest is the body of
-// [PostgresService.UpdateFirewallRule]. Fields that are absent or null stay
-// unchanged.
+// [PostgresService.UpdateFirewallRule]. Absent or null changes nothing.
 type PostgresFirewallRuleUpdateRequest struct {
 	CIDR        Opt[string] `json:"cidr,omitzero"`
 	Description Opt[string] `json:"description,omitzero"`
@@ -76,8 +75,8 @@ func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, post
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresUpdateFirewallRule, request, location, postgres, ruleID)
 }
 
-// DeleteFirewallRule deletes a rule. It returns [ErrNotFound] if the database
-// doesn't exist.
+// DeleteFirewallRule deletes a rule. It returns [ErrNotFound] if there's no
+// such database.
 func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, postgres, ruleID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteFirewallRule, location, postgres, ruleID)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // PostgresServer is one of the servers of a database: the primary, which
-// accepts writes, or a standby. SynchronizationStatus is meaningless for the
-// primary of a read replica.
+// accepts writes, or a standby. In a read replica, the primary's
+// SynchronizationStatus is meaningless.
 type PostgresServer struct {
 	ID                    string `json:"id"`                     // prefix pv
 	Role                  string `json:"role"`                   // one of the PostgresServerRole constants
@@ -64,8 +64,7 @@ var (
 	listPostgresServers = listRoutes{project: &opPostgresListServers, unpaged: true}
 )
 
-// ListServers returns the servers of a database, all in one page. It returns
-// [ErrServer] during a failover.
+// ListServers returns the servers of a database, or [ErrServer] in a failover.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) ListServers(ctx context.Context, location, postgres string) (*Page[PostgresServer], error) {

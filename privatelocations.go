@@ -85,8 +85,8 @@ func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions,
 	return privateLocationFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create creates a private location. It returns [ErrAlreadyExists] if the name
-// is taken.
+// Create creates a private location. It returns [ErrAlreadyExists] for a taken
+// name.
 func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLocationCreateRequest) (*PrivateLocation, error) {
 	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsCreate, request)
 }
@@ -96,16 +96,14 @@ func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*Privat
 	return fetch[PrivateLocation](ctx, s.conn, &opPrivateLocationsGet, name)
 }
 
-// Rename changes the UIName of a private location, and with it the location of
-// all resources in it. After [ErrOutcomeUnknown], see whether the private
-// location has the new name.
+// Rename changes the UIName of a private location, and so the location of all
+// resources in it. After [ErrOutcomeUnknown], look for the new name.
 func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName string) (*PrivateLocation, error) {
 	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsRename, renameRequest{newName}, name)
 }
 
 // Ensure creates a private location unless one with the name exists; see
-// [EnsureOptions]. It compares only provider_location_name, and can't update
-// anything.
+// [EnsureOptions]. It compares only provider_location_name.
 func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
 }

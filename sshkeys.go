@@ -56,8 +56,7 @@ var (
 	sshPublicKeyFamily = family[SSHPublicKey, *SSHPublicKey]{lists: &listSSHPublicKeys, get: &opSSHPublicKeysGet, del: &opSSHPublicKeysDelete, pauses: &waitQuick}
 )
 
-// List returns the keys in one page, ordered by name, without PublicKey and
-// without a count.
+// List returns the keys in one page, ordered by name, without PublicKey.
 func (s *SSHPublicKeysService) List(ctx context.Context, opts *ListOptions) (*Page[SSHPublicKey], error) {
 	return list[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
@@ -67,14 +66,13 @@ func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
 
-// Watch yields the keys and then their changes; see [WatchOptions]. A change of
-// PublicKey isn't an event.
+// Watch yields the keys and then their changes, except those of PublicKey.
 func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions, known ...*SSHPublicKey) iter.Seq2[Event[SSHPublicKey], error] {
 	return sshPublicKeyFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create registers an SSH public key. It returns [ErrAlreadyExists] if the name
-// is taken.
+// Create registers a public key. It returns [ErrAlreadyExists] for a taken
+// name.
 func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
 	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysCreate, request)
 }
@@ -95,8 +93,7 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 }
 
 // Ensure registers an SSH public key unless one with the name exists; see
-// [EnsureOptions]. It compares public_key, without white space around it, and
-// can update it.
+// [EnsureOptions]. It compares public_key, and can update it.
 func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "SSHPublicKeys.Ensure", opts)
 }

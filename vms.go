@@ -200,9 +200,8 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 }
 
 // Ensure creates a VM unless one with the name exists; see [EnsureOptions]. It
-// compares size, storage_size (once the VM is placed on a host), boot_image (if
-// the server sends it), unix_user, enable_ip4 and private_subnet_id, and can't
-// update any.
+// compares size, boot_image, unix_user, enable_ip4, private_subnet_id and, once
+// the VM is on a host, storage_size. It can't update any.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
 }
@@ -248,8 +247,7 @@ func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
 	return remove(ctx, s.conn, &opVMsDelete, location, vm)
 }
 
-// Rename renames a VM; its operating system keeps the old host name. It returns
-// the short form.
+// Rename renames a VM; its operating system keeps the host name.
 func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsRename, renameRequest{newName}, location, vm)
 }
@@ -281,16 +279,14 @@ func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error)
 	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)
 }
 
-// WaitStopped waits until a VM is stopped, and returns it. It keeps waiting
-// while the VM is stopped by the provider: such a VM can't be started or
-// copied.
+// WaitStopped waits until a VM is stopped. It keeps waiting while the VM is
+// stopped by the provider: such a VM can't be started or copied.
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }
 
-// WaitRunning waits until a VM is running, and returns it with its addresses.
-// It keeps waiting while the VM is stopped, and while no host has capacity,
-// which [WaitProgress] reports.
+// WaitRunning waits until a VM is running, and returns it. It keeps waiting
+// while the VM is stopped, and while no host has capacity; see [WaitProgress].
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitRunning", location, vm, reaches[*VM](VMStateRunning), opts)
 }
