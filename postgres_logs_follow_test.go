@@ -156,7 +156,7 @@ func TestFollowLogs(t *testing.T) {
 				// Some lines are more than the overlap behind the last one.
 				seconds, burst := 200, maxLogLines+12
 				if restart == 1 || restart == 7 {
-					seconds, burst = 80, 12
+					seconds, burst = 70, 12
 				}
 				name := fmt.Sprintf("by timestamp %v, %v ahead, restart after %d", byTimestamp, ahead, restart)
 				t.Run(name, func(t *testing.T) {
@@ -324,7 +324,7 @@ func (s *logStore) receiveForHours() {
 		case 18:
 			s.receive("pv1", "error: as before", 0)
 		}
-		if minute == 17*60 {
+		if minute == 5*60 {
 			for i := range maxLogLines + 12 {
 				s.receive("pv2", fmt.Sprint("error: burst ", i/2), 0)
 			}
