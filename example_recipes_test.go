@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -74,6 +76,46 @@ func Example_privateAddresses() {
 		fmt.Println(vm.Name, found.Subnet, found.IPv4 == created.PrivateIPv4, vm.Subnet == "")
 	}
 	// Output: web-1 default-eu-central-h1 true true
+}
+
+// The hosts of databases. Records from lists have none, and records of the October
+// 2025 API have them only in the connection string.
+func Example_databaseHosts() {
+	for _, api := range []cloudapitest.API{cloudapitest.October2025, cloudapitest.August2026} {
+		srv := cloudapitest.NewServer(cloudapitest.WithAPI(api), cloudapitest.WithDelays(cloudapitest.Delays{}))
+		defer srv.Close()
+		client, ctx := srv.Client(), context.Background()
+		_, err := client.Postgres.Create(ctx, "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for listed, err := range client.Postgres.All(ctx, nil) {
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			db, err := client.Postgres.Get(ctx, listed.Location, listed.ID)
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			host := db.Hostname
+			if host == "" {
+				u, err := url.Parse(db.ConnectionString.Reveal())
+				if err != nil {
+					fmt.Println("the connection string isn't a URL") // err would contain the password
+					return
+				}
+				host = u.Hostname()
+			}
+			fmt.Println(listed.Hostname == "", db.Hostname == "", strings.ReplaceAll(host, db.ID, "<id>"))
+		}
+	}
+
+	// Output:
+	// true true orders.<id>.postgres.localhost
+	// true false orders.<id>.pg.localhost
 }
 
 // Idempotent requests are retried after transient failures.

@@ -67,7 +67,8 @@ type Postgres struct {
 	ConnectionString Secret `json:"connection_string"`
 
 	// PrivateConnectionString is for clients in the private network; the other
-	// three are parts of ConnectionString. They require the August 2026 API.
+	// three are parts of ConnectionString. They require the August 2026 API:
+	// with the October 2025 API, only ConnectionString has the host.
 	PrivateConnectionString Secret `json:"private_connection_string,omitzero"`
 	Hostname                string `json:"hostname,omitzero"`
 	Username                string `json:"username,omitzero"` // of the superuser
