@@ -421,6 +421,7 @@ func TestRefusedChanges(t *testing.T) {
 		var refusal struct{ Error string }
 		if err := json.Unmarshal([]byte(answer), &refusal); err != nil || status != 400 || !strings.Contains(refusal.Error, want) || strings.Contains(refusal.Error, "cloudapitest") {
 			t.Errorf("%s: %d %s, want %q", document, status, answer, want)
+			continue // a server with an accepted scenario would run on
 		}
 		path := scenario(t, document)
 		err := run(t.Context(), []string{"-addr", "127.0.0.1:0", "-demo", "-delay", "0", "-scenario", path}, io.Discard, io.Discard)
