@@ -24,6 +24,9 @@ func TestChange(t *testing.T) {
 			t.Errorf("%+v: %s, %v, want %s", tt.changes, got, invalid, tt.want)
 		}
 	}
+	if got, invalid := Change("postgres://a@b/c?x=1&password=p", Changes{WithoutPassword: true}); got != "postgres://a@b/c?x=1" {
+		t.Errorf("without a password: %s, %v", got, invalid)
+	}
 	for _, other := range []string{"", "x", "https://a@b/", "postgres:///c", "postgres://%zz/"} {
 		if got, invalid := Change(other, Changes{}); invalid == nil || invalid.Name != "connection" || invalid.Value != "" || got != "" {
 			t.Errorf("%q: %q, %v", other, got, invalid)
