@@ -74,11 +74,7 @@ func Change(connection string, c Changes) (string, *Invalid) {
 	if c.Database != "" {
 		u.Path, u.RawPath = "/"+c.Database, "/"+url.PathEscape(c.Database)
 	}
-	dropped := ""
-	if c.WithoutPassword {
-		dropped = "password"
-	}
-	u.RawQuery = withParameters(u.RawQuery, set, dropped)
+	u.RawQuery = withParameters(u.RawQuery, set, c.WithoutPassword)
 	return u.String(), nil
 }
 
@@ -135,9 +131,9 @@ func unusable(value string) (reason string) {
 }
 
 // withParameters returns a query with parameters replaced in their places, and
-// new ones at the end, without the dropped one. Others stay as they are written.
-// A space is %20, since libpq doesn't read a plus sign as one.
-func withParameters(query string, set map[string]string, dropped string) string {
+// new ones at the end. Others stay as they are written, except a password that
+// isn't wanted. A space is %20, since libpq doesn't read a plus sign as one.
+func withParameters(query string, set map[string]string, withoutPassword bool) string {
 	escaped := func(name string) string {
 		return name + "=" + strings.ReplaceAll(url.QueryEscape(set[name]), "+", "%20")
 	}
@@ -146,7 +142,7 @@ func withParameters(query string, set map[string]string, dropped string) string 
 	for pair := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(pair, "=")
 		switch _, replaced := set[name]; {
-		case pair == "" || written[name] || name == dropped:
+		case pair == "" || written[name] || withoutPassword && name == "password":
 		case replaced:
 			pairs = append(pairs, escaped(name))
 			written[name] = true
