@@ -97,20 +97,26 @@ func follow[T any](ctx context.Context, d *discovery, watch func(context.Context
 	records map[string]*T, id func(*T) string) error {
 	isRead := false
 	opts := &cloudapi.WatchOptions{Interval: min(5*time.Second, d.every), MaxInterval: d.every, Progress: func(p cloudapi.Progress) {
+		d.complain(ctx, p.Err)
+		d.nameHosts(ctx)
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.complain(ctx, p.Err)
 		if p.Err == nil && !isRead {
 			isRead = true
 			d.read++
 		}
 		if d.read == 3 {
-			d.nameHosts(ctx)
 			d.complain(ctx, d.update())
 		}
 	}}
 	for {
-		for event, err := range watch(ctx, opts, slices.Collect(maps.Values(records))...) {
+		var known []*T
+		d.mu.Lock()
+		for _, record := range records {
+			known = append(known, new(*record)) // since nameHosts may change the record
+		}
+		d.mu.Unlock()
+		for event, err := range watch(ctx, opts, known...) {
 			if err != nil && (ctx.Err() != nil || !isRead) {
 				return err
 			}
@@ -136,16 +142,26 @@ func follow[T any](ctx context.Context, d *discovery, watch func(context.Context
 // nameHosts gets missing host names of databases. If that fails, the next round
 // tries again.
 func (d *discovery) nameHosts(ctx context.Context) {
+	d.mu.Lock()
+	unnamed := map[string]string{} // locations by ID
 	for id, db := range d.Databases {
-		if db.Hostname != "" {
-			continue
+		if db.Hostname == "" {
+			unnamed[id] = db.Location
 		}
-		full, err := d.client.Postgres.Get(ctx, db.Location, id)
+	}
+	d.mu.Unlock()
+	for id, location := range unnamed {
+		full, err := d.client.Postgres.Get(ctx, location, id)
 		if err != nil {
 			d.complain(ctx, err)
-		} else if u, err := url.Parse(full.ConnectionString.Reveal()); err == nil { // Hostname requires the August 2026 API
+			continue
+		}
+		d.mu.Lock()
+		u, err := url.Parse(full.ConnectionString.Reveal()) // Hostname requires the August 2026 API
+		if db := d.Databases[id]; err == nil && db != nil && db.Name == full.Name {
 			db.Hostname = u.Hostname()
 		}
+		d.mu.Unlock()
 	}
 }
 

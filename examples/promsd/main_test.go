@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -210,6 +211,21 @@ func TestHostNames(t *testing.T) {
 		if text, _ := os.ReadFile(p.file); !strings.Contains(string(text), `"orders.pg`) {
 			t.Errorf("it writes %s", text)
 		}
+	})
+}
+
+// TestHostNamesWithoutTheList: the program gets a host name even while the list
+// of databases fails, which begins again and again.
+func TestHostNamesWithoutTheList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newProject(t)
+		broken := cloudapitest.Reply(500, nil, "")
+		p.srv.Fail(cloudapitest.Match{Operation: "Postgres.Get"}, slices.Repeat([]cloudapitest.Fault{broken}, 100)...)
+		defer p.start()()
+		p.check(30*time.Second, "web-1 web-2")
+		p.srv.Fail(cloudapitest.Match{Operation: "Postgres.List"}, cloudapitest.Reply(401, nil, "").Repeating())
+		p.check(time.Hour, "web-1 web-2 db")
 	})
 }
 
