@@ -200,7 +200,7 @@ func TestHostNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProject(t)
 		gone := cloudapitest.Reply(404, nil, `{"error":{"code":404,"type":"ResourceNotFound","message":"no"}}`)
-		p.srv.Fail(cloudapitest.Match{Operation: "Postgres.Get"}, gone)
+		p.srv.Fail(cloudapitest.Match{Operation: "Postgres.Get"}, gone, gone, gone) // a round of each list
 		defer p.start()()
 		p.check(time.Second, "web-1 web-2")
 		p.check(time.Minute, "web-1 web-2 db")
