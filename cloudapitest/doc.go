@@ -33,57 +33,58 @@
 // must not rely on the order in which it created objects. A token has no
 // permission in a project that it creates. The default quota is small.
 //
-// The server behaves like Ubicloud's public server in August 2026, or with
-// [WithAPI] in October 2025, as far as that was recorded or measured. By
+// The server behaves as Ubicloud's public server did in August 2026 or, with
+// [WithAPI], in October 2025, as far as that was recorded or measured. By
 // default it also has the registered init scripts of the contract, which the
 // real server never had, and logs their first use to the test. The differences
 // are:
 //
 //   - A JSON body that isn't an object (null, an array, a string) gets a 400.
-//     The real server responds with an empty 500.
+//     The real server responds with a 500 and no body.
 //   - The server executes one request at a time, except during [BeforeCount].
-//     Errors of concurrent requests don't occur, such as the real server's 500
-//     for a GET of a VM at the moment of its deletion, or its 403 for a
-//     deletion during another one.
+//     So there are no errors caused by concurrent requests, such as the real
+//     server's 500 for a GET of a VM at the moment of its deletion, or its 403
+//     for a deletion during another one of the same resource.
 //   - All servers of a new database with standbys exist immediately. The real
-//     server creates them one after another, and has one more for a while
+//     server creates them one after another, and temporarily has one more
 //     during [cloudapi.PostgresService.Recycle].
 //   - There is one quota for the whole server, not one per project.
 //   - If several parameters of a path are invalid, the error may name a
-//     different one, and some error messages are worded differently.
+//     different one. Some error messages are worded differently.
 //   - The 60th VM of a subnet gets a 500. The real server's response isn't
 //     known. The default quota doesn't allow that many.
-//   - GPUs are always refused. A VM gets its addresses when its state becomes
-//     "running", and with the October 2025 API also its storage.
-//   - The nodes of clusters have standard, burstable or premium sizes, but not
-//     the sizes of other providers. All nodes that a request asks for appear
-//     right after the response, and become ready together. A draining node has
-//     the state "running" until it's gone.
+//   - GPUs are always refused. A VM gets its addresses and, with the October
+//     2025 API, its storage when its state becomes "running".
+//   - Cluster nodes can have standard, burstable or premium sizes, but not the
+//     sizes of other providers. All nodes that a request asks for appear right
+//     after the response, and become ready together. A draining node has the
+//     state "running" until it's gone.
 //   - Only common Postgres settings are known, and others are refused; the real
-//     server knows about 180 more. Several invalid settings are reported in the
-//     order of their names. Metrics are invented, and always available.
+//     server knows about 180 more. If several settings are invalid, they're
+//     reported in the order of their names. Metrics are invented, and always
+//     available.
 //   - Only common formats are accepted for the target time of a restore. The
 //     real server also accepts formats such as "2:00" and "2026-W47".
 //   - A database is never "unavailable", and a healthy one never "creating",
 //     unless [Server.SetState] says so.
-//   - Files look like certificates and kubeconfigs, but their keys don't work.
+//   - Certificates and kubeconfigs look real, but their keys don't work.
 //   - Registered init scripts follow the contract. With [October2025] or
 //     [August2026] they are refused.
-//   - The audit log contains the actions of requests to this server, and at
-//     least the last 10,000 entries of each project.
+//   - The audit log contains only the actions of requests to this server. It
+//     keeps at least the last 10,000 entries of each project.
 //   - The subnet, firewall and load balancers of a cluster are visible with the
-//     August 2026 API only. The load balancer for Services exists only if the
-//     cluster has a Service, which [Server.SetClusterService] sets, or with
-//     [WithPortlessBalancers].
+//     August 2026 API only. The load balancer for Services exists only with
+//     [WithPortlessBalancers], or once [Server.SetClusterService] has given the
+//     cluster a Service.
 //   - There are no databases in the public locations of AWS. An upgrade never
 //     fails. Backups are invented, and so are logs, except for lines from
-//     [Server.AddLogLine]. Both are always available. A lantern
-//     database has no settings of its own. Of the settings that a read replica
-//     shares with its parent, only max_connections is checked.
+//     [Server.AddLogLine]. Both are always available. A lantern database
+//     accepts the same settings as any other. Of the settings that a read
+//     replica shares with its parent, only max_connections is checked.
 //   - An image version fails only if [Server.SetState] says so, and is deleted
 //     even if VMs use it. A VM that is copied with destroy_source has the state
 //     "deleting" immediately.
 //   - The GitHub installation "acme" always exists, with the repositories
-//     "app", which has a cache entry, and "docs". Inference endpoints are three
-//     examples.
+//     "app", which has a cache entry, and "docs". There are three example
+//     inference endpoints.
 package cloudapitest

@@ -11,14 +11,14 @@ import (
 )
 
 // Encode returns the JSON that a server sends for a record, such as a
-// *[cloudapi.VM], or for a list. It is for HTTP mocks that respond with records
-// of the SDK: json.Marshal masks their secrets, and the SDK refuses such a
-// response. Encode panics if the value has no JSON.
+// *[cloudapi.VM], or for a list. Use it in HTTP mocks that respond with records
+// of the SDK: json.Marshal masks their secrets, and the SDK refuses a response
+// with masked secrets. Encode panics if it can't encode the value.
 //
-// A slice of records is a whole list: it becomes {"count":…,"items":[…]}, with
-// its length as the count. A [cloudapi.Page] is a part of a list: its Count, if
-// set, becomes the count. If it has no Count, its NextStartAfter, if set,
-// becomes the pagination_key, as in the audit log and the logs of a database.
+// A slice of records becomes a whole list, {"count":…,"items":[…]}, with its
+// length as the count. A [cloudapi.Page] becomes a part of a list, with its
+// Count as the count. If it has no Count, its NextStartAfter, if set, becomes
+// the pagination_key, as in the audit log and the logs of a database.
 func Encode(v any) []byte {
 	if page := reflect.Indirect(reflect.ValueOf(v)); isPage(page) {
 		return mustMarshal(envelopeOf(page))

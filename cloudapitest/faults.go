@@ -19,17 +19,17 @@ import (
 // meet all conditions that are set. The zero value matches every request.
 type Match struct {
 	// Operation is the name of an operation in the SDK, such as "Projects.Get",
-	// or its method and route template, such as "GET /project/{project_id}". The
-	// server's API must have it; see [WithAPI]. The list of a location has its
-	// own name, such as "VMs.ListInLocation". The methods All and Wait… have no
-	// name of their own; they use other operations.
+	// or its method and route template, such as "GET /project/{project_id}".
+	// The server's API must have it; see [WithAPI]. Listing a location is an
+	// operation of its own, such as "VMs.ListInLocation". The All and Wait…
+	// methods aren't operations; they use others.
 	Operation string
 	// Method is an HTTP method, and Route a route template.
 	Method, Route string
 	// Path is the escaped path of the request.
 	Path string
-	// Nth is the number of the first matching request to hit, counted from 1
-	// since the call of [Server.Fail]. 0 means 1.
+	// Nth is the number of the first matching request that gets a fault,
+	// counted from 1 since the call to [Server.Fail]. 0 means 1.
 	Nth int
 	// Func, if not nil, is called last, and reports whether the request matches.
 	// It must not call methods of the server.
@@ -44,7 +44,7 @@ func (m Match) fits(r Request) bool {
 		(m.Func == nil || m.Func(r))
 }
 
-// Fault is the fault of one request. [Reply], [DropBefore], [DropAfter],
+// Fault is a fault for one request. [Reply], [DropBefore], [DropAfter],
 // [Truncate], [Delay], [BeforeCount] and [Handle] return faults.
 type Fault struct {
 	kind      faultKind
@@ -93,8 +93,8 @@ func DropAfter() Fault { return Fault{kind: dropAfter} }
 
 // Truncate executes the request, and closes the connection after the first n
 // bytes of the response body. The test fails if the body isn't longer than n
-// bytes, unless the fault is [Fault.Optional], [Fault.Repeating] or [Fault.For]
-// a time.
+// bytes, unless the fault comes from [Fault.Optional], [Fault.Repeating] or
+// [Fault.For].
 func Truncate(n int) Fault { return Fault{kind: truncate, limit: n} }
 
 // Delay waits for d, and then executes the request.
@@ -103,8 +103,8 @@ func Delay(d time.Duration) Fault { return Fault{delay: d} }
 // BeforeCount executes a request for a page of a list in two steps, as the real
 // server does: it reads the items of the page, calls f, and then counts all
 // items. f may send requests to the server, which change the count but not the
-// page. The test fails if the response isn't such a page, unless the fault is
-// [Fault.Optional], [Fault.Repeating] or [Fault.For] a time.
+// page. The test fails if the response isn't such a page, unless the fault
+// comes from [Fault.Optional], [Fault.Repeating] or [Fault.For].
 func BeforeCount(f func()) Fault { return Fault{kind: beforeCount, between: f} }
 
 // Handle calls f to respond to the request, and doesn't execute it. A panic in
@@ -137,8 +137,8 @@ func (f Fault) Repeating() Fault {
 }
 
 // For returns a fault that applies to all further matching requests, if any,
-// until d has passed since the first of them. The next fault of the script
-// follows. It simulates an outage. The server's clock measures the time; see
+// until d has passed since the first of them. After that the next fault of the
+// script applies. It simulates an outage. The server's clock measures d; see
 // [WithClock].
 func (f Fault) For(d time.Duration) Fault {
 	if f.lasts = d; d <= 0 {
@@ -152,10 +152,10 @@ func (f Fault) For(d time.Duration) Fault {
 // requests normally. There may be several scripts: a request gets its fault
 // from the oldest matching script that has faults left.
 //
-// The test fails if no request can meet the match, for example with an unknown
-// operation, or if a fault has no effect. It also fails if no request has met a
-// fault by the end of the test, unless the fault is [Fault.Optional],
-// [Fault.Repeating] or [Fault.For] a time, or was cleared.
+// The test fails if no request can match, for example because the operation is
+// unknown, or if a fault has no effect. It also fails if no request has met a
+// fault by the end of the test, unless the fault comes from [Fault.Optional],
+// [Fault.Repeating] or [Fault.For], or was cleared.
 func (s *Server) Fail(match Match, faults ...Fault) *Script {
 	script := &Script{scripts: &s.faults, match: match}
 	if problem := s.checkScript(match, faults); problem != "" {
@@ -170,8 +170,8 @@ func (s *Server) Fail(match Match, faults ...Fault) *Script {
 	return script
 }
 
-// ClearFaults ends all scripts of faults. The test doesn't fail for faults that
-// no request has met.
+// ClearFaults ends all scripts of faults. Faults that no request has met don't
+// fail the test then.
 func (s *Server) ClearFaults() { s.faults.clear() }
 
 // checkScript returns what is wrong with a script, or "".
@@ -231,7 +231,7 @@ type Script struct {
 	seen    int       // number of matching requests while faults were left
 	met     int       // number of requests that met a fault
 	faults  []Fault   // faults that are left
-	until   time.Time // when the first fault ends; zero if no request has met it, or it has no end
+	until   time.Time // when the first fault ends; zero if no request has met it yet, or if it has no end
 }
 
 // Met returns the number of requests that have met a fault of the script.
@@ -241,8 +241,8 @@ func (s *Script) Met() int {
 	return s.met
 }
 
-// Left returns the number of faults that are left. A [Fault.Repeating] fault is
-// left until [Server.ClearFaults].
+// Left returns the number of faults that are left. A fault of [Fault.Repeating]
+// is left until [Server.ClearFaults].
 func (s *Script) Left() int {
 	s.scripts.mu.Lock()
 	defer s.scripts.mu.Unlock()
@@ -292,8 +292,7 @@ func (f *faultScripts) clear() {
 	f.scripts = nil
 }
 
-// unmet returns a report for each script that has faults left that aren't
-// optional.
+// unmet returns a report for each script with a non-optional fault left.
 func (f *faultScripts) unmet() (reports []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -106,7 +106,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDropsDifferInWhatIsDone counts the projects after a create without a
+// TestDropsDifferInWhatIsDone counts the projects after a create that got no
 // response.
 func TestDropsDifferInWhatIsDone(t *testing.T) {
 	t.Parallel()
@@ -235,7 +235,7 @@ func TestFaultsThatEnd(t *testing.T) {
 	})
 }
 
-// TestClearFaults: nothing is left of the scripts, and nobody complains.
+// TestClearFaults: no fault is left, and the test doesn't fail.
 func TestClearFaults(t *testing.T) {
 	t.Parallel()
 	srv := New(t)

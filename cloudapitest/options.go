@@ -72,8 +72,8 @@ func Lenient() Option {
 	}
 }
 
-// API is the API that a server implements: a version, named by its month in the
-// form "2006-01", or the contract.
+// API names the API that a server implements: a version, named by its month in
+// the form "2006-01", or the contract.
 type API string
 
 const (
@@ -107,10 +107,10 @@ func (cfg config) has() string {
 
 // WithAPI makes the server implement exactly one version of the API, or the
 // contract. The server refuses the operations and fields of other versions as
-// the real server did then. Without WithAPI it behaves like [August2026], but
-// also has the registered init scripts of [Contract]: it takes the init_script
-// of a request with init_script_args for the name or ID of a registered script.
-// It logs the first use of what no real server has; see [WithLog].
+// the real server did then. Without WithAPI, it implements [August2026] and the
+// registered init scripts of [Contract]: in a request with init_script_args,
+// the init_script is the name or ID of a registered script. It logs the first
+// use of anything that no real server has; see [WithLog].
 func WithAPI(v API) Option {
 	return func(c *config) error {
 		if _, ok := apis[v]; !ok || v == "" {
@@ -148,10 +148,10 @@ func WithClock(now func() time.Time) Option {
 // WithPortlessBalancers gives each running cluster a load balancer for its
 // Services from the start, as the real server does with the August 2026 API.
 // The load balancer has no ports until somebody creates a Service in the
-// cluster, and until then the real server responds with a 500 to every list of
-// load balancers whose page contains it. Without this option the load balancer
-// is created with the first Service; see [Server.SetClusterService]. Ubicloud
-// may fix this at any time.
+// cluster. Until then the server responds with a 500 to every request for a
+// page of load balancers that would contain it. Ubicloud may fix this at any
+// time. Without this option, the load balancer is created with the first
+// Service; see [Server.SetClusterService].
 func WithPortlessBalancers() Option {
 	return func(c *config) error {
 		c.portless = true
@@ -172,14 +172,14 @@ func WithToken(token string) Option {
 type Access int
 
 const (
-	// AccessFull is every permission in the project, as for the token of
-	// [WithToken].
+	// AccessFull grants every permission in the project, as the token of
+	// [WithToken] has.
 	AccessFull Access = iota
-	// AccessNone is no permission in any project, unless [Server.SetPermissions]
-	// adds some: lists are empty, and requests for existing objects are
-	// forbidden.
+	// AccessNone grants no permission in any project, unless
+	// [Server.SetPermissions] adds some: lists are empty, and requests for
+	// existing objects are forbidden.
 	AccessNone
-	// AccessForeign is every permission in [Server.OtherProjectID], which
+	// AccessForeign grants every permission in [Server.OtherProjectID], which
 	// belongs to another account.
 	AccessForeign
 	// AccessRevoked means that the token was deleted, and doesn't authenticate.
@@ -234,7 +234,7 @@ func WithPageCap(n int) Option {
 }
 
 // WithRequestLog limits [Server.Requests] to the last n requests. The default
-// is no limit. Set one for a server that runs for long.
+// is no limit. Set one for a long-running server.
 func WithRequestLog(n int) Option {
 	return func(c *config) error {
 		if n < 0 {

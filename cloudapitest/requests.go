@@ -24,7 +24,8 @@ type Request struct {
 	// Header contains the request's headers, with credentials replaced by "***".
 	Header http.Header
 	Body   []byte
-	// Status is the status of the response, or 0 if there is none, or none yet.
+	// Status is the status of the response, or 0 if there is no response, or
+	// not yet.
 	Status int
 	Time   time.Time
 }
@@ -61,8 +62,8 @@ func (l *requestLog) clear() {
 	l.entries = nil
 }
 
-// last returns the entries within the limit. add drops older ones when there
-// are as many of them.
+// last returns the entries within the limit. When there are as many older ones,
+// add drops those.
 func (l *requestLog) last() []*logEntry {
 	if !l.bounded {
 		return l.entries

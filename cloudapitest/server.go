@@ -90,7 +90,7 @@ func New(t TB, opts ...Option) *Server {
 
 // NewServer starts a server for a program that isn't a test. It is always
 // lenient, and the caller must close it. NewServer panics if an option is
-// invalid. Methods of the server panic where they would fail a test.
+// invalid. The server's methods panic where they would fail a test.
 func NewServer(opts ...Option) *Server {
 	cfg, err := newConfig(opts)
 	if err != nil {
@@ -181,8 +181,8 @@ func (s *Server) Start() string {
 	return "http://" + l.Addr().String()
 }
 
-// Serve serves the API on l until the server is closed. It then closes l. Its
-// error is never nil, and is [http.ErrServerClosed] after Close.
+// Serve serves the API on l until the server is closed. It then closes l. It
+// never returns nil, and returns [http.ErrServerClosed] after Close.
 func (s *Server) Serve(l net.Listener) error {
 	if !s.enter() {
 		return errors.Join(http.ErrServerClosed, l.Close())
@@ -255,7 +255,7 @@ const (
 	maxRefusedBody = 64 << 10
 )
 
-// serve handles a request: it logs it, applies faults and executes it.
+// serve logs a request, applies faults to it and executes it.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.reportPanic()
 	limit, tooLarge := int64(maxBody), reply.TooLarge()

@@ -66,14 +66,14 @@ func (s *Server) SetClusterService(clusterID string, srcPort, dstPort int) {
 }
 
 // AddLogLine adds a line to the logs of the database with the ID, as if the
-// service received it now. The default of its Timestamp is now; a line with an
-// older one is late. By default, the line has the severity level "INFO", and is
-// from the stream "postgres" of the primary server. The service sorts and
-// selects lines by when it received them.
+// service received it now. The line's Timestamp defaults to now; an older one
+// makes it a late line. The severity level defaults to "INFO", the stream to
+// "postgres", and the server to the primary. The service sorts and selects
+// lines by the time at which it received them.
 //
-// The lines that a running database writes by itself, one every 10 seconds,
-// remain. The test fails if the server has no such database, if the database
-// has no such server, or if the server's API has no logs.
+// A running database still writes its own lines, one per server every 10
+// seconds. The test fails if there's no such database, if the database has no
+// such server, or if the API has no logs.
 func (s *Server) AddLogLine(databaseID string, line cloudapi.PostgresLogEntry) {
 	s.service.Do(func(at *api.Moment) {
 		if err := families.AddLogLine(at, databaseID, line); err != nil {
@@ -99,7 +99,7 @@ func (s *Server) AddProject(name string) string {
 // SetPermissions replaces the permissions of a token in a project. A token
 // without permissions gets empty lists, and a 403 for each existing object.
 //
-// A permission is the real server's name of a family and an action, such as
+// A permission is the real server's name for a family, and an action, such as
 // "Vm:view". The families are Firewall, InferenceApiKey, KubernetesCluster,
 // LoadBalancer, Location (for private locations), MachineImage, Postgres,
 // PrivateSubnet, Project and Vm. The actions are view, create, edit and delete,
@@ -124,15 +124,15 @@ func (s *Server) SetPermissions(projectID, token string, permissions ...string) 
 	})
 }
 
-// SetBilling sets whether a project has valid billing information, which is the
+// SetBilling sets whether a project has valid billing information, as it has by
 // default. Without it, VMs, databases and clusters can't be created; existing
 // ones remain.
 func (s *Server) SetBilling(projectID string, valid bool) {
 	s.setProject("SetBilling", projectID, func(_ *api.Moment, p *api.Project) { p.Unpaid = !valid })
 }
 
-// Feature is a feature that the real server enables per project, with the
-// August 2026 API.
+// Feature is a feature that the real server, with the August 2026 API, enables
+// for individual projects.
 type Feature string
 
 const (

@@ -22,7 +22,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// Config is what the calls of a client share. Calls don't change it.
+// Config is shared by the calls of a client, which don't change it.
 type Config struct {
 	BaseURL   *url.URL
 	Transport http.RoundTripper
@@ -65,8 +65,8 @@ type Request struct {
 	// of a body is read.
 	NoContent bool
 
-	// FinalOn500 says that a 500 of the API is final, since every attempt of the
-	// call would get it.
+	// FinalOn500 says that a 500 of the API is final, since a retry would get
+	// it as well.
 	FinalOn500 bool
 
 	// Received, unless nil, is called with what each attempt has received.
@@ -112,7 +112,7 @@ type Received struct {
 	Body    []byte      // as far as it was read; must not be kept, since the buffer is reused
 }
 
-// Do makes attempts until one succeeds or none is left. It returns the
+// Do makes attempts until one succeeds or no other is due. It returns the
 // decoder's result, or how the call failed.
 func Do(ctx context.Context, cfg *Config, req *Request, d Decoder) (any, *Failure) {
 	c := &req.call
@@ -242,12 +242,12 @@ func (c *call) newRequest() *http.Request {
 	return &c.http
 }
 
-// ErrNotSent marks failures before the network.
+// ErrNotSent marks failures that happened before anything was sent.
 var ErrNotSent = errors.New("nothing was sent")
 
 // transport is the transport of the loop. It has no method
-// CloseIdleConnections, so that retryablehttp doesn't close connections that
-// other calls use after a failure.
+// CloseIdleConnections, so that after a failure retryablehttp can't close
+// connections that other calls could use.
 type transport struct{}
 
 // RoundTrip makes one attempt. The call keeps the attempt's result;

@@ -18,7 +18,7 @@ type Failure struct {
 	Attempts       int
 	NotRetried     error // why a due retry wasn't sent, such as the context's error; or nil
 	MayHaveRun     bool  // whether the server may have executed a request that changes something
-	OutcomeUnknown bool  // whether that matters: the request isn't idempotent, or Earlier is set
+	OutcomeUnknown bool  // whether MayHaveRun matters: the request isn't idempotent, or Earlier is set
 	Earlier        bool  // whether the server may have executed an earlier attempt, and the API refused the retry
 
 	// Cause is why there is no complete response, or what is wrong with it. It's
@@ -64,8 +64,8 @@ func (f *Failure) isRetryable() bool {
 // the failure. A 302 or 303 may lead to the request's result; other redirects
 // ask for the same request at another address. A 429 or 503 says that the
 // server didn't execute it, if it's the API's own or has a Retry-After header.
-// Otherwise it may come from a gateway, and some gateways send it after they
-// have passed the request on.
+// Otherwise it may come from a gateway, and some gateways send it after passing
+// the request on.
 func (f *Failure) mayHaveRun() bool {
 	if !f.isRefusal() {
 		return f.Status != 0 || f.sent

@@ -45,10 +45,10 @@ const (
 var ErrTooLarge = errors.New("response exceeds the limit")
 
 // receive reads the response and closes it. It sets the result or the failure
-// of the attempt, also for a truncated body. It returns the connection's error
-// if the connection failed while the body was read, or the context's error. It
-// only asks the context if the response is large, since an attempt creates its
-// timer when asked.
+// of the attempt, even if the body is truncated. It returns the connection's
+// error if the connection failed while the body was read, or the context's
+// error. It looks at the context only if the response is large, since the first
+// look starts the attempt's timer.
 func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
@@ -86,7 +86,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	}
 	switch {
 	case len(buf.Bytes()) > jsonform.Small && ctx.Err() != nil:
-		return ctx.Err() // a smaller response counts, since decoding takes no time
+		return ctx.Err() // a smaller response is accepted, since decoding it took no time
 	case err == nil:
 		return nil
 	}

@@ -23,8 +23,8 @@ type Policy struct {
 	Budget        int
 }
 
-// Delay returns the pause after the given number of attempts: as long as the
-// server asks for, or random, up to a ceiling that doubles each time.
+// Delay returns the pause after the given number of attempts: the one that the
+// server asks for, or a random one up to a ceiling that doubles each time.
 func (p Policy) Delay(attempts int, retryAfter time.Duration) time.Duration {
 	if retryAfter > 0 {
 		return min(retryAfter, p.MaxRetryAfter)
@@ -103,7 +103,7 @@ func (c *call) mayRetry() bool {
 	return f.isRetryable() && (c.req.Idempotent || !f.mayHaveRun())
 }
 
-// isAnswered reports whether the API has processed the request: the call
+// isAnswered reports whether the API has given its final response: the call
 // succeeded, or the API refused it for a reason that no retry can change.
 func (c *call) isAnswered() bool {
 	f := c.failure
@@ -113,8 +113,8 @@ func (c *call) isAnswered() bool {
 // Budget limits the retries of all calls to a host together. Without it, every
 // goroutine would send four times as many requests during an outage. A retry
 // takes one unit when it's sent, and gives it back if it succeeds. A call that
-// succeeds without a retry gives back a fifth of a unit. So single failures can
-// always be retried, and retries stop when every call fails.
+// succeeds without a retry gives back a fifth of a unit. So isolated failures
+// can always be retried, and retries stop when every call fails.
 type Budget struct{ taken atomic.Int64 } // in fifths of a retry
 
 const retryCost = 5
@@ -137,8 +137,8 @@ func (b *Budget) isUsedUp(retries int) bool {
 	return b.taken.Load()+retryCost > int64(retries)*retryCost
 }
 
-// succeeded gives back a retry, or a fifth of one, after the API has answered a
-// call with the given number of attempts.
+// succeeded gives back a retry, or a fifth of one, after the API's final
+// response to a call that took the given number of attempts.
 func (b *Budget) succeeded(attempts int) {
 	earned := int64(1)
 	if attempts > 1 {

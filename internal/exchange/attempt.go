@@ -1,7 +1,7 @@
-// Package exchange works around the pitfalls of net/http, and knows nothing of
-// the API: it controls one attempt to send a request, limits the memory for its
-// response, and has a transport for one host. It imports no package of this
-// module.
+// Package exchange works around the pitfalls of net/http, and knows nothing
+// about the API: it controls one attempt to send a request, limits the memory
+// for its response, and has a transport for one host. It imports no package of
+// this module.
 package exchange
 
 import (

@@ -9,8 +9,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestAttempt: the time runs from the beginning of the attempt, whenever the
-// context is first used, and not beyond the end of the attempt.
+// TestAttempt: the timeout counts from the beginning of the attempt, whenever
+// the context is first used. It no longer applies after the end of the attempt.
 func TestAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -54,9 +54,9 @@ func isRefused(err error) bool {
 }
 
 // isOfNetwork reports whether an error of a transport comes from the network.
-// Every error of net/http's transport does. Other transports can wrap it, but
-// also fail for reasons of their own, such as a mock without a response for the
-// request.
+// Every error of net/http's transport does. Other transports can return such
+// errors wrapped, but can also fail for reasons of their own, such as a mock
+// without a response for the request.
 func isOfNetwork(transport http.RoundTripper, err error) bool {
 	if _, ok := transport.(*http.Transport); ok {
 		return true

@@ -29,8 +29,9 @@ func (c *closer) Close() error {
 	return nil
 }
 
-// TestErrorsOfForeignTransports: an error of a transport that isn't net/http's is
-// lasting unless the network can be its cause. Its text and its chain stay.
+// TestErrorsOfForeignTransports: an error of a transport that isn't net/http's
+// is lasting unless the network can be its cause. It keeps its text and its
+// chain.
 func TestErrorsOfForeignTransports(t *testing.T) {
 	t.Parallel()
 	_, dialed := (&net.Dialer{}).DialContext(t.Context(), "none", "")

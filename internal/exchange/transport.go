@@ -21,7 +21,7 @@ const maxConns = 64
 // HTTP/2 is added to its Protocols.
 //
 // The transport keeps its connections and limits their number. By default
-// net/http keeps two, and every call that finds none idle opens another. It
+// net/http keeps two, and opens another for every call that finds none idle. It
 // pings idle HTTP/2 connections, since a dead one would otherwise be used
 // forever. It isn't a copy of http.DefaultTransport, which a program may have
 // replaced.
@@ -71,8 +71,9 @@ func NewTransport(changes ...func(*http.Transport)) *http.Transport {
 		change(t)
 	}
 	if c := t.TLSClientConfig; c != nil && !mayUseHTTP2(t, "https") {
-		// A transport that shares the configuration may have added h2 to it, and
-		// this one wouldn't understand the server then.
+		// Another transport that shares the configuration may have added h2 to
+		// it. This one doesn't speak HTTP/2, and would fail if the server chose
+		// it.
 		t.TLSClientConfig = c.Clone()
 		t.TLSClientConfig.NextProtos = slices.DeleteFunc(slices.Clone(c.NextProtos), func(p string) bool { return p == "h2" })
 	}
