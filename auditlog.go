@@ -8,6 +8,8 @@ import (
 )
 
 // AuditLogService reads the log of all actions in a project.
+//
+// Its methods require the August 2026 API.
 type AuditLogService service
 
 // AuditLogEntry is one action.
@@ -47,8 +49,6 @@ var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-lo
 
 // List returns one page of the project's audit log, the newest entries first.
 // It returns [ErrForbidden] if the token may not see the log.
-//
-// Requires the August 2026 API.
 func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Page[AuditLogEntry], error) {
 	o := opts.inUTC()
 	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, o, o.PageSize)
@@ -57,8 +57,6 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 // All iterates over the entries of List. The default End is the day on which
 // the iteration begins. It yields [ErrPaginationStalled] if the server repeats
 // entries in place of the next page.
-//
-// Requires the August 2026 API.
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
 	start := opts.inUTC()
 	hasNewer := func(page, previous []*AuditLogEntry) bool {

@@ -115,9 +115,9 @@
 // # Versions
 //
 // The SDK works with the API of October 2025 and of August 2026, without a
-// setting. Methods marked "Requires the August 2026 API." return
-// [ErrMaybeUnsupported] if the server has an older one. In these comments, "the
-// contract" is the OpenAPI description of the October 2025 API, version 0.1.0,
-// with 93 operations, and "the server" is Ubicloud's service, as measured in
-// both versions.
+// setting. Comments of methods and services say if they require the August 2026
+// API. With an older one, such methods return [ErrMaybeUnsupported]. In these
+// comments, "the contract" is the OpenAPI description of the October 2025 API,
+// version 0.1.0, with 93 operations, and "the server" is Ubicloud's service, as
+// measured in both versions.
 package cloudapi

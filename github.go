@@ -11,6 +11,8 @@ import (
 // repositories' caches. Prefer IDs (prefixes g1 and gp): names on GitHub can
 // contain capitals, underscores and dots, which the server refuses. Methods
 // return [ErrServer] if the server has no GitHub app.
+//
+// Its methods require the August 2026 API.
 type GitHubService service
 
 // GitHubInstallation is the GitHub app in an account or organization.
@@ -82,22 +84,16 @@ var (
 )
 
 // ListInstallations returns one page of the project's installations.
-//
-// Requires the August 2026 API.
 func (s *GitHubService) ListInstallations(ctx context.Context, opts *ListOptions) (*Page[GitHubInstallation], error) {
 	return list[GitHubInstallation](ctx, s.conn, &listGitHubInstallations, opts)
 }
 
 // AllInstallations iterates over the project's installations.
-//
-// Requires the August 2026 API.
 func (s *GitHubService) AllInstallations(ctx context.Context, opts *ListOptions) iter.Seq2[*GitHubInstallation, error] {
 	return all[GitHubInstallation](ctx, s.conn, &listGitHubInstallations, opts)
 }
 
 // GetInstallation returns an installation.
-//
-// Requires the August 2026 API.
 func (s *GitHubService) GetInstallation(ctx context.Context, installation string) (*GitHubInstallation, error) {
 	return fetch[GitHubInstallation](ctx, s.conn, &opGitHubGetInstallation, installation)
 }
@@ -105,51 +101,37 @@ func (s *GitHubService) GetInstallation(ctx context.Context, installation string
 // ListRepositories returns one page of the repositories of an installation. The
 // order by name has capital letters first, and needs a StartAfter with the name
 // of the installation, such as "acme/api".
-//
-// Requires the August 2026 API.
 func (s *GitHubService) ListRepositories(ctx context.Context, installation string, opts *ListOptions) (*Page[GitHubRepository], error) {
 	return list[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
 // AllRepositories iterates over the repositories of an installation.
-//
-// Requires the August 2026 API.
 func (s *GitHubService) AllRepositories(ctx context.Context, installation string, opts *ListOptions) iter.Seq2[*GitHubRepository, error] {
 	return all[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
 // GetRepository returns a repository. Its name lacks the installation's.
-//
-// Requires the August 2026 API.
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
 	return fetch[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
 }
 
 // ListCacheEntries returns one page of a repository's cache, ordered by ID. It
 // may return [ErrServer] while a workflow uploads an entry.
-//
-// Requires the August 2026 API.
 func (s *GitHubService) ListCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) (*Page[GitHubCacheEntry], error) {
 	return list[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
 // AllCacheEntries iterates over a repository's cache.
-//
-// Requires the August 2026 API.
 func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) iter.Seq2[*GitHubCacheEntry, error] {
 	return all[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
 // GetCacheEntry returns an entry. During its upload, it may return [ErrServer].
-//
-// Requires the August 2026 API.
 func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, repository, entryID string) (*GitHubCacheEntry, error) {
 	return fetch[GitHubCacheEntry](ctx, s.conn, &opGitHubGetCacheEntry, installation, repository, entryID)
 }
 
 // DeleteCacheEntry deletes an entry, even while a workflow uploads it.
-//
-// Requires the August 2026 API.
 func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repository, entryID string) error {
 	return remove(ctx, s.conn, &opGitHubDeleteCacheEntry, installation, repository, entryID)
 }
@@ -157,8 +139,6 @@ func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repo
 // DeleteAllCacheEntries deletes the entries that a repository's cache has now.
 // They're gone once [GitHubService.AllCacheEntries] no longer yields them. It
 // returns [ErrNotFound] if the repository doesn't exist.
-//
-// Requires the August 2026 API.
 func (s *GitHubService) DeleteAllCacheEntries(ctx context.Context, installation, repository string) error {
 	return remove(ctx, s.conn, &opGitHubDeleteAllCacheEntries, installation, repository)
 }

@@ -6,6 +6,8 @@ import (
 )
 
 // InferenceEndpointsService lists the models that inference API keys can use.
+//
+// Its methods require the August 2026 API.
 type InferenceEndpointsService service
 
 // InferenceEndpoint is a model and the server that serves it.
@@ -38,15 +40,11 @@ var (
 // List returns the models that the project can use, in one page: endpoints,
 // then routed models, each sorted by name. The token needs only to see the
 // project.
-//
-// Requires the August 2026 API.
 func (s *InferenceEndpointsService) List(ctx context.Context) (*Page[InferenceEndpoint], error) {
 	return list[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }
 
 // All iterates over the models that the project can use.
-//
-// Requires the August 2026 API.
 func (s *InferenceEndpointsService) All(ctx context.Context) iter.Seq2[*InferenceEndpoint, error] {
 	return all[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }

@@ -7,9 +7,10 @@ import (
 )
 
 // VMInitScriptsService manages the init scripts, for VMs, that are registered
-// in a project. A script is referred to by its ID (prefix 1n) or its name. No
-// version of the service has them: methods return [ErrNotFound], which also
-// matches [ErrMaybeUnsupported]. Use [VMCreateRequest.InitScriptText] instead.
+// in a project. A script is referred to by its ID (prefix 1n) or its name.
+//
+// Its methods are in the contract only: no version of the service has them.
+// They return [ErrMaybeUnsupported]. Use [VMCreateRequest.InitScriptText].
 type VMInitScriptsService service
 
 // VMInitScript is a script that runs when a VM starts for the first time.
@@ -57,14 +58,12 @@ var (
 	vmInitScriptFamily = family[VMInitScript, *VMInitScript]{lists: &listVMInitScripts, get: &opVMInitScriptsGet, del: &opVMInitScriptsDelete, pauses: &waitQuick}
 )
 
-// List is in the contract only: no version of the service has it. It returns
-// all init scripts in one page, without their text and without a count.
+// List returns all init scripts in one page, without their text.
 func (s *VMInitScriptsService) List(ctx context.Context, opts *ListOptions) (*Page[VMInitScript], error) {
 	return list[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
-// All is in the contract only: no version of the service has it. It iterates
-// over the init scripts, without their text.
+// All iterates over the init scripts, without their text.
 func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*VMInitScript, error] {
 	return all[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
@@ -75,22 +74,19 @@ func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions, kn
 	return vmInitScriptFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create is in the contract only: no version of the service has it. It
-// registers an init script.
+// Create registers an init script.
 func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScriptCreateRequest) (*VMInitScript, error) {
 	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsCreate, request)
 }
 
-// Get is in the contract only: no version of the service has it. It returns an
-// init script.
+// Get returns an init script.
 func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {
 	return fetch[VMInitScript](ctx, s.conn, &opVMInitScriptsGet, script)
 }
 
-// Update is in the contract only: no version of the service has it. It changes
-// the name of an init script, its text, or both. VMs created with the script
-// don't run it again. A change of the name is idempotent only if script is an
-// ID.
+// Update changes the name of an init script, its text, or both. VMs created
+// with the script don't run it again. A change of the name is idempotent only
+// if script is an ID.
 func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
 	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
@@ -129,8 +125,7 @@ func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensur
 	}
 }
 
-// Delete is in the contract only: no version of the service has it. It deletes
-// an init script; VMs created with it aren't affected.
+// Delete deletes an init script; VMs created with it aren't affected.
 func (s *VMInitScriptsService) Delete(ctx context.Context, script string) error {
 	return remove(ctx, s.conn, &opVMInitScriptsDelete, script)
 }

@@ -11,6 +11,8 @@ import (
 // which other VMs can be created. An image has versions, one of which is the
 // latest. [VMCreateRequest.BootImage] names an image and a version. An image is
 // referred to by its ID (prefix m1) or its name.
+//
+// Its methods require the August 2026 API.
 type MachineImagesService service
 
 // MachineImage is a machine image.
@@ -72,30 +74,22 @@ var (
 )
 
 // List returns one page of the machine images.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) List(ctx context.Context, opts *ListOptions) (*Page[MachineImage], error) {
 	return list[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
 
 // All iterates over the machine images.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*MachineImage, error] {
 	return all[MachineImage](ctx, s.conn, &listMachineImages, opts)
 }
 
 // Watch yields the machine images and then their changes; see [WatchOptions].
 // Of the versions, records show only which one is the latest.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions, known ...*MachineImage) iter.Seq2[Event[MachineImage], error] {
 	return machineImageFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Get returns a machine image.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) Get(ctx context.Context, location, image string) (*MachineImage, error) {
 	return fetch[MachineImage](ctx, s.conn, &opMachineImagesGet, location, image)
 }
@@ -105,8 +99,6 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 // started or deleted. Create returns [ErrInvalidRequest] if the VM isn't
 // stopped or can't be copied for another reason, [ErrQuotaExceeded] if the
 // project has too many versions, and [ErrAlreadyExists] if the name is taken.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesCreate, request, location, name)
 }
@@ -114,8 +106,6 @@ func (s *MachineImagesService) Create(ctx context.Context, location, name string
 // Ensure creates a machine image unless one with the name exists; see
 // [EnsureOptions]. It compares only whether the image has the version, in any
 // state, and can create that; [MachineImagesService.WaitVersion] waits.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "MachineImages.Ensure", opts)
 }
@@ -154,8 +144,6 @@ func (s *MachineImagesService) ensurer(location, name string, request *MachineIm
 
 // Update makes another version the latest one. It returns [ErrInvalidRequest]
 // if the version doesn't exist or isn't ready.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) Update(ctx context.Context, location, image string, request *MachineImageUpdateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesUpdate, request, location, image)
 }
@@ -163,15 +151,11 @@ func (s *MachineImagesService) Update(ctx context.Context, location, image strin
 // Delete deletes a machine image without versions. It returns
 // [ErrInvalidRequest] if the image has versions, even if they're being deleted;
 // [MachineImagesService.DeleteVersion] deletes them.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) Delete(ctx context.Context, location, image string) error {
 	return remove(ctx, s.conn, &opMachineImagesDelete, location, image)
 }
 
 // Rename renames a machine image; the VMs created from it show the old name.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) Rename(ctx context.Context, location, image, newName string) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesRename, renameRequest{newName}, location, image)
 }

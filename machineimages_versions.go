@@ -60,15 +60,11 @@ var (
 )
 
 // ListVersions returns one page of an image's versions, ordered by ID.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) ListVersions(ctx context.Context, location, image string, opts *ListOptions) (*Page[MachineImageVersion], error) {
 	return list[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
 
 // AllVersions iterates over the versions of a machine image.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) AllVersions(ctx context.Context, location, image string, opts *ListOptions) iter.Seq2[*MachineImageVersion, error] {
 	return all[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
@@ -78,8 +74,6 @@ func (s *MachineImagesService) AllVersions(ctx context.Context, location, image 
 // it's ready and the latest. It returns [ErrAlreadyExists] if the image has the
 // label, and otherwise fails like [MachineImagesService.Create]. After
 // [ErrOutcomeUnknown], AllVersions shows whether the image has the label.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
 	return send[MachineImageVersion](ctx, s.conn, &opMachineImagesCreateVersion, request, location, image, version)
 }
@@ -89,16 +83,12 @@ func (s *MachineImagesService) CreateVersion(ctx context.Context, location, imag
 // the newest of the other ready versions becomes the latest. Unlike most
 // deletions, it returns [ErrNotFound] if the version doesn't exist. If
 // [Error.Attempts] is more than 1, an earlier attempt may have deleted it.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
 	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }
 
 // WaitVersion waits until a version is ready, and returns it. That takes up to
 // 4 minutes for each 10 GiB. It also fails if the version has failed.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts ...WaitOption) (*MachineImageVersion, error) {
 	w := waiter[MachineImageVersion]{
 		operation: "MachineImages.WaitVersion",
@@ -130,8 +120,6 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 
 // WaitVersionDeleted waits until a version or its image is gone. It returns an
 // [*ArgumentError] for a label that DeleteVersion refuses, such as an ID.
-//
-// Requires the August 2026 API.
 func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts ...WaitOption) error {
 	if err := opMachineImagesDeleteVersion.checkArgs(s.conn.config.project, location, image, version); err != nil {
 		return err

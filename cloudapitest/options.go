@@ -79,9 +79,9 @@ type API string
 const (
 	// October2025 is the October 2025 API, without what only the contract has.
 	October2025 API = API(version.October2025)
-	// August2026 is the August 2026 API, with the operations and fields that
-	// package cloudapi marks with "Requires the August 2026 API.", and without
-	// what only the contract has.
+	// August2026 is the August 2026 API, with the operations and fields of which
+	// package cloudapi says that they require it, and without what only the
+	// contract has.
 	August2026 API = API(version.August2026)
 	// Contract is version 0.1.0 of the contract: the October 2025 API with
 	// registered init scripts, which no real server has.

@@ -16,13 +16,23 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/source"
 )
 
-// later is the line in the documentation of operations that are not in the
-// contract.
-const later = "Requires the August 2026 API."
+// mark is what the documentation says about an operation that not every server
+// has: at its method, or once at a service, about all its methods.
+type mark struct{ method, service string }
 
-// unserved is the beginning of the documentation of operations that only the
-// contract has, after the name.
-const unserved = "is in the contract only: no version of the service has it."
+// later marks the operations that are not in the contract.
+var later = mark{"Requires the August 2026 API.", "Its methods require the August 2026 API."}
+
+// unserved marks the operations that only the contract has.
+var unserved = mark{
+	"is in the contract only: no version of the service has it.",
+	"Its methods are in the contract only: no version of the service has them.",
+}
+
+// on reports whether an operation has the mark: once, so not in both places.
+func (m mark) on(method, service string) bool {
+	return strings.Contains(method, m.method) != strings.Contains(service, m.service)
+}
 
 // TestContract compares three things with each other, row by row: the tables of
 // operations, the Operation variables, and the operations that the bodies of
@@ -66,6 +76,18 @@ func TestContractFindsDrift(t *testing.T) {
 			"VMs.Reboot: it sends POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart, which the contract has for VMs.Restart"},
 		{"vms.go", "// WaitRunning waits", "func (s *VMsService) Pause(ctx context.Context) error { return nil }\n\n// WaitRunning waits",
 			"VMs.Pause: it names no operation"},
+		{"vms.go", "// Requires the August 2026 API.", "// It is new.",
+			`VMs.Start: whether its documentation says "Requires the August 2026 API." is not what the tables say`},
+		{"vms.go", "// Rename renames a VM;", "// Requires the August 2026 API. Rename renames a VM;",
+			`VMs.Rename: whether its documentation says "Requires the August 2026 API." is not what the tables say`},
+		{"auditlog.go", "// " + later.service, "// They are new.",
+			`AuditLog.List: whether its documentation says "Requires the August 2026 API." is not what the tables say`},
+		{"auditlog.go", "// List returns", "// Requires the August 2026 API. List returns",
+			`AuditLog.List: whether its documentation says "Requires the August 2026 API." is not what the tables say`},
+		{"postgres.go", "type PostgresService service", "//\n// " + later.service + "\ntype PostgresService service",
+			`Postgres.Get: whether its documentation says "Requires the August 2026 API." is not what the tables say`},
+		{"initscripts.go", "// " + unserved.service, "// They are rare.",
+			`VMInitScripts.Get: whether its documentation says "is in the contract only: no version of the service has it." is not what the tables say`},
 		{"vms.go", "listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}", "listVMs = listRoutes{project: &opVMsList}",
 			"GET /project/{project_id}/location/{location}/vm: VMs.List does not send it"},
 	} {
@@ -101,6 +123,7 @@ type packageSource struct {
 	constants  map[string]ast.Expr
 	operations map[string]operationRow // by variable
 	lists      map[string][]string     // variables of operations, by variable
+	services   map[string]string       // the documentation, by the name without "Service"
 	methods    map[string]sourceMethod
 }
 
@@ -124,6 +147,7 @@ func readSource(t *testing.T, texts map[string]string) *packageSource {
 		constants:  map[string]ast.Expr{},
 		operations: map[string]operationRow{},
 		lists:      map[string][]string{},
+		services:   map[string]string{},
 		methods:    map[string]sourceMethod{},
 	}
 	var files []*ast.File
@@ -135,7 +159,7 @@ func readSource(t *testing.T, texts map[string]string) *packageSource {
 		files = append(files, file)
 	}
 	// Each step needs the results of the one before from all files.
-	for _, read := range []func(ast.Decl) error{s.readConstants, s.readVariables, s.readMethod} {
+	for _, read := range []func(ast.Decl) error{s.readConstants, s.readVariables, s.readService, s.readMethod} {
 		for _, file := range files {
 			for _, decl := range file.Decls {
 				if err := read(decl); err != nil {
@@ -217,6 +241,21 @@ func (s *packageSource) text(e ast.Expr) (string, error) {
 	return "", fmt.Errorf("a %T cannot be evaluated", e)
 }
 
+// readService finds the services.
+func (s *packageSource) readService(decl ast.Decl) error {
+	if d, ok := decl.(*ast.GenDecl); ok && d.Tok == token.TYPE {
+		for _, spec := range d.Specs {
+			if service, ok := strings.CutSuffix(spec.(*ast.TypeSpec).Name.Name, "Service"); ok {
+				s.services[service] = oneLine(d.Doc)
+			}
+		}
+	}
+	return nil
+}
+
+// oneLine returns the text of a comment in one line.
+func oneLine(doc *ast.CommentGroup) string { return strings.Join(strings.Fields(doc.Text()), " ") }
+
 // readMethod finds the methods of the services.
 func (s *packageSource) readMethod(decl ast.Decl) error {
 	f, ok := decl.(*ast.FuncDecl)
@@ -227,10 +266,7 @@ func (s *packageSource) readMethod(decl ast.Decl) error {
 	if !ok {
 		return nil
 	}
-	var m sourceMethod
-	if f.Doc != nil {
-		m.doc = strings.Join(strings.Fields(f.Doc.Text()), " ")
-	}
+	m := sourceMethod{doc: oneLine(f.Doc)}
 	for _, name := range names(f.Body) {
 		for _, variable := range append([]string{name}, s.lists[name]...) {
 			if op, ok := s.operations[variable]; ok && !slices.Contains(m.sends, op.String()) {
@@ -312,10 +348,10 @@ func (s *packageSource) compare(rows []contract.Row) (problems []string) {
 				report("%s: there is no method %s", key, name)
 			case !slices.Contains(m.sends, key):
 				report("%s: %s does not send it", key, name)
-			case row.Later != strings.Contains(m.doc, later):
-				report("%s: whether its documentation says %q is not what the tables say", name, later)
-			case row.Unserved() != strings.HasPrefix(m.doc, strings.TrimPrefix(name, row.Service()+".")+" "+unserved):
-				report("%s: whether its documentation says %q is not what the tables say", name, unserved)
+			case row.Later != later.on(m.doc, s.services[row.Service()]):
+				report("%s: whether its documentation says %q is not what the tables say", name, later.method)
+			case row.Unserved() != unserved.on(m.doc, s.services[row.Service()]):
+				report("%s: whether its documentation says %q is not what the tables say", name, unserved.method)
 			}
 		}
 	}
