@@ -138,7 +138,8 @@ func families() []family {
 }
 
 // TestConfirm loses the request or the response of a create in every family:
-// the caller finds out which, and ends with exactly one resource.
+// the caller finds out which of them was lost, and ends with exactly one
+// resource.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for _, f := range families() {

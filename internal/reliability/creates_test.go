@@ -15,10 +15,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// TestCreates cuts the exchange of every operation that the server must not
-// execute twice at bytes of the request and of the response (with -every at
-// each byte), by a close and by a reset. After the cut the server works, so
-// that it would execute a retried request again.
+// TestCreates cuts exchanges of every operation that the server must not
+// execute twice, by a close and by a reset, within the request and within the
+// response; with -every it does so at each byte. After the cut the server
+// works, so it would execute a retry.
 func TestCreates(t *testing.T) {
 	var ops, total, carriedOut, unknown, succeeded, duplicates int
 	for _, op := range operations(t) {
@@ -128,7 +128,7 @@ type cutConn struct {
 	written, read atomic.Int64
 }
 
-// broken ends the connection, and returns what its user sees of that.
+// broken ends the connection, and returns the error that its user gets.
 func (c *cutConn) broken(op string, inOrder error) error {
 	c.Conn.Close()
 	if c.cut.reset {
@@ -152,7 +152,8 @@ func (c *cutConn) Read(b []byte) (int, error) {
 	if c.cut.reply >= 0 {
 		left := c.cut.reply - int(c.read.Load())
 		if left == 0 {
-			// Not before the request is through: this cut is one of the reply.
+			// Wait for the end of the request, since this cut is in the
+			// response.
 			var one [1]byte
 			c.Conn.Read(one[:])
 			return 0, c.broken("read", io.EOF)

@@ -30,14 +30,14 @@ type fault struct {
 	dial   error         // or there is no connection
 
 	tls  bool     // the address is https
-	warm bool     // it hits a connection that was in use before
+	warm bool     // it hits a connection that has been used before
 	life lifetime // of the caller's context
 
 	// creates says that only creates are tested: net/http itself retries the
 	// others, on as many connections as it can open in an attempt.
 	creates bool
 
-	// sound says for which operations this is no fault, since the response is
+	// sound says for which operations this isn't a fault, since the response is
 	// valid.
 	sound func(operation) bool
 }
@@ -102,7 +102,7 @@ func refuses(status int, contentType, body string, header ...string) script {
 	})
 }
 
-// altered executes the request and sends the good body with a change.
+// altered executes the request and sends a changed copy of the good body.
 func altered(contentType string, change func(op *operation, good string) string, header ...string) script {
 	return executes(func(x *exchange) {
 		good := x.op.reply
@@ -119,7 +119,7 @@ func constant(body string) func(*operation, string) string {
 	return func(*operation, string) string { return body }
 }
 
-// item creates a body from a record, even where a list is asked for.
+// item creates a body from a record, even for a list.
 func item(record string) func(*operation, string) string {
 	return func(op *operation, _ string) string {
 		if op.kind == list {
@@ -153,7 +153,7 @@ func everywhere(operation) bool { return true }
 // half returns the first half of a body.
 func half(body string) string { return body[:len(body)/2] }
 
-// drips writes a text a byte a second.
+// drips writes a text, one byte per second.
 func (x *exchange) drips(text string) {
 	for i := range len(text) {
 		x.sleep(time.Second)
@@ -163,7 +163,7 @@ func (x *exchange) drips(text string) {
 	}
 }
 
-// pours writes until the client has had enough.
+// pours writes until the client closes the connection.
 func (x *exchange) pours(what string) {
 	for {
 		if _, err := io.WriteString(x, what); err != nil {
@@ -187,7 +187,7 @@ var bomb = sync.OnceValue(func() string {
 	return b.String()
 })
 
-// certificate returns a certificate for the host that is its own authority.
+// certificate returns a self-signed certificate for the host.
 func certificate() (tls.Certificate, *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -224,7 +224,7 @@ func serverTLS(f func() (tls.Certificate, *x509.CertPool)) *tls.Config {
 }
 
 // faults returns the rows of the table. Each describes what happens on the
-// wire; the rules determine the correct behaviour of the SDK.
+// wire; the rules determine the correct behavior of the SDK.
 func faults(t testing.TB) []fault {
 	t.Helper()
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
@@ -443,12 +443,12 @@ func faults(t testing.TB) []fault {
 	for _, status := range []int{408, 409, 429, 503} {
 		answer := refuses
 		if status == 408 {
-			answer = answers // it doesn't tell
+			answer = answers // a 408 doesn't say whether the server executed the request
 		}
 		for _, after := range []struct{ name, value string }{
 			{"", ""},
 			{", Retry-After in seconds", "7"},
-			{", Retry-After as a date", "Sat, 01 Jan 2000 00:00:09 GMT"}, // when the bubble's time begins it is midnight
+			{", Retry-After as a date", "Sat, 01 Jan 2000 00:00:09 GMT"}, // the time in a bubble begins at midnight
 			{", Retry-After in the past", "Fri, 31 Dec 1999 23:59:59 GMT"},
 			{", Retry-After absurdly large", strings.Repeat("9", 30)},
 			{", Retry-After malformed", "soon; \"7"},

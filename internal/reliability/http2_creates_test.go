@@ -54,10 +54,10 @@ func TestHTTP2Creates(t *testing.T) {
 	}
 }
 
-// http2Server is what a server permits, and what is asked of it.
+// http2Server describes the limits of a server, and its load.
 type http2Server struct {
 	callers, creates int
-	body             bool // whether the creates have one
+	body             bool // whether the creates have a body
 	streams          int  // concurrent on a connection
 	goAway           int  // after so many requests on a connection; 0 means never
 	foreign          bool // whether the transport is the user's

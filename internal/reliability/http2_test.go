@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// HTTP/2 frames, as far as a peer needs them that answers each request with one
+// The HTTP/2 frames that a peer needs if it responds to each request with one
 // record or not at all.
 const (
 	frameData      = 0
@@ -29,14 +29,14 @@ const (
 	codeCalmDown      = 0xb
 )
 
-// stream is a request of HTTP/2 that was received whole.
+// stream is an HTTP/2 request that was received completely.
 type stream struct {
 	*exchange
 	id     uint32
 	silent *atomic.Bool // whether the connection is dead
 }
 
-// http2 returns a script of what is done with each stream.
+// http2 returns a script that calls a function for each stream.
 func http2(serve func(*stream)) script {
 	return func(x *exchange) {
 		config := serverTLS(trusted)
@@ -115,7 +115,7 @@ func (x *exchange) frame(kind, flags byte, stream uint32, payload []byte) {
 	x.Write(append(frame, payload...))
 }
 
-// works executes the request and answers as the contract says.
+// works executes the request and responds as the contract says.
 func (s *stream) works() {
 	s.execute()
 	if s.head(s.op.kind == none); s.op.kind != none {
@@ -124,7 +124,7 @@ func (s *stream) works() {
 	s.sound.Add(1)
 }
 
-// head writes the head of an answer: a 204 that ends the stream, or a 200.
+// head writes the head of a response: a 204 that ends the stream, or a 200.
 func (s *stream) head(noContent bool) {
 	const ok, empty, contentType = 0x80 | 8, 0x80 | 9, 31 // of HPACK's static table
 	if noContent {

@@ -22,7 +22,7 @@ import (
 
 // TestCreatesAfterIdleMinutes: behind a server or load balancer that closes
 // connections after an idle minute, creates succeed, and arrive once. With the
-// SDK's transport that is so even if it drops them without a word.
+// SDK's transport that holds even if the server drops them silently.
 func TestCreatesAfterIdleMinutes(t *testing.T) {
 	const callers, minutes = 20, 3
 	_, roots := trusted()

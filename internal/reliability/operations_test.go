@@ -38,14 +38,14 @@ type operation struct {
 	// idempotentPosts in package contract has the other POSTs.
 	creates bool
 
-	// reply is the body of a good answer.
+	// reply is the body of a good response.
 	reply string
 
 	call func(context.Context, *cloudapi.Client) (any, error)
 }
 
-// Bodies of good answers. The record has what any of the records needs, and the
-// name that requests give.
+// Bodies of good responses. The record has all fields that any record requires,
+// and the name that the requests use.
 const (
 	goodID     = "vmy9n10s8q164j473ra7pj9nqz"
 	goodRecord = `{"id":"` + goodID + `","name":"web-2","type":"vm","location":"eu-central-h1","pg_config":{},"pgbouncer_config":{},"metrics":[],` +
@@ -131,8 +131,8 @@ func newOperation(t testing.TB, httpMethod, route, name string) operation {
 	return op
 }
 
-// goesOnByKey reports whether a method pages with a key. Such a page has only
-// one form, like a record.
+// goesOnByKey reports whether a method finds the next page with a key. Such a
+// page has only one form, like a record.
 func goesOnByKey(fn reflect.Type) bool {
 	for in := range fn.Ins() {
 		if in.Kind() == reflect.Pointer && in.Elem().Kind() == reflect.Struct {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// peer is the other end of the connections. Its behaviour in each exchange is
+// peer is the other end of the connections. Its behavior in each exchange is
 // scripted, and it knows which requests it has executed.
 type peer struct {
 	op     *operation
@@ -28,14 +28,14 @@ type peer struct {
 	turns    atomic.Int32 // exchanges that have begun
 	arrived  atomic.Int32 // requests that it received completely
 	executed atomic.Int32 // requests that were executed
-	declined atomic.Int32 // requests that were refused, with nothing done
-	sound    atomic.Int32 // good answers that it sent completely
+	declined atomic.Int32 // requests that were refused, and not executed
+	sound    atomic.Int32 // good responses that it sent completely
 	badHosts atomic.Int32 // connections to, or requests for, another host
-	received atomic.Int64 // bytes that the client got
+	received atomic.Int64 // bytes that the client received
 	open     atomic.Int32 // connections that the client hasn't closed
 }
 
-// script is the behaviour of a peer in one exchange.
+// script is the behavior of a peer in one exchange.
 type script func(*exchange)
 
 const host = "api.localhost"
@@ -102,19 +102,19 @@ func (x *exchange) request() bool {
 // execute executes the request.
 func (x *exchange) execute() { x.executed.Add(1) }
 
-// send writes an answer with the body's length and ends the connection.
+// send writes a response with the body's length and ends the connection.
 func (x *exchange) send(status int, contentType, body string, header ...string) {
 	x.head(status, contentType, append(header, fmt.Sprintf("Content-Length: %d", len(body)))...)
 	io.WriteString(x, body)
 }
 
-// head writes the head of an answer.
+// head writes the head of a response.
 func (x *exchange) head(status int, contentType string, header ...string) {
 	lines := append([]string{fmt.Sprintf("HTTP/1.1 %d X", status), "Content-Type: " + contentType, "Connection: close"}, header...)
 	io.WriteString(x, strings.Join(lines, "\r\n")+"\r\n\r\n")
 }
 
-// works executes the request and answers as the contract says.
+// works executes the request and responds as the contract says.
 func (x *exchange) works() {
 	x.execute()
 	if x.op.kind == none {

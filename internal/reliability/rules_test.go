@@ -27,8 +27,8 @@ type outcome struct {
 	conns      int    // that are left open
 }
 
-// Memory that one attempt may take: twice the limit of what is read of a
-// body, and what net/http makes of headers.
+// Memory that one attempt may take: twice as much as is read of a body, and
+// what net/http allocates for headers.
 const (
 	headLimit        = 1 << 20 // of the transport
 	errorLimit       = 1 << 20 // of what is read of an error
@@ -46,8 +46,8 @@ func (o outcome) broken(op operation, f fault) (problems []string) {
 	report := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	unknown := errors.Is(o.err, cloudapi.ErrOutcomeUnknown)
 
-	//   1. At most once: a request that the server must not execute twice is not
-	//      sent again unless the server said that it did nothing.
+	//   1. At most once: a request that the server must not execute twice is
+	//      not sent again unless the server said that it didn't execute it.
 	if op.creates && o.executed > 1 {
 		report("it was executed %d times, and idempotentPosts in package contract doesn't have it", o.executed)
 	}
@@ -56,8 +56,8 @@ func (o outcome) broken(op operation, f fault) (problems []string) {
 	}
 
 	//   2. The truth: success needs a complete and valid response. If a call
-	//      without one may have been executed, its error says so; if it
-	//      cannot have been, its error does not.
+	//      without one may have been executed, its error says so; if it can't
+	//      have been, its error doesn't.
 	if o.err == nil && o.sound == 0 {
 		report("it succeeded with %v and no good answer", o.value)
 	}

@@ -101,8 +101,7 @@ func made[T any](ctx context.Context, w *worker, create, find func(context.Conte
 	return nil, errors.New("a create failed too often")
 }
 
-// mostTries is more than the number of attempts that the share of failing
-// requests can require.
+// mostTries is more attempts than the failing requests can make necessary.
 const mostTries = 30
 
 // persist retries idempotent calls, in addition to the client's retries.
@@ -117,13 +116,13 @@ func persist[T any](ctx context.Context, w *worker, f func(context.Context) (*T,
 	return nil, errors.New("a call failed too often")
 }
 
-// transient reports whether the faults have caused a failure.
+// transient reports whether a failure was caused by the faults.
 func transient(err error) bool {
 	if errors.Is(err, cloudapi.ErrServer) || errors.Is(err, cloudapi.ErrRateLimited) {
 		return true
 	}
 	if e, ok := errors.AsType[*cloudapi.Error](err); ok && e.StatusCode == http.StatusNotFound {
-		return !errors.Is(err, cloudapi.ErrNotFound) // it is cut, and might not be the API's
+		return !errors.Is(err, cloudapi.ErrNotFound) // it is truncated, and might not be the API's
 	}
 	if _, ok := errors.AsType[*cloudapi.TransportError](err); ok {
 		return !errors.Is(err, context.Canceled)

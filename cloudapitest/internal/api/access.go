@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Access says who sent a request, and where it may act.
+// Access says who sent a request, and in which project and location it acts.
 type Access struct {
 	Token      *Token
 	Project    *Project  // nil if the route has none

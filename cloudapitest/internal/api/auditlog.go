@@ -17,8 +17,8 @@ type LogEntry struct {
 	Objects []string // IDs of the changed object and of other objects involved
 }
 
-// maxLog is the minimum number of entries that a project keeps, and half of the
-// maximum, since servers may run for long.
+// maxLog is the minimum number of entries that a project keeps, and half the
+// maximum, since servers may run for a long time.
 const maxLog = 10_000
 
 // addEntry adds an action of an account to the audit log. The project itself

@@ -27,9 +27,9 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 	return nil
 }
 
-// Admit returns the error for an object that doesn't exist, that the token may
-// not execute the operation on, or for which the body has a null byte, in the
-// order of the real server.
+// Admit checks that the object exists, that the token may execute the operation
+// on it, and that the body has no null byte. It checks in the order of the real
+// server.
 func (c *Call) Admit(found bool) error {
 	switch {
 	case !found:

@@ -43,7 +43,8 @@ func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
 	return result, remarks, err
 }
 
-// remarks returns what only the contract has of the operation and its body.
+// remarks returns the operation or the fields of its body that only the
+// contract has.
 func (o *Operation) remarks(body []byte) Remarks {
 	if o.span == version.ContractOnly {
 		return Remarks{ContractOnly: []string{o.Target()}}
@@ -76,8 +77,9 @@ func (o *Operation) enterLocation(c *Call) error {
 	return nil
 }
 
-// guard does the checks that other operations do once they have found their
-// object.
+// guard checks the permission of a guarded operation, and the text in the body
+// of an operation without an object. All others check that once they have found
+// their object.
 func (o *Operation) guard(c *Call) error {
 	switch {
 	case o.guarded && !c.Permitted():

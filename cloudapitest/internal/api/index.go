@@ -15,15 +15,15 @@ type Scope struct {
 	Location *Location // nil: all locations
 }
 
-// Index contains the objects of each scope, so that neither a page nor a name
-// needs a walk over all objects.
+// Index contains the objects of each scope, so that neither listing a page nor
+// finding a name has to walk over all objects.
 type Index map[Scope]*scopeObjects
 
 // scopeObjects is the objects of one scope.
 type scopeObjects struct {
 	created []Stored            // in the order of their creation
 	names   map[string][]Stored // the same, by name
-	sorted  []Stored            // by ID, except the last rest of them
+	sorted  []Stored            // by ID, except the unsorted ones at the end
 	rest    int                 // number of unsorted objects at the end of sorted
 }
 

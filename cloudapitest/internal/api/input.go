@@ -19,7 +19,7 @@ type Input struct {
 	raw    []byte        // the body as it was sent
 }
 
-// Choice returns a text of the body, or otherwise if it is blank.
+// Choice returns a text from the body, or the given default if it is blank.
 func (in *Input) Choice(name, otherwise string) string {
 	if s := in.Body.Text(name); strings.TrimSpace(s) != "" {
 		return s

@@ -30,7 +30,7 @@ func (p Paging) parameters() []string {
 	return []string{"start_after", "page_size", "order_column"}
 }
 
-// check checks the parameters by the API description.
+// check checks the parameters against the API description.
 func (p Paging) check(query url.Values) error {
 	if p != PagedDeclared {
 		return nil
@@ -77,9 +77,9 @@ func Records[T, R any](rows []T, record func(T) R) []R {
 func ObjectName[T Stored](o T) string { return o.Core().Name }
 
 // Paginate returns the page that the query asks for. list returns all rows in
-// the order of IDs. It is called twice, since the real server also reads the
-// items and their count separately. nameOf returns the column "name"; it is nil
-// if the list can't be ordered by name.
+// the order of IDs. It is called twice, since the real server reads the items
+// and their count separately as well. nameOf returns the column "name"; it is
+// nil if the list can't be ordered by name.
 func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T) string, record func(T, *Moment) R) (any, error) {
 	if err := c.CheckUploaded(); err != nil {
 		return nil, err

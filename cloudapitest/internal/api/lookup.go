@@ -63,8 +63,8 @@ func FindByName[T Stored](c *Call, kind cloudapi.Kind, name string) (T, bool) {
 	return first, len(found) > 0
 }
 
-// isIDOf reports whether the server takes s for an ID of the kind where a name
-// is also possible.
+// isIDOf reports whether the server takes s for an ID of the kind, where s
+// could also be a name.
 func isIDOf(kind cloudapi.Kind, s string) bool {
 	return looksLikeID(kind, s) && ValidID(s)
 }

@@ -16,8 +16,8 @@ type Moment struct {
 	Now    time.Time
 }
 
-// Since returns a field that records have since version v, and nil for earlier
-// versions.
+// Since returns the value of a field that records have from version v on, or
+// nil for earlier versions.
 func Since[T any](at *Moment, v version.Version, value T) *T {
 	if at.Config.Version < v {
 		return nil
@@ -52,7 +52,7 @@ func (m *Moment) Remove(o Stored, after time.Duration, then func()) {
 	s.Sweep(m.Now)
 }
 
-// Arrive adds an object at a later time, if it is still wanted then.
+// Arrive adds an object at a later time if wanted returns true then.
 func (m *Moment) Arrive(o Stored, when time.Time, wanted func() bool) {
 	m.State.arriving = append(m.State.arriving, arrival{o, when, wanted})
 }

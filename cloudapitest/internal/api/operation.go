@@ -66,11 +66,12 @@ func (o Operation) Takes(query ...schema.Field) Operation { o.query = query; ret
 // needs no content type.
 func (o Operation) BodyOptional() Operation { o.bodyOptional = true; return o }
 
-// Needs returns the operation with another permission than [Guard] would set.
+// Needs returns the operation with a permission other than the one that [Guard]
+// would set.
 func (o Operation) Needs(permission string) Operation { o.Permission = permission; return o }
 
-// Guarded returns the operation with an earlier check of the permission, before
-// all others. Other operations check it only for existing objects.
+// Guarded returns the operation with the permission checked before everything
+// else. Other operations check it only for existing objects.
 func (o Operation) Guarded() Operation { o.guarded = true; return o }
 
 // Since returns the operation for versions from v on.

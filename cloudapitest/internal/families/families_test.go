@@ -109,8 +109,8 @@ func TestVMsInPrivateLocationsHaveStorageAtOnce(t *testing.T) {
 	}
 }
 
-// TestNodesGoWithTheirCluster looks for nodes in the state, since they belong
-// to no project.
+// TestNodesGoWithTheirCluster looks for nodes in the server's state, since they
+// belong to no project.
 func TestNodesGoWithTheirCluster(t *testing.T) {
 	t.Parallel()
 	c := newCall(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFilesBeginWithTheirFamily holds that the files of a family stand
-// together, and that a version of the API has one name in all of them.
+// TestFilesBeginWithTheirFamily checks that the name of each file begins with
+// its family, and that a version of the API has one name in all of them.
 func TestFilesBeginWithTheirFamily(t *testing.T) {
 	t.Parallel()
 	prefixes := []string{

@@ -12,14 +12,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestRulesForAllOperations sends requests that the two versions answer
-// differently for all operations.
+// TestRulesForAllOperations sends requests to which the two versions respond
+// differently, whatever the operation.
 func TestRulesForAllOperations(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		scheme, query string
 		october       int
-		august        string // in the reply; "" for success
+		august        string // in the response; "" for success
 	}{
 		{"bearer", "", 401, ""},
 		{"BEARER", "", 401, ""},

@@ -43,10 +43,10 @@ type kubernetesCluster struct {
 	controlPlane nodeGroup
 	pools        []*nodePool
 	running      time.Time // end of the creation
-	upgraded     time.Time // until when the last upgrade, of the cluster or a node pool, shows in the state
+	upgraded     time.Time // until when the state shows the last upgrade of the cluster or a node pool
 	kubeconfig   string    // created by the first request for it
 	subnet       *privateSubnet
-	services     *loadBalancer // for its Services; not in the state before it has a port, except with PortlessBalancers
+	services     *loadBalancer // for its Services; added to the state once it has a port, or earlier with PortlessBalancers
 }
 
 type kubernetesClusterRecord struct {

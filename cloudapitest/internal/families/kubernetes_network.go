@@ -7,7 +7,7 @@ import (
 )
 
 // With the August 2026 API a cluster has a subnet, a firewall and load
-// balancers in its project. Their names begin with its ID, and they're gone
+// balancers in its project. Their names begin with its ID, and they disappear
 // some time after it.
 
 // addNetwork creates the cluster's subnet and its firewall, and orders its load

@@ -37,8 +37,8 @@ func (g *nodeGroup) staying() []*vm {
 	return slices.DeleteFunc(slices.Clone(g.nodes), (*vm).Deleting)
 }
 
-// records returns the records of the nodes. A draining node looks as if it
-// stayed.
+// records returns the records of the nodes. A draining node looks like one that
+// stays.
 func (g *nodeGroup) records(at *api.Moment) []vmRecord {
 	return api.Records(g.present(at), func(v *vm) vmRecord {
 		r := v.record(at)
@@ -62,9 +62,9 @@ func (g *nodeGroup) shrink(at *api.Moment, delay time.Duration) {
 	}
 }
 
-// replace replaces one node after another, and takes the time each per node.
-// The new node joins after half of it, and then the old node leaves. It returns
-// the time at which the last old node has left.
+// replace replaces one node after another, which takes the given time for each.
+// The new node joins after half of that time, and the old node leaves at its
+// end. It returns the time at which the last old node has left.
 func (g *nodeGroup) replace(c *api.Call, each time.Duration) time.Time {
 	var after time.Duration
 	for _, v := range g.staying() {
@@ -75,8 +75,8 @@ func (g *nodeGroup) replace(c *api.Call, each time.Duration) time.Time {
 	return c.Now.Add(after)
 }
 
-// order adds a node that is created at one time, and joins, running, at
-// another.
+// order adds a node that is created at one time, and joins in the state
+// "running" at another.
 func (g *nodeGroup) order(c *api.Call, ordered, joins time.Time) {
 	v := &vm{
 		Object:     c.NewObject(cloudapi.KindVM, g.prefix+"-"+strings.ToLower(rand.Text()[:5])),

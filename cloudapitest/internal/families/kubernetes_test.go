@@ -122,13 +122,13 @@ func TestNodePoolsAreResizedInTime(t *testing.T) {
 			after time.Duration
 			nodes string
 		}{
-			{3, 0, ""}, // the nodes of the former size are being made
+			{3, 0, ""}, // the nodes of the former size are being created
 			{0, time.Hour, "running running creating"},
 			{0, time.Minute - 1, "running running creating"},
 			{0, 1, "running running running"},
 			{1, 0, "running running running"}, // two of them are drained
 			{0, time.Minute - 1, "running running running"},
-			{2, 0, "running running running"}, // doesn't keep what leaves
+			{2, 0, "running running running"}, // a draining node isn't kept
 			{0, 1, "running creating"},
 			{0, time.Minute, "running running"},
 			{4, time.Second, "running running creating creating"},

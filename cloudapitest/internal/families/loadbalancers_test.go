@@ -48,7 +48,7 @@ func TestVMsAreDetachedInTime(t *testing.T) {
 		must(balancers.DetachVM(ctx, here, "b", v.ID)) // does nothing
 		must(balancers.DetachVM(ctx, here, "a", v.ID))
 		stub.Elapse(30 * time.Second)
-		must(balancers.DetachVM(ctx, here, "a", v.ID)) // doesn't begin anew
+		must(balancers.DetachVM(ctx, here, "a", v.ID)) // doesn't begin again
 		stub.Elapse(30*time.Second - 1)
 		if got, want := members(), []string{v.ID, other.ID}; !reflect.DeepEqual(got, want) {
 			t.Errorf("the VMs are %q while one leaves, want %q", got, want)
@@ -163,7 +163,7 @@ func TestLoadBalancerNamesAreThoseOfASubnet(t *testing.T) {
 		refused(t, err, "private_subnet_id and name is already taken")
 		_, err = balancers.Rename(ctx, here, first.ID, "second")
 		refused(t, err, "private_subnet_id and name is already taken")
-		must(balancers.Rename(ctx, here, first.ID, "lb")) // as it is called already
+		must(balancers.Rename(ctx, here, first.ID, "lb")) // the name that it already has
 
 		renamed := must(balancers.Rename(ctx, here, twin.ID, "second"))
 		if want := "second" + strings.TrimPrefix(twin.Hostname, "lb"); renamed.Hostname != want || renamed.VMs != nil {

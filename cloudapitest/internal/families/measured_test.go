@@ -164,7 +164,7 @@ func TestMeasured(t *testing.T) {
 			srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.Lenient(), cloudapitest.WithDelays(cloudapitest.Delays{}))
 			for _, x := range exchanges {
 				if strconv.IntSize < 64 && strings.Contains(x.body, ":2147483648") {
-					continue // the embedded server counts with int, the real one without a bound
+					continue // the embedded server uses int; the real one has no limit
 				}
 				path := "/project/" + srv.ProjectID() + x.path
 				if above, ok := strings.CutPrefix(x.path, "/.."); ok {

@@ -91,7 +91,7 @@ type postgres struct {
 	tags         []postgresTag
 	destinations []postgresMetricDestination
 	logs         []postgresLogDestination
-	lines        []loggedLine // those that a test has added to the logs, in their order
+	lines        []loggedLine // the lines that a test has added to the logs, in that order
 	users        []string     // users who log in with certificates
 	config       postgresConfig
 	certificates string // created by the first request for them
@@ -106,7 +106,7 @@ type postgres struct {
 	restarted time.Time // end of the restart
 	backup    time.Time // time of its first own backup
 
-	// The servers are as built, and as target after they were replaced.
+	// The servers are those of built and, once replaced, those of target.
 	built, target postgresServers
 	former, fleet []string      // the IDs of the servers of both, the primary first
 	begun         time.Time     // beginning of the change to the target

@@ -146,7 +146,7 @@ func TestPostgresLogsArePaged(t *testing.T) {
 
 // TestAddedLogLines: lines that a test adds are in the order and the range of
 // their receipt, in whole and in pages of any size, also late and equal ones.
-// FollowLogs yields each once.
+// FollowLogs yields each line once.
 func TestAddedLogLines(t *testing.T) {
 	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
@@ -334,8 +334,8 @@ func TestPostgresLogsBeginWithTheBackups(t *testing.T) {
 	}, cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
 }
 
-// TestNetworkOfADatabase looks for the subnet and the firewall that a database
-// brings to the project.
+// TestNetworkOfADatabase looks for the subnet and the firewall that come with a
+// database.
 func TestNetworkOfADatabase(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client) {
 		ctx, pg := t.Context(), client.Postgres

@@ -51,7 +51,7 @@ func (p *postgres) file(c *api.Call) (any, error) {
 
 var commonNameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// createKeyPair creates another pair each time. The real server fails until the
+// createKeyPair creates a new pair each time. The real server fails until the
 // database has certificates.
 func (p *postgres) createKeyPair(c *api.Call) (any, error) {
 	const longest = 366 * 24 * 60 * 60

@@ -147,7 +147,7 @@ func (p *postgres) createRule(c *api.Call) (any, error) {
 	return recordPostgresRule(rules[0]), nil
 }
 
-// updatePostgresRule changes the fields that are neither absent nor null.
+// updatePostgresRule changes the fields that the body has and that aren't null.
 func updatePostgresRule(c *api.Call) (any, error) {
 	f, r, err := findPostgresRule(c)
 	switch {

@@ -91,7 +91,7 @@ type loggedLine struct {
 }
 
 // showLogs returns the newest lines of a range, sorted from old to new, and the
-// key of the page before if there are more.
+// key of the preceding page if there are more.
 func (p *postgres) showLogs(c *api.Call) (any, error) {
 	f := logFilterOf(c)
 	if err := f.setRange(c); err != nil {
@@ -215,7 +215,7 @@ func (p *postgres) logged(now, from, to time.Time) iter.Seq[loggedLine] {
 }
 
 // AddLogLine adds a line to the logs of a database, as if the service received
-// it now. What isn't given is as in most lines.
+// it now. Fields that aren't given are as in most lines.
 func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) error {
 	p, ok := at.State.ByID[id].(*postgres)
 	if !ok || at.Config.Version < version.August2026 {

@@ -16,7 +16,7 @@ import (
 // The rules for settings that were added with the August 2026 API.
 
 // deniedSettings are the settings that the real server sets itself, as far as
-// it was seen to refuse them.
+// it is known to refuse them.
 var deniedSettings = []string{"ssl"}
 
 // restartSettings are the settings that a database reads only at its start.

@@ -154,9 +154,9 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 		stub.Elapse(6 * time.Hour) // until 3 o'clock
 		update("standard-16", 512)
 		stub.Elapse(5 * time.Minute)
-		update("standard-16", 512) // doesn't put it off
+		update("standard-16", 512) // doesn't postpone it
 		stub.Elapse(time.Hour)
-		setWindow(2) // over for today, since the servers became ready
+		setWindow(2) // today's window has ended, but after the servers became ready
 		check("after its window", "db", "standard-8", 256, "standard-16")
 	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(delays))
 }
@@ -242,7 +242,7 @@ func TestReadReplicaIsPromoted(t *testing.T) {
 		must(pg.Rename(ctx, here, "db2", "db"))
 
 		stub.Elapse(time.Minute) // it runs
-		for range 2 {            // asking again doesn't put it off
+		for range 2 {            // asking again doesn't postpone it
 			must(pg.Promote(ctx, here, "copy"))
 			stub.Elapse(30 * time.Second)
 		}
@@ -503,7 +503,7 @@ func TestMetricDestinations(t *testing.T) {
 				URL: url, Username: "u", Password: cloudapi.NewSecret("p")})
 		}
 		must(add("https://a.example"))
-		p := must(add("https://a.example")) // nothing keeps it from being there twice
+		p := must(add("https://a.example")) // the server accepts it a second time
 		if d := p.MetricDestinations; len(d) != 2 || d[0].ID == d[1].ID || d[1].URL != "https://a.example" || d[1].Username != "u" {
 			t.Fatalf("destinations %+v", d)
 		}

@@ -101,7 +101,7 @@ func TestPrivateLocationNames(t *testing.T) {
 	createPlace(t, client, "a", "us-west-2")
 	createPlace(t, client, here, "us-west-2")
 	for name, want := range map[string]string{
-		"a":    "", // as it is called already
+		"a":    "", // the name that it already has
 		here:   "project_id and display_name is already taken, project_id and ui_name is already taken",
 		"-":    "must only contain lowercase letters, numbers, and hyphens and have max length 63.",
 		" ":    "empty string provided for parameter name",

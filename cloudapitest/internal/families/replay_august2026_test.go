@@ -362,7 +362,7 @@ func (r *replayer) replayPolls(story []recordings.Exchange) {
 	}
 }
 
-// resizeIn sets how long it takes to replace the servers of a database.
+// resizeIn sets how long replacing the servers of a database takes.
 func (r *replayer) resizeIn(name string, d time.Duration) {
 	delays := r.service.Config.Delays
 	delays.Resize = d

@@ -22,8 +22,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
 )
 
-// chance matches the paths of texts that depend on chance, on the time or on
-// the installation, with what two such texts must have in common.
+// chance maps the paths of texts that depend on chance, the time or the
+// installation to what two such texts must have in common.
 var chance = []struct {
 	place *regexp.Regexp
 	alike func(want, got string) bool
@@ -69,10 +69,11 @@ func sameCertificates(want, got string) bool {
 var (
 	// nodeOf is the place of the name of a cluster's node.
 	nodeOf = regexp.MustCompile(`^\.(cp_vms|vms|nodepools\[\d+\]\.vms)\[\d+\]\.name$`)
-	// nodeName is such a name: the ID of the cluster or of the
-	// node pool, and characters by chance.
+	// nodeName is such a name: the ID of the cluster or of the node pool, and
+	// random characters.
 	nodeName = regexp.MustCompile(`^k[cn][0-9a-z]{24}-[0-9a-z]{5}$`)
-	// standInName is what a stand-in for the provisioning called one in 2025.
+	// standInName is the name that a stand-in for the provisioning gave a node
+	// in 2025.
 	standInName = regexp.MustCompile(`^(k8s-a|kc[0-9a-z]{10})-`)
 )
 
@@ -101,7 +102,7 @@ func (r *replayer) differences(x *recordings.Exchange, s strictness) []string {
 		return []string{fmt.Sprintf("content type %q, want %q", contentType, wantType)}
 	case (body == "") != (want == ""):
 		return []string{fmt.Sprintf("body %q, want %q", body, want)}
-	case body == "" || wantType != "application/json": // what is in a file is a stand-in
+	case body == "" || wantType != "application/json": // the recordings don't have the real content of files
 		return nil
 	case status >= 300:
 		s = exact
@@ -164,7 +165,7 @@ func (r *replayer) send(x *recordings.Exchange) (status int, contentType, body s
 // recordedID is an ID, or the name of a node, which begins with one.
 var recordedID = regexp.MustCompile(`[0-9a-z]{26}(-[0-9a-z]{5}\b)?`)
 
-// translate replaces recorded IDs, names of nodes and keys by ours.
+// translate replaces recorded IDs, names of nodes and keys with ours.
 func (r *replayer) translate(s string) string {
 	for recorded, ours := range r.keys {
 		s = strings.ReplaceAll(s, url.QueryEscape(recorded), url.QueryEscape(ours))
@@ -260,7 +261,7 @@ func isID(s string) bool {
 // already has a partner.
 func (r *replayer) learn(path, want, got string) []string {
 	if r.ids[want] == got {
-		return nil // learned from another part of the same answer
+		return nil // learned from another part of the same response
 	}
 	for recorded, ours := range r.ids {
 		if recorded == want || ours == want || ours == got {

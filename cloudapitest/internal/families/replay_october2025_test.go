@@ -73,7 +73,7 @@ func TestReplay(t *testing.T) {
 		stub.Elapse(time.Until(recordedAt)) // requests contain dates
 		r := newReplayer(t)
 		r.replay(story, exact)
-		r.replay(matrix, shapes) // a sample: what it left behind in between isn't known
+		r.replay(matrix, shapes) // a sample: what the omitted requests changed isn't known
 		r.replay(layer, shapes)
 		r.summarize()
 	})

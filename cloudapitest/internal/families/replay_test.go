@@ -23,7 +23,7 @@ import (
 
 // script contains additional information about recorded exchanges, by seq.
 type script struct {
-	exceptions map[int]string // answered differently on purpose, and why
+	exceptions map[int]string // why our response differs on purpose
 	before     map[int]func(*replayer)
 }
 

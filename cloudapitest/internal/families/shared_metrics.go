@@ -61,8 +61,8 @@ func (s sample) MarshalJSON() ([]byte, error) {
 	return append(b, `"]`...), nil
 }
 
-// showMetrics returns a handler for the metrics of an object. It answers 404 if
-// the client's Accept header doesn't name JSON.
+// showMetrics returns a handler for the metrics of an object. It responds with
+// a 404 if the client's Accept header doesn't name JSON.
 func showMetrics[T any](find func(*api.Call) (T, error), metrics []metric) api.Handler {
 	return func(c *api.Call) (any, error) {
 		if !strings.Contains(c.Header.Get("Accept"), "application/json") {

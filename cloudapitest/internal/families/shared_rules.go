@@ -26,14 +26,14 @@ func parseCIDR(s string) (ruby.Network, error) {
 	return n, reply.InvalidField("cidr", "Invalid CIDR")
 }
 
-// portRange is a range of ports with both its ends.
+// portRange is a range of ports, including both ends.
 type portRange struct{ first, last int }
 
 const maxPort = 65535
 
 func (r portRange) String() string { return strconv.Itoa(r.first) + ".." + strconv.Itoa(r.last) }
 
-// short is a range in which a lone port has no dots.
+// short returns the range, or just the port if there is only one.
 func (r portRange) short() string {
 	if r.first == r.last {
 		return strconv.Itoa(r.first)

@@ -44,7 +44,7 @@ type privateSubnet struct {
 	firewalls  []*firewall
 	vms        []*vm                   // including VMs that are being deleted
 	connected  map[*privateSubnet]bool // in both directions
-	cluster    *kubernetesCluster      // whose nodes are in it, or nil
+	cluster    *kubernetesCluster      // the cluster whose nodes are in it, or nil
 }
 
 type privateSubnetRecord struct {

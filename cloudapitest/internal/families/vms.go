@@ -233,7 +233,7 @@ func (v *vm) setSize(c *api.Call) error {
 	return nil
 }
 
-// setStorage treats a number that is invalid for every size as absent.
+// setStorage treats a number below 1 as absent.
 func (v *vm) setStorage(c *api.Call) error {
 	v.storage = c.Body.Number("storage_size")
 	if v.storage < 1 {

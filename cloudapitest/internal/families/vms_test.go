@@ -100,8 +100,7 @@ func TestVMsHaveAddressesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestVMsThatAreRefused also checks that a refused create leaves nothing
-// behind.
+// TestVMsThatAreRefused also checks that a refused create leaves nothing behind.
 func TestVMsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t).Client()
